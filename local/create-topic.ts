@@ -1,0 +1,23 @@
+import { createKafka } from '@plant-store/shared/event-log/connection.ts'
+import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
+import { createLog } from '@plant-store/shared/process/log.ts'
+import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/process/settings.ts'
+import { Type } from 'typebox'
+
+// Creates the topic of the plants on the Kafka given, unless it is there; checks it either way.
+
+const { KAFKA_BROKERS, PLANTS_TOPIC, PLANTS_PARTITIONS } = SERVICE_SETTINGS
+const Settings = Type.Object({ KAFKA_BROKERS, PLANTS_TOPIC, PLANTS_PARTITIONS })
+
+try {
+  const settings = readSettings(Settings, process.env)
+  const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
+  const brokers = settings.KAFKA_BROKERS.split(',')
+  const kafka = createKafka(brokers, 'plant-store-setup', createLog('setup', 'error'))
+  const created = await createTopic(kafka, topic)
+  await checkTopic(kafka, topic)
+  console.log(`${created ? 'created' : 'found'} topic ${topic.topic} with ${topic.partitions} partitions`)
+} catch (error) {
+  console.error((error as Error).message)
+  process.exitCode = 1
+}

@@ -1,0 +1,143 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Appender } from '@plant-store/shared/event-log/append.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Claim, NewRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Log } from '@plant-store/shared/process/log.ts'
+import { firstOf } from '@plant-store/shared/protocol/view.ts'
+import type { PartitionLookUp, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { View } from '../view/view.ts'
+
+/** How a create ends: the first claim of its id is known, or one of the three ways of not knowing. */
+export type Resolution =
+  | { is: 'first'; first: Claim }
+  | { is: 'notWritten' }
+  | { is: 'outcomeUnknown' }
+  | { is: 'coverageGap' }
+
+/**
+ * One create on its way. `queued`: certainly not in the log. `appended`: given to Kafka after a look-up
+ * that found no entry up to `checkpoint`; from then on only the log says. `resolved`: answered.
+ */
+export type Pending = {
+  id: PlantId
+  record: NewRecord
+  stage: 'queued' | 'appended' | 'resolved'
+  checkpoint: Offset
+  resolve(resolution: Resolution): void
+}
+
+const MAX_QUEUED_RECORDS = 10_000
+const MAX_QUEUED_BYTES = 16 * 1_048_576
+const MAX_BATCH_RECORDS = 2_000
+/** Well below Kafka's `message.max.bytes` of 1 MiB; kafkajs does not split a batch. */
+const MAX_BATCH_BYTES = 512 * 1_024
+const RECORD_OVERHEAD_BYTES = 200
+/** After a batch larger than this the next cycle waits a little: fewer and fuller batches cost less CPU. */
+const LINGER_ABOVE_RECORDS = 8
+const LINGER_MS = 3
+
+export type CommitCycle = ReturnType<typeof createCommitCycle>
+
+/**
+ * Group commit. One cycle: one pipelined look-up for all that waits, then one append of what the view
+ * does not know to be claimed. The next cycle fills meanwhile.
+ */
+export function createCommitCycle(readModel: ReadModel, appender: Appender, view: View, log: Log) {
+  let queue: Pending[] = []
+  let queuedBytes = 0
+  let running: Promise<void> | undefined
+
+  function takeBatch(): Pending[] {
+    let bytes = 0
+    let count = 0
+    while (count < queue.length && count < MAX_BATCH_RECORDS && bytes < MAX_BATCH_BYTES) {
+      bytes += bytesOf(queue[count] as Pending)
+      count++
+    }
+    queuedBytes -= bytes
+    const batch = queue.slice(0, count)
+    queue = queue.slice(count)
+    return batch.filter(({ stage }) => stage === 'queued')
+  }
+
+  async function run(): Promise<void> {
+    let appended = 0
+    while (queue.length > 0) {
+      if (appended > LINGER_ABOVE_RECORDS) await delay(LINGER_MS)
+      appended = await commit(takeBatch())
+    }
+    running = undefined
+  }
+
+  /** Returns how many records were appended. */
+  async function commit(batch: readonly Pending[]): Promise<number> {
+    let found: LookedUpBatch
+    try {
+      found = await lookUpBatch(readModel, batch)
+    } catch (err) {
+      log.warn({ err }, 'the read model could not be asked; nothing was written')
+      for (const pending of batch) pending.resolve({ is: 'notWritten' })
+      return 0
+    }
+    const toAppend: Pending[] = []
+    for (const { pending, entry, checkpoint } of found) {
+      if (pending.stage !== 'queued') continue
+      const known = firstOf(pending.id, { entry, checkpoint }, view.window(pending.record.partition))
+      if (known.is === 'claimed') pending.resolve({ is: 'first', first: known.first })
+      else if (known.is === 'unknown') pending.resolve({ is: 'coverageGap' })
+      else {
+        pending.checkpoint = checkpoint
+        pending.stage = 'appended'
+        toAppend.push(pending)
+      }
+    }
+    if (toAppend.length === 0) return 0
+    try {
+      await appender.append(toAppend.map(({ record }) => record))
+    } catch (err) {
+      // Some of it may be in the log all the same: the tail tells, or nobody does before the deadline.
+      log.warn({ err, records: toAppend.length }, 'an append was not acknowledged')
+    }
+    return toAppend.length
+  }
+
+  return {
+    /** Takes a create into the next cycle; false, and nothing happens, when too much waits already. */
+    submit(pending: Pending): boolean {
+      if (queue.length >= MAX_QUEUED_RECORDS || queuedBytes >= MAX_QUEUED_BYTES) return false
+      queue.push(pending)
+      queuedBytes += bytesOf(pending)
+      // A turn later, so that creates which arrive together go together.
+      running ??= Promise.resolve().then(run)
+      return true
+    },
+
+    /** Resolves when nothing waits and no append is under way. */
+    async drained(): Promise<void> {
+      await running
+    },
+  }
+}
+
+function bytesOf({ record }: Pending): number {
+  return RECORD_OVERHEAD_BYTES + record.key.length + record.value.length
+}
+
+type LookedUpBatch = { pending: Pending; entry: Claim | undefined; checkpoint: Offset }[]
+
+/** Asks for all ids of the batch at once; each with the checkpoint of the moment it was looked up. */
+export async function lookUpBatch(readModel: ReadModel, batch: readonly Pending[]): Promise<LookedUpBatch> {
+  const byPartition = new Map<Partition, Pending[]>()
+  for (const pending of batch) {
+    const others = byPartition.get(pending.record.partition)
+    if (others === undefined) byPartition.set(pending.record.partition, [pending])
+    else others.push(pending)
+  }
+  const groups = [...byPartition]
+  const answers = await readModel.lookUp(groups.map(([partition, group]) => ({ partition, ids: group.map(({ id }) => id) })))
+  return groups.flatMap(([, group], index) => {
+    const { checkpoint, entries } = answers[index] as PartitionLookUp
+    return group.map((pending, at) => ({ pending, entry: entries[at], checkpoint }))
+  })
+}

@@ -1,0 +1,161 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Appender } from '@plant-store/shared/event-log/append.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
+import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Log } from '@plant-store/shared/process/log.ts'
+import { afterAppend, type Verdict, verdict } from '@plant-store/shared/protocol/verdict.ts'
+import { hasGap } from '@plant-store/shared/protocol/view.ts'
+import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { View } from '../view/view.ts'
+import { createCommitCycle, lookUpBatch, type Pending, type Resolution } from './commit-cycle.ts'
+
+export type Outcome =
+  | { is: Verdict; partition: Partition; offset: Offset }
+  | { is: 'notWritten' | 'outcomeUnknown' | 'coverageGap' }
+
+export type CreatePlant = {
+  plant: NewPlant
+  eventId: EventId
+  /** Whether the event id comes from an Idempotency-Key: then the same event may be in the log already. */
+  keyed: boolean
+}
+
+const ASK_READ_MODEL_EVERY_MS = 250
+
+export type PlantCreation = ReturnType<typeof createPlantCreation>
+
+type InFlight = { pending: Pending; resolution: Promise<Resolution> }
+
+/**
+ * Creates plants by the write protocol: append, then let the log judge who was first. An
+ * acknowledgement decides nothing, and a lost one changes nothing.
+ */
+export function createPlantCreation(
+  readModel: ReadModel,
+  appender: Appender,
+  view: View,
+  log: Log,
+  limits: { deadlineMs: number },
+) {
+  const cycle = createCommitCycle(readModel, appender, view, log)
+  const inFlight = new Map<PlantId, InFlight>()
+  const closing = new AbortController()
+
+  view.listen((_partition, { id }) => {
+    const pending = inFlight.get(id)?.pending
+    if (pending?.stage === 'appended') decide(pending)
+  })
+
+  function decide(pending: Pending): void {
+    const known = afterAppend(pending.id, pending.checkpoint, view.window(pending.record.partition))
+    if (known.is === 'decided') pending.resolve({ is: 'first', first: known.first })
+  }
+
+  function giveUp(pending: Pending): void {
+    pending.resolve({ is: pending.stage === 'queued' ? 'notWritten' : 'outcomeUnknown' })
+  }
+
+  /** Those whose window moved on are decided by the read model's entry alone, asked for until it is there. */
+  async function askReadModel(): Promise<void> {
+    while (!closing.signal.aborted) {
+      await delay(ASK_READ_MODEL_EVERY_MS, undefined, { signal: closing.signal }).catch(() => {})
+      const movedOn = [...inFlight.values()]
+        .map(({ pending }) => pending)
+        .filter(
+          ({ stage, checkpoint, record }) => stage === 'appended' && hasGap(view.window(record.partition), checkpoint),
+        )
+      if (movedOn.length === 0) continue
+      try {
+        for (const { pending, entry } of await lookUpBatch(readModel, movedOn)) {
+          if (entry !== undefined) pending.resolve({ is: 'first', first: entry })
+        }
+      } catch (err) {
+        log.debug({ err }, 'the read model could not be asked for a verdict; asking again')
+      }
+    }
+  }
+  const asking = askReadModel()
+
+  /** Brings this create through the cycle; others with its id wait for it meanwhile. */
+  async function lead(id: PlantId, record: NewRecord, remainingMs: number): Promise<Resolution> {
+    const { promise, resolve } = Promise.withResolvers<Resolution>()
+    const pending: Pending = {
+      id,
+      record,
+      stage: 'queued',
+      checkpoint: BEFORE_FIRST,
+      resolve(resolution) {
+        if (pending.stage === 'resolved') return
+        pending.stage = 'resolved'
+        inFlight.delete(id)
+        clearTimeout(deadline)
+        resolve(resolution)
+      },
+    }
+    const deadline = setTimeout(() => giveUp(pending), remainingMs)
+    inFlight.set(id, { pending, resolution: promise })
+    if (!cycle.submit(pending)) pending.resolve({ is: 'notWritten' })
+    return promise
+  }
+
+  return {
+    /** Answers within the deadline. */
+    async create({ plant, eventId, keyed }: CreatePlant): Promise<Outcome> {
+      const endsAt = performance.now() + limits.deadlineMs
+      const record = plantCreated(plant, eventId, view.partitions)
+      const { partition } = record
+
+      function told(first: Claim): Outcome {
+        view.horizon.show(partition, first.offset)
+        return { is: verdict(eventId, first), partition, offset: first.offset }
+      }
+
+      // What a waiter may say at its deadline: the leader may have written the same event only if it is keyed.
+      const late = { is: keyed ? 'outcomeUnknown' : 'notWritten' } as const
+      while (true) {
+        const held = view.window(partition).firstClaim(plant.id)
+        // Nobody else can have drawn this event id, so any claim of the id is another's.
+        if (!keyed && held !== undefined) return told(held)
+        const leader = inFlight.get(plant.id)
+        const remainingMs = endsAt - performance.now()
+        if (leader === undefined) {
+          const resolution = await lead(plant.id, record, remainingMs)
+          return resolution.is === 'first' ? told(resolution.first) : resolution
+        }
+        // Waits for the winner, not for the leader's answer; a leader's failure is its own: begin again then.
+        const resolution = await within<Resolution>(remainingMs, leader.resolution, late)
+        if (resolution.is === 'first') return told(resolution.first)
+        if (resolution === late || performance.now() >= endsAt) return late
+      }
+    },
+
+    /** Brings every deadline forward: whatever is still under way in `ms` is answered that it is not known. */
+    endWithin(ms: number): void {
+      setTimeout(() => {
+        for (const { pending } of inFlight.values()) giveUp(pending)
+      }, ms).unref()
+    },
+
+    /** Resolves when each create taken in was answered; each of them is, within its deadline. */
+    async close(): Promise<void> {
+      await Promise.allSettled([...inFlight.values()].map(({ resolution }) => resolution))
+      await cycle.drained()
+      closing.abort()
+      await asking
+    },
+  }
+}
+
+/** What the promise resolves to, or `late` when that takes longer than `ms`. */
+async function within<T>(ms: number, promise: Promise<T>, late: T): Promise<T> {
+  const { promise: timeUp, resolve } = Promise.withResolvers<T>()
+  const timer = setTimeout(() => resolve(late), ms)
+  try {
+    return await Promise.race([promise, timeUp])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { createKafka } from '@plant-store/shared/event-log/connection.ts'
+import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { watchTopic } from '@plant-store/shared/event-log/watch.ts'
+import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
+import { checkPreconditions } from '@plant-store/shared/process/preconditions.ts'
+import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
+import { readSettings } from '@plant-store/shared/process/settings.ts'
+import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { createApp } from './app.ts'
+import { parseTokenDigests } from './auth/tokens.ts'
+import { createPlantCreation } from './create-plant/create-plant.ts'
+import { createPlantReader } from './read-plants/read-plant.ts'
+import { ApiSettings } from './settings.ts'
+import { createView } from './view/view.ts'
+
+const TAIL_MIN_BYTES = 1
+const TAIL_MAX_WAIT_MS = 500
+const ANSWERS_AT_STOP_WITHIN_MS = 2_500
+
+async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
+  const settings = readSettings(ApiSettings, process.env)
+  const tokens = parseTokenDigests(settings.PLANT_STORE_TOKEN_DIGESTS)
+  const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
+
+  let readiness: Readiness = () => ['starting: waiting for kafka and redis']
+  const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, () => readiness())
+  closeLater(operations.close)
+
+  const kafka = createKafka(settings.KAFKA_BROKERS.split(','), 'plant-store-api', log)
+  const readModel = createReadModel({ redisUrl: settings.REDIS_URL, ...topic }, log)
+  closeLater(readModel.close)
+  const standing = await checkPreconditions(kafka, readModel, topic, log)
+
+  const view = createView({
+    readModel,
+    log,
+    ...standing,
+    windowMaxBytes: settings.WINDOW_MAX_MIB * 1_048_576,
+    onHalt: fail,
+  })
+  closeLater(view.close)
+  const tail = createFollower({
+    ...topic,
+    kafka,
+    log,
+    // A group of its own that commits nothing: Kafka forgets it when this process has left.
+    groupId: `${settings.PLANTS_TOPIC}-tail-${randomUUID()}`,
+    minBytes: TAIL_MIN_BYTES,
+    maxWaitMs: TAIL_MAX_WAIT_MS,
+    checkpointOf: async (partition) => view.passed(partition),
+    async onRecords(partition, records, next) {
+      view.pass(partition, records, next)
+      return next
+    },
+    onHalt: fail,
+  })
+  closeLater(tail.close)
+  tail.start()
+  const passed = () => new Map(allPartitions(topic.partitions).map((partition) => [partition, view.passed(partition)]))
+  closeLater(watchTopic(kafka, topic, passed, log, fail).close)
+
+  const appender = createAppender(kafka, settings.PLANTS_TOPIC)
+  closeLater(appender.close)
+  await appender.connect()
+  const creation = createPlantCreation(readModel, appender, view, log, { deadlineMs: settings.CREATE_DEADLINE_MS })
+  const reader = createPlantReader(readModel, view, log, { deadlineMs: settings.READ_DEADLINE_MS })
+  const app = await createApp({ log, tokens, partitions: topic.partitions, creation, reader })
+  const address = await app.listen({ port: settings.PORT, host: settings.HOST })
+  let stopping = false
+  readiness = () => [
+    ...(stopping ? ['stopping'] : []),
+    ...(tail.assigned() === undefined ? ['tail: waiting for the group to be joined'] : []),
+    ...(readModel.isReady() ? [] : ['redis: not reachable']),
+    ...view.problems(),
+  ]
+  closeLater(async () => {
+    stopping = true
+    // Accepts nothing more, answers what is under way, then lets the last append end.
+    creation.endWithin(ANSWERS_AT_STOP_WITHIN_MS)
+    await app.close()
+    await creation.close()
+  })
+  log.info({ address, operationsPort: operations.port, partitions: topic.partitions }, 'listening')
+}
+
+await runService('api', process.env['LOG_LEVEL'], start)

@@ -1,0 +1,114 @@
+import { setInterval } from 'node:timers/promises'
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { PreconditionError } from '@plant-store/shared/process/failures.ts'
+import type { Log } from '@plant-store/shared/process/log.ts'
+import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { createHorizon } from '@plant-store/shared/protocol/horizon.ts'
+import { hasGap } from '@plant-store/shared/protocol/view.ts'
+import { createRetention, createWindow, tailStart, type Window } from '@plant-store/shared/protocol/window.ts'
+import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+
+const READ_CHECKPOINTS_EVERY_MS = 1_000
+/** A window keeps what the read model has had for fewer readings than these: a failover that loses 30 s leaves no gap. */
+const RETENTION_READINGS = 30
+
+export type ViewOptions = {
+  readModel: ReadModel
+  log: Log
+  /** Per partition: the read model's checkpoint and the log's next offset, as they were at the start. */
+  checkpoints: readonly Checkpoint[]
+  ends: readonly Offset[]
+  windowMaxBytes: number
+  onHalt(error: Error): void
+}
+
+export type View = ReturnType<typeof createView>
+
+type FirstClaimListener = (partition: Partition, claim: Claim) => void
+
+/**
+ * What this instance knows of the log: a window of its newest records for each partition, filled by
+ * the tail, beside the read model's older part; and the horizon, beyond which it told somebody of.
+ */
+export function createView({ readModel, log, checkpoints, ends, windowMaxBytes, onHalt }: ViewOptions) {
+  const maxBytes = Math.floor(windowMaxBytes / checkpoints.length)
+  const passed = checkpoints.map((checkpoint, p) => tailStart(checkpoint, ends[p] as Offset, maxBytes))
+  const windows = passed.map(({ offset }) => createWindow(after(offset), maxBytes))
+  const horizon = createHorizon(ends.map((end) => (end - 1) as Offset))
+  const retentions = checkpoints.map(() => createRetention(RETENTION_READINGS))
+  const readModelAt = checkpoints.map(({ offset }) => offset)
+  const closing = new AbortController()
+  let onFirstClaim: FirstClaimListener = () => {}
+
+  async function readCheckpoints(): Promise<void> {
+    for await (const _ of setInterval(READ_CHECKPOINTS_EVERY_MS, undefined, { signal: closing.signal })) {
+      try {
+        for (const [p, window] of windows.entries()) {
+          const { checkpoint } = await readModel.meta(p as Partition)
+          readModelAt[p] = checkpoint.offset
+          const before = retentions[p]?.note(checkpoint.offset)
+          if (before !== undefined) window.dropBefore(before)
+        }
+      } catch (error) {
+        if (error instanceof PreconditionError) return onHalt(error)
+        log.debug({ err: error }, 'the checkpoints can not be read')
+      }
+    }
+  }
+  const reading = readCheckpoints().catch((error: unknown) => {
+    if (!closing.signal.aborted) onHalt(error as Error)
+  })
+
+  return {
+    horizon,
+    partitions: windows.length,
+
+    window(partition: Partition): Window {
+      return windows[partition] as Window
+    },
+
+    /** The last offset of a partition that the tail has passed. */
+    passed(partition: Partition): Checkpoint {
+      return passed[partition] as Checkpoint
+    },
+
+    /** Takes the tail's next records in. */
+    pass(partition: Partition, records: readonly LogRecord[], next: Checkpoint): void {
+      const window = windows[partition] as Window
+      for (const record of records) {
+        const first = window.pass(record)
+        if (first !== undefined) onFirstClaim(partition, first)
+      }
+      window.passTo(after(next.offset))
+      passed[partition] = next
+    },
+
+    /** `listener` hears of each claim that is the first of its id in its window, after it is there. */
+    listen(listener: FirstClaimListener): void {
+      onFirstClaim = listener
+    },
+
+    /** Why this view can't answer everything now; none when it can. */
+    problems(): string[] {
+      const problems: string[] = []
+      for (const [p, window] of windows.entries()) {
+        const end = ends[p] as Offset
+        const checkpoint = readModelAt[p] as Offset
+        if (window.next < end) problems.push(`tail: partition ${p} is read up to offset ${window.next} of ${end}`)
+        if (hasGap(window, checkpoint)) {
+          problems.push(
+            `coverage: the read model of partition ${p} is at offset ${checkpoint}, this instance knows from ` +
+              `${window.start} on; a running projector closes the gap`,
+          )
+        }
+      }
+      return problems
+    },
+
+    async close(): Promise<void> {
+      closing.abort()
+      await reading
+    },
+  }
+}

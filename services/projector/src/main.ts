@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto'
+import { createKafka } from '@plant-store/shared/event-log/connection.ts'
+import { watchTopic } from '@plant-store/shared/event-log/watch.ts'
+import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
+import { checkPreconditions } from '@plant-store/shared/process/preconditions.ts'
+import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
+import { readSettings } from '@plant-store/shared/process/settings.ts'
+import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { createProjector } from './projector.ts'
+import { ProjectorSettings } from './settings.ts'
+
+async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
+  const settings = readSettings(ProjectorSettings, process.env)
+  const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
+
+  let readiness: Readiness = () => ['starting: waiting for kafka and redis']
+  const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, () => readiness())
+  closeLater(operations.close)
+
+  const kafka = createKafka(settings.KAFKA_BROKERS.split(','), 'plant-store-projector', log)
+  const readModel = createReadModel({ redisUrl: settings.REDIS_URL, ...topic }, log)
+  closeLater(readModel.close)
+  await checkPreconditions(kafka, readModel, topic, log)
+
+  const projector = createProjector({ ...topic, kafka, readModel, log, freshGeneration: randomUUID, onHalt: fail })
+  closeLater(projector.close)
+  projector.start()
+  closeLater(watchTopic(kafka, topic, projector.checkpoints, log, fail).close)
+  readiness = () => [...(readModel.isReady() ? [] : ['redis: not reachable']), ...projector.problems()]
+  log.info({ operationsPort: operations.port, ...topic }, 'projecting')
+}
+
+await runService('projector', process.env['LOG_LEVEL'], start)

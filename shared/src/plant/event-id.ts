@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+import type { NewPlant } from './plant.ts'
+
+declare const brand: unique symbol
+
+/** Identity of one event: a UUID as RFC 9562 writes it, in lower case, so that equal ids are equal texts. */
+export type EventId = string & { readonly [brand]: 'EventId' }
+
+const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** Namespace of the ids below; made once, never to change: a retry must find the event of its first try. */
+const KEYED_NAMESPACE = Buffer.from('6f0c2a5e1d2b4c0f9a7b3e8d54c1f6a2', 'hex')
+
+export function parseEventId(text: string): EventId | undefined {
+  return CANONICAL_UUID.test(text) ? (text as EventId) : undefined
+}
+
+/** The 16 bytes of an event id. */
+export function eventIdBytes(id: EventId): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex')
+}
+
+/** The event id in these 16 bytes. */
+export function eventIdOfBytes(bytes: Buffer): EventId {
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as EventId
+}
+
+/**
+ * The event id of a create that carries an Idempotency-Key: UUIDv5 (RFC 9562, 5.5) of caller, key and
+ * plant, so that a retry is the same event and the same key with another plant is another one. Each
+ * part goes in with its length, or `ab`+`c` would be `a`+`bc`; an absent tag has no length at all,
+ * so it differs from an empty one.
+ */
+export function keyedEventId(caller: string, key: string, { id, name, tag }: NewPlant): EventId {
+  const hash = createHash('sha1').update(KEYED_NAMESPACE)
+  for (const part of [caller, key, id.toString(), name, tag]) {
+    hash.update(part === undefined ? '-' : `${Buffer.byteLength(part)}:`).update(part ?? '')
+  }
+  const bytes = hash.digest().subarray(0, 16)
+  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x50
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
+  return eventIdOfBytes(bytes)
+}

@@ -1,0 +1,113 @@
+import { isUtf8 } from 'node:buffer'
+import { Compile } from 'typebox/compile'
+import type { Offset, Partition } from './offset.ts'
+import { type EventId, parseEventId } from './event-id.ts'
+import { partitionOf } from './partition-of.ts'
+import { type NewPlant, Plant, plantOf } from './plant.ts'
+import { type PlantId, parsePlantId } from './plant-id.ts'
+
+/** A record as it lies in the log. */
+export type StoredRecord = {
+  offset: Offset
+  key: Buffer | null
+  value: Buffer | null
+  headers: Record<string, Buffer | string | (Buffer | string)[] | undefined>
+}
+
+/** A record on its way into the log. */
+export type NewRecord = {
+  partition: Partition
+  key: Buffer
+  value: Buffer
+  headers: Record<string, Buffer>
+}
+
+/** A record that claims its id; `plant` is absent when this release can't read what it says. */
+export type Claim = {
+  offset: Offset
+  id: PlantId
+  eventId: EventId
+  plant: Plant | undefined
+}
+
+/** Why a record is parked. The numbers are stored in the read model: append, never renumber. */
+export const PARKED = {
+  otherType: 1,
+  badKey: 2,
+  wrongPartition: 3,
+  badEventId: 4,
+  unknownVersion: 5,
+  unreadablePayload: 6,
+} as const
+export type Parked = (typeof PARKED)[keyof typeof PARKED]
+
+/** What the protocol sees in a record: a claim (parked too, when it can't be read) or a foreign record. */
+export type LogRecord = { offset: Offset; claim?: Claim; parked?: Parked }
+
+// CloudEvents 1.0, Kafka protocol binding, binary mode. The constant ones are Buffers made once:
+// headers are the largest part of what an event costs its producer.
+const TYPE = 'PlantCreated'
+const VERSION_1 = 'application/json; version=1'
+const CONSTANT_HEADERS = {
+  ce_specversion: Buffer.from('1.0'),
+  ce_source: Buffer.from('/plants'),
+  ce_type: Buffer.from(TYPE),
+  'content-type': Buffer.from(VERSION_1),
+}
+
+const plantShape = Compile(Plant)
+
+/**
+ * The event that claims an id for a plant, as a record. The id is text in the payload because consumers
+ * in many languages lose digits of an int64 in a JSON number.
+ */
+export function plantCreated(plant: NewPlant, eventId: EventId, partitions: number): NewRecord {
+  const id = plant.id.toString()
+  const key = Buffer.from(id, 'latin1')
+  return {
+    partition: partitionOf(key, partitions),
+    key,
+    value: Buffer.from(JSON.stringify({ id, name: plant.name, tag: plant.tag })),
+    headers: { ...CONSTANT_HEADERS, ce_id: Buffer.from(eventId, 'latin1') },
+  }
+}
+
+/**
+ * Reads a record of one partition. Whether it claims an id depends on its type, key, place and event id
+ * alone, never on its version or payload: a later fix of a decoder can't change who was first.
+ */
+export function readRecord(record: StoredRecord, partition: Partition, partitions: number): LogRecord {
+  const { offset, key, value, headers } = record
+  if (header(headers, 'ce_type') !== TYPE) return { offset, parked: PARKED.otherType }
+  const id = key === null ? undefined : parsePlantId(key.toString('latin1'))
+  if (key === null || id === undefined) return { offset, parked: PARKED.badKey }
+  if (partitionOf(key, partitions) !== partition) return { offset, parked: PARKED.wrongPartition }
+  const eventId = parseEventId(header(headers, 'ce_id') ?? '')
+  if (eventId === undefined) return { offset, parked: PARKED.badEventId }
+  if (header(headers, 'content-type') !== VERSION_1) {
+    return { offset, claim: { offset, id, eventId, plant: undefined }, parked: PARKED.unknownVersion }
+  }
+  const plant = readVersion1(value, id)
+  const claim = { offset, id, eventId, plant }
+  return plant === undefined ? { offset, claim, parked: PARKED.unreadablePayload } : { offset, claim }
+}
+
+/** The header's text; undefined when it is absent or there are several. */
+function header(headers: StoredRecord['headers'], name: string): string | undefined {
+  const value = headers[name]
+  if (value === undefined || Array.isArray(value)) return undefined
+  return typeof value === 'string' ? value : value.toString('latin1')
+}
+
+function readVersion1(value: Buffer | null, id: PlantId): Plant | undefined {
+  // Decoding bad UTF-8 would put U+FFFD where the writer had something else: an invented plant.
+  if (value === null || !isUtf8(value)) return undefined
+  let payload: unknown
+  try {
+    payload = JSON.parse(value.toString())
+  } catch {
+    return undefined
+  }
+  if (!plantShape.Check(payload)) return undefined
+  return (payload as { id?: unknown }).id === id.toString() ? plantOf(payload) : undefined
+}

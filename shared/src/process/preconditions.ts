@@ -1,0 +1,56 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Kafka } from 'kafkajs'
+import { checkTopic, type TopicSettings } from '../event-log/topic.ts'
+import { allPartitions, type Offset } from '../plant/offset.ts'
+import { type Checkpoint, outOfBounds } from '../protocol/checkpoint.ts'
+import type { ReadModel } from '../read-model/read-model.ts'
+import { PreconditionError } from './failures.ts'
+import type { Log } from './log.ts'
+
+const GIVE_UP_AFTER_MS = 120_000
+const RETRY_MS = 500
+
+/** Where log and read model stand, per partition: the checkpoint, and the next offset of the log. */
+export type Standing = { checkpoints: Checkpoint[]; ends: Offset[] }
+
+/**
+ * Waits for Kafka and Redis and checks all that the protocol rests on. Throws a PreconditionError as soon as
+ * something is not as it must be, and any other error when one of them can't be reached for 2 minutes.
+ */
+export async function checkPreconditions(
+  kafka: Kafka,
+  readModel: ReadModel,
+  settings: TopicSettings,
+  log: Log,
+): Promise<Standing> {
+  const giveUpAt = performance.now() + GIVE_UP_AFTER_MS
+  while (true) {
+    try {
+      return await check(kafka, readModel, settings, log)
+    } catch (error) {
+      if (error instanceof PreconditionError || performance.now() > giveUpAt) throw error
+      log.warn({ err: error }, 'kafka or redis does not answer yet; trying again')
+      await delay(RETRY_MS)
+    }
+  }
+}
+
+async function check(kafka: Kafka, readModel: ReadModel, settings: TopicSettings, log: Log): Promise<Standing> {
+  await readModel.ready()
+  await readModel.checkServer()
+  const metas = await Promise.all(allPartitions(settings.partitions).map((partition) => readModel.meta(partition)))
+  const checkpoints = metas.map(({ checkpoint }) => checkpoint)
+  // The log's ends after the checkpoints: the other way round a checkpoint could seem to lie beyond the end.
+  const { ends, warnings } = await checkTopic(kafka, settings)
+  for (const [partition, checkpoint] of checkpoints.entries()) {
+    const reason = outOfBounds(checkpoint, ends[partition] as Offset)
+    if (reason !== undefined) {
+      throw new PreconditionError(
+        `${reason} (partition ${partition}): the topic was made anew or lost its end. Restore it, or, if this log is ` +
+          'the right one, delete the keys of this topic in Redis to have them folded again',
+      )
+    }
+  }
+  for (const warning of warnings) log.warn(warning)
+  return { checkpoints, ends }
+}

@@ -1,0 +1,66 @@
+import type { Logger } from 'pino'
+import { PreconditionError } from './failures.ts'
+import { createLog } from './log.ts'
+
+/** EX_CONFIG of sysexits.h: starting again won't help, a person has to change something. */
+const EXIT_CONFIGURATION = 78
+const EXIT_FAILURE = 1
+const CLOSE_TIMEOUT_MS = 8_000
+
+export type ServiceContext = {
+  log: Logger
+  /** Ends the process in order, with an exit code that says whether starting again may help. */
+  fail(error: Error): void
+  /** Has this called at the end; what was named last is closed first. */
+  closeLater(close: () => Promise<void>): void
+}
+
+/**
+ * Runs a service as this process: starts it, ends it in order at SIGTERM or SIGINT, exits 0 then, 78 when
+ * only a person can help, 1 for any other failure. A close that takes longer than 8 s is cut off.
+ */
+export async function runService(
+  name: string,
+  level: string | undefined,
+  start: (context: ServiceContext) => Promise<void>,
+): Promise<void> {
+  const log = createLog(name, level || 'info')
+  const closers: (() => Promise<void>)[] = []
+  let ending = false
+
+  async function end(exitCode: number): Promise<void> {
+    if (ending) return
+    ending = true
+    const cutOff = setTimeout(() => {
+      log.error(`not closed within ${CLOSE_TIMEOUT_MS} ms: leaving`)
+      process.exit(exitCode || EXIT_FAILURE)
+    }, CLOSE_TIMEOUT_MS)
+    for (const close of closers.reverse()) {
+      await close().catch((err: unknown) => log.error({ err }, 'closing failed'))
+    }
+    clearTimeout(cutOff)
+    log.info('stopped')
+    process.exit(exitCode)
+  }
+
+  function fail(error: Error): void {
+    if (ending) return
+    if (error instanceof PreconditionError) log.fatal(error.message)
+    else log.fatal({ err: error }, error.message)
+    void end(error instanceof PreconditionError ? EXIT_CONFIGURATION : EXIT_FAILURE)
+  }
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      log.info({ signal }, 'stopping')
+      void end(0)
+    })
+  }
+  process.on('uncaughtException', fail)
+  process.on('unhandledRejection', (reason) => fail(reason instanceof Error ? reason : new Error(String(reason))))
+  try {
+    await start({ log, fail, closeLater: (close) => closers.push(close) })
+  } catch (error) {
+    fail(error as Error)
+  }
+}

@@ -1,0 +1,50 @@
+import { type Static, type TObject, type TSchema, Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { PreconditionError } from './failures.ts'
+
+/** A port of this machine; 0 takes a free one. */
+export const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: fallback })
+
+/** Settings of every service. */
+export const SERVICE_SETTINGS = {
+  KAFKA_BROKERS: Type.String({ pattern: '^[^,\\s]+:\\d+(,[^,\\s]+:\\d+)*$', expected: 'host:port, several separated by commas' }),
+  REDIS_URL: Type.String({ pattern: '^rediss?://.+', expected: 'redis://host:port or rediss://user:password@host:port', secret: true }),
+  PLANTS_TOPIC: Type.String({ pattern: '^[a-zA-Z0-9._-]{1,249}$', default: 'plants', expected: 'a Kafka topic name' }),
+  PLANTS_PARTITIONS: Type.Integer({ minimum: 1, maximum: 1_000, default: 12 }),
+  HOST: Type.String({ default: '127.0.0.1' }),
+  LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info' }),
+}
+
+/**
+ * Reads settings from the environment. Throws a PreconditionError that names every setting that is missing
+ * or wrong, with what is expected; an empty variable counts as absent.
+ */
+export function readSettings<T extends TObject>(schema: T, env: NodeJS.ProcessEnv): Static<T> {
+  const given: Record<string, unknown> = {}
+  const faults: string[] = []
+  for (const [name, property] of Object.entries(schema.properties)) {
+    const value = Value.Convert(property, Value.Default(property, env[name] || undefined))
+    if (Value.Check(property, value)) given[name] = value
+    else if (!isOptional(property) || env[name]) faults.push(describe(name, property, env[name]))
+  }
+  if (faults.length > 0) throw new PreconditionError(`settings: ${faults.join('; ')}`)
+  return given as Static<T>
+}
+
+function isOptional(property: TSchema): boolean {
+  return Type.IsOptional(property)
+}
+
+function describe(name: string, property: TSchema, found: string | undefined): string {
+  const { expected, minimum, maximum, enum: choices, secret } = property as {
+    expected?: string
+    minimum?: number
+    maximum?: number
+    enum?: string[]
+    secret?: boolean
+  }
+  const range = minimum === undefined ? choices?.join(' or ') : `a whole number from ${minimum} to ${maximum}`
+  const wanted = expected ?? range ?? 'a value'
+  if (!found) return `${name} is missing: set it to ${wanted}`
+  return `${name} must be ${wanted}${secret ? '' : ` (it is "${found.slice(0, 60)}")`}`
+}

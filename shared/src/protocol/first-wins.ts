@@ -1,0 +1,44 @@
+import type { EventId } from '../plant/event-id.ts'
+import { after, BEFORE_FIRST, type Offset } from '../plant/offset.ts'
+import type { Claim, LogRecord } from '../plant/plant-created.ts'
+import type { PlantId } from '../plant/plant-id.ts'
+import type { Checkpoint } from './checkpoint.ts'
+
+/** What a claim comes to: it created its plant, it says an earlier creation again, or it is void. */
+export type Ruling = 'created' | 'repeated' | 'void'
+
+/**
+ * The rule: the first claim of an id wins. The same event written twice (a producer's retry) is one
+ * creation, not a conflict.
+ */
+export function firstWins(first: { eventId: EventId } | undefined, claim: { eventId: EventId }): Ruling {
+  if (first === undefined) return 'created'
+  return first.eventId === claim.eventId ? 'repeated' : 'void'
+}
+
+/** What the read model holds of one partition. */
+export type PartitionState = {
+  checkpoint: Checkpoint
+  plants: Map<PlantId, Claim>
+  parked: Map<Offset, number>
+  voids: number
+}
+
+export function emptyPartition(): PartitionState {
+  return { checkpoint: { offset: BEFORE_FIRST, eventId: '' }, plants: new Map(), parked: new Map(), voids: 0 }
+}
+
+/** Folds records, in log order and each offset once, into the state of their partition. */
+export function fold(state: PartitionState, records: readonly LogRecord[], rule = firstWins): PartitionState {
+  for (const { offset, claim, parked } of records) {
+    if (offset < after(state.checkpoint.offset)) throw new RangeError(`offset ${offset} was folded before`)
+    if (parked !== undefined) state.parked.set(offset, parked)
+    if (claim !== undefined) {
+      const ruling = rule(state.plants.get(claim.id), claim)
+      if (ruling === 'created') state.plants.set(claim.id, claim)
+      if (ruling === 'void') state.voids++
+    }
+    state.checkpoint = { offset, eventId: claim?.eventId ?? '' }
+  }
+  return state
+}

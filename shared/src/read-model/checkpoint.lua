@@ -1,0 +1,14 @@
+-- Reads how far the live generation of one partition has come, and what it was folded from.
+--
+-- KEYS  1 the pointer to the live generation
+-- Returns {checkpoint ('-1' when there is no generation), event id there, partition count, fold version,
+--          plants, voids, parked, generation} with '' where nothing is known
+local live = redis.call('GET', KEYS[1])
+local none = { '-1', '', '', '', '', '', '', live or '' }
+if not live then return none end
+local meta = redis.call('HMGET', string.sub(KEYS[1], 1, -5) .. live .. ':meta',
+  'checkpoint', 'event', 'partitions', 'fold', 'plants', 'voids', 'parked')
+if not meta[1] then return none end
+for i = 1, 7 do meta[i] = meta[i] or '' end
+meta[8] = live
+return meta

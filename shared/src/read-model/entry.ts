@@ -1,0 +1,56 @@
+import { eventIdBytes, eventIdOfBytes } from '../plant/event-id.ts'
+import { offsetOf } from '../plant/offset.ts'
+import type { Claim } from '../plant/plant-created.ts'
+import type { PlantId } from '../plant/plant-id.ts'
+
+// An entry, packed because there is one for each plant in memory:
+//   byte  1        what follows: 0 unreadable, 1 name, 2 name and tag
+//   bytes 2 to 17  event id (apply.lua compares these)
+//   bytes 18 to 23 offset, big-endian
+//   then the name in UTF-8, or with a tag: two bytes length of the name, name, tag
+const UNREADABLE = 0
+const NAME = 1
+const NAME_AND_TAG = 2
+const OFFSET_AT = 17
+const OFFSET_BYTES = 6
+const TEXT_AT = OFFSET_AT + OFFSET_BYTES
+const LENGTH_BYTES = 2
+
+/** Bytes that are no entry of a version this release knows. */
+export class EntryError extends Error {
+  override name = 'EntryError'
+}
+
+export function encodeEntry({ eventId, offset, plant }: Claim): Buffer {
+  const head = Buffer.allocUnsafe(TEXT_AT)
+  head[0] = plant === undefined ? UNREADABLE : plant.tag === undefined ? NAME : NAME_AND_TAG
+  eventIdBytes(eventId).copy(head, 1)
+  head.writeUIntBE(offset, OFFSET_AT, OFFSET_BYTES)
+  if (plant === undefined) return head
+  const name = Buffer.from(plant.name)
+  if (plant.tag === undefined) return Buffer.concat([head, name])
+  const length = Buffer.allocUnsafe(LENGTH_BYTES)
+  length.writeUInt16BE(name.length)
+  return Buffer.concat([head, length, name, Buffer.from(plant.tag)])
+}
+
+/** Throws an EntryError. */
+export function decodeEntry(id: PlantId, bytes: Buffer): Claim {
+  const kind = bytes[0]
+  if (kind === undefined || kind > NAME_AND_TAG || bytes.length < TEXT_AT) {
+    throw new EntryError(`the read model holds ${bytes.length} bytes for plant ${id} that are no entry of this release`)
+  }
+  return {
+    id,
+    eventId: eventIdOfBytes(bytes.subarray(1, OFFSET_AT)),
+    offset: offsetOf(bytes.readUIntBE(OFFSET_AT, OFFSET_BYTES)),
+    plant: kind === UNREADABLE ? undefined : decodePlant(kind, bytes),
+  }
+}
+
+function decodePlant(kind: number, bytes: Buffer) {
+  if (kind === NAME) return { name: bytes.toString('utf8', TEXT_AT) }
+  const nameAt = TEXT_AT + LENGTH_BYTES
+  const tagAt = nameAt + bytes.readUInt16BE(TEXT_AT)
+  return { name: bytes.toString('utf8', nameAt, tagAt), tag: bytes.toString('utf8', tagAt) }
+}

@@ -1,0 +1,88 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createKafka } from '@plant-store/shared/event-log/connection.ts'
+import { createTopic } from '@plant-store/shared/event-log/topic.ts'
+import { createLog } from '@plant-store/shared/process/log.ts'
+import { createReadModel, type ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { Redis } from 'ioredis'
+import type { Kafka } from 'kafkajs'
+import { onTestFinished } from 'vitest'
+import { freePort } from '../../local/port.mjs'
+import { type RunningProcess, startProcess, untilReady } from '../../local/process.mjs'
+
+export const TOKEN = 'a-token-for-tests'
+const CALLER = 'tests'
+const PARTITIONS = 6
+const START_TIMEOUT_MS = 60_000
+const STOP_GRACE_MS = 10_000
+
+export type Environment = { kafkaBrokers: string; redisUrl: string }
+export type RunningService = RunningProcess & { opsUrl: string; logFile: string }
+export type RunningApi = RunningService & { url: string }
+
+/** A plant store of its own topic on the given Kafka and Redis; what it starts ends with the test. */
+export async function createPlantStore({ kafkaBrokers, redisUrl }: Environment) {
+  const topic = `plants-${randomUUID()}`
+  const folder = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const quiet = createLog('test', 'silent')
+  const kafka = createKafka(kafkaBrokers.split(','), 'test', quiet)
+  await createTopic(kafka, { topic, partitions: PARTITIONS })
+  const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quiet)
+  onTestFinished(() => readModel.close())
+
+  async function startService(service: 'api' | 'projector', settings: Record<string, string>): Promise<RunningService> {
+    const opsPort = await freePort()
+    const logFile = join(folder, `${service}-${opsPort}.log`)
+    const running = await startProcess({
+      name: service,
+      command: process.execPath,
+      args: [new URL(`../../services/${service}/src/main.ts`, import.meta.url).pathname],
+      logFile,
+      env: {
+        PATH: process.env['PATH'],
+        KAFKA_BROKERS: kafkaBrokers,
+        REDIS_URL: redisUrl,
+        PLANTS_TOPIC: topic,
+        PLANTS_PARTITIONS: String(PARTITIONS),
+        OPS_PORT: String(opsPort),
+        ...settings,
+      },
+    })
+    onTestFinished(async () => {
+      await running.stop({ graceMs: STOP_GRACE_MS })
+    })
+    const opsUrl = `http://127.0.0.1:${opsPort}`
+    const isReady = () => fetch(`${opsUrl}/readyz`).then(({ ok }) => ok, () => false)
+    await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
+    return { ...running, opsUrl, logFile }
+  }
+
+  return {
+    topic,
+    partitions: PARTITIONS,
+    kafka,
+    readModel,
+
+    async startApi(settings: Record<string, string> = {}): Promise<RunningApi> {
+      const port = await freePort()
+      const digest = createHash('sha256').update(TOKEN).digest('hex')
+      const tokens = { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: `${CALLER}:${digest}` }
+      return { ...(await startService('api', { ...tokens, ...settings })), url: `http://127.0.0.1:${port}` }
+    },
+
+    startProjector: (settings: Record<string, string> = {}) => startService('projector', settings),
+  }
+}
+
+/** A plain client of the Redis under test, for what only a fault or a check would do. */
+export function openRedis(redisUrl: string): Redis {
+  const redis = new Redis(redisUrl)
+  onTestFinished(() => redis.disconnect())
+  return redis
+}
+
+export type PlantStore = Awaited<ReturnType<typeof createPlantStore>>
+export type { Kafka, ReadModel }

@@ -1,0 +1,31 @@
+import { defineConfig } from 'vitest/config'
+
+const realStores = ['tests/support/stores.ts']
+
+export default defineConfig({
+  test: {
+    // Two cores carry Kafka, Redis and the services under test: one file at a time.
+    fileParallelism: false,
+    projects: [
+      { test: { name: 'unit', include: ['{shared,services,tests}/**/*.unit.test.ts'] } },
+      {
+        test: {
+          name: 'integration',
+          include: ['{shared,services,tests}/**/*.int.test.ts'],
+          globalSetup: realStores,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'system',
+          include: ['tests/**/*.system.test.ts'],
+          globalSetup: realStores,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+})

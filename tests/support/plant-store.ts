@@ -5,9 +5,8 @@ import { join } from 'node:path'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createTopic } from '@plant-store/shared/event-log/topic.ts'
 import { createLog } from '@plant-store/shared/process/log.ts'
-import { createReadModel, type ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { Redis } from 'ioredis'
-import type { Kafka } from 'kafkajs'
 import { onTestFinished } from 'vitest'
 import { freePort } from '../../local/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../../local/process.mjs'
@@ -33,7 +32,10 @@ export async function createPlantStore({ kafkaBrokers, redisUrl }: Environment) 
   const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quiet)
   onTestFinished(() => readModel.close())
 
-  async function startService(service: 'api' | 'projector', settings: Record<string, string>): Promise<RunningService> {
+  async function startService(
+    service: 'api' | 'projector',
+    settings: Record<string, string>,
+  ): Promise<RunningService> {
     const opsPort = await freePort()
     const logFile = join(folder, `${service}-${opsPort}.log`)
     const running = await startProcess({
@@ -42,7 +44,7 @@ export async function createPlantStore({ kafkaBrokers, redisUrl }: Environment) 
       args: [new URL(`../../services/${service}/src/main.ts`, import.meta.url).pathname],
       logFile,
       env: {
-        PATH: process.env['PATH'],
+        PATH: process.env.PATH,
         KAFKA_BROKERS: kafkaBrokers,
         REDIS_URL: redisUrl,
         PLANTS_TOPIC: topic,
@@ -55,7 +57,11 @@ export async function createPlantStore({ kafkaBrokers, redisUrl }: Environment) 
       await running.stop({ graceMs: STOP_GRACE_MS })
     })
     const opsUrl = `http://127.0.0.1:${opsPort}`
-    const isReady = () => fetch(`${opsUrl}/readyz`).then(({ ok }) => ok, () => false)
+    const isReady = () =>
+      fetch(`${opsUrl}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
     await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
     return { ...running, opsUrl, logFile }
   }
@@ -85,4 +91,3 @@ export function openRedis(redisUrl: string): Redis {
 }
 
 export type PlantStore = Awaited<ReturnType<typeof createPlantStore>>
-export type { Kafka, ReadModel }

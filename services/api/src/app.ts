@@ -1,6 +1,6 @@
 import { type TypeBoxTypeProvider, TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
-import fastify, { type FastifyBaseLogger, type FastifyReply } from 'fastify'
-import type { Logger } from 'pino'
+import type { Logger } from '@plant-store/shared/process/log.ts'
+import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } from 'fastify'
 import { requireBearer } from './auth/bearer.ts'
 import type { KnownToken } from './auth/tokens.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
@@ -28,13 +28,15 @@ export type AppParts = {
 export async function createApp({ log, tokens, partitions, creation, reader }: AppParts) {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
     http: { requireHostHeader: false },
     clientErrorHandler: answerClientError,
-    frameworkErrors: (error, request, reply: FastifyReply) => answerError(error, request, reply),
+    frameworkErrors: (error, request, reply: FastifyReply) => {
+      answerError(error, request, reply)
+    },
     // While closing, answered by the hook below: Fastify's own 503 has another shape.
     return503OnClosing: false,
   }).withTypeProvider<TypeBoxTypeProvider>()
@@ -44,8 +46,10 @@ export async function createApp({ log, tokens, partitions, creation, reader }: A
   answerUnknownRoutes(app)
   answerNodesOwnCases(app.server)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
-    parseJsonBody(body),
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_request: unknown, body: Buffer) => parseJsonBody(body),
   )
 
   let closing = false

@@ -4,8 +4,8 @@ import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { watchTopic } from '@plant-store/shared/event-log/watch.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { checkPreconditions } from '@plant-store/shared/preconditions.ts'
 import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
-import { checkPreconditions } from '@plant-store/shared/process/preconditions.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
 import { readSettings } from '@plant-store/shared/process/settings.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
@@ -59,13 +59,16 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   })
   closeLater(tail.close)
   tail.start()
-  const passed = () => new Map(allPartitions(topic.partitions).map((partition) => [partition, view.passed(partition)]))
+  const passed = () =>
+    new Map(allPartitions(topic.partitions).map((partition) => [partition, view.passed(partition)]))
   closeLater(watchTopic(kafka, topic, passed, log, fail).close)
 
   const appender = createAppender(kafka, settings.PLANTS_TOPIC)
   closeLater(appender.close)
   await appender.connect()
-  const creation = createPlantCreation(readModel, appender, view, log, { deadlineMs: settings.CREATE_DEADLINE_MS })
+  const creation = createPlantCreation(readModel, appender, view, log, {
+    deadlineMs: settings.CREATE_DEADLINE_MS,
+  })
   const reader = createPlantReader(readModel, view, log, { deadlineMs: settings.READ_DEADLINE_MS })
   const app = await createApp({ log, tokens, partitions: topic.partitions, creation, reader })
   const address = await app.listen({ port: settings.PORT, host: settings.HOST })
@@ -86,4 +89,4 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   log.info({ address, operationsPort: operations.port, partitions: topic.partitions }, 'listening')
 }
 
-await runService('api', process.env['LOG_LEVEL'], start)
+await runService('api', process.env.LOG_LEVEL, start)

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { watchTopic } from '@plant-store/shared/event-log/watch.ts'
+import { checkPreconditions } from '@plant-store/shared/preconditions.ts'
 import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
-import { checkPreconditions } from '@plant-store/shared/process/preconditions.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
 import { readSettings } from '@plant-store/shared/process/settings.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
@@ -22,7 +22,14 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   closeLater(readModel.close)
   await checkPreconditions(kafka, readModel, topic, log)
 
-  const projector = createProjector({ ...topic, kafka, readModel, log, freshGeneration: randomUUID, onHalt: fail })
+  const projector = createProjector({
+    ...topic,
+    kafka,
+    readModel,
+    log,
+    freshGeneration: randomUUID,
+    onHalt: fail,
+  })
   closeLater(projector.close)
   projector.start()
   closeLater(watchTopic(kafka, topic, projector.checkpoints, log, fail).close)
@@ -30,4 +37,4 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   log.info({ operationsPort: operations.port, ...topic }, 'projecting')
 }
 
-await runService('projector', process.env['LOG_LEVEL'], start)
+await runService('projector', process.env.LOG_LEVEL, start)

@@ -1,4 +1,5 @@
 import { setInterval } from 'node:timers/promises'
+import type { Kafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import type { TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
@@ -7,7 +8,6 @@ import { PreconditionError } from '@plant-store/shared/process/failures.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import type { Kafka } from 'kafkajs'
 
 export type ProjectorOptions = TopicSettings & {
   kafka: Kafka
@@ -24,8 +24,6 @@ const MAX_RECORDS_PER_APPLY = 512
 /** Fuller fetches cost less: wait up to 20 ms for 64 KiB. */
 const MIN_BYTES = 65_536
 const MAX_WAIT_MS = 20
-
-export type Projector = ReturnType<typeof createProjector>
 
 /**
  * Folds the log into the live generation of the read model. Where it goes on is what the read model's own
@@ -45,7 +43,10 @@ export function createProjector(options: ProjectorOptions) {
     const parked = records.filter(({ parked }) => parked !== undefined)
     const applied = await readModel.apply(partition, from, next, records, freshGeneration())
     if (applied.is === 'stale') {
-      log.info({ partition, expected: from.offset, found: applied.checkpoint.offset }, 'the checkpoint moved; seeking')
+      log.info(
+        { partition, expected: from.offset, found: applied.checkpoint.offset },
+        'the checkpoint moved; seeking',
+      )
       return applied.checkpoint
     }
     for (const record of parked) {

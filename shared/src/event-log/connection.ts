@@ -9,6 +9,8 @@ const INITIAL_RETRY_MS = 100
 const MAX_RETRY_MS = 2_000
 const PENDING_CHECK_MS = 10
 
+export type { Kafka }
+
 /** Connects nothing yet: producers, consumers and admins made from it do. */
 export function createKafka(brokers: readonly string[], clientId: string, log: Log): Kafka {
   correctBusyTimer()
@@ -26,9 +28,9 @@ export function createKafka(brokers: readonly string[], clientId: string, log: L
 
 // kafkajs reports as errors what it then retries, and crashes that the callers here report themselves.
 // So its own voice is lowered: nothing above a warning, joins and stops in the debug log only.
-function writeEntry(log: Log, { namespace, level, log: { message, timestamp: _, ...details } }: LogEntry): void {
-  const line = `kafka${namespace === '' ? '' : ` ${namespace}`}: ${message}`
-  const { error, groupId, broker, retryCount } = details as Record<string, unknown>
+function writeEntry(log: Log, { namespace, level, log: details }: LogEntry): void {
+  const line = `kafka${namespace === '' ? '' : ` ${namespace}`}: ${details.message}`
+  const { error, groupId, broker, retryCount } = details
   const context = { error, groupId, broker, retryCount }
   if (level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN) log.warn(context, line)
   else log.debug(context, line)

@@ -21,7 +21,12 @@ export type FollowOptions = TopicSettings & {
    * Takes in the records between two checkpoints and tells the one then reached: `next`, or another to
    * seek to. One call at a time for each partition. When it rejects, it is called again.
    */
-  onRecords(partition: Partition, records: LogRecord[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint>
+  onRecords(
+    partition: Partition,
+    records: LogRecord[],
+    next: Checkpoint,
+    from: Checkpoint,
+  ): Promise<Checkpoint>
   /** Called once, when following can't go on. */
   onHalt(error: Error): void
 }
@@ -83,7 +88,9 @@ export function createFollower(options: FollowOptions) {
     const current = () => [...located].every(([partition, position]) => positions.get(partition) === position)
     while (!closing.signal.aborted && current()) {
       try {
-        const checkpoints = await Promise.all([...located.keys()].map((partition) => options.checkpointOf(partition)))
+        const checkpoints = await Promise.all(
+          [...located.keys()].map((partition) => options.checkpointOf(partition)),
+        )
         const { ends } = await checkTopic(kafka, { topic, partitions })
         for (const [index, [partition, position]] of [...located].entries()) {
           const checkpoint = checkpoints[index] as Checkpoint
@@ -103,8 +110,8 @@ export function createFollower(options: FollowOptions) {
 
   function assign(assigned: readonly number[]): void {
     positions.clear()
-    const unknown = assigned.find((partition) => partition >= partitions)
-    if (unknown !== undefined) return halt(`topic ${topic} grew beyond ${partitions} partitions`, unknown as Partition)
+    const unknown = assigned.find((partition) => partition >= partitions) as Partition | undefined
+    if (unknown !== undefined) halt(`topic ${topic} grew beyond ${partitions} partitions`, unknown)
     for (const partition of assigned as Partition[]) {
       positions.set(partition, { checkpoint: undefined, turn: Promise.resolve() })
     }
@@ -129,7 +136,12 @@ export function createFollower(options: FollowOptions) {
     await pass(partition, position, admission.records, admission.checkpoint)
   }
 
-  async function pass(partition: Partition, position: Position, records: LogRecord[], next: Checkpoint): Promise<void> {
+  async function pass(
+    partition: Partition,
+    position: Position,
+    records: LogRecord[],
+    next: Checkpoint,
+  ): Promise<void> {
     if (position.checkpoint === undefined) return
     try {
       const reached = await onRecords(partition, records, next, position.checkpoint)
@@ -166,7 +178,8 @@ export function createFollower(options: FollowOptions) {
       if (isRunning() && !isStale()) await take(partition, position, batch as Batch)
     })
     const last = offsetOf(batch.lastOffset())
-    if (positions.get(partition) === position && position.checkpoint.offset >= last) resolveOffset(String(last))
+    if (positions.get(partition) === position && position.checkpoint.offset >= last)
+      resolveOffset(String(last))
   }
 
   /** One life of a consumer, from connecting to a crash that kafkajs does not recover from. */
@@ -226,7 +239,9 @@ export function createFollower(options: FollowOptions) {
 
     /** The partitions that this process follows now with their checkpoints; undefined before the group is joined. */
     assigned(): Map<Partition, Checkpoint | undefined> | undefined {
-      return joined ? new Map([...positions].map(([partition, { checkpoint }]) => [partition, checkpoint])) : undefined
+      return joined
+        ? new Map([...positions].map(([partition, { checkpoint }]) => [partition, checkpoint]))
+        : undefined
     },
 
     /** Asks for the checkpoint of a partition again and goes on from there, unless it stands at `seen` no more. */

@@ -22,7 +22,8 @@ export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSett
   return withAdmin(kafka, async (admin) => {
     const { brokers } = await admin.describeCluster()
     const replicationFactor = Math.min(PRODUCTION_REPLICAS, brokers.length)
-    const settings = replicationFactor < PRODUCTION_REPLICAS ? RETAIN_FOR_EVER : { ...RETAIN_FOR_EVER, ...PRODUCTION }
+    const settings =
+      replicationFactor < PRODUCTION_REPLICAS ? RETAIN_FOR_EVER : { ...RETAIN_FOR_EVER, ...PRODUCTION }
     return admin.createTopics({
       waitForLeaders: true,
       topics: [
@@ -70,7 +71,9 @@ async function checkConfiguration(admin: Admin, topic: string, replicas: number)
     includeSynonyms: false,
     resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }],
   })
-  const found = new Map(resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]))
+  const found = new Map(
+    resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]),
+  )
   const wrong = Object.entries(RETAIN_FOR_EVER).filter(([name, value]) => found.get(name) !== value)
   if (wrong.length > 0) {
     throw new PreconditionError(
@@ -79,7 +82,9 @@ async function checkConfiguration(admin: Admin, topic: string, replicas: number)
   }
   return [
     ...(replicas < PRODUCTION_REPLICAS
-      ? [`topic ${topic} has ${replicas} of ${PRODUCTION_REPLICAS} replicas: in production a lost disk loses plants`]
+      ? [
+          `topic ${topic} has ${replicas} of ${PRODUCTION_REPLICAS} replicas: in production a lost disk loses plants`,
+        ]
       : []),
     ...Object.entries(PRODUCTION)
       .filter(([name, value]) => found.get(name) !== value)

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Compile } from 'typebox/compile'
-import type { Offset, Partition } from './offset.ts'
 import { type EventId, parseEventId } from './event-id.ts'
+import type { Offset, Partition } from './offset.ts'
 import { partitionOf } from './partition-of.ts'
 import { type NewPlant, Plant, plantOf } from './plant.ts'
 import { type PlantId, parsePlantId } from './plant-id.ts'
@@ -11,8 +11,10 @@ export type StoredRecord = {
   offset: Offset
   key: Buffer | null
   value: Buffer | null
-  headers: Record<string, Buffer | string | (Buffer | string)[] | undefined>
+  headers: Record<string, HeaderValue | HeaderValue[] | undefined>
 }
+/** Kafka allows a header without content, though the types of kafkajs do not know it. */
+type HeaderValue = Buffer | string | null
 
 /** A record on its way into the log. */
 export type NewRecord = {
@@ -92,10 +94,10 @@ export function readRecord(record: StoredRecord, partition: Partition, partition
   return plant === undefined ? { offset, claim, parked: PARKED.unreadablePayload } : { offset, claim }
 }
 
-/** The header's text; undefined when it is absent or there are several. */
+/** The header's text; undefined when it is absent, has no content, or there are several. */
 function header(headers: StoredRecord['headers'], name: string): string | undefined {
   const value = headers[name]
-  if (value === undefined || Array.isArray(value)) return undefined
+  if (value === undefined || value === null || Array.isArray(value)) return undefined
   return typeof value === 'string' ? value : value.toString('latin1')
 }
 

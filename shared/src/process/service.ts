@@ -1,6 +1,5 @@
-import type { Logger } from 'pino'
 import { PreconditionError } from './failures.ts'
-import { createLog } from './log.ts'
+import { createLog, type Logger } from './log.ts'
 
 /** EX_CONFIG of sysexits.h: starting again won't help, a person has to change something. */
 const EXIT_CONFIGURATION = 78
@@ -57,7 +56,9 @@ export async function runService(
     })
   }
   process.on('uncaughtException', fail)
-  process.on('unhandledRejection', (reason) => fail(reason instanceof Error ? reason : new Error(String(reason))))
+  process.on('unhandledRejection', (reason) =>
+    fail(reason instanceof Error ? reason : new Error(String(reason))),
+  )
   try {
     await start({ log, fail, closeLater: (close) => closers.push(close) })
   } catch (error) {

@@ -7,9 +7,20 @@ export const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65
 
 /** Settings of every service. */
 export const SERVICE_SETTINGS = {
-  KAFKA_BROKERS: Type.String({ pattern: '^[^,\\s]+:\\d+(,[^,\\s]+:\\d+)*$', expected: 'host:port, several separated by commas' }),
-  REDIS_URL: Type.String({ pattern: '^rediss?://.+', expected: 'redis://host:port or rediss://user:password@host:port', secret: true }),
-  PLANTS_TOPIC: Type.String({ pattern: '^[a-zA-Z0-9._-]{1,249}$', default: 'plants', expected: 'a Kafka topic name' }),
+  KAFKA_BROKERS: Type.String({
+    pattern: '^[^,\\s]+:\\d+(,[^,\\s]+:\\d+)*$',
+    expected: 'host:port, several separated by commas',
+  }),
+  REDIS_URL: Type.String({
+    pattern: '^rediss?://.+',
+    expected: 'redis://host:port or rediss://user:password@host:port',
+    secret: true,
+  }),
+  PLANTS_TOPIC: Type.String({
+    pattern: '^[a-zA-Z0-9._-]{1,249}$',
+    default: 'plants',
+    expected: 'a Kafka topic name',
+  }),
   PLANTS_PARTITIONS: Type.Integer({ minimum: 1, maximum: 1_000, default: 12 }),
   HOST: Type.String({ default: '127.0.0.1' }),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info' }),
@@ -23,7 +34,7 @@ export function readSettings<T extends TObject>(schema: T, env: NodeJS.ProcessEn
   const given: Record<string, unknown> = {}
   const faults: string[] = []
   for (const [name, property] of Object.entries(schema.properties)) {
-    const value = Value.Convert(property, Value.Default(property, env[name] || undefined))
+    const value = env[name] ? valueOf(property, env[name]) : Value.Default(property, undefined)
     if (Value.Check(property, value)) given[name] = value
     else if (!isOptional(property) || env[name]) faults.push(describe(name, property, env[name]))
   }
@@ -31,12 +42,23 @@ export function readSettings<T extends TObject>(schema: T, env: NodeJS.ProcessEn
   return given as Static<T>
 }
 
+// Not TypeBox's own conversion: it makes 1 of "1.5" and of "true".
+function valueOf(property: TSchema, text: string): string | number {
+  return Type.IsInteger(property) && /^-?\d+$/.test(text) ? Number(text) : text
+}
+
 function isOptional(property: TSchema): boolean {
   return Type.IsOptional(property)
 }
 
 function describe(name: string, property: TSchema, found: string | undefined): string {
-  const { expected, minimum, maximum, enum: choices, secret } = property as {
+  const {
+    expected,
+    minimum,
+    maximum,
+    enum: choices,
+    secret,
+  } = property as {
     expected?: string
     minimum?: number
     maximum?: number

@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer'
 import { eventIdBytes, eventIdOfBytes } from '../plant/event-id.ts'
 import { offsetOf } from '../plant/offset.ts'
+import type { Plant } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import type { PlantId } from '../plant/plant-id.ts'
 
@@ -15,6 +17,8 @@ const OFFSET_AT = 17
 const OFFSET_BYTES = 6
 const TEXT_AT = OFFSET_AT + OFFSET_BYTES
 const LENGTH_BYTES = 2
+/** What is no text of an entry. */
+const FOREIGN = Symbol('foreign')
 
 /** Bytes that are no entry of a version this release knows. */
 export class EntryError extends Error {
@@ -34,23 +38,31 @@ export function encodeEntry({ eventId, offset, plant }: Claim): Buffer {
   return Buffer.concat([head, length, name, Buffer.from(plant.tag)])
 }
 
-/** Throws an EntryError. */
+/** Throws an EntryError for anything that `encodeEntry` does not make. */
 export function decodeEntry(id: PlantId, bytes: Buffer): Claim {
   const kind = bytes[0]
-  if (kind === undefined || kind > NAME_AND_TAG || bytes.length < TEXT_AT) {
-    throw new EntryError(`the read model holds ${bytes.length} bytes for plant ${id} that are no entry of this release`)
+  const texts = bytes.subarray(TEXT_AT)
+  const plant = kind === UNREADABLE ? undefined : decodePlant(kind, texts)
+  if (bytes.length < TEXT_AT || plant === FOREIGN || (kind === UNREADABLE && texts.length > 0)) {
+    throw new EntryError(
+      `the read model holds ${bytes.length} bytes for plant ${id} that are no entry of this release`,
+    )
   }
   return {
     id,
     eventId: eventIdOfBytes(bytes.subarray(1, OFFSET_AT)),
     offset: offsetOf(bytes.readUIntBE(OFFSET_AT, OFFSET_BYTES)),
-    plant: kind === UNREADABLE ? undefined : decodePlant(kind, bytes),
+    plant,
   }
 }
 
-function decodePlant(kind: number, bytes: Buffer) {
-  if (kind === NAME) return { name: bytes.toString('utf8', TEXT_AT) }
-  const nameAt = TEXT_AT + LENGTH_BYTES
-  const tagAt = nameAt + bytes.readUInt16BE(TEXT_AT)
-  return { name: bytes.toString('utf8', nameAt, tagAt), tag: bytes.toString('utf8', tagAt) }
+function decodePlant(kind: number | undefined, texts: Buffer): Plant | typeof FOREIGN {
+  if (kind === NAME) return isUtf8(texts) ? { name: texts.toString() } : FOREIGN
+  if (kind !== NAME_AND_TAG || texts.length < LENGTH_BYTES) return FOREIGN
+  const nameLength = texts.readUInt16BE()
+  const name = texts.subarray(LENGTH_BYTES, LENGTH_BYTES + nameLength)
+  const tag = texts.subarray(LENGTH_BYTES + nameLength)
+  // Each of its own: a wrong length could cut a character in two, and decoding would put U+FFFD there.
+  if (name.length < nameLength || !isUtf8(name) || !isUtf8(tag)) return FOREIGN
+  return { name: name.toString(), tag: tag.toString() }
 }

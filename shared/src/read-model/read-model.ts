@@ -81,7 +81,8 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
 
     /** Resolves when Redis can be asked; rejects with the reason when it can't be reached now. */
     async ready(): Promise<void> {
-      if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
+      if (redis.status !== 'ready')
+        await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
     },
 
     /** Throws a PreconditionError when this Redis is too old or would forget plants. */
@@ -90,9 +91,12 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
     },
 
     /** One round trip for any number of partitions; each partition's answer is atomic. */
-    async lookUp(asked: readonly { partition: Partition; ids: readonly PlantId[] }[]): Promise<PartitionLookUp[]> {
+    async lookUp(
+      asked: readonly { partition: Partition; ids: readonly PlantId[] }[],
+    ): Promise<PartitionLookUp[]> {
       const pipeline = redis.pipeline()
-      for (const { partition, ids } of asked) pipeline.plantsLookUpBuffer(pointer(partition), ...ids.map(String))
+      for (const { partition, ids } of asked)
+        pipeline.plantsLookUpBuffer(pointer(partition), ...ids.map(String))
       const answers = (await pipeline.exec()) ?? []
       return asked.map(({ ids }, index) => {
         const [error, found] = answers[index] as [Error | null, (Buffer | null)[]]
@@ -132,9 +136,13 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
       records: readonly LogRecord[],
       freshGeneration: string,
     ): Promise<Applied> {
-      const args: (string | number | Buffer)[] = [
-        ...['', FOLD_VERSION, partitions, expected.offset, next.offset, next.eventId, freshGeneration],
-      ]
+      const scope = ['', FOLD_VERSION, partitions]
+      const args: (string | number | Buffer)[] = scope.concat(
+        expected.offset,
+        next.offset,
+        next.eventId,
+        freshGeneration,
+      )
       for (const { offset, claim, parked } of records) {
         args.push(claim === undefined ? '' : String(claim.id), claim === undefined ? '' : encodeEntry(claim))
         args.push(parked === undefined ? '' : `${offset}:${parked}`)

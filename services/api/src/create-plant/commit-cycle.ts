@@ -37,8 +37,6 @@ const RECORD_OVERHEAD_BYTES = 200
 const LINGER_ABOVE_RECORDS = 8
 const LINGER_MS = 3
 
-export type CommitCycle = ReturnType<typeof createCommitCycle>
-
 /**
  * Group commit. One cycle: one pipelined look-up for all that waits, then one append of what the view
  * does not know to be claimed. The next cycle fills meanwhile.
@@ -135,7 +133,9 @@ export async function lookUpBatch(readModel: ReadModel, batch: readonly Pending[
     else others.push(pending)
   }
   const groups = [...byPartition]
-  const answers = await readModel.lookUp(groups.map(([partition, group]) => ({ partition, ids: group.map(({ id }) => id) })))
+  const answers = await readModel.lookUp(
+    groups.map(([partition, group]) => ({ partition, ids: group.map(({ id }) => id) })),
+  )
   return groups.flatMap(([, group], index) => {
     const { checkpoint, entries } = answers[index] as PartitionLookUp
     return group.map((pending, at) => ({ pending, entry: entries[at], checkpoint }))

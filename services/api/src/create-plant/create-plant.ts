@@ -65,7 +65,8 @@ export function createPlantCreation(
       const movedOn = [...inFlight.values()]
         .map(({ pending }) => pending)
         .filter(
-          ({ stage, checkpoint, record }) => stage === 'appended' && hasGap(view.window(record.partition), checkpoint),
+          ({ stage, checkpoint, record }) =>
+            stage === 'appended' && hasGap(view.window(record.partition), checkpoint),
         )
       if (movedOn.length === 0) continue
       try {

@@ -9,7 +9,10 @@ import type { PlantCreation } from './create-plant.ts'
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/
 
 /** POST /plants */
-export const createPlantRoute: FastifyPluginAsyncTypebox<{ creation: PlantCreation }> = async (app, { creation }) => {
+export const createPlantRoute: FastifyPluginAsyncTypebox<{ creation: PlantCreation }> = async (
+  app,
+  { creation },
+) => {
   app.post(
     '/plants',
     { schema: { body: NewPlant, response: { 200: Plant, 400: ErrorBody } } },
@@ -19,7 +22,8 @@ export const createPlantRoute: FastifyPluginAsyncTypebox<{ creation: PlantCreati
       const outcome = await creation.create({ plant: body, eventId, keyed: key !== undefined })
       if (outcome.is !== 'created' && outcome.is !== 'duplicate') throw new HttpError(outcome.is)
       const position = formatPosition(outcome)
-      if (outcome.is === 'duplicate') throw new HttpError('duplicateId', undefined, { [POSITION_HEADER]: position })
+      if (outcome.is === 'duplicate')
+        throw new HttpError('duplicateId', undefined, { [POSITION_HEADER]: position })
       reply.header(POSITION_HEADER, position)
       return plantOf(body)
     },

@@ -23,8 +23,13 @@ export function answerFailure(reply: FastifyReply, failure: Failure, message?: s
 
 /** Answers whatever was thrown, by a handler, a hook or Fastify itself, in the Error shape. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (error instanceof HttpError) return answerFailure(reply.headers(error.headers), error.failure, error.message)
-  const { code = '', validation, statusCode = 500 } = (error instanceof Error ? error : {}) as Partial<FastifyError>
+  if (error instanceof HttpError)
+    return answerFailure(reply.headers(error.headers), error.failure, error.message)
+  const {
+    code = '',
+    validation,
+    statusCode = 500,
+  } = (error instanceof Error ? error : {}) as Partial<FastifyError>
   if (validation !== undefined) return answerFailure(reply, 'invalidPlant', describeFaults(validation))
   const known = FAILURES[code]
   if (known !== undefined) return answerFailure(reply, known)

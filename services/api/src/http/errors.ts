@@ -15,7 +15,10 @@ export const ERRORS = {
   malformedJson: [40001, 'the body is not valid JSON in UTF-8'],
   invalidPlant: [40002, 'the plant is invalid'],
   duplicateId: [40003, 'duplicate id: a plant with this id exists already'],
-  invalidId: [40004, 'the id in the path must be an integer between -9223372036854775808 and 9223372036854775807'],
+  invalidId: [
+    40004,
+    'the id in the path must be an integer between -9223372036854775808 and 9223372036854775807',
+  ],
   invalidIdempotencyKey: [40005, 'Idempotency-Key must be one value of 1 to 255 visible ASCII characters'],
   invalidPosition: [40006, 'Plants-Position must be a position as an earlier answer gave it'],
   missingToken: [40100, 'authenticate with the header "Authorization: Bearer <token>"'],
@@ -25,11 +28,17 @@ export const ERRORS = {
   methodNotAllowed: [40500, 'this path does not support this method; see the Allow header'],
   requestTimeout: [40800, 'the request did not arrive in time'],
   bodyTooLarge: [41300, 'the body is too large'],
-  unsupportedMediaType: [41500, 'send the plant as "content-type: application/json", without content-encoding'],
+  unsupportedMediaType: [
+    41500,
+    'send the plant as "content-type: application/json", without content-encoding',
+  ],
   expectationFailed: [41700, 'the only expectation supported is "100-continue"'],
   headersTooLarge: [43100, 'the request headers are too large'],
   internal: [50000, 'something went wrong here; the server log tells more'],
-  unreadablePlant: [50001, 'this id is taken by an event that this release can not read; a newer release may'],
+  unreadablePlant: [
+    50001,
+    'this id is taken by an event that this release can not read; a newer release may',
+  ],
   unavailable: [50300, 'the service is starting or stopping; try again'],
   notWritten: [50301, 'not written: nothing was stored by this attempt; try again'],
   outcomeUnknown: [

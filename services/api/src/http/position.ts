@@ -13,7 +13,10 @@ export function formatPosition({ partition, offset }: Position): string {
 }
 
 /** Undefined when the client sent none. Throws an HttpError for one that no answer can have given. */
-export function parsePosition(header: string | string[] | undefined, partitions: number): Position | undefined {
+export function parsePosition(
+  header: string | string[] | undefined,
+  partitions: number,
+): Position | undefined {
   if (header === undefined) return undefined
   const [, partition, offset] = POSITION.exec(String(header)) ?? []
   if (partition === undefined || offset === undefined || Number(partition) >= partitions) {

@@ -27,9 +27,13 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 export function answerNodesOwnCases(server: Server): void {
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const body = JSON.stringify(bodyOf('expectationFailed'))
-    response.writeHead(statusOf('expectationFailed'), { 'content-type': 'application/json', connection: 'close' }).end(body)
+    response
+      .writeHead(statusOf('expectationFailed'), { 'content-type': 'application/json', connection: 'close' })
+      .end(body)
   })
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => answerOnSocket(socket, 'methodNotAllowed'))
+  server.on('connect', (_request: IncomingMessage, socket: Socket) =>
+    answerOnSocket(socket, 'methodNotAllowed'),
+  )
 }
 
 function answerOnSocket(socket: Socket, failure: Failure): void {

@@ -19,7 +19,12 @@ const LONGEST_WAIT_MS = 160
 export type PlantReader = ReturnType<typeof createPlantReader>
 
 /** Reads plants from the view of this instance: what the read model and the window know together. */
-export function createPlantReader(readModel: ReadModel, view: View, log: Log, limits: { deadlineMs: number }) {
+export function createPlantReader(
+  readModel: ReadModel,
+  view: View,
+  log: Log,
+  limits: { deadlineMs: number },
+) {
   /** The answer if the view reaches far enough to give one. */
   async function tryRead(id: PlantId, position: Position | undefined): Promise<ReadPlant | undefined> {
     const partition = partitionOf(Buffer.from(id.toString()), view.partitions)

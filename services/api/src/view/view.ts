@@ -95,7 +95,8 @@ export function createView({ readModel, log, checkpoints, ends, windowMaxBytes, 
       for (const [p, window] of windows.entries()) {
         const end = ends[p] as Offset
         const checkpoint = readModelAt[p] as Offset
-        if (window.next < end) problems.push(`tail: partition ${p} is read up to offset ${window.next} of ${end}`)
+        if (window.next < end)
+          problems.push(`tail: partition ${p} is read up to offset ${window.next} of ${end}`)
         if (hasGap(window, checkpoint)) {
           problems.push(
             `coverage: the read model of partition ${p} is at offset ${checkpoint}, this instance knows from ` +

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Kafka } from 'kafkajs'
-import { checkTopic, type TopicSettings } from '../event-log/topic.ts'
-import { allPartitions, type Offset } from '../plant/offset.ts'
-import { type Checkpoint, outOfBounds } from '../protocol/checkpoint.ts'
-import type { ReadModel } from '../read-model/read-model.ts'
-import { PreconditionError } from './failures.ts'
-import type { Log } from './log.ts'
+import type { Kafka } from './event-log/connection.ts'
+import { checkTopic, type TopicSettings } from './event-log/topic.ts'
+import { allPartitions, type Offset } from './plant/offset.ts'
+import { PreconditionError } from './process/failures.ts'
+import type { Log } from './process/log.ts'
+import { type Checkpoint, outOfBounds } from './protocol/checkpoint.ts'
+import type { ReadModel } from './read-model/read-model.ts'
 
 const GIVE_UP_AFTER_MS = 120_000
 const RETRY_MS = 500
@@ -35,10 +35,17 @@ export async function checkPreconditions(
   }
 }
 
-async function check(kafka: Kafka, readModel: ReadModel, settings: TopicSettings, log: Log): Promise<Standing> {
+async function check(
+  kafka: Kafka,
+  readModel: ReadModel,
+  settings: TopicSettings,
+  log: Log,
+): Promise<Standing> {
   await readModel.ready()
   await readModel.checkServer()
-  const metas = await Promise.all(allPartitions(settings.partitions).map((partition) => readModel.meta(partition)))
+  const metas = await Promise.all(
+    allPartitions(settings.partitions).map((partition) => readModel.meta(partition)),
+  )
   const checkpoints = metas.map(({ checkpoint }) => checkpoint)
   // The log's ends after the checkpoints: the other way round a checkpoint could seem to lie beyond the end.
   const { ends, warnings } = await checkTopic(kafka, settings)

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Failure } from './failure.mjs'
+import { stopGroup, trackGroup } from './process.mjs'
+
+/**
+ * Runs a program to its end.
+ *
+ * @param {string} command
+ * @param {string[]} args
+ * @param {object} options
+ * @param {number} options.timeoutMs
+ * @param {string} [options.cwd]
+ * @param {NodeJS.ProcessEnv} [options.env]
+ * @param {AbortSignal | undefined} [options.signal] ends the program
+ * @param {((pid: number) => void) | undefined} [options.onStart]
+ * @returns {Promise<{ code: number | null, output: string, missing: boolean }>} output: stdout and stderr as
+ *   they came; missing: there is no such program (then code is null)
+ * @throws {Failure} when it took longer than timeoutMs
+ */
+export async function runCommand(command, args, { timeoutMs, cwd, env, signal, onStart }) {
+  signal?.throwIfAborted()
+  const child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  if (child.pid === undefined) {
+    await once(child, 'error')
+    return { code: null, output: '', missing: true }
+  }
+  const pid = child.pid
+  const exited = trackGroup(child, pid)
+  const closed = once(child, 'close')
+  onStart?.(pid)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text
+    })
+  }
+  const limit = AbortSignal.timeout(timeoutMs)
+  const stop = () => void stopGroup(pid, exited, 1000)
+  limit.addEventListener('abort', stop)
+  signal?.addEventListener('abort', stop)
+  const { code } = await exited
+  limit.removeEventListener('abort', stop)
+  signal?.removeEventListener('abort', stop)
+  signal?.throwIfAborted()
+  if (limit.aborted) throw new Failure(`${command} was ended: it took longer than ${timeoutMs / 1000} s.`)
+  await closed
+  return { code, output, missing: false }
+}
+
+/**
+ * @param {string} text
+ * @param {number} [count]
+ * @returns {string} the last lines that say something, indented
+ */
+export function endOf(text, count = 8) {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  return lines
+    .slice(-count)
+    .map((line) => `  ${line}`)
+    .join('\n')
+}

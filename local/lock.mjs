@@ -1,0 +1,72 @@
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Failure } from './failure.mjs'
+import { identify } from './process-identity.mjs'
+import { writeWhole } from './whole-file.mjs'
+
+/**
+ * Work that only one process at a time may do, in whichever shell it runs: the others wait. A lock whose
+ * holders are all gone counts for nothing.
+ *
+ * @template T
+ * @param {string} file
+ * @param {object} options
+ * @param {number} options.waitTimeoutMs
+ * @param {AbortSignal | undefined} [options.signal] ends the waiting
+ * @param {(alsoHeldBy: (pid: number) => void) => Promise<T>} work alsoHeldBy names a program doing the work,
+ *   which goes on when we are killed
+ * @returns {Promise<T>}
+ */
+export async function withLock(file, { waitTimeoutMs, signal }, work) {
+  mkdirSync(dirname(file), { recursive: true })
+  const deadline = Date.now() + waitTimeoutMs
+  const own = holder(process.pid)
+  while (!take(file, own)) {
+    signal?.throwIfAborted()
+    if (Date.now() > deadline) {
+      throw new Failure(`Another process does the same work and does not end. If none does, remove ${file}.`)
+    }
+    await delay(100)
+  }
+  try {
+    return await work((pid) => writeWhole(file, own + holder(pid)))
+  } finally {
+    rmSync(file, { force: true })
+  }
+}
+
+/** @param {number} pid */
+const holder = (pid) => `${pid} ${identify(pid)}\n`
+
+/**
+ * @param {string} file
+ * @param {string} own
+ */
+function take(file, own) {
+  // Written first and then given its name, so that nobody reads a lock without its holder.
+  const written = `${file}.${process.pid}`
+  writeFileSync(written, own)
+  try {
+    linkSync(written, file)
+    return true
+  } catch {
+    if (!isHeld(file)) rmSync(file, { force: true })
+    return false
+  } finally {
+    rmSync(written)
+  }
+}
+
+/** @param {string} file */
+function isHeld(file) {
+  try {
+    const holders = readFileSync(file, 'utf8').trim().split('\n')
+    return holders.some((line) => {
+      const [pid, ...identity] = line.split(' ')
+      return identify(Number(pid)) === identity.join(' ')
+    })
+  } catch {
+    return false
+  }
+}

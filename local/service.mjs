@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import { startProcess, untilReady } from './process.mjs'
+import { root } from './settings.mjs'
+import { digestOf } from './token.mjs'
+
+/**
+ * @typedef {'api' | 'projector'} ServiceName
+ * @typedef {import('./process.mjs').RunningProcess} RunningProcess
+ *
+ * What the services are started with.
+ * @typedef {object} Environment
+ * @property {string} node
+ * @property {import('./settings.mjs').Settings} settings
+ * @property {string} kafkaBrokers
+ * @property {string} redisUrl
+ * @property {string} token
+ */
+
+/**
+ * @param {ServiceName} name
+ * @returns {string} the program
+ */
+export const mainOf = (name) => join('services', name, 'src', 'main.ts')
+
+/**
+ * @param {ServiceName} name
+ * @param {Environment} environment
+ * @returns {Promise<RunningProcess>} at once, ready or not
+ */
+export function startService(name, environment) {
+  const logFile = join(environment.settings.localDir, 'logs', `${name}.log`)
+  const env = environmentOf(name, environment)
+  return startProcess({ name, command: environment.node, args: [mainOf(name)], cwd: root, env, logFile })
+}
+
+/**
+ * @param {RunningProcess} running
+ * @param {string} opsUrl
+ * @param {{ startTimeoutMs: number, signal: AbortSignal }} options
+ */
+export async function untilServiceReady(running, opsUrl, { startTimeoutMs, signal }) {
+  let lastAnswer = 'its operations port does not answer'
+  const isReady = async () => {
+    try {
+      const response = await fetch(`${opsUrl}/readyz`, { signal: AbortSignal.timeout(2000) })
+      lastAnswer = `/readyz says ${(await response.text()).trim()}`
+      return response.status === 200
+    } catch {
+      return false
+    }
+  }
+  await untilReady(running, { isReady, startTimeoutMs, signal, why: () => ` ${lastAnswer}` })
+}
+
+/**
+ * Settings of the caller's own (a log level, a deadline) reach the services, too.
+ *
+ * @param {ServiceName} name
+ * @param {Environment} environment
+ * @returns {NodeJS.ProcessEnv}
+ */
+function environmentOf(name, { settings, kafkaBrokers, redisUrl, token }) {
+  // The token itself is for callers: no service needs it.
+  const { PLANT_STORE_TOKEN: _, ...own } = process.env
+  const env = {
+    ...own,
+    KAFKA_BROKERS: kafkaBrokers,
+    REDIS_URL: redisUrl,
+    PLANTS_TOPIC: settings.topic,
+    PLANTS_PARTITIONS: String(settings.partitions),
+    HOST: settings.host,
+  }
+  if (name === 'projector') return { ...env, OPS_PORT: String(settings.opsPort + 1) }
+  return {
+    ...env,
+    PORT: String(settings.port),
+    OPS_PORT: String(settings.opsPort),
+    PLANT_STORE_TOKEN_DIGESTS: digestOf(token),
+  }
+}

@@ -1,0 +1,85 @@
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Failure } from './failure.mjs'
+
+/** The folder of the project: what it starts runs there. */
+export const root = fileURLToPath(new URL('..', import.meta.url))
+
+/**
+ * @typedef {object} Settings
+ * @property {number} port
+ * @property {string} host
+ * @property {number} opsPort of the api; the projector's is the next one
+ * @property {string} topic
+ * @property {number} partitions
+ * @property {string | undefined} token
+ * @property {string | undefined} kafkaBrokers a Kafka that runs elsewhere; without it one is started
+ * @property {string | undefined} redisUrl a Redis that runs elsewhere; without it one is started
+ * @property {string} localDir data, logs, token and run.json, as an absolute path
+ */
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Settings}
+ * @throws {Failure} that names each setting with a bad value
+ */
+export function readSettings(env) {
+  const { PORT, HOST, OPS_PORT, PLANTS_TOPIC, PLANTS_PARTITIONS, KAFKA_BROKERS, REDIS_URL } = env
+  const { PLANT_STORE_TOKEN, PLANT_STORE_LOCAL_DIR } = env
+  /** @type {string[]} */
+  const wrong = []
+  /** @param {string} name @param {string} value @param {string} expected @param {boolean} isRight */
+  const check = (name, value, expected, isRight) => {
+    // These two may hold a secret.
+    const shown = name === 'PLANT_STORE_TOKEN' || name === 'REDIS_URL' ? '…' : value
+    if (!isRight) wrong.push(`${name}=${shown}: expected ${expected}`)
+    return value
+  }
+  /** @param {string} name @param {string} value @param {number} max */
+  const number = (name, value, max) =>
+    Number(
+      check(name, value, `a whole number from 1 to ${max}`, /^\d{1,9}$/.test(value) && within(value, max)),
+    )
+  /** @param {string} name @param {string} value @param {string} expected @param {RegExp} pattern */
+  const text = (name, value, expected, pattern) => check(name, value, expected, pattern.test(value))
+
+  const settings = {
+    port: number('PORT', PORT || '3000', 65_535),
+    host: text('HOST', HOST || '127.0.0.1', 'an address to listen on, such as 127.0.0.1', /^[\w.:-]+$/),
+    opsPort: number('OPS_PORT', OPS_PORT || '3100', 65_534),
+    topic: text('PLANTS_TOPIC', PLANTS_TOPIC || 'plants', 'a Kafka topic name', /^[\w.-]{1,249}$/),
+    partitions: number('PLANTS_PARTITIONS', PLANTS_PARTITIONS || '12', 1000),
+    token: PLANT_STORE_TOKEN && text('PLANT_STORE_TOKEN', PLANT_STORE_TOKEN, tokenRule, /^[\w.~+/-]+=*$/),
+    kafkaBrokers: KAFKA_BROKERS && text('KAFKA_BROKERS', KAFKA_BROKERS, 'host:port,host:port', brokers),
+    redisUrl:
+      REDIS_URL && text('REDIS_URL', REDIS_URL, 'redis://host:port or rediss://…', /^rediss?:\/\/\S+$/),
+    localDir: resolve(root, PLANT_STORE_LOCAL_DIR || '.local'),
+  }
+  if (settings.port === settings.opsPort || settings.port === settings.opsPort + 1) {
+    wrong.push(`OPS_PORT=${settings.opsPort}: it and the next port must be others than PORT=${settings.port}`)
+  }
+  if (wrong.length > 0) throw new Failure(`These settings cannot be right:\n  ${wrong.join('\n  ')}`)
+  return settings
+}
+
+/**
+ * @param {Settings} settings
+ * @returns {{ url: string, opsUrls: { api: string, projector: string } }} where to reach the services from
+ *   this machine
+ */
+export function urlsOf({ host, port, opsPort }) {
+  // What listens on every address cannot be asked for there.
+  const everywhere = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host]
+  const name = everywhere ?? host
+  const base = `http://${name.includes(':') ? `[${name}]` : name}`
+  return {
+    url: `${base}:${port}`,
+    opsUrls: { api: `${base}:${opsPort}`, projector: `${base}:${opsPort + 1}` },
+  }
+}
+
+const tokenRule = 'only A-Z a-z 0-9 - . _ ~ + / and = at the end (RFC 6750)'
+const brokers = /^[^\s,:]+:\d{1,5}(,[^\s,:]+:\d{1,5})*$/
+
+/** @param {string} value @param {number} max */
+const within = (value, max) => Number(value) >= 1 && Number(value) <= max

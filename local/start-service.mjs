@@ -1,0 +1,69 @@
+import { describe, Failure } from './failure.mjs'
+import { runForeground } from './foreground.mjs'
+import { ensureInstalled } from './install.mjs'
+import { ensureNode } from './node.mjs'
+import { readRun } from './run-file.mjs'
+import { mainOf } from './service.mjs'
+import { readSettings, root } from './settings.mjs'
+import { digestOf } from './token.mjs'
+
+const help = `Runs one service in the foreground, with JSON logs on stdout:
+
+  npm run start:api
+  npm run start:projector
+
+KAFKA_BROKERS and REDIS_URL say where the stores are; when not set, those of a running npm start are taken,
+with its topic. The api accepts the tokens of PLANT_STORE_TOKEN_DIGESTS (label:sha256-hex,…), else the one of
+PLANT_STORE_TOKEN, else the one of the running npm start.
+
+Beside a running npm start set other ports: PORT and OPS_PORT for an api, OPS_PORT for a projector.
+All settings of the services are in the README.
+`
+
+process.exitCode = await main(process.argv.slice(2)).catch((error) => {
+  console.error(describe(error))
+  return 1
+})
+
+/**
+ * @param {string[]} args
+ * @returns {Promise<number>} the exit code
+ */
+async function main(args) {
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(help)
+    return 0
+  }
+  const [name, ...rest] = args
+  if ((name !== 'api' && name !== 'projector') || rest.length > 0) {
+    throw new Failure(`Not known: "${args.join(' ')}". Try npm run start:api or npm run start:projector.`)
+  }
+  const env = environmentOf(name)
+  const node = await ensureNode()
+  await ensureInstalled({ dev: false })
+  return runForeground(node, [mainOf(name)], { cwd: root, env })
+}
+
+/**
+ * @param {import('./service.mjs').ServiceName} name
+ * @returns {NodeJS.ProcessEnv}
+ */
+function environmentOf(name) {
+  const { localDir } = readSettings(process.env)
+  const run = readRun(localDir)
+  const { PLANT_STORE_TOKEN, ...own } = process.env
+  const fromRun = run && { KAFKA_BROKERS: run.kafkaBrokers, REDIS_URL: run.redisUrl, PLANTS_TOPIC: run.topic }
+  /** @type {NodeJS.ProcessEnv} */
+  const env = { ...fromRun, ...own }
+  const { KAFKA_BROKERS, REDIS_URL, PLANT_STORE_TOKEN_DIGESTS } = env
+  if (!KAFKA_BROKERS || !REDIS_URL) {
+    throw new Failure(
+      'Which Kafka and Redis? Set KAFKA_BROKERS and REDIS_URL, or run npm start: its own are used.',
+    )
+  }
+  if (name === 'projector' || PLANT_STORE_TOKEN_DIGESTS) return env
+  const token = PLANT_STORE_TOKEN || run?.token
+  if (!token)
+    throw new Failure('The api has no token to accept: set PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_DIGESTS.')
+  return { ...env, PLANT_STORE_TOKEN_DIGESTS: digestOf(token) }
+}

@@ -1,0 +1,132 @@
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Failure } from './failure.mjs'
+import { identify } from './process-identity.mjs'
+import { readRun, removeRun } from './run-file.mjs'
+import { writeWhole } from './whole-file.mjs'
+
+/**
+ * `started.json`: the processes one `npm start` has started, from its first moment on, itself included. It
+ * keeps a second `npm start` away from the same data, and lets the next one end what a launcher that was
+ * killed has left running. Pids alone would not do: the system gives them out again.
+ *
+ * @typedef {Record<string, { pid: number, identity: string }>} Started
+ */
+
+/**
+ * @param {string} localDir
+ * @param {(names: string[]) => void} onLeftovers told before what an earlier launcher left running is ended
+ * @returns {Promise<{ add: (name: string, pid: number) => void, remove: () => void }>}
+ * @throws {Failure} when another launcher is at work there
+ */
+export async function claim(localDir, onLeftovers) {
+  mkdirSync(localDir, { recursive: true })
+  const file = join(localDir, 'started.json')
+  /** @type {Started} */
+  const started = { launcher: { pid: process.pid, identity: String(identify(process.pid)) } }
+  const maxAttempts = 5
+  for (let attempt = 0; !createWhole(file, started); attempt += 1) {
+    if (attempt === maxAttempts)
+      throw new Failure(`Another npm start begins at the same time in ${localDir}.`)
+    const earlier = read(file)
+    const { launcher } = earlier
+    if (isAlive(launcher)) throw alreadyRunning(localDir, launcher.pid)
+    await endLeftovers(earlier, onLeftovers)
+    removeRun(localDir)
+    rmSync(file, { force: true })
+  }
+  return {
+    add(name, pid) {
+      started[name] = { pid, identity: String(identify(pid)) }
+      writeWhole(file, JSON.stringify(started))
+    },
+    remove: () => rmSync(file, { force: true }),
+  }
+}
+
+/**
+ * @param {string} localDir
+ * @param {number} pid
+ */
+function alreadyRunning(localDir, pid) {
+  const run = readRun(localDir)
+  const where = run ? `at ${run.url}` : 'and still starting'
+  return new Failure(
+    `Plant Store is already running ${where} (pid ${pid}). Stop it with Ctrl-C there or \`kill ${pid}\`, ` +
+      'or set PLANT_STORE_LOCAL_DIR, PORT and OPS_PORT for a second one.',
+  )
+}
+
+/**
+ * @param {Started} earlier
+ * @param {(names: string[]) => void} onLeftovers
+ */
+async function endLeftovers(earlier, onLeftovers) {
+  const alive = Object.entries(earlier).filter(([, entry]) => isAlive(entry))
+  if (alive.length === 0) return
+  onLeftovers(alive.map(([name]) => name))
+  // The services first: with their stores gone they would only complain.
+  const isStore = (/** @type {string} */ name) => name === 'kafka' || name === 'redis'
+  await endAll(alive.filter(([name]) => !isStore(name)).map(([, entry]) => entry))
+  await endAll(alive.filter(([name]) => isStore(name)).map(([, entry]) => entry))
+}
+
+/** @param {Started[string][]} entries */
+async function endAll(entries) {
+  const graceMs = 4000
+  const killTimeoutMs = 2000
+  const start = Date.now()
+  for (const entry of entries) end(entry, 'SIGTERM')
+  while (entries.some(isAlive)) {
+    const elapsedMs = Date.now() - start
+    if (elapsedMs > graceMs) for (const entry of entries) end(entry, 'SIGKILL')
+    if (elapsedMs > graceMs + killTimeoutMs) {
+      const pids = entries.filter(isAlive).map(({ pid }) => pid)
+      throw new Failure(`Left over from an earlier npm start and not to be ended: pids ${pids.join(', ')}.`)
+    }
+    await delay(50)
+  }
+}
+
+/**
+ * @param {Started[string]} entry
+ * @param {NodeJS.Signals} signal
+ */
+function end(entry, signal) {
+  try {
+    if (isAlive(entry)) process.kill(entry.pid, signal)
+  } catch {
+    // It ended in between.
+  }
+}
+
+/**
+ * @param {Started[string] | undefined} entry
+ * @returns {entry is Started[string]}
+ */
+const isAlive = (entry) => entry !== undefined && identify(entry.pid) === entry.identity
+
+/**
+ * @param {string} file
+ * @returns {Started}
+ */
+const read = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {})
+
+/**
+ * @param {string} file
+ * @param {Started} started
+ * @returns {boolean} false when the file is there already
+ */
+function createWhole(file, started) {
+  const part = `${file}.${process.pid}.part`
+  writeFileSync(part, JSON.stringify(started))
+  try {
+    linkSync(part, file)
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(part)
+  }
+}

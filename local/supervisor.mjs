@@ -1,0 +1,123 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
+import { describe, Failure } from './failure.mjs'
+import { lastError } from './log-file.mjs'
+import { describeExit } from './process.mjs'
+
+/**
+ * @typedef {import('./process.mjs').RunningProcess} RunningProcess
+ * @typedef {(signal: AbortSignal) => Promise<RunningProcess>} Start
+ */
+
+/** EX_CONFIG of sysexits.h: starting again would not help, a person has to change something. */
+const exitConfiguration = 78
+/** A process that ends more often than this within the time is not started again. */
+const maxEnds = 5
+const endsCountMs = 60_000
+
+/**
+ * Starts again what ends although nobody asked it to.
+ *
+ * @param {object} options
+ * @param {(text: string) => void} options.say
+ * @param {(running: RunningProcess) => void} options.onRunning told of each process that is kept, also anew
+ * @param {(error: Error) => void} options.onGiveUp told when one cannot be kept running
+ */
+export function createSupervisor({ say, onRunning, onGiveUp }) {
+  const releasing = new AbortController()
+  const { signal } = releasing
+  const released = new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined)))
+  /** @type {Map<string, RunningProcess>} */
+  const kept = new Map()
+  /** @type {Promise<void>[]} */
+  const watches = []
+
+  /**
+   * @param {RunningProcess} running
+   * @param {Start} start
+   */
+  async function watch(running, start) {
+    const { name, logFile } = running
+    const nextDelayMs = createRestartPolicy()
+    kept.set(name, running)
+    onRunning(running)
+    while (!signal.aborted) {
+      const exit = await Promise.race([running.exited, released])
+      if (!exit || signal.aborted) return
+      if (exit.code === exitConfiguration) throw cannotRun(running, 'cannot run until something is changed')
+      say(`! ${name} ended unexpectedly (${describeExit(exit)}), starting it again. Its log: ${logFile}`)
+      running = await startAgain(running, start, { nextDelayMs, signal, say })
+      kept.set(name, running)
+      onRunning(running)
+      say(`  ${name} runs again (pid ${running.pid})`)
+    }
+  }
+
+  /**
+   * @param {RunningProcess} running
+   * @param {Start} start starts it anew
+   */
+  function keep(running, start) {
+    const watching = watch(running, start).catch((error) => {
+      if (!signal.aborted) onGiveUp(error)
+    })
+    watches.push(watching)
+  }
+
+  /**
+   * From now on nothing is started again.
+   *
+   * @returns {Promise<Map<string, RunningProcess>>} what was kept running, by name, for the caller to stop
+   */
+  async function release() {
+    releasing.abort()
+    await Promise.all(watches)
+    return kept
+  }
+
+  return { keep, release }
+}
+
+/**
+ * @param {RunningProcess} ended
+ * @param {Start} start
+ * @param {{ nextDelayMs: () => number, signal: AbortSignal, say: (text: string) => void }} options
+ */
+async function startAgain(ended, start, { nextDelayMs, signal, say }) {
+  while (true) {
+    const delayMs = nextDelayMs()
+    if (delayMs === Infinity) {
+      throw cannotRun(ended, `ended more than ${maxEnds} times within ${endsCountMs / 1000} s, giving up`)
+    }
+    await delay(delayMs, undefined, { signal })
+    try {
+      return await start(signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      say(`! ${describe(error)}`)
+    }
+  }
+}
+
+/**
+ * @returns {() => number} asked at each unexpected end: how long to wait before the next start. Longer each
+ *   time, for what ended may need another part that is being started again itself; Infinity: no more.
+ */
+function createRestartPolicy() {
+  /** @type {number[]} */
+  let ends = []
+  return () => {
+    const now = performance.now()
+    ends = [...ends.filter((end) => now - end < endsCountMs), now]
+    return ends.length > maxEnds ? Infinity : 125 * 2 ** ends.length
+  }
+}
+
+/**
+ * @param {RunningProcess} ended
+ * @param {string} what
+ */
+function cannotRun({ name, logFile, logStart }, what) {
+  const error = lastError(logFile, { from: logStart })
+  return new Failure(`${name} ${what}. Its last words:\n${error}\nThe whole log: ${logFile}`)
+}

@@ -1,0 +1,52 @@
+import { join, relative } from 'node:path'
+import { root, urlsOf } from './settings.mjs'
+
+export const help = `Plant Store on this machine: a real Kafka and Redis, the topic, and both services.
+
+  npm start                   starts all of it; Ctrl-C ends all of it
+  npm start -- --fresh        forgets the plants stored here first (the token is kept)
+  npm run start:api           one api more, or the only one; needs KAFKA_BROKERS and REDIS_URL,
+  npm run start:projector     or a running npm start. Each has its --help.
+  npm test                    every test, on stores of its own
+  npm run check               types, lint, format, dead code
+
+What is missing is installed into node_modules and .local; Kafka needs Java 17 or newer and Maven.
+
+Settings, from the environment:
+  PORT                   3000        the api
+  HOST                   127.0.0.1   address both services listen on
+  OPS_PORT               3100        operations port of the api; the projector's is the next one
+  PLANT_STORE_TOKEN      made once   bearer token of the api
+  PLANTS_TOPIC           plants      topic; made when missing
+  PLANTS_PARTITIONS      12          its partitions, fixed when it is made
+  KAFKA_BROKERS          -           host:port,… of a Kafka of yours; without it one is started
+  REDIS_URL              -           redis://… of a Redis of yours; without it one is started
+  PLANT_STORE_LOCAL_DIR  .local      folder of the files below
+
+Files, in that folder:
+  data/          what Kafka and Redis store, kept from one start to the next
+  logs/          api.log projector.log kafka.log redis.log, and of the start before *.log.1
+  token          the token that was made
+  run.json       addresses, token and pids, for programs; only while all is running
+`
+
+/**
+ * @param {import('./settings.mjs').Settings} settings
+ * @param {string} token
+ */
+export function welcome(settings, token) {
+  const { url } = urlsOf(settings)
+  const plant = '{"id":1,"name":"Monstera deliciosa","tag":"indoor"}'
+  const auth = `-H 'authorization: Bearer ${token}'`
+  return `
+Plant Store is ready at ${url}
+  token  ${token}
+
+Create a plant:
+  curl -i ${url}/plants ${auth} -H 'content-type: application/json' -d '${plant}'
+Read it:
+  curl -i ${url}/plants/1 ${auth}
+
+Logs: ${relative(root, join(settings.localDir, 'logs')) || '.'}   Stop: Ctrl-C   More: npm start -- --help
+`
+}

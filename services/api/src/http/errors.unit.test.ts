@@ -1,0 +1,63 @@
+import { Value } from 'typebox/value'
+import { describe, expect, it } from 'vitest'
+import { bodyOf, ERRORS, ErrorBody, type Failure, HttpError, headersOf, statusOf } from './errors.ts'
+
+const failures = Object.keys(ERRORS) as Failure[]
+
+describe('the table of failures', () => {
+  it('never changes a number that clients may rely on', () => {
+    expect(Object.fromEntries(failures.map((failure) => [failure, ERRORS[failure][0]]))).toEqual({
+      malformedRequest: 40000,
+      malformedJson: 40001,
+      invalidPlant: 40002,
+      duplicateId: 40003,
+      invalidId: 40004,
+      invalidIdempotencyKey: 40005,
+      invalidPosition: 40006,
+      missingToken: 40100,
+      invalidToken: 40101,
+      noSuchRoute: 40400,
+      noSuchPlant: 40401,
+      methodNotAllowed: 40500,
+      requestTimeout: 40800,
+      bodyTooLarge: 41300,
+      unsupportedMediaType: 41500,
+      expectationFailed: 41700,
+      headersTooLarge: 43100,
+      internal: 50000,
+      unreadablePlant: 50001,
+      unavailable: 50300,
+      notWritten: 50301,
+      outcomeUnknown: 50302,
+      coverageGap: 50303,
+    })
+  })
+
+  it('gives each failure a number of its own', () => {
+    expect(new Set(failures.map((failure) => ERRORS[failure][0])).size).toBe(failures.length)
+  })
+
+  it.each(failures)(
+    'answers %s as an Error of the specification, with the status in its number',
+    (failure) => {
+      const body = bodyOf(failure)
+      expect(Value.Check(ErrorBody, body)).toBe(true)
+      expect(body.error | 0).toBe(body.error)
+      expect(body.message).not.toBe('')
+      expect(statusOf(failure)).toBe(Number(String(body.error).slice(0, 3)))
+    },
+  )
+
+  it('tells when to try again where trying again helps, and only there', () => {
+    const withRetry = failures.filter((failure) => headersOf(failure)['retry-after'] !== undefined)
+    expect(withRetry).toEqual(['unavailable', 'notWritten', 'outcomeUnknown', 'coverageGap'])
+  })
+})
+
+describe('a failure that is thrown', () => {
+  it("has the table's message unless it brings one that says more", () => {
+    expect(new HttpError('invalidId').message).toBe(ERRORS.invalidId[1])
+    expect(new HttpError('invalidPlant', 'name is missing').message).toBe('name is missing')
+    expect(bodyOf('invalidPlant', 'name is missing')).toEqual({ error: 40002, message: 'name is missing' })
+  })
+})

@@ -1,0 +1,194 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { HttpError } from './errors.ts'
+import { exactInteger, OtherNumber, parseJsonBody } from './json-body.ts'
+
+const MOST_DIGITS = 19
+
+/** All ways to spell a JSON number, with many zeros among the digits. */
+const spellings = fc.record({
+  sign: fc.constantFrom('', '-'),
+  whole: fc.oneof(
+    fc.constant('0'),
+    fc.stringMatching(/^[1-9][0-9]{0,21}$/),
+    fc.stringMatching(/^[1-9]0{0,21}$/),
+  ),
+  fraction: fc.oneof(
+    fc.constant(''),
+    fc.stringMatching(/^0{1,22}$/),
+    fc.stringMatching(/^[0-9]{0,8}0{0,8}$/),
+  ),
+  exponent: fc.oneof(fc.constant(undefined), fc.integer({ min: -30, max: 30 })),
+  mark: fc.constantFrom('e', 'E', 'e+', 'E+'),
+})
+type Spelling = typeof spellings extends fc.Arbitrary<infer T> ? T : never
+
+function spell({ sign, whole, fraction, exponent, mark }: Spelling): string {
+  const digits = `${sign}${whole}${fraction === '' ? '' : `.${fraction}`}`
+  if (exponent === undefined) return digits
+  return `${digits}${exponent < 0 ? `${mark.charAt(0)}-` : mark}${Math.abs(exponent)}`
+}
+
+/** The number by rational arithmetic; undefined when it is no integer, or one of too many digits. */
+function integerBySchoolArithmetic({ sign, whole, fraction, exponent = 0 }: Spelling): bigint | undefined {
+  const tens = 10n ** BigInt(Math.abs(exponent))
+  const numerator = BigInt(whole + fraction) * (exponent < 0 ? 1n : tens)
+  const denominator = 10n ** BigInt(fraction.length) * (exponent < 0 ? tens : 1n)
+  if (numerator % denominator !== 0n) return undefined
+  const value = numerator / denominator
+  if (value.toString().length > MOST_DIGITS) return undefined
+  return sign === '-' ? -value : value
+}
+
+const failureOf = (body: Buffer): HttpError | undefined => {
+  try {
+    parseJsonBody(body)
+    return undefined
+  } catch (error) {
+    return error as HttpError
+  }
+}
+
+describe('a number in a body', () => {
+  it('is exact when it is an integer, however it is written', () => {
+    fc.assert(
+      fc.property(spellings, (spelling) => {
+        const text = spell(spelling)
+        const value = integerBySchoolArithmetic(spelling)
+        expect(exactInteger(text)).toEqual(value === undefined ? new OtherNumber(text) : value)
+        expect(parseJsonBody(Buffer.from(text))).toEqual(exactInteger(text))
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it.each([
+    ['9223372036854775807', 9223372036854775807n],
+    ['-9223372036854775808', -9223372036854775808n],
+    ['9007199254740993', 9007199254740993n],
+    ['1.0', 1n],
+    ['1e3', 1000n],
+    ['10e-1', 1n],
+    ['-0', 0n],
+    ['-0.0e-5', 0n],
+    ['0e999999999', 0n],
+    ['1e18', 1000000000000000000n],
+    // No int64, but an integer of 19 digits: the schema refuses it, with a better message.
+    ['9223372036854775808', 9223372036854775808n],
+  ])('%s is %s', (text, value) => {
+    expect(exactInteger(text)).toBe(value)
+  })
+
+  it.each([
+    ...['1.5', '1e-1', '1e19', '10000000000000000000', '1e999999999', '-1e999999999', '1e-999999999'],
+    ...[
+      `1e${'9'.repeat(400)}`,
+      `1e-${'9'.repeat(400)}`,
+      `1${'0'.repeat(60_000)}`,
+      `0.${'0'.repeat(60_000)}1`,
+    ],
+  ])('%.30s is no integer that could be an id, and no memory is spent on it', (text) => {
+    expect(exactInteger(text)).toEqual(new OtherNumber(text))
+  })
+})
+
+describe('a body', () => {
+  it('reads as JSON does, but for its numbers', () => {
+    const values = fc.jsonValue({ stringUnit: 'binary' }).filter((value) => !/-?\d/.test(withoutTexts(value)))
+    fc.assert(
+      fc.property(values, fc.boolean(), (value, pretty) => {
+        const text = JSON.stringify(value, null, pretty ? 2 : 0)
+        expect(parseJsonBody(Buffer.from(text))).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  it.each([
+    ...[
+      '',
+      ' ',
+      '{',
+      '{"id":1',
+      '{id:1}',
+      "{'id':1}",
+      '{"id":1,}',
+      '[1,]',
+      '[1 2]',
+      '{"id" 1}',
+      '{"id":}',
+      '01',
+    ],
+    ...[
+      '+1',
+      '.5',
+      '5.',
+      '1e',
+      '--1',
+      '0x1',
+      'NaN',
+      'Infinity',
+      'undefined',
+      'nul',
+      '"\\x"',
+      '"\\u12"',
+      '"\n"',
+    ],
+    ...['"a', '{"id":1}{"id":2}', '// a\n1', '/* a */1', '\u00a01', '{"name":"a","name":"b"}'],
+  ])('is refused when it is no JSON: %j', (text) => {
+    expect(failureOf(Buffer.from(text))).toMatchObject({ name: 'HttpError', failure: 'malformedJson' })
+  })
+
+  it.each<[string, Buffer]>([
+    ['a byte that begins nothing', Buffer.from('{"name":"\xff"}', 'latin1')],
+    ['a cut sequence', Buffer.from('{"name":"\xf0\x9f\x8c"}', 'latin1')],
+    ['an overlong form', Buffer.from('{"name":"\xc0\xaf"}', 'latin1')],
+    ['an encoded surrogate', Buffer.from('{"name":"\xed\xa0\x80"}', 'latin1')],
+    ['UTF-16', Buffer.from('{"name":"n"}', 'utf16le')],
+    ['Latin-1', Buffer.from('{"name":"\xe9"}', 'latin1')],
+  ])('is refused when it is no UTF-8: %s', (_what, body) => {
+    expect(failureOf(body)).toMatchObject({ failure: 'malformedJson' })
+  })
+
+  it('is refused with a byte order mark (RFC 8259, 8.1)', () => {
+    expect(failureOf(Buffer.from('\ufeff{"id":1}'))).toMatchObject({ failure: 'malformedJson' })
+  })
+
+  it.each([
+    ['lists', '['.repeat(60_000)],
+    ['closed lists', '['.repeat(30_000) + ']'.repeat(30_000)],
+    ['objects', '{"a":'.repeat(12_000)],
+    ['both', '[{"a":'.repeat(10_000)],
+  ])('is refused when it is nested too deeply: %s', (_what, text) => {
+    expect(failureOf(Buffer.from(text))).toMatchObject({ failure: 'malformedJson' })
+  })
+
+  it('can not reach a prototype', () => {
+    const parsed = parseJsonBody(
+      Buffer.from('{"__proto__":{"name":"n"},"constructor":{"prototype":{"tag":"t"}}}'),
+    )
+    expect((parsed as { name?: unknown }).name).toBeUndefined()
+    expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype)
+    expect(({} as { tag?: unknown }).tag).toBeUndefined()
+  })
+
+  it('is read or refused with an answer of its own, whatever the bytes are', () => {
+    const bodies = fc.oneof(
+      fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+      fc
+        .array(fc.constantFrom(...'{}[]",:0123eE+-.\\u"dtfn '))
+        .map((characters) => Buffer.from(characters.join(''))),
+    )
+    fc.assert(
+      fc.property(bodies, (body) => {
+        const failure = failureOf(body)
+        if (failure !== undefined) expect(failure).toBeInstanceOf(HttpError)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
+
+/** The JSON of a value with its texts and keys left out, to see whether numbers are in it. */
+function withoutTexts(value: unknown): string {
+  return JSON.stringify(value).replace(/"(?:[^"\\]|\\.)*"/g, '')
+}

@@ -1,0 +1,101 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { eventIds, newPlants } from '../../../tests/support/generated-plants.ts'
+import { eventIdBytes, eventIdOfBytes, keyedEventId, parseEventId } from './event-id.ts'
+import type { NewPlant } from './plant.ts'
+import type { PlantId } from './plant-id.ts'
+
+const plant = (id: bigint, name: string, tag?: string): NewPlant => ({
+  ...{ id: id as PlantId, name },
+  ...(tag !== undefined && { tag }),
+})
+
+const keyedCreates = fc.record({ caller: fc.string(), key: fc.string(), plant: newPlants })
+
+describe('an event id', () => {
+  it('survives its 16 bytes', () => {
+    fc.assert(
+      fc.property(eventIds, (id) => {
+        expect(eventIdBytes(id)).toHaveLength(16)
+        expect(eventIdOfBytes(eventIdBytes(id))).toBe(id)
+        expect(parseEventId(id)).toBe(id)
+      }),
+    )
+  })
+
+  it.each([
+    ...['', '6f0c2a5e', '6F0C2A5E-1D2B-4C0F-9A7B-3E8D54C1F6A2', '6f0c2a5e1d2b4c0f9a7b3e8d54c1f6a2'],
+    ...['{6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6a2}', 'urn:uuid:6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6a2'],
+    ...['6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6a2\n', '6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6ag'],
+  ])('is not written %j, for equal ids must be equal texts', (text) => {
+    expect(parseEventId(text)).toBeUndefined()
+  })
+})
+
+describe('the event id of an Idempotency-Key', () => {
+  it('is a UUID of version 5 (RFC 9562)', () => {
+    fc.assert(
+      fc.property(keyedCreates, ({ caller, key, plant }) => {
+        const id = keyedEventId(caller, key, plant)
+        expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+        expect(parseEventId(id)).toBe(id)
+      }),
+    )
+  })
+
+  it('never changes between releases: a retry after an update finds the event of its first try', () => {
+    expect(keyedEventId('tests', 'key-1', plant(9007199254740993n, 'Ficus', 'tree'))).toBe(
+      'c5c1ed6c-6ec8-54d8-9898-0dfc64d71bf1',
+    )
+    expect(keyedEventId('tests', 'key-1', plant(-1n, 'Øyelill 🌱'))).toBe(
+      '84f1dc2c-31b8-5b00-960d-95d435416a49',
+    )
+  })
+
+  it('is the same for the same create', () => {
+    fc.assert(
+      fc.property(keyedCreates, ({ caller, key, plant }) => {
+        expect(keyedEventId(caller, key, { ...plant })).toBe(keyedEventId(caller, key, plant))
+      }),
+    )
+  })
+
+  it('is another one for any other create', () => {
+    fc.assert(
+      fc.property(keyedCreates, keyedCreates, (a, b) => {
+        const parts = ({ caller, key, plant: { id, name, tag } }: typeof a) =>
+          JSON.stringify([caller, key, id.toString(), name, tag ?? null])
+        fc.pre(parts(a) !== parts(b))
+        expect(keyedEventId(a.caller, a.key, a.plant)).not.toBe(keyedEventId(b.caller, b.key, b.plant))
+      }),
+    )
+  })
+
+  const base = ['ann', 'k', plant(1n, 'n', 't')] as const
+  it.each<[string, Parameters<typeof keyedEventId>]>([
+    ['caller', ['bob', 'k', plant(1n, 'n', 't')]],
+    ['key', ['ann', 'l', plant(1n, 'n', 't')]],
+    ['id', ['ann', 'k', plant(2n, 'n', 't')]],
+    ['name', ['ann', 'k', plant(1n, 'm', 't')]],
+    ['tag', ['ann', 'k', plant(1n, 'n', 'u')]],
+  ])('depends on the %s', (_part, other) => {
+    expect(keyedEventId(...other)).not.toBe(keyedEventId(...base))
+  })
+
+  it('tells an absent tag from an empty one', () => {
+    expect(keyedEventId('ann', 'k', plant(1n, 'n'))).not.toBe(keyedEventId('ann', 'k', plant(1n, 'n', '')))
+  })
+
+  const created = (caller: string, key: string, id: bigint, name: string, tag?: string) =>
+    keyedEventId(caller, key, plant(id, name, tag))
+  it.each([
+    ['caller and key', created('ab', 'c', 1n, 'n'), created('a', 'bc', 1n, 'n')],
+    ['key and id', created('ann', 'k1', 2n, 'n'), created('ann', 'k', 12n, 'n')],
+    ['id and name', created('ann', 'k', 1n, '2n'), created('ann', 'k', 12n, 'n')],
+    ['name and tag', created('ann', 'k', 1n, 'ab', 'c'), created('ann', 'k', 1n, 'a', 'bc')],
+    ['name and an absent tag', created('ann', 'k', 1n, 'n-'), created('ann', 'k', 1n, 'n', '-')],
+    ['a written length and a real one', created('a1:b', 'c', 1n, 'n'), created('a', 'b1:c', 1n, 'n')],
+  ])('keeps the boundary between %s', (_parts, one, other) => {
+    expect(one).not.toBe(other)
+  })
+})

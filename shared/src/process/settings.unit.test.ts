@@ -1,0 +1,109 @@
+import { Type } from 'typebox'
+import { describe, expect, it } from 'vitest'
+import { PreconditionError } from './failures.ts'
+import { Port, readSettings, SERVICE_SETTINGS } from './settings.ts'
+
+const Settings = Type.Object({
+  ...SERVICE_SETTINGS,
+  PORT: Port(3000),
+  NOTE: Type.Optional(Type.String({ pattern: '^[a-z]+$', expected: 'lower-case letters' })),
+})
+const GOOD = { KAFKA_BROKERS: '127.0.0.1:9092', REDIS_URL: 'redis://127.0.0.1:6379' }
+const read = (env: NodeJS.ProcessEnv) => readSettings(Settings, env)
+function messageOf(env: NodeJS.ProcessEnv): string {
+  try {
+    read(env)
+  } catch (error) {
+    expect(error).toBeInstanceOf(PreconditionError)
+    return (error as Error).message
+  }
+  return ''
+}
+
+describe('settings', () => {
+  it('have defaults but for the addresses of Kafka and Redis', () => {
+    expect(read(GOOD)).toEqual({
+      ...GOOD,
+      PLANTS_TOPIC: 'plants',
+      PLANTS_PARTITIONS: 12,
+      HOST: '127.0.0.1',
+      LOG_LEVEL: 'info',
+      PORT: 3000,
+    })
+  })
+
+  it('are read from the environment, numbers as numbers', () => {
+    const env = {
+      ...GOOD,
+      PLANTS_PARTITIONS: '6',
+      PORT: '0',
+      LOG_LEVEL: 'debug',
+      HOST: '0.0.0.0',
+      NOTE: 'abc',
+    }
+    expect(read(env)).toMatchObject({
+      PLANTS_PARTITIONS: 6,
+      PORT: 0,
+      LOG_LEVEL: 'debug',
+      HOST: '0.0.0.0',
+      NOTE: 'abc',
+    })
+  })
+
+  it('count as absent when they are empty', () => {
+    const empty = { PLANTS_TOPIC: '', PORT: '', NOTE: '' }
+    expect(read({ ...GOOD, ...empty })).toEqual(read(GOOD))
+    expect(messageOf({ ...GOOD, REDIS_URL: '' })).toMatch(/REDIS_URL is missing/)
+  })
+
+  it('leave the rest of the environment alone', () => {
+    expect(read({ ...GOOD, PATH: '/bin' })).not.toHaveProperty('PATH')
+  })
+
+  it('may be optional, yet not wrong', () => {
+    expect(read(GOOD)).not.toHaveProperty('NOTE')
+    expect(messageOf({ ...GOOD, NOTE: '7' })).toBe('settings: NOTE must be lower-case letters (it is "7")')
+  })
+
+  it('that are missing are all named, with what they should be', () => {
+    expect(messageOf({})).toBe(
+      'settings: KAFKA_BROKERS is missing: set it to host:port, several separated by commas; ' +
+        'REDIS_URL is missing: set it to redis://host:port or rediss://user:password@host:port',
+    )
+  })
+
+  it.each([
+    ['PORT', '-1', 'PORT must be a whole number from 0 to 65535 (it is "-1")'],
+    ['PORT', '65536', 'PORT must be a whole number from 0 to 65535 (it is "65536")'],
+    ['PORT', '80a', 'PORT must be a whole number from 0 to 65535 (it is "80a")'],
+    ['PORT', '1.5', 'PORT must be a whole number from 0 to 65535 (it is "1.5")'],
+    ['PORT', 'true', 'PORT must be a whole number from 0 to 65535 (it is "true")'],
+    ['PLANTS_PARTITIONS', '0', 'PLANTS_PARTITIONS must be a whole number from 1 to 1000 (it is "0")'],
+    ['PLANTS_PARTITIONS', ' ', 'PLANTS_PARTITIONS must be a whole number from 1 to 1000 (it is " ")'],
+    ['PLANTS_TOPIC', 'a b', 'PLANTS_TOPIC must be a Kafka topic name (it is "a b")'],
+    ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be debug or info or warn or error (it is "loud")'],
+    [
+      'KAFKA_BROKERS',
+      'kafka',
+      'KAFKA_BROKERS must be host:port, several separated by commas (it is "kafka")',
+    ],
+    ['KAFKA_BROKERS', 'a:1,', 'KAFKA_BROKERS must be host:port, several separated by commas (it is "a:1,")'],
+  ])('are refused when wrong: %s=%s', (name, value, message) => {
+    expect(messageOf({ ...GOOD, [name]: value })).toBe(`settings: ${message}`)
+  })
+
+  it('that are wrong are all named at once', () => {
+    expect(messageOf({ ...GOOD, PORT: 'x', PLANTS_PARTITIONS: 'y' })).toMatch(
+      /PLANTS_PARTITIONS must.*; PORT must/,
+    )
+  })
+
+  it('never print what may hold a password', () => {
+    const message = messageOf({ ...GOOD, REDIS_URL: 'http://user:hunter2@redis:6379' })
+    expect(message).toBe('settings: REDIS_URL must be redis://host:port or rediss://user:password@host:port')
+  })
+
+  it('are cut short in messages', () => {
+    expect(messageOf({ ...GOOD, PORT: 'x'.repeat(1_000) }).length).toBeLessThan(200)
+  })
+})

@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { eventIds, plantIds, plants } from '../../../tests/support/generated-plants.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { offsetOf } from '../plant/offset.ts'
+import type { Claim } from '../plant/plant-created.ts'
+import type { PlantId } from '../plant/plant-id.ts'
+import { decodeEntry, EntryError, encodeEntry } from './entry.ts'
+
+const claims: fc.Arbitrary<Claim> = fc.record({
+  id: plantIds,
+  eventId: eventIds,
+  offset: fc.oneof(fc.nat(), fc.nat({ max: 2 ** 48 - 1 }), fc.constant(2 ** 48 - 1)).map(offsetOf),
+  plant: fc.option(plants, { nil: undefined }),
+})
+const EVENT_ID = '0b5a1ae2-7d4b-4e6f-8a3c-1f2e3d4c5b6a' as EventId
+const HEAD = `${EVENT_ID.replaceAll('-', '')}00000000002a`
+const ID = 1n as PlantId
+const OFFSET = offsetOf(42)
+const decode = (hex: string) => decodeEntry(ID, Buffer.from(hex, 'hex'))
+
+describe('an entry of the read model', () => {
+  it('reads as the claim it was made of', () => {
+    fc.assert(
+      fc.property(claims, (claim) => {
+        expect(decodeEntry(claim.id, encodeEntry(claim))).toEqual(claim)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('has its event id in bytes 2 to 17, where the script looks for it', () => {
+    fc.assert(
+      fc.property(claims, (claim) => {
+        const bytes = encodeEntry(claim)
+        expect(bytes.subarray(1, 17).toString('hex')).toBe(claim.eventId.replaceAll('-', ''))
+      }),
+    )
+  })
+
+  // Entries outlive releases: these bytes must read so for ever.
+  it.each<[string, string, Claim['plant']]>([
+    ['an unreadable claim', `00${HEAD}`, undefined],
+    ['a name', `01${HEAD}c3986c`, { name: 'Øl' }],
+    ['an empty name', `01${HEAD}`, { name: '' }],
+    ['a name and a tag', `02${HEAD}0003c3986c7472`, { name: 'Øl', tag: 'tr' }],
+    ['an empty name and an empty tag', `02${HEAD}0000`, { name: '', tag: '' }],
+  ])('of fixed bytes: %s', (_what, hex, plant) => {
+    expect(decode(hex)).toEqual({ id: ID, eventId: EVENT_ID, offset: OFFSET, plant })
+    expect(encodeEntry({ id: ID, eventId: EVENT_ID, offset: OFFSET, plant }).toString('hex')).toBe(hex)
+  })
+})
+
+describe('bytes that are no entry of this release', () => {
+  it.each([
+    ['nothing', ''],
+    ['a kind that a newer release may know', `03${HEAD}`],
+    ['a head that is cut', `01${HEAD.slice(2)}`],
+    ['an unreadable claim with a text', `00${HEAD}41`],
+    ['a name that is no UTF-8', `01${HEAD}ff`],
+    ['no length of the name before the tag', `02${HEAD}`],
+    ['half a length of the name', `02${HEAD}00`],
+    ['a name longer than the entry', `02${HEAD}000341`],
+    ['a character that is cut in two by the length', `02${HEAD}0001c398`],
+  ])('are an EntryError: %s', (_what, hex) => {
+    expect(() => decode(hex)).toThrow(EntryError)
+  })
+
+  it('never read as something else: what reads is written with the very same bytes', () => {
+    const bytes = fc
+      .tuple(fc.nat(4), fc.uint8Array({ maxLength: 60 }), fc.string({ unit: 'binary' }))
+      .map(([kind, head, text]) => Buffer.concat([Buffer.of(kind), head, Buffer.from(text)]))
+    fc.assert(
+      fc.property(bytes, (entry) => {
+        let claim: Claim
+        try {
+          claim = decodeEntry(ID, entry)
+        } catch (error) {
+          expect(error).toBeInstanceOf(EntryError)
+          return
+        }
+        expect(encodeEntry(claim)).toEqual(entry)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})

@@ -1,0 +1,36 @@
+import { expect, inject, it } from 'vitest'
+import { createPlant, errorOf, onConnections } from './support/client.ts'
+import { createPlantStore } from './support/plant-store.ts'
+import { expectAnswersToBeTrue, expectReadModelToEqual, readTruth } from './support/truth.ts'
+
+const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+
+it('10,000 distinct creates at 64 connections are all in the log and in the read model', async () => {
+  const store = await createPlantStore(stores)
+  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const ids = Array.from({ length: 10_000 }, (_, n) => BigInt(n) * 1_844_674_407_370_955n - 2n ** 63n)
+
+  const creates = await onConnections(64, ids, (id) => createPlant(api.url, id, `plant ${id}`))
+
+  expect(creates.filter(({ answer }) => answer?.status !== 200)).toEqual([])
+  const truth = await readTruth(store)
+  expect(truth.records).toBe(10_000)
+  expectAnswersToBeTrue(creates, truth)
+  await expectReadModelToEqual(truth, store)
+})
+
+it('64 connections racing on the same 1,000 ids over two apis: one 200 for each id', async () => {
+  const store = await createPlantStore(stores)
+  const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
+  const attempts = Array.from({ length: 8_000 }, (_, n) => ({ id: BigInt(n >> 3), name: `attempt ${n}` }))
+
+  const creates = await onConnections(64, attempts, ({ id, name }, connection) =>
+    createPlant(connection % 2 === 0 ? first.url : second.url, id, name),
+  )
+
+  expect(creates.filter(({ answer }) => answer?.status === 200)).toHaveLength(1_000)
+  expect(creates.filter(({ answer }) => errorOf(answer) === 40003)).toHaveLength(7_000)
+  const truth = await readTruth(store)
+  expectAnswersToBeTrue(creates, truth)
+  await expectReadModelToEqual(truth, store)
+})

@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { ensureJars } from '../local/jars.mjs'
+import { startRedis } from '../local/redis.mjs'
+import { type Create, createPlant, errorOf, onConnections, readPlant } from './support/client.ts'
+import { createPlantStore, openRedis } from './support/plant-store.ts'
+import { expectAnswersToBeTrue, expectReadModelToEqual, readTruth } from './support/truth.ts'
+
+const kafkaBrokers = inject('kafkaBrokers')
+const stores = { kafkaBrokers, redisUrl: inject('redisUrl') }
+const RECOVERY_MS = 60_000
+const COVERAGE_GAP = 50303
+
+/** Ids that a client takes one after the other, for as long as `goOn` says. */
+function* idsWhile(goOn: () => boolean): Generator<bigint> {
+  for (let id = 0n; goOn(); id++) yield id
+}
+
+it('FLUSHALL while creates go on: no second 200, no false 404, and creates resume', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
+  const { redisServer } = await ensureJars({ kafka: false })
+  const redis = await startRedis({ dir: folder, logFile: join(folder, 'redis.log'), redisServer })
+  onTestFinished(async () => {
+    await redis.stop({ graceMs: 5_000 })
+    rmSync(folder, { recursive: true })
+  })
+  const store = await createPlantStore({ kafkaBrokers, redisUrl: redis.url })
+  const [first, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const earlier = Array.from({ length: 1_000 }, (_, n) => BigInt(-1 - n))
+  const creates = await onConnections(16, earlier, (id) => createPlant(first.url, id, `earlier ${id}`))
+  // This one's window begins after the plants above: without the read model it can't tell about any id.
+  const second = await store.startApi()
+  const seen = { creates: 0, gaps: 0, resumed: 0 }
+  const reads: { id: bigint; status: number | undefined }[] = []
+  let refilling = false
+
+  async function createAndRead(id: bigint, connection: number): Promise<void> {
+    const { url } = connection % 2 === 0 ? first : second
+    const create = await createPlant(url, id, `first ${id}`)
+    creates.push(create, await createPlant(url, id, `second ${id}`))
+    seen.creates++
+    if (errorOf(create.answer) === COVERAGE_GAP) seen.gaps++
+    if (create.answer?.status !== 200) return
+    if (refilling && url === second.url) seen.resumed++
+    for (const known of [id, earlier[Number(id) % earlier.length] as bigint]) {
+      reads.push({ id: known, status: (await readPlant(url, known))?.status })
+    }
+  }
+  const clients = onConnections(
+    16,
+    idsWhile(() => seen.resumed < 1_000),
+    createAndRead,
+  )
+  const until = (condition: () => boolean) =>
+    vi.waitFor(() => expect(condition()).toBe(true), { timeout: RECOVERY_MS })
+  await until(() => seen.creates > 1_000)
+  process.kill(projector.pid, 'SIGSTOP')
+  await openRedis(redis.url).flushall()
+  await until(() => seen.gaps > 10)
+  process.kill(projector.pid, 'SIGCONT')
+  refilling = true
+  await clients
+
+  expect(reads.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
+  const truth = await readTruth(store)
+  expectAnswersToBeTrue(creates, truth)
+  await expectReadModelToEqual(truth, store)
+})
+
+it('kill -9 of the projector: creates go on, and when it is back it catches up', async () => {
+  const store = await createPlantStore(stores)
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => BigInt(from + n))
+  const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
+  const before = await onConnections(16, ids(0, 1_000), create)
+
+  process.kill(projector.pid, 'SIGKILL')
+  await projector.exited
+  const meanwhile = await onConnections(16, ids(1_000, 3_000), create)
+  await store.startProjector()
+  const afterwards = await onConnections(16, ids(3_000, 4_000), create)
+
+  const creates = [...before, ...meanwhile, ...afterwards]
+  expect(creates.filter(({ answer }) => answer?.status !== 200)).toEqual([])
+  await expectReadModelToEqual(await readTruth(store), store)
+})
+
+it('kill -9 of an api in mid-load: every 200 it gave is in the log', async () => {
+  const store = await createPlantStore(stores)
+  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  let alive = true
+  const creates: Create[] = []
+  const clients = onConnections(
+    64,
+    idsWhile(() => alive),
+    async (id) => {
+      creates.push(await createPlant(api.url, id, `plant ${id}`))
+    },
+  )
+  await vi.waitFor(() => expect(creates.length).toBeGreaterThan(3_000), { timeout: RECOVERY_MS, interval: 5 })
+  process.kill(api.pid, 'SIGKILL')
+  await api.exited
+  alive = false
+  await clients
+
+  expect(creates.filter(({ answer }) => answer === undefined).length).toBeGreaterThan(0)
+  const truth = await readTruth(store)
+  expectAnswersToBeTrue(creates, truth)
+  await expectReadModelToEqual(truth, store)
+
+  const successor = await store.startApi()
+  const again = await createPlant(successor.url, 0n, 'another name')
+  expect(errorOf(again.answer)).toBe(40003)
+})

@@ -1,0 +1,83 @@
+import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { TOKEN } from './plant-store.ts'
+
+export type Answer = { status: number; body: unknown; headers: IncomingHttpHeaders }
+/** One create as the client saw it; `answer` is absent when the connection broke. */
+export type Create = { id: bigint; name: string; answer: Answer | undefined }
+
+const agent = new Agent({ keepAlive: true })
+
+/** One request. Resolves to undefined when no answer came. */
+export function send(
+  url: string,
+  {
+    method = 'GET',
+    headers = {},
+    body = '',
+  }: { method?: string; headers?: Record<string, string>; body?: string },
+): Promise<Answer | undefined> {
+  return new Promise((resolve) => {
+    const sent = request(
+      url,
+      { method, agent, headers: { authorization: `Bearer ${TOKEN}`, ...headers } },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', () => resolve(undefined))
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString()
+          resolve({
+            status: response.statusCode ?? 0,
+            body: text && JSON.parse(text),
+            headers: response.headers,
+          })
+        })
+      },
+    )
+    sent.on('error', () => resolve(undefined))
+    sent.end(body)
+  })
+}
+
+export async function createPlant(
+  url: string,
+  id: bigint,
+  name: string,
+  headers: Record<string, string> = {},
+): Promise<Create> {
+  const answer = await send(`${url}/plants`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: `{"id":${id},"name":${JSON.stringify(name)},"tag":"test"}`,
+  })
+  return { id, name, answer }
+}
+
+export function readPlant(
+  url: string,
+  id: bigint,
+  headers: Record<string, string> = {},
+): Promise<Answer | undefined> {
+  return send(`${url}/plants/${id}`, { headers })
+}
+
+/** Runs `task` for each item on so many connections at once. */
+export async function onConnections<T, R>(
+  connections: number,
+  items: Iterable<T>,
+  task: (item: T, connection: number) => Promise<R>,
+): Promise<R[]> {
+  const iterator = items[Symbol.iterator]()
+  const results: R[] = []
+  async function connect(connection: number): Promise<void> {
+    for (let next = iterator.next(); !next.done; next = iterator.next())
+      results.push(await task(next.value, connection))
+  }
+  await Promise.all(Array.from({ length: connections }, (_, connection) => connect(connection)))
+  return results
+}
+
+/** The Error number of an answer; undefined for a success. */
+export function errorOf(answer: Answer | undefined): number | undefined {
+  return (answer?.body as { error?: number } | undefined)?.error
+}

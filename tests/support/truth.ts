@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { createLog } from '@plant-store/shared/process/log.ts'
+import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import { expect, vi } from 'vitest'
+import type { Create } from './client.ts'
+import { errorOf } from './client.ts'
+import type { PlantStore } from './plant-store.ts'
+
+const DUPLICATE_ID = 40003
+const WAIT_MS = 60_000
+
+export type Truth = { records: number; states: PartitionState[]; winner(id: bigint): Claim | undefined }
+
+/** Reads the whole log and folds it: what is true of this store, whatever anybody says. */
+export async function readTruth({ kafka, topic, partitions }: PlantStore): Promise<Truth> {
+  const { ends } = await checkTopic(kafka, { topic, partitions })
+  const records: LogRecord[][] = ends.map(() => [])
+  const passed = ends.map(() => BEFORE_FIRST)
+  const follower = createFollower({
+    kafka,
+    topic,
+    partitions,
+    log: createLog('test', 'silent'),
+    groupId: `truth-${randomUUID()}`,
+    minBytes: 1,
+    maxWaitMs: 100,
+    checkpointOf: async (partition) => ({ offset: passed[partition] as Offset, eventId: '' }),
+    async onRecords(partition, found, next) {
+      records[partition]?.push(...found)
+      passed[partition] = next.offset
+      return next
+    },
+    onHalt: (error) => {
+      throw error
+    },
+  })
+  follower.start()
+  await vi.waitFor(() => expect(passed).toEqual(ends.map((end) => end - 1)), { timeout: WAIT_MS })
+  await follower.close()
+  const states = records.map((found) => fold(emptyPartition(), found))
+  return {
+    records: records.flat().length,
+    states,
+    winner: (id) =>
+      states.map(({ plants }) => plants.get(id as PlantId)).find((claim) => claim !== undefined),
+  }
+}
+
+/** Waits until the read model has passed the whole log, and holds it to the fold, entry by entry. */
+export async function expectReadModelToEqual({ states }: Truth, store: PlantStore): Promise<void> {
+  for (const partition of allPartitions(store.partitions)) {
+    const { checkpoint, plants, voids, parked } = states[partition] as PartitionState
+    await vi.waitFor(
+      async () => expect(await store.readModel.meta(partition)).toMatchObject({ checkpoint }),
+      {
+        timeout: WAIT_MS,
+        interval: 100,
+      },
+    )
+    expect(await store.readModel.meta(partition)).toMatchObject({
+      plants: plants.size,
+      voids,
+      parked: parked.size,
+    })
+    expect(await entriesOf(store, partition, [...plants.keys()])).toEqual([...plants.values()])
+  }
+}
+
+async function entriesOf({ readModel }: PlantStore, partition: Partition, ids: PlantId[]) {
+  const [found] = await readModel.lookUp([{ partition, ids }])
+  return found?.entries
+}
+
+/** What each answer to a create claims must be so in the log. Each create of a run has a name of its own. */
+export function expectAnswersToBeTrue(creates: readonly Create[], truth: Truth): void {
+  const wrong = creates.filter(({ id, name, answer }) => {
+    const winner = truth.winner(id)?.plant?.name
+    if (answer?.status === 200) return winner !== name
+    if (errorOf(answer) === DUPLICATE_ID) return winner === undefined || winner === name
+    return answer !== undefined && answer.status !== 503
+  })
+  expect(wrong).toEqual([])
+}

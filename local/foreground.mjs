@@ -8,7 +8,7 @@ import { Failure } from './failure.mjs'
  * @param {string} command
  * @param {string[]} args
  * @param {{ cwd: string, env: NodeJS.ProcessEnv }} options
- * @returns {Promise<number>} its exit code; as a shell does, 128 and the signal's number when a signal ended it
+ * @returns {Promise<number>} its exit code; when a signal ended it 128 and the signal's number, as in a shell
  */
 export function runForeground(command, args, options) {
   const child = spawn(command, args, { ...options, stdio: 'inherit' })

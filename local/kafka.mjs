@@ -8,6 +8,8 @@ import { readLog } from './log-file.mjs'
 import { freePort } from './port.mjs'
 import { startProcess, untilReady } from './process.mjs'
 
+/** @typedef {import('./process.mjs').RunningProcess} RunningProcess */
+
 /** Enough for development and tests; the serial collector keeps the process at about 300 MB. */
 const defaultJavaArgs = ['-Xmx256m', '-XX:+UseSerialGC']
 
@@ -27,9 +29,8 @@ const defaultJavaArgs = ['-Xmx256m', '-XX:+UseSerialGC']
  * @param {string[]} [options.javaArgs]
  * @param {number} [options.startTimeoutMs]
  * @param {AbortSignal} [options.signal] ends the start
- * @param {(running: import('./process.mjs').RunningProcess) => void} [options.onSpawn] told when the process is
- *   there, before it is ready
- * @returns {Promise<import('./process.mjs').RunningProcess & { brokers: string, port: number }>}
+ * @param {(running: RunningProcess) => void} [options.onSpawn] told when the process is there, not yet ready
+ * @returns {Promise<RunningProcess & { brokers: string, port: number }>}
  */
 export async function startKafka(options) {
   const { dir, classpath, logFile, java = 'java', javaArgs = defaultJavaArgs, signal, onSpawn } = options
@@ -58,7 +59,9 @@ const dataDir = (dir) => join(dir, 'data')
 const isFormatted = (dir) => existsSync(join(dataDir(dir), 'meta.properties'))
 
 /**
- * @param {{ java: string, jvm: string[], config: string, signal: AbortSignal | undefined, timeoutMs: number }} options
+ * @typedef {{ java: string, jvm: string[], config: string, timeoutMs: number }} FormatOptions
+ *
+ * @param {FormatOptions & { signal: AbortSignal | undefined }} options
  */
 async function format({ java, jvm, config, signal, timeoutMs }) {
   const clusterId = Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url')

@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks'
  * taken; elsewhere (a file, CI) a plain line when a step begins and one when it ends.
  *
  * @typedef {object} Progress
- * @property {<T>(label: string, work: () => Promise<T>) => Promise<T>} step ✓ done, ✗ failed, - broken off
+ * @property {<T>(label: string, work: () => Promise<T>) => Promise<T>} step ✓ done, ✗ failed, - cut off
  * @property {(text: string) => void} say
  *
  * @param {NodeJS.WriteStream} stream

@@ -3,6 +3,8 @@ import { connect } from 'node:net'
 import { freePort } from './port.mjs'
 import { startProcess, untilReady } from './process.mjs'
 
+/** @typedef {import('./process.mjs').RunningProcess} RunningProcess */
+
 /**
  * A real Redis, reachable from this machine only. Resolves when it answers PING, that is, when its data are
  * loaded: about 0.1 s on an empty dir.
@@ -16,9 +18,8 @@ import { startProcess, untilReady } from './process.mjs'
  *   the machine); without it they end with the process
  * @param {number} [options.startTimeoutMs]
  * @param {AbortSignal} [options.signal] ends the start
- * @param {(running: import('./process.mjs').RunningProcess) => void} [options.onSpawn] told when the process is
- *   there, before it is ready
- * @returns {Promise<import('./process.mjs').RunningProcess & { url: string, port: number }>}
+ * @param {(running: RunningProcess) => void} [options.onSpawn] told when the process is there, not yet ready
+ * @returns {Promise<RunningProcess & { url: string, port: number }>}
  */
 export async function startRedis(options) {
   const { dir, redisServer, logFile, appendOnly = false, startTimeoutMs = 30_000, signal } = options

@@ -1,12 +1,11 @@
 import { delimiter, dirname } from 'node:path'
 import { describe, Failure } from './failure.mjs'
 import { runForeground } from './foreground.mjs'
-import { ensureInstalled } from './install.mjs'
-import { ensureNode } from './node.mjs'
+import { prepare } from './prepare.mjs'
 import { root } from './settings.mjs'
 
-// node local/run.mjs NAME… [-- ARGS…]: runs scripts of package.json one after another, with everything they
-// need installed and the Node of the services first on the PATH. ARGS go to the last one.
+// node local/run.mjs NAME… [-- ARGS…]: runs scripts of package.json one after another, with everything
+// they need installed and the Node of the services first on the PATH. ARGS go to the last one.
 
 process.exitCode = await main(process.argv.slice(2)).catch((error) => {
   console.error(describe(error))
@@ -22,8 +21,7 @@ async function main(args) {
   const names = args.slice(0, split)
   const rest = args.slice(split + 1)
   if (names.length === 0) throw new Failure('Which script? node local/run.mjs NAME… [-- ARGS…]')
-  const node = await ensureNode()
-  await ensureInstalled({ dev: true })
+  const node = await prepare({ dev: true })
   const { PATH = '' } = process.env
   const env = { ...process.env, PATH: dirname(node) + delimiter + PATH }
   for (const [index, name] of names.entries()) {

@@ -1,7 +1,6 @@
 import { describe, Failure } from './failure.mjs'
 import { runForeground } from './foreground.mjs'
-import { ensureInstalled } from './install.mjs'
-import { ensureNode } from './node.mjs'
+import { prepare } from './prepare.mjs'
 import { readRun } from './run-file.mjs'
 import { mainOf } from './service.mjs'
 import { readSettings, root } from './settings.mjs'
@@ -12,9 +11,9 @@ const help = `Runs one service in the foreground, with JSON logs on stdout:
   npm run start:api
   npm run start:projector
 
-KAFKA_BROKERS and REDIS_URL say where the stores are; when not set, those of a running npm start are taken,
-with its topic. The api accepts the tokens of PLANT_STORE_TOKEN_DIGESTS (label:sha256-hex,…), else the one of
-PLANT_STORE_TOKEN, else the one of the running npm start.
+KAFKA_BROKERS and REDIS_URL say where the stores are; when not set, those of a running npm start are
+taken, with its topic. The api accepts the tokens of PLANT_STORE_TOKEN_DIGESTS (label:sha256-hex,…), else
+the one of PLANT_STORE_TOKEN, else the one of the running npm start.
 
 Beside a running npm start set other ports: PORT and OPS_PORT for an api, OPS_PORT for a projector.
 All settings of the services are in the README.
@@ -39,8 +38,7 @@ async function main(args) {
     throw new Failure(`Not known: "${args.join(' ')}". Try npm run start:api or npm run start:projector.`)
   }
   const env = environmentOf(name)
-  const node = await ensureNode()
-  await ensureInstalled({ dev: false })
+  const node = await prepare({ dev: false })
   return runForeground(node, [mainOf(name)], { cwd: root, env })
 }
 

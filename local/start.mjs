@@ -28,6 +28,7 @@ process.exitCode = await main(process.argv.slice(2)).catch((error) => {
   console.error(`\n${describe(error)}`)
   return 1
 })
+// Without waiting for idle connections of the readiness checks.
 process.exit()
 
 /**
@@ -85,7 +86,8 @@ function forget({ localDir, kafkaBrokers, redisUrl }, progress) {
   rmSync(data, { recursive: true, force: true })
   progress.say(`Forgot the plants stored in ${data}; the token is kept.`)
   const elsewhere = [kafkaBrokers && 'KAFKA_BROKERS', redisUrl && 'REDIS_URL'].filter(Boolean)
-  if (elsewhere.length > 0) progress.say(`What ${elsewhere.join(' and ')} point to is left as it is.`)
+  if (elsewhere.length > 0)
+    progress.say(`Left as it is: what is stored where ${elsewhere.join(' and ')} says.`)
 }
 
 /**

@@ -37,6 +37,8 @@ Files, in that folder:
 export function welcome(settings, token) {
   const { url } = urlsOf(settings)
   const plant = '{"id":1,"name":"Monstera deliciosa","tag":"indoor"}'
+  const logDir = join(settings.localDir, 'logs')
+  const logs = logDir.startsWith(root) ? relative(root, logDir) : logDir
   const auth = `-H 'authorization: Bearer ${token}'`
   return `
 Plant Store is ready at ${url}
@@ -47,6 +49,6 @@ Create a plant:
 Read it:
   curl -i ${url}/plants/1 ${auth}
 
-Logs: ${relative(root, join(settings.localDir, 'logs')) || '.'}   Stop: Ctrl-C   More: npm start -- --help
+Logs: ${logs}   Stop: Ctrl-C   More: npm start -- --help
 `
 }

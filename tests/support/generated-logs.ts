@@ -15,11 +15,17 @@ const ids = fc.constantFrom(MIN_INT64, -1n, 0n, 2n ** 53n, 2n ** 53n + 1n, MAX_I
 /** Few event ids, so that events are repeated; they differ in one byte, the first, the last or one between. */
 const eventIds = fc.constantFrom(0, 8, 15).map((at) => eventIdOfBytes(Buffer.alloc(16).fill(1, at, at + 1)))
 
-type Content = Omit<LogRecord, 'offset' | 'claim'> & { claim?: Omit<NonNullable<LogRecord['claim']>, 'offset'> }
+type Content = Omit<LogRecord, 'offset' | 'claim'> & {
+  claim?: Omit<NonNullable<LogRecord['claim']>, 'offset'>
+}
 
 const claim = fc.record({ id: ids, eventId: eventIds, plant: plants }).map((claim): Content => ({ claim }))
 const unreadable = fc
-  .record({ id: ids, eventId: eventIds, parked: fc.constantFrom(PARKED.unknownVersion, PARKED.unreadablePayload) })
+  .record({
+    id: ids,
+    eventId: eventIds,
+    parked: fc.constantFrom(PARKED.unknownVersion, PARKED.unreadablePayload),
+  })
   .map(({ id, eventId, parked }): Content => ({ claim: { id, eventId, plant: undefined }, parked }))
 const foreign = fc
   .constantFrom(PARKED.otherType, PARKED.badKey, PARKED.wrongPartition, PARKED.badEventId)
@@ -36,7 +42,10 @@ const contents = fc.oneof(
 
 /** The log of one partition, cut into batches at any place; some batches hold nothing but control records. */
 export const logs: fc.Arbitrary<LogBatch[]> = fc
-  .array(fc.tuple(fc.array(fc.tuple(skips, contents), { maxLength: 8 }), skips), { minLength: 1, maxLength: 10 })
+  .array(fc.tuple(fc.array(fc.tuple(skips, contents), { maxLength: 8 }), skips), {
+    minLength: 1,
+    maxLength: 10,
+  })
   .map((batches) => {
     let end = 0
     return batches.flatMap(([written, trailing]) => {

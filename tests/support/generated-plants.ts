@@ -32,3 +32,6 @@ export const newPlants: fc.Arbitrary<NewPlant> = fc
 export const eventIds: fc.Arbitrary<EventId> = fc
   .uint8Array({ minLength: 16, maxLength: 16 })
   .map((bytes) => eventIdOfBytes(Buffer.from(bytes)))
+
+/** A plant where only its id matters. */
+export const newPlant = (id: bigint): NewPlant => ({ id: id as PlantId, name: `plant ${id}` })

@@ -11,7 +11,7 @@ export async function startOwnKafka() {
   const { kafkaClasspath: classpath, java } = await ensureJars({ redis: false })
   const dir = temporaryFolder()
   const kafka = await startKafka({ dir, classpath, java, logFile: join(dir, 'kafka.log') })
-  const resume = () => process.kill(kafka.pid, 'SIGCONT')
+  const resume = () => process.kill(-kafka.pid, 'SIGCONT')
   onTestFinished(async () => {
     resume()
     await kafka.stop({ graceMs: STOP_GRACE_MS })
@@ -19,7 +19,7 @@ export async function startOwnKafka() {
   return {
     brokers: kafka.brokers,
     /** Keeps its connections and answers nothing, like a broker that hangs. */
-    pause: () => process.kill(kafka.pid, 'SIGSTOP'),
+    pause: () => process.kill(-kafka.pid, 'SIGSTOP'),
     resume,
   }
 }

@@ -21,16 +21,24 @@ export type Environment = { kafkaBrokers: string; redisUrl: string }
 export type RunningService = RunningProcess & { opsUrl: string; logFile: string }
 export type RunningApi = RunningService & { url: string }
 
-/** A plant store of its own topic on the given Kafka and Redis; what it starts ends with the test. */
-export async function createPlantStore({ kafkaBrokers, redisUrl }: Environment) {
+/** A plant store of its own topic on the given Kafka and Redis, which ends with the test. */
+export async function createPlantStore(environment: Environment) {
+  const store = await openPlantStore(environment)
+  onTestFinished(store.end)
+  return store
+}
+
+/** A plant store of its own topic on the given Kafka and Redis, for several tests; its opener ends it. */
+export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
+  const closers: (() => Promise<unknown>)[] = []
   const topic = `plants-${randomUUID()}`
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  closers.push(async () => rmSync(folder, { recursive: true, force: true }))
   const quiet = createLog('test', 'silent')
   const kafka = createKafka(kafkaBrokers.split(','), 'test', quiet)
   await createTopic(kafka, { topic, partitions: PARTITIONS })
   const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quiet)
-  onTestFinished(() => readModel.close())
+  closers.push(readModel.close)
 
   async function startService(
     service: 'api' | 'projector',
@@ -53,9 +61,7 @@ export async function createPlantStore({ kafkaBrokers, redisUrl }: Environment) 
         ...settings,
       },
     })
-    onTestFinished(async () => {
-      await running.stop({ graceMs: STOP_GRACE_MS })
-    })
+    closers.push(() => running.stop({ graceMs: STOP_GRACE_MS }))
     const opsUrl = `http://127.0.0.1:${opsPort}`
     const isReady = () =>
       fetch(`${opsUrl}/readyz`).then(
@@ -77,6 +83,10 @@ export async function createPlantStore({ kafkaBrokers, redisUrl }: Environment) 
       const digest = createHash('sha256').update(TOKEN).digest('hex')
       const tokens = { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: `${CALLER}:${digest}` }
       return { ...(await startService('api', { ...tokens, ...settings })), url: `http://127.0.0.1:${port}` }
+    },
+
+    async end(): Promise<void> {
+      for (const close of closers.reverse()) await close()
     },
 
     startProjector: (settings: Record<string, string> = {}) => startService('projector', settings),

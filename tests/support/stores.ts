@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { ensureJars } from '../../local/jars.mjs'
 import { startKafka } from '../../local/kafka.mjs'
+import { killLivingGroups } from '../../local/process.mjs'
 import { startRedis } from '../../local/redis.mjs'
 
 declare module 'vitest' {
@@ -15,6 +16,8 @@ declare module 'vitest' {
 
 /** Brings up a Kafka and a Redis of the tests' own, in a temporary folder, and ends and removes them. */
 export default async function startStores(project: TestProject): Promise<() => Promise<void>> {
+  // Detached children outlive their parent: not even a test run that breaks off may leave them.
+  process.once('exit', killLivingGroups)
   const { kafkaClasspath, redisServer, java } = await ensureJars()
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'))
   const at = (name: string) => ({ dir: join(folder, name), logFile: join(folder, `${name}.log`) })

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs'
+import type { Consumer, ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
 import { after, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import { type LogRecord, readRecord } from '../plant/plant-created.ts'
 import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
-import { admit, type Checkpoint, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
+import { admit, type Checkpoint, type Delivery, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
 import { checkTopic, type TopicSettings } from './topic.ts'
 
 export type FollowOptions = TopicSettings & {
@@ -33,6 +33,7 @@ export type FollowOptions = TopicSettings & {
 
 type Position = { checkpoint: Checkpoint | undefined; turn: Promise<void> }
 type Batch = EachBatchPayload['batch'] & { fetchedOffset: string }
+type BatchTold = ConsumerStartBatchProcessEvent['payload']
 
 const SESSION_TIMEOUT_MS = 10_000
 const HEARTBEAT_MS = 3_000
@@ -69,7 +70,9 @@ export function createFollower(options: FollowOptions) {
   }
 
   function fail(error: unknown): void {
-    if (!closing.signal.aborted) onHalt(error instanceof Error ? error : new Error(String(error)))
+    if (closing.signal.aborted) return
+    closing.abort()
+    onHalt(error instanceof Error ? error : new Error(String(error)))
   }
 
   function seek(partition: Partition, offset: Offset): void {
@@ -120,20 +123,24 @@ export function createFollower(options: FollowOptions) {
     joined = true
   }
 
-  async function take(partition: Partition, position: Position, batch: Batch): Promise<void> {
+  async function take(partition: Partition, position: Position, delivery: Delivery): Promise<void> {
     const { checkpoint } = position
     if (checkpoint === undefined || positions.get(partition) !== position) return
-    const admission = admit(checkpoint, {
+    const admission = admit(checkpoint, delivery)
+    if (admission.do === 'halt') return halt(admission.reason, partition)
+    if (admission.do === 'seek') return seek(partition, seekOffset(checkpoint))
+    await pass(partition, position, admission.records, admission.checkpoint)
+  }
+
+  function deliveryOf(batch: Batch, partition: Partition): Delivery {
+    return {
       askedFor: offsetOf(batch.fetchedOffset),
       last: offsetOf(batch.lastOffset()),
       end: offsetOf(batch.highWatermark),
       records: batch.messages.map(({ offset, key, value, headers = {} }) =>
         readRecord({ offset: offsetOf(offset), key, value, headers }, partition, partitions),
       ),
-    })
-    if (admission.do === 'halt') return halt(admission.reason, partition)
-    if (admission.do === 'seek') return seek(partition, seekOffset(checkpoint))
-    await pass(partition, position, admission.records, admission.checkpoint)
+    }
   }
 
   async function pass(
@@ -155,14 +162,15 @@ export function createFollower(options: FollowOptions) {
     }
   }
 
-  /** kafkajs passes batches of nothing but control records by itself, and tells only so. */
-  function passControlRecords(partition: Partition, first: string | null, last: string): void {
+  /** kafkajs passes batches of nothing but control and aborted records by itself, and tells only so. */
+  function takeNoRecords(payload: BatchTold): void {
+    const partition = payload.partition as Partition
     const position = positions.get(partition)
-    if (position === undefined || first === null) return
-    void inTurn(position, async () => {
-      if (position.checkpoint === undefined || offsetOf(first) !== after(position.checkpoint.offset)) return
-      await pass(partition, position, [], { offset: offsetOf(last), eventId: '' })
-    })
+    if (position === undefined || payload.firstOffset === null) return
+    const askedFor = offsetOf(payload.firstOffset)
+    const last = offsetOf(payload.lastOffset)
+    const end = offsetOf(payload.highWatermark)
+    void inTurn(position, () => take(partition, position, { askedFor, last, end, records: [] }))
   }
 
   async function eachBatch({ batch, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
@@ -175,7 +183,7 @@ export function createFollower(options: FollowOptions) {
       return
     }
     await inTurn(position, async () => {
-      if (isRunning() && !isStale()) await take(partition, position, batch as Batch)
+      if (isRunning() && !isStale()) await take(partition, position, deliveryOf(batch as Batch, partition))
     })
     const last = offsetOf(batch.lastOffset())
     if (positions.get(partition) === position && position.checkpoint.offset >= last)
@@ -204,8 +212,8 @@ export function createFollower(options: FollowOptions) {
       })
     })
     consumer.on(GROUP_JOIN, ({ payload }) => assign(payload.memberAssignment[topic] ?? []))
-    consumer.on(START_BATCH_PROCESS, ({ payload: { batchSize, partition, firstOffset, lastOffset } }) => {
-      if (batchSize === 0) passControlRecords(partition as Partition, firstOffset, lastOffset)
+    consumer.on(START_BATCH_PROCESS, ({ payload }) => {
+      if (payload.batchSize === 0) takeNoRecords(payload)
     })
     try {
       await consumer.connect()

@@ -34,7 +34,7 @@ export function readSettings<T extends TObject>(schema: T, env: NodeJS.ProcessEn
   const given: Record<string, unknown> = {}
   const faults: string[] = []
   for (const [name, property] of Object.entries(schema.properties)) {
-    const value = env[name] ? valueOf(property, env[name]) : Value.Default(property, undefined)
+    const value = env[name] ? parse(property, env[name]) : Value.Default(property, undefined)
     if (Value.Check(property, value)) given[name] = value
     else if (!isOptional(property) || env[name]) faults.push(describe(name, property, env[name]))
   }
@@ -43,7 +43,7 @@ export function readSettings<T extends TObject>(schema: T, env: NodeJS.ProcessEn
 }
 
 // Not TypeBox's own conversion: it makes 1 of "1.5" and of "true".
-function valueOf(property: TSchema, text: string): string | number {
+function parse(property: TSchema, text: string): string | number {
   return Type.IsInteger(property) && /^-?\d+$/.test(text) ? Number(text) : text
 }
 

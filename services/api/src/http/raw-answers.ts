@@ -1,13 +1,6 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
-
-const REASONS: Record<number, string> = {
-  400: 'Bad Request',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  431: 'Request Header Fields Too Large',
-}
 
 const CLIENT_ERRORS: Record<string, Failure> = {
   HPE_HEADER_OVERFLOW: 'headersTooLarge',
@@ -26,10 +19,8 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 /** Gives the requests that Node answers by itself, with empty bodies, an answer in the Error shape. */
 export function answerNodesOwnCases(server: Server): void {
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    const body = JSON.stringify(bodyOf('expectationFailed'))
-    response
-      .writeHead(statusOf('expectationFailed'), { 'content-type': 'application/json', connection: 'close' })
-      .end(body)
+    const { status, headers, body } = answerOf('expectationFailed')
+    response.writeHead(status, headers).end(body)
   })
   server.on('connect', (_request: IncomingMessage, socket: Socket) =>
     answerOnSocket(socket, 'methodNotAllowed'),
@@ -37,8 +28,13 @@ export function answerNodesOwnCases(server: Server): void {
 }
 
 function answerOnSocket(socket: Socket, failure: Failure): void {
+  const { status, headers, body } = answerOf(failure)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+}
+
+function answerOf(failure: Failure) {
   const body = JSON.stringify(bodyOf(failure))
-  const status = statusOf(failure)
   const headers = {
     ...headersOf(failure),
     ...(failure === 'methodNotAllowed' && { allow: 'GET, POST' }),
@@ -46,6 +42,5 @@ function answerOnSocket(socket: Socket, failure: Failure): void {
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),
   }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`)
+  return { status: statusOf(failure), headers, body }
 }

@@ -1,0 +1,36 @@
+import { constants } from 'node:os'
+import { ensureInstalled } from './install.mjs'
+import { ensureNode } from './node.mjs'
+import { killLivingGroups } from './process.mjs'
+import { sideBySide } from './side-by-side.mjs'
+
+const saySoAfterMs = 1000
+
+/**
+ * What a program needs that is then run in the foreground. Asked to stop meanwhile, it ends what it began and
+ * leaves.
+ *
+ * @param {{ dev: boolean }} options whether the packages for development are needed
+ * @returns {Promise<string>} the path of Node
+ */
+export async function prepare({ dev }) {
+  const timer = setTimeout(() => console.error('Getting Node and packages, once …'), saySoAfterMs)
+  /** @param {NodeJS.Signals} signal */
+  const leave = (signal) => {
+    killLivingGroups()
+    process.exit(128 + constants.signals[signal])
+  }
+  const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
+  for (const signal of signals) process.on(signal, leave)
+  try {
+    const [node] = await sideBySide(
+      new AbortController().signal,
+      (signal) => ensureNode({ signal }),
+      (signal) => ensureInstalled({ dev, signal }),
+    )
+    return node
+  } finally {
+    clearTimeout(timer)
+    for (const signal of signals) process.off(signal, leave)
+  }
+}

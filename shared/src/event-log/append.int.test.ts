@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { followLog } from '../../../tests/support/followed-log.ts'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { startOwnKafka } from '../../../tests/support/own-kafka.ts'
+import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { plantCreated } from '../plant/plant-created.ts'
+import { createAppender } from './append.ts'
+
+const PARTITIONS = 3
+const WAIT_MS = 40_000
+
+async function openAppender({ kafka, topic }: TestTopic) {
+  const appender = createAppender(kafka, topic)
+  await appender.connect()
+  onTestFinished(() => appender.close())
+  return appender
+}
+
+const recordOf = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, PARTITIONS)
+
+describe('appending', () => {
+  it('writes each record to the partition it names, as it is', async () => {
+    const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+    const appender = await openAppender(topic)
+    const records = Array.from({ length: 30 }, (_, id) => recordOf(BigInt(id)))
+    await appender.append(records)
+    const followed = followLog(topic)
+    const found = () =>
+      followed.delivered.flatMap(({ partition, records }) => records.map((record) => ({ partition, record })))
+    await vi.waitFor(() => expect(found()).toHaveLength(30), WAIT_MS)
+    const places = found().map(({ partition, record: { claim } }) => [claim?.eventId, partition])
+    expect(new Map(places as [string, number][])).toEqual(
+      new Map(records.map(({ headers, partition }) => [String(headers.ce_id), partition])),
+    )
+  })
+
+  it('writes no topic into being', async () => {
+    const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+    const appender = await openAppender({ ...topic, topic: `plants-${randomUUID()}` })
+    await expect(appender.append([recordOf(1n)])).rejects.toThrow()
+  })
+
+  it('works again after a broker that hung', async () => {
+    const { brokers, pause, resume } = await startOwnKafka()
+    const topic = await createTestTopic(brokers, PARTITIONS)
+    const appender = await openAppender(topic)
+    await appender.append([recordOf(1n)])
+    pause()
+    const hung = appender.append([recordOf(2n)])
+    hung.catch(() => {})
+    await expect(hung).rejects.toThrow()
+    resume()
+    const last = recordOf(3n)
+    await vi.waitFor(() => appender.append([last]), WAIT_MS)
+    const followed = followLog(topic)
+    await vi.waitFor(() => {
+      const eventIds = followed.delivered.flatMap(({ records }) => records.map(({ claim }) => claim?.eventId))
+      expect(eventIds).toContain(String(last.headers.ce_id))
+    }, WAIT_MS)
+  })
+})

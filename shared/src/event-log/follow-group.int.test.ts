@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { followLog, START } from '../../../tests/support/followed-log.ts'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { createTestTopic } from '../../../tests/support/topic.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { allPartitions, type Partition } from '../plant/offset.ts'
+import { plantCreated } from '../plant/plant-created.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { createAppender } from './append.ts'
+
+const PARTITIONS = 4
+const WAIT_MS = 30_000
+
+async function openTopic() {
+  const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+  const appender = createAppender(topic.kafka, topic.topic)
+  await appender.connect()
+  onTestFinished(() => appender.close())
+  const appended = new Map<Partition, string[]>(allPartitions(PARTITIONS).map((partition) => [partition, []]))
+  let lastId = 0n
+  return {
+    ...topic,
+    /** The event ids in each partition, in log order. */
+    appended,
+    async append(count: number): Promise<void> {
+      const records = Array.from({ length: count }, () =>
+        plantCreated(newPlant(++lastId), randomUUID() as EventId, PARTITIONS),
+      )
+      await appender.append(records)
+      for (const { partition, headers } of records) appended.get(partition)?.push(String(headers.ce_id))
+    },
+  }
+}
+
+describe('members of one group', () => {
+  it('share the partitions, and go on where the checkpoints say when one joins or leaves', async () => {
+    const topic = await openTopic()
+    const groupId = `test-${randomUUID()}`
+    // Stands for the read model: takes what follows its checkpoint, and tells the true one otherwise.
+    const checkpoints = new Map<Partition, Checkpoint>()
+    const taken = new Map<Partition, string[]>(allPartitions(PARTITIONS).map((partition) => [partition, []]))
+    const join = () =>
+      followLog(
+        topic,
+        {
+          groupId,
+          async onRecords(partition, records, next, from) {
+            const true_ = checkpoints.get(partition) ?? START
+            if (true_.offset !== from.offset) return true_
+            for (const { claim } of records) taken.get(partition)?.push(String(claim?.eventId))
+            checkpoints.set(partition, next)
+            return next
+          },
+        },
+        checkpoints,
+      )
+    const assignedTo = (member: ReturnType<typeof join>) => [...(member.follower.assigned()?.keys() ?? [])]
+    const untilTaken = () => vi.waitFor(() => expect(taken).toEqual(topic.appended), WAIT_MS)
+
+    await topic.append(40)
+    const first = join()
+    await untilTaken()
+    expect(assignedTo(first)).toHaveLength(PARTITIONS)
+
+    const second = join()
+    await topic.append(40)
+    await vi.waitFor(() => {
+      expect(assignedTo(first)).toHaveLength(PARTITIONS / 2)
+      expect([...assignedTo(first), ...assignedTo(second)].sort()).toEqual(allPartitions(PARTITIONS))
+    }, WAIT_MS)
+    await topic.append(40)
+    await untilTaken()
+
+    await first.follower.close()
+    await topic.append(40)
+    await untilTaken()
+    expect(assignedTo(second)).toHaveLength(PARTITIONS)
+    expect([...first.halts, ...second.halts]).toEqual([])
+  })
+
+  it('may commit for lag tools: the group then tells how far each partition was read', async () => {
+    const topic = await openTopic()
+    await topic.append(30)
+    const groupId = `test-${randomUUID()}`
+    const followed = followLog(topic, { groupId })
+    await vi.waitFor(() => {
+      const lengths = allPartitions(PARTITIONS).map((partition) => followed.offsetsOf(partition).length)
+      expect(lengths).toEqual([...topic.appended.values()].map(({ length }) => length))
+    }, WAIT_MS)
+    await followed.follower.commitForLagTools()
+
+    const admin = topic.kafka.admin()
+    await admin.connect()
+    onTestFinished(() => admin.disconnect())
+    const [committed] = await admin.fetchOffsets({ groupId, topics: [topic.topic] })
+    const offsets = committed?.partitions
+      .toSorted((a, b) => a.partition - b.partition)
+      .map(({ offset }) => offset)
+    expect(offsets).toEqual([...topic.appended.values()].map(({ length }) => String(length)))
+  })
+})
+
+describe('closing', () => {
+  /** What keeps this process alive besides the files it runs from. */
+  const active = () =>
+    process.getActiveResourcesInfo().filter((kind) => /TCP|Timeout|DNS|GetAddrInfo/.test(kind))
+
+  it('leaves no connection and no timer', async () => {
+    const topic = await openTopic()
+    await topic.append(10)
+    const before = active()
+    const followed = followLog(topic)
+    await vi.waitFor(() => expect(followed.follower.assigned()?.size).toBe(PARTITIONS), WAIT_MS)
+    expect(active().length).toBeGreaterThan(before.length)
+    await followed.follower.close()
+    await vi.waitFor(() => expect(active().length).toBeLessThanOrEqual(before.length), WAIT_MS)
+    expect(followed.follower.assigned()).toBeUndefined()
+  })
+
+  it('while the group is being joined leaves nothing, either', async () => {
+    const topic = await openTopic()
+    const before = active()
+    const followed = followLog(topic)
+    await followed.follower.close()
+    await vi.waitFor(() => expect(active().length).toBeLessThanOrEqual(before.length), WAIT_MS)
+    expect(followed.delivered).toEqual([])
+  })
+})

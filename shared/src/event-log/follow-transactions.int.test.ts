@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { offsetOf, type Partition } from '../plant/offset.ts'
+import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
+import { PreconditionError } from '../process/failures.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { createAppender } from './append.ts'
+import { checkTopic } from './topic.ts'
+
+// Nothing here writes in transactions, but others may: a control record ends each, and takes an offset.
+
+const WAIT_MS = 20_000
+const P = 0 as Partition
+
+async function openTopic() {
+  const topic = await createTestTopic(inject('kafkaBrokers'), 1)
+  const appender = createAppender(topic.kafka, topic.topic)
+  const settings = { transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true }
+  const producer = topic.kafka.producer(settings)
+  await Promise.all([appender.connect(), producer.connect()])
+  onTestFinished(async () => {
+    await Promise.all([appender.close(), producer.disconnect()])
+  })
+  let lastId = 0n
+  const records = (count: number) =>
+    Array.from({ length: count }, () => plantCreated(newPlant(++lastId), randomUUID() as EventId, 1))
+
+  return {
+    ...topic,
+    async append(count: number): Promise<NewRecord[]> {
+      const appended = records(count)
+      await appender.append(appended)
+      return appended
+    },
+    async transact(count: number, end: 'commit' | 'abort'): Promise<void> {
+      const transaction = await producer.transaction()
+      await transaction.send({ topic: topic.topic, messages: records(count) })
+      await transaction[end]()
+    },
+  }
+}
+
+async function untilAtEnd(
+  { checkpoints }: FollowedLog,
+  { kafka, topic, partitions }: TestTopic,
+): Promise<Checkpoint> {
+  const { ends } = await checkTopic(kafka, { topic, partitions })
+  const last = (ends[P] as number) - 1
+  await vi.waitFor(() => expect(checkpoints.get(P)?.offset).toBe(last), WAIT_MS)
+  return checkpoints.get(P) as Checkpoint
+}
+
+describe('a log that others write to in transactions', () => {
+  it('is passed to its very end, though a control record is there, and aborted records are never told', async () => {
+    const topic = await openTopic()
+    const [, last] = await topic.append(2) // offsets 0 and 1
+    const followed = followLog(topic)
+    expect(await untilAtEnd(followed, topic)).toEqual({ offset: 1, eventId: last?.headers.ce_id?.toString() })
+
+    await topic.transact(2, 'commit') // 2, 3 and a control record at 4
+    expect(await untilAtEnd(followed, topic)).toEqual({ offset: 4, eventId: '' })
+    await topic.transact(3, 'abort') // 5, 6, 7 and 8
+    expect(await untilAtEnd(followed, topic)).toEqual({ offset: 8, eventId: '' })
+    await topic.append(1) // 9
+    await topic.transact(1, 'abort') // 10 and 11
+    await topic.transact(1, 'commit') // 12 and 13
+    expect(await untilAtEnd(followed, topic)).toEqual({ offset: 13, eventId: '' })
+
+    expect(followed.offsetsOf(P)).toEqual([0, 1, 2, 3, 9, 12])
+    expect(followed.halts).toEqual([])
+  })
+
+  it('is passed to its very end from its beginning', async () => {
+    const topic = await openTopic()
+    await topic.transact(2, 'abort') // 0, 1 and 2
+    await topic.transact(2, 'commit') // 3, 4 and 5
+    await topic.transact(1, 'abort') // 6 and 7
+    const followed = followLog(topic)
+    expect(await untilAtEnd(followed, topic)).toEqual({ offset: 7, eventId: '' })
+    expect(followed.offsetsOf(P)).toEqual([3, 4])
+  })
+
+  it.each([
+    ['a record', 0],
+    ['the control record of a transaction', 2],
+    ['an aborted record', 3],
+  ])(
+    'is passed to its very end from a checkpoint at %s that only aborted transactions follow',
+    async (_what, offset) => {
+      const topic = await openTopic()
+      const [first] = await topic.append(1) // 0
+      await topic.transact(1, 'abort') // 1 and 2
+      await topic.transact(2, 'abort') // 3, 4 and 5
+      const eventId = offset === 0 ? (first?.headers.ce_id?.toString() as EventId) : ''
+      const followed = followLog(topic, {}, new Map([[P, { offset: offsetOf(offset), eventId }]]))
+      expect(await untilAtEnd(followed, topic)).toEqual({ offset: 5, eventId: '' })
+      await topic.append(1) // 6
+      await untilAtEnd(followed, topic)
+      expect(followed.offsetsOf(P)).toEqual([6])
+      expect(followed.halts).toEqual([])
+    },
+  )
+
+  it('is another one when only a control record lies where the checkpoint was taken at an event', async () => {
+    const topic = await openTopic()
+    await topic.transact(1, 'abort') // 0 and 1
+    const taken = { offset: offsetOf(1), eventId: randomUUID() as EventId }
+    const followed = followLog(topic, {}, new Map([[P, taken]]))
+    await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
+    expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
+    expect(followed.halts[0]?.message).toMatch(/another log: offset 1 should hold event .*, it holds none/)
+  })
+})

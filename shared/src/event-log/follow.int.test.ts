@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { type FollowedLog, followLog, START } from '../../../tests/support/followed-log.ts'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
+import { type NewRecord, PARKED, plantCreated } from '../plant/plant-created.ts'
+import { PreconditionError } from '../process/failures.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { createAppender } from './append.ts'
+import { checkTopic } from './topic.ts'
+
+const WAIT_MS = 20_000
+const P = 0 as Partition
+
+async function openTopic(partitions = 1) {
+  const topic = await createTestTopic(inject('kafkaBrokers'), partitions)
+  const appender = createAppender(topic.kafka, topic.topic)
+  await appender.connect()
+  onTestFinished(() => appender.close())
+  let lastId = 0n
+  return {
+    ...topic,
+    /** Appends so many claims of new ids in one batch; returns them. */
+    async append(count: number): Promise<NewRecord[]> {
+      const eventId = () => randomUUID() as EventId
+      const records = Array.from({ length: count }, () =>
+        plantCreated(newPlant(++lastId), eventId(), partitions),
+      )
+      await appender.append(records)
+      return records
+    },
+    appendRecords: appender.append,
+  }
+}
+
+const eventIdOf = (record: NewRecord | undefined) => record?.headers.ce_id?.toString() as EventId
+const upTo = (end: number) => Array.from({ length: end }, (_, offset) => offset)
+
+async function endsOf({ kafka, topic, partitions }: TestTopic): Promise<Offset[]> {
+  return (await checkTopic(kafka, { topic, partitions })).ends
+}
+
+/** Waits until each partition was passed up to the log's end. */
+async function untilAtEnd(followed: FollowedLog, topic: TestTopic): Promise<void> {
+  const ends = await endsOf(topic)
+  await vi.waitFor(() => {
+    const passed = allPartitions(topic.partitions).map((p) => (followed.checkpoints.get(p)?.offset ?? -1) + 1)
+    expect(passed).toEqual(ends)
+  }, WAIT_MS)
+}
+
+describe('following a log', () => {
+  it('delivers each record once, in the order of its partition, whenever it was appended', async () => {
+    const topic = await openTopic(3)
+    const before = await topic.append(200)
+    const followed = followLog(topic)
+    const after = [...(await topic.append(1)), ...(await topic.append(150))]
+    await untilAtEnd(followed, topic)
+
+    for (const partition of allPartitions(3)) {
+      const appended = [...before, ...after].filter((record) => record.partition === partition)
+      const delivered = followed.delivered.filter((call) => call.partition === partition)
+      expect(delivered.flatMap(({ records }) => records.map(({ claim }) => claim?.eventId))).toEqual(
+        appended.map(eventIdOf),
+      )
+      expect(followed.offsetsOf(partition)).toEqual(upTo(appended.length))
+      // Each delivery begins where the one before ended, and ends at its last record.
+      expect(delivered.map(({ from }) => from)).toEqual([
+        START,
+        ...delivered.slice(0, -1).map(({ next }) => next),
+      ])
+      for (const { records, next } of delivered) {
+        expect(next).toEqual({ offset: records.at(-1)?.offset, eventId: records.at(-1)?.claim?.eventId })
+      }
+    }
+    expect(followed.follower.assigned()).toEqual(followed.checkpoints)
+    expect(followed.halts).toEqual([])
+  })
+
+  it('goes on after a given checkpoint', async () => {
+    const topic = await openTopic()
+    const records = await topic.append(10)
+    const given: Checkpoint = { offset: offsetOf(6), eventId: eventIdOf(records[6]) }
+    const followed = followLog(topic, {}, new Map([[P, given]]))
+    await untilAtEnd(followed, topic)
+    expect(followed.offsetsOf(P)).toEqual([7, 8, 9])
+    expect(followed.delivered.find(({ records }) => records.length > 0)?.from).toEqual(given)
+  })
+
+  it('passes what is no claim as parked, however odd it is', async () => {
+    const topic = await openTopic()
+    const good = plantCreated(newPlant(1n), randomUUID() as EventId, 1)
+    const odd = [
+      { ...good, key: null },
+      { ...good, headers: {} },
+      {
+        ...good,
+        headers: { ...good.headers, ce_type: [Buffer.from('PlantCreated'), Buffer.from('PlantCreated')] },
+      },
+      { ...good, headers: { ...good.headers, ce_id: Buffer.alloc(0) } },
+      { ...good, headers: { ...good.headers, constructor: 'a', toString: 'b', ['__proto__']: 'c' } },
+      { ...good, value: null },
+    ]
+    await topic.appendRecords(odd as NewRecord[])
+    const followed = followLog(topic)
+    await untilAtEnd(followed, topic)
+    const delivered = followed.delivered.flatMap(({ records }) => records)
+    expect(delivered.map(({ parked }) => parked)).toEqual([
+      ...[
+        PARKED.badKey,
+        PARKED.otherType,
+        PARKED.otherType,
+        PARKED.badEventId,
+        undefined,
+        PARKED.unreadablePayload,
+      ],
+    ])
+    expect(delivered.map(({ claim }) => claim?.id)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      1n,
+      1n,
+    ])
+  })
+
+  it('gives records that were not taken in again, the same ones', async () => {
+    const topic = await openTopic()
+    await topic.append(5)
+    let failures = 2
+    const attempts: number[][] = []
+    const followed = followLog(topic, {
+      async onRecords(partition, records, next) {
+        attempts.push(records.map(({ offset }) => offset))
+        if (failures-- > 0) throw new Error('not now')
+        followed.checkpoints.set(partition, next)
+        return next
+      },
+    })
+    await untilAtEnd(followed, topic)
+    expect(attempts).toEqual([upTo(5), upTo(5), upTo(5)])
+    expect(followed.halts).toEqual([])
+  })
+
+  it('goes to the checkpoint that was reached in truth, back or forth', async () => {
+    const topic = await openTopic()
+    const records = await topic.append(10)
+    const at = (offset: number): Checkpoint => ({
+      offset: offsetOf(offset),
+      eventId: eventIdOf(records[offset]),
+    })
+    const answers = [at(3), START, at(7)]
+    const deliveries: [number, number[]][] = []
+    const followed = followLog(topic, {
+      async onRecords(partition, found, next, from) {
+        deliveries.push([from.offset, found.map(({ offset }) => offset)])
+        const reached = answers.shift() ?? next
+        followed.checkpoints.set(partition, reached)
+        return reached
+      },
+    })
+    await vi.waitFor(() => expect(deliveries).toHaveLength(4), WAIT_MS)
+    await untilAtEnd(followed, topic)
+    expect(deliveries).toEqual([
+      [-1, upTo(10)],
+      [3, [4, 5, 6, 7, 8, 9]],
+      [-1, upTo(10)],
+      [7, [8, 9]],
+    ])
+  })
+
+  it('asks where to go on when it is told to, also while no record comes', async () => {
+    const topic = await openTopic()
+    await topic.append(4)
+    const followed = followLog(topic)
+    await untilAtEnd(followed, topic)
+    const seen = followed.follower.assigned()?.get(P) as Checkpoint
+
+    followed.checkpoints.clear()
+    followed.follower.reseek(P, seen)
+    await untilAtEnd(followed, topic)
+    expect(followed.offsetsOf(P)).toEqual([...upTo(4), ...upTo(4)])
+
+    // What was seen before is no reason to go anywhere.
+    followed.follower.reseek(P, seen)
+    await topic.append(1)
+    await untilAtEnd(followed, topic)
+    expect(followed.offsetsOf(P)).toEqual([...upTo(4), ...upTo(5)])
+  })
+})
+
+describe('following stops for good', () => {
+  it('at another event than the one that the checkpoint was taken at', async () => {
+    const topic = await openTopic()
+    const records = await topic.append(3)
+    const other = randomUUID() as EventId
+    const followed = followLog(topic, {}, new Map([[P, { offset: offsetOf(1), eventId: other }]]))
+    await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
+    expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
+    expect(followed.halts[0]?.message).toBe(
+      `another log: offset 1 should hold event ${other}, it holds ${eventIdOf(records[1])} (partition 0)`,
+    )
+    expect(followed.delivered).toEqual([])
+  })
+
+  it('at a log that ends before the checkpoint', async () => {
+    const topic = await openTopic()
+    await topic.append(3)
+    const beyond: Checkpoint = { offset: offsetOf(3), eventId: '' }
+    const followed = followLog(topic, {}, new Map([[P, beyond]]))
+    await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
+    expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
+    expect(followed.halts[0]?.message).toMatch(
+      /another log: .* passed offset 3, but the log ends before offset 3/,
+    )
+    expect(followed.delivered).toEqual([])
+  })
+
+  it('when the handler says that a person has to help', async () => {
+    const topic = await openTopic()
+    await topic.append(1)
+    const refusal = new PreconditionError('not like this')
+    const followed = followLog(topic, { onRecords: () => Promise.reject(refusal) })
+    await vi.waitFor(() => expect(followed.halts).toEqual([refusal]), WAIT_MS)
+  })
+})

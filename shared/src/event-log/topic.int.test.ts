@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto'
+import kafkajs, { type Admin } from 'kafkajs'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import { plantCreated } from '../plant/plant-created.ts'
+import { PreconditionError } from '../process/failures.ts'
+import { createAppender } from './append.ts'
+import { createKafka } from './connection.ts'
+import { checkTopic, createTopic } from './topic.ts'
+
+const PARTITIONS = 3
+
+async function openAdmin({ kafka }: Pick<TestTopic, 'kafka'>): Promise<Admin> {
+  const admin = kafka.admin()
+  await admin.connect()
+  onTestFinished(() => admin.disconnect())
+  return admin
+}
+
+const openTopic = () => createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+const check = ({ kafka, ...settings }: TestTopic) => checkTopic(kafka, settings)
+
+async function set({ kafka, topic }: TestTopic, name: string, value: string): Promise<void> {
+  const admin = await openAdmin({ kafka })
+  const type = kafkajs.ConfigResourceTypes.TOPIC
+  const entries = { 'retention.ms': '-1', 'retention.bytes': '-1', 'cleanup.policy': 'delete', [name]: value }
+  const configEntries = Object.entries(entries).map(([name, value]) => ({ name, value }))
+  await admin.alterConfigs({ validateOnly: false, resources: [{ type, name: topic, configEntries }] })
+}
+
+describe('a topic created here', () => {
+  it('is empty, passes its own check, and is warned of where it is less than production wants', async () => {
+    const { ends, warnings } = await check(await openTopic())
+    expect(ends).toEqual([0, 0, 0])
+    expect(warnings).toEqual([
+      expect.stringMatching(/has 1 of 3 replicas/),
+      expect.stringMatching(/min\.insync\.replicas is 1, production wants 2/),
+    ])
+  })
+
+  it('keeps its events for ever', async () => {
+    const { kafka, topic } = await openTopic()
+    const admin = await openAdmin({ kafka })
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }],
+    })
+    const settings = resources[0]?.configEntries.map(({ configName, configValue }) => [
+      configName,
+      configValue,
+    ])
+    expect(Object.fromEntries(settings ?? [])).toMatchObject({
+      'cleanup.policy': 'delete',
+      'retention.ms': '-1',
+      'retention.bytes': '-1',
+    })
+  })
+
+  it('is not created again', async () => {
+    const { kafka, topic } = await openTopic()
+    expect(await createTopic(kafka, { topic, partitions: PARTITIONS + 1 })).toBe(false)
+    expect((await checkTopic(kafka, { topic, partitions: PARTITIONS })).ends).toHaveLength(PARTITIONS)
+  })
+})
+
+describe('checking a topic', () => {
+  it('tells the next offset of each partition', async () => {
+    const topic = await openTopic()
+    const records = [1n, 2n, 3n, 4n, 5n].map((id) =>
+      plantCreated(newPlant(id), randomUUID() as never, PARTITIONS),
+    )
+    const appender = createAppender(topic.kafka, topic.topic)
+    await appender.connect()
+    await appender.append(records)
+    await appender.close()
+    const expected = [0, 1, 2].map((p) => records.filter(({ partition }) => partition === p).length)
+    expect((await check(topic)).ends).toEqual(expected)
+  })
+
+  it.each([
+    ['retention.ms', '604800000', 'set retention.ms to -1 (it is 604800000)'],
+    ['retention.bytes', '1073741824', 'set retention.bytes to -1 (it is 1073741824)'],
+    ['cleanup.policy', 'compact', 'set cleanup.policy to delete (it is compact)'],
+    ['cleanup.policy', 'compact,delete', 'set cleanup.policy to delete (it is compact,delete)'],
+  ])(
+    'refuses one with %s=%s, for it would lose events; the message tells the fix',
+    async (name, value, fix) => {
+      const topic = await openTopic()
+      await set(topic, name, value)
+      await expect(check(topic)).rejects.toThrow(PreconditionError)
+      await expect(check(topic)).rejects.toThrow(`topic ${topic.topic} would lose events: ${fix}`)
+    },
+  )
+
+  it('refuses one that is not there, and tells how to make it', async () => {
+    const kafka = createKafka(inject('kafkaBrokers').split(','), 'test', quietLog)
+    const topic = { topic: `plants-${randomUUID()}`, partitions: PARTITIONS }
+    await expect(checkTopic(kafka, topic)).rejects.toThrow(PreconditionError)
+    await expect(checkTopic(kafka, topic)).rejects.toThrow(
+      /does not exist: create it with 3 partitions, cleanup\.policy=delete, retention\.ms=-1 and retention\.bytes=-1/,
+    )
+    const admin = await openAdmin({ kafka })
+    expect(await admin.listTopics()).not.toContain(topic.topic)
+  })
+
+  it('refuses one that grew: its ids have moved', async () => {
+    const topic = await openTopic()
+    const admin = await openAdmin(topic)
+    await admin.createPartitions({ topicPartitions: [{ topic: topic.topic, count: PARTITIONS + 1 }] })
+    await expect(check(topic)).rejects.toThrow(PreconditionError)
+    await expect(check(topic)).rejects.toThrow(/has 4 partitions, but PLANTS_PARTITIONS is 3: set it to/)
+  })
+
+  it('refuses one whose first events are gone', async () => {
+    const topic = await openTopic()
+    const admin = await openAdmin(topic)
+    const record = plantCreated(newPlant(1n), randomUUID() as never, PARTITIONS)
+    const appender = createAppender(topic.kafka, topic.topic)
+    await appender.connect()
+    await appender.append([record, record])
+    await appender.close()
+    // Without the metadata kafkajs does not know whom to ask.
+    await admin.fetchTopicMetadata({ topics: [topic.topic] })
+    await admin.deleteTopicRecords({
+      topic: topic.topic,
+      partitions: [{ partition: record.partition, offset: '1' }],
+    })
+    await expect(check(topic)).rejects.toThrow(PreconditionError)
+    await expect(check(topic)).rejects.toThrow(
+      `partition ${record.partition} of ${topic.topic} begins at offset 1: its first events are gone`,
+    )
+  })
+})

@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
+import { EDGE_IDS } from '../../../tests/support/generated-plants.ts'
+import { openRedis } from '../../../tests/support/plant-store.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import {
+  asStored,
+  dumpKeys,
+  pointerOf,
+  readStoredPartition,
+} from '../../../tests/support/stored-partition.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
+import type { LogRecord } from '../plant/plant-created.ts'
+import type { PlantId } from '../plant/plant-id.ts'
+import { PreconditionError } from '../process/failures.ts'
+import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
+import { emptyPartition, fold } from '../protocol/first-wins.ts'
+import { createReadModel } from './read-model.ts'
+
+const PARTITIONS = 1_000
+const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+const P = 0 as Partition
+
+async function openReadModel(topic = `plants-${randomUUID()}`, partitions = PARTITIONS) {
+  const readModel = createReadModel({ redisUrl: inject('redisUrl'), topic, partitions }, quietLog)
+  onTestFinished(() => readModel.close())
+  await readModel.ready()
+  const redis = openRedis(inject('redisUrl'))
+  const apply = (from: Checkpoint, { next, records }: LogBatch, partition = P) =>
+    readModel.apply(partition, from, next, records, randomUUID())
+  return {
+    topic,
+    readModel,
+    redis,
+    apply,
+    stored: (partition = P) => readStoredPartition(redis, topic, partition),
+  }
+}
+
+/** Records at the offsets from `first` on, one for each id. */
+function batchOf(first: number, ...ids: bigint[]): LogBatch {
+  const records = ids.map((id, index): LogRecord => {
+    const offset = offsetOf(first + index)
+    return {
+      offset,
+      claim: { offset, id: id as PlantId, eventId: randomUUID() as EventId, plant: { name: 'n' } },
+    }
+  })
+  return { records, next: checkpointAt(offsetOf(first + ids.length - 1), records) }
+}
+
+const foldOf = (batches: readonly LogBatch[]) =>
+  fold(
+    emptyPartition(),
+    batches.flatMap(({ records }) => records),
+  )
+const lastOf = (batches: readonly LogBatch[]) => batches.at(-1)?.next ?? START
+
+describe('applying a log to the read model', () => {
+  it('leaves in Redis what the fold of that log is: plants, their order, parked offsets, counts and checkpoint', async () => {
+    const { apply, stored } = await openReadModel()
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(logs, async (batches) => {
+        fc.pre(batches.length > 0)
+        const partition = runs++ as Partition
+        let from = START
+        for (const batch of batches) {
+          expect(await apply(from, batch, partition)).toEqual({ is: 'applied' })
+          from = batch.next
+        }
+        expect(await stored(partition)).toEqual(asStored(foldOf(batches), from, PARTITIONS))
+      }),
+      { numRuns: 250 },
+    )
+  })
+
+  it('takes each record once when batches come again, late, or before their turn', async () => {
+    const { apply, stored } = await openReadModel()
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(logs, fc.array(fc.nat(), { maxLength: 20 }), async (batches, disturbances) => {
+        fc.pre(batches.length > 0)
+        const partition = runs++ as Partition
+        let from = START
+        for (const [index, batch] of batches.entries()) {
+          const other = (disturbances[index] ?? 0) % batches.length
+          const expected = batches[other - 1]?.next ?? START
+          if (expected.offset !== from.offset) {
+            const outcome = await apply(expected, batches[other] as LogBatch, partition)
+            expect(outcome).toEqual({ is: 'stale', checkpoint: from })
+          }
+          await apply(from, batch, partition)
+          from = batch.next
+        }
+        expect(await stored(partition)).toEqual(asStored(foldOf(batches), from, PARTITIONS))
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it('takes each record once when two projectors race for the partition', async () => {
+    const one = await openReadModel()
+    const other = await openReadModel(one.topic)
+    let runs = 0
+
+    async function project(
+      apply: typeof one.apply,
+      batches: readonly LogBatch[],
+      partition: Partition,
+    ): Promise<void> {
+      let at = START
+      while (at.offset !== lastOf(batches).offset) {
+        const next = batches.find((batch) => batch.next.offset > at.offset) as LogBatch
+        const applied = await apply(at, next, partition)
+        at = applied.is === 'stale' ? applied.checkpoint : next.next
+      }
+    }
+
+    await fc.assert(
+      fc.asyncProperty(logs, async (batches) => {
+        fc.pre(batches.length > 0)
+        const partition = runs++ as Partition
+        await Promise.all([project(one.apply, batches, partition), project(other.apply, batches, partition)])
+        expect(await one.stored(partition)).toEqual(asStored(foldOf(batches), lastOf(batches), PARTITIONS))
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('keeps every digit of an id, up to the ends of int64', async () => {
+    const { apply, stored, readModel } = await openReadModel()
+    // With each its neighbour, which a double would take for the same number.
+    const ids = [...new Set(EDGE_IDS.flatMap((id) => (id > 0n ? [id, id - 1n] : [id, id + 1n])))]
+    await apply(START, batchOf(0, ...ids))
+    expect((await stored()).order).toEqual(ids.map(String))
+    const [found] = await readModel.lookUp([{ partition: P, ids: ids as PlantId[] }])
+    expect(found?.entries.map((entry) => entry?.id)).toEqual(ids)
+    expect(found?.entries.map((entry) => entry?.offset)).toEqual(ids.map((_, index) => index))
+  })
+
+  it('keeps offsets exact beyond 32 bits', async () => {
+    const { apply, readModel } = await openReadModel()
+    const high = batchOf(2 ** 48 - 3, 1n, 2n)
+    await apply(START, high)
+    expect((await readModel.meta(P)).checkpoint).toEqual(high.next)
+    const [found] = await readModel.lookUp([{ partition: P, ids: [2n as PlantId] }])
+    expect(found?.entries[0]).toEqual(high.records[1]?.claim)
+  })
+})
+
+describe('applying is refused, and nothing changes,', () => {
+  async function openWithTwoPlants() {
+    const opened = await openReadModel()
+    const first = batchOf(0, 1n, 2n)
+    await opened.apply(START, first)
+    const { topic, redis } = opened
+    const before = await dumpKeys(redis, topic)
+    const live = await redis.get(pointerOf(topic, P))
+    return {
+      ...opened,
+      first,
+      at: `{${topic}:${P}}:${live}`,
+      async expectUnchanged(): Promise<void> {
+        expect(await dumpKeys(redis, topic)).toEqual(before)
+      },
+    }
+  }
+
+  it('when the checkpoint is another than expected; the answer tells which', async () => {
+    const { apply, first, expectUnchanged } = await openWithTwoPlants()
+    for (const offset of [-1, 0, 2, 100]) {
+      const outcome = await apply({ offset: offset as Offset, eventId: '' }, batchOf(offset + 1, 3n))
+      expect(outcome).toEqual({ is: 'stale', checkpoint: first.next })
+    }
+    await expectUnchanged()
+  })
+
+  it('when a newer release folded it: older code could spoil what it does not know', async () => {
+    const { topic, apply, readModel, redis, at, first } = await openWithTwoPlants()
+    await redis.hset(`${at}:meta`, 'fold', '2')
+    const before = await dumpKeys(redis, topic)
+    await expect(apply(first.next, batchOf(2, 3n))).rejects.toThrow(/newer release.*start that release/)
+    await expect(apply(first.next, batchOf(2, 3n))).rejects.toThrow(PreconditionError)
+    await expect(readModel.meta(P)).rejects.toThrow(PreconditionError)
+    expect(await dumpKeys(redis, topic)).toEqual(before)
+  })
+
+  it('when it was folded from a topic of another size: ids lie elsewhere there', async () => {
+    const { topic, first, expectUnchanged } = await openWithTwoPlants()
+    const resized = await openReadModel(topic, PARTITIONS + 1)
+    await expect(resized.apply(first.next, batchOf(2, 3n))).rejects.toThrow(
+      /1000 partitions.*PLANTS_PARTITIONS is 1001/,
+    )
+    await expect(resized.apply(first.next, batchOf(2, 3n))).rejects.toThrow(PreconditionError)
+    await expect(resized.readModel.meta(P)).rejects.toThrow(PreconditionError)
+    await expectUnchanged()
+  })
+
+  it('when it names a generation that is gone: a generation is never made twice', async () => {
+    const { topic, redis, expectUnchanged } = await openWithTwoPlants()
+    const script = readFileSync(new URL('apply.lua', import.meta.url), 'utf8')
+    const applyTo = (generation: string) =>
+      redis.eval(
+        script,
+        1,
+        pointerOf(topic, P),
+        generation,
+        1,
+        PARTITIONS,
+        -1,
+        0,
+        '',
+        randomUUID(),
+        '7',
+        'entry',
+        '',
+      )
+    expect(await applyTo('gone')).toEqual(['GONE'])
+    await expectUnchanged()
+  })
+})
+
+describe('a generation', () => {
+  it('begins with the first batch, under the name given, and keeps it', async () => {
+    const { topic, readModel, redis } = await openReadModel()
+    const first = batchOf(0, 1n)
+    await readModel.apply(P, START, first.next, first.records, 'first-name')
+    await readModel.apply(P, first.next, batchOf(1, 2n).next, batchOf(1, 2n).records, 'second-name')
+    expect(await redis.get(pointerOf(topic, P))).toBe('first-name')
+    expect(await readModel.meta(P)).toMatchObject({
+      generation: 'first-name',
+      plants: 2,
+      voids: 0,
+      parked: 0,
+    })
+    expect(await redis.keys(`*${topic}*second-name*`)).toEqual([])
+  })
+
+  it('that lost its meta is no fold of anything: its entries count as absent and a fresh one begins', async () => {
+    const { topic, readModel, redis, apply, stored } = await openReadModel()
+    await apply(START, batchOf(0, 1n, 2n))
+    const lost = await redis.get(pointerOf(topic, P))
+    await redis.del(`{${topic}:${P}}:${lost}:meta`)
+    const [found] = await readModel.lookUp([{ partition: P, ids: [1n as PlantId] }])
+    expect(found).toEqual({ checkpoint: BEFORE_FIRST, entries: [undefined] })
+    expect((await readModel.meta(P)).checkpoint).toEqual(START)
+
+    const again = batchOf(0, 3n)
+    expect(await apply(START, again)).toEqual({ is: 'applied' })
+    expect(await redis.get(pointerOf(topic, P))).not.toBe(lost)
+    expect(await stored()).toEqual(asStored(foldOf([again]), again.next, PARTITIONS))
+  })
+})

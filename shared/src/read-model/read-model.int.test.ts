@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { startOwnRedis } from '../../../tests/support/own-redis.ts'
+import { openRedis } from '../../../tests/support/plant-store.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { dumpKeys, pointerOf } from '../../../tests/support/stored-partition.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { allPartitions, BEFORE_FIRST, offsetOf, type Partition } from '../plant/offset.ts'
+import type { Claim } from '../plant/plant-created.ts'
+import type { PlantId } from '../plant/plant-id.ts'
+import { PreconditionError } from '../process/failures.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { EntryError } from './entry.ts'
+import { createReadModel, type ReadModel } from './read-model.ts'
+
+const PARTITIONS = 3
+const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+const P = 0 as Partition
+const ID = 7n as PlantId
+const WAIT_MS = 20_000
+
+async function openReadModel(redisUrl = inject('redisUrl'), topic = `plants-${randomUUID()}`) {
+  const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
+  onTestFinished(() => readModel.close())
+  await readModel.ready()
+  return { topic, readModel, redis: openRedis(redisUrl) }
+}
+
+const claimAt = (offset: number, id: PlantId = ID): Claim => ({
+  ...{ offset: offsetOf(offset), id, eventId: randomUUID() as EventId, plant: { name: `plant ${id}` } },
+})
+
+/** Applies one claim as the next record of its partition. */
+async function add(
+  readModel: ReadModel,
+  partition: Partition,
+  from: Checkpoint,
+  claim: Claim,
+): Promise<Checkpoint> {
+  const next = { offset: claim.offset, eventId: claim.eventId }
+  const applied = await readModel.apply(
+    partition,
+    from,
+    next,
+    [{ offset: claim.offset, claim }],
+    randomUUID(),
+  )
+  expect(applied).toEqual({ is: 'applied' })
+  return next
+}
+
+describe('looking up', () => {
+  it('tells of an empty Redis that nothing was passed', async () => {
+    const { readModel } = await openReadModel()
+    expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
+      { checkpoint: BEFORE_FIRST, entries: [undefined] },
+    ])
+    expect((await readModel.meta(P)).checkpoint).toEqual(START)
+  })
+
+  it('asks any number of partitions for any number of ids, and answers in that order', async () => {
+    const { readModel } = await openReadModel()
+    const claims = allPartitions(PARTITIONS).map((partition) =>
+      claimAt(partition, BigInt(partition) as PlantId),
+    )
+    for (const partition of allPartitions(PARTITIONS)) {
+      await add(readModel, partition, START, claims[partition] as Claim)
+    }
+    const asked = [
+      { partition: 2 as Partition, ids: [2n, 0n] as PlantId[] },
+      { partition: 0 as Partition, ids: [] },
+      { partition: 1 as Partition, ids: [9n, 1n] as PlantId[] },
+    ]
+    expect(await readModel.lookUp(asked)).toEqual([
+      { checkpoint: 2, entries: [claims[2], undefined] },
+      { checkpoint: 0, entries: [] },
+      { checkpoint: 1, entries: [undefined, claims[1]] },
+    ])
+    expect(await readModel.lookUp([])).toEqual([])
+  })
+
+  it('tells of a Redis that was emptied meanwhile that nothing was passed', async () => {
+    const { topic, readModel, redis } = await openReadModel()
+    await add(readModel, P, START, claimAt(0))
+    await redis.del(await redis.keys(`{${topic}:*`))
+    expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
+      { checkpoint: BEFORE_FIRST, entries: [undefined] },
+    ])
+    expect((await readModel.meta(P)).checkpoint).toEqual(START)
+  })
+
+  it('fails on an entry that this release can not read, rather than take it for absent', async () => {
+    const { topic, readModel, redis } = await openReadModel()
+    await add(readModel, P, START, claimAt(0))
+    const live = await redis.get(pointerOf(topic, P))
+    await redis.hset(`{${topic}:${P}}:${live}:plants`, String(ID), 'no entry')
+    await expect(readModel.lookUp([{ partition: P, ids: [ID] }])).rejects.toThrow(EntryError)
+  })
+
+  it('fails as a whole when one partition can not be asked', async () => {
+    const { topic, readModel, redis } = await openReadModel()
+    await add(readModel, P, START, claimAt(0))
+    await redis.lpush(pointerOf(topic, 1 as Partition), 'not a pointer')
+    const asked = [
+      { partition: P, ids: [ID] },
+      { partition: 1 as Partition, ids: [ID] },
+    ]
+    await expect(readModel.lookUp(asked)).rejects.toThrow(/WRONGTYPE/)
+  })
+})
+
+describe('a Redis that forgets its scripts', () => {
+  it('is told them again, in a pipeline, too', async () => {
+    const { readModel, redis } = await openReadModel()
+    const first = claimAt(0)
+    const at = await add(readModel, P, START, first)
+    await readModel.lookUp([{ partition: P, ids: [ID] }])
+    await readModel.meta(P)
+
+    await redis.script('FLUSH')
+    const asked = allPartitions(PARTITIONS).map((partition) => ({ partition, ids: [ID] }))
+    const found = await readModel.lookUp(asked)
+    expect(found.map(({ checkpoint }) => checkpoint)).toEqual([0, -1, -1])
+    expect(found[0]?.entries).toEqual([first])
+    await redis.script('FLUSH')
+    await add(readModel, P, at, claimAt(1))
+    await redis.script('FLUSH')
+    expect(await readModel.meta(P)).toMatchObject({ checkpoint: { offset: 1 }, plants: 1, voids: 1 })
+  })
+})
+
+describe('a Redis that is full', () => {
+  it('refuses a batch as a whole and takes it when there is room again', async () => {
+    const { url } = await startOwnRedis()
+    const { topic, readModel, redis } = await openReadModel(url)
+    const at = await add(readModel, P, START, claimAt(0))
+    const before = await dumpKeys(redis, topic)
+    const claims = [claimAt(1, 8n as PlantId), claimAt(2, 9n as PlantId)]
+    const records = claims.map((claim) => ({ offset: claim.offset, claim }))
+    const next = { offset: offsetOf(2), eventId: (claims[1] as Claim).eventId }
+
+    await redis.config('SET', 'maxmemory', '1')
+    await expect(readModel.apply(P, at, next, records, randomUUID())).rejects.toThrow(/OOM/)
+    await expect(readModel.apply(1 as Partition, START, next, records, randomUUID())).rejects.toThrow(/OOM/)
+    expect(await dumpKeys(redis, topic)).toEqual(before)
+    expect((await readModel.lookUp([{ partition: P, ids: [ID] }]))[0]?.checkpoint).toBe(0)
+
+    await redis.config('SET', 'maxmemory', '0')
+    expect(await readModel.apply(P, at, next, records, randomUUID())).toEqual({ is: 'applied' })
+    expect(await readModel.meta(P)).toMatchObject({ checkpoint: next, plants: 3 })
+  })
+})
+
+describe('the Redis server', () => {
+  it('is right as it is started here', async () => {
+    const { readModel } = await openReadModel()
+    await expect(readModel.checkServer()).resolves.toBeUndefined()
+  })
+
+  it('must not evict: the message names the setting and its value', async () => {
+    const { url } = await startOwnRedis()
+    const { readModel, redis } = await openReadModel(url)
+    await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    await expect(readModel.checkServer()).rejects.toThrow(PreconditionError)
+    await expect(readModel.checkServer()).rejects.toThrow(
+      /set maxmemory-policy to noeviction \(it is allkeys-lru\)/,
+    )
+  })
+})
+
+describe('a Redis that is gone', () => {
+  it('has every call rejected, without waiting for it, and is used again when it is back on its port', async () => {
+    const { url, port, stop } = await startOwnRedis()
+    const { readModel } = await openReadModel(url)
+    await add(readModel, P, START, claimAt(0))
+    await stop()
+    await vi.waitFor(() => expect(readModel.isReady()).toBe(false), WAIT_MS)
+
+    // "Stream isn't writeable": it was not even put into a queue.
+    const notQueued = /writeable/
+    await expect(readModel.lookUp([{ partition: P, ids: [ID] }])).rejects.toThrow(notQueued)
+    await expect(readModel.meta(P)).rejects.toThrow(notQueued)
+    await expect(add(readModel, P, START, claimAt(0))).rejects.toThrow(notQueued)
+    await expect(readModel.checkServer()).rejects.toThrow(notQueued)
+
+    await startOwnRedis({ port })
+    await vi.waitFor(() => expect(readModel.isReady()).toBe(true), WAIT_MS)
+    expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
+      { checkpoint: BEFORE_FIRST, entries: [undefined] },
+    ])
+    await add(readModel, P, START, claimAt(0))
+  })
+
+  it('is told so at the start, and can be closed all the same', async () => {
+    const { url, stop } = await startOwnRedis()
+    await stop()
+    const readModel = createReadModel({ redisUrl: url, topic: 'plants', partitions: PARTITIONS }, quietLog)
+    await expect(readModel.ready()).rejects.toThrow()
+    expect(readModel.isReady()).toBe(false)
+    await readModel.close()
+  })
+})

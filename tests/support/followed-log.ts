@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto'
+import { createFollower, type Follower, type FollowOptions } from '@plant-store/shared/event-log/follow.ts'
+import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { onTestFinished } from 'vitest'
+import { quietLog } from './quiet-log.ts'
+import type { TestTopic } from './topic.ts'
+
+export const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+
+/** One call of `onRecords`. */
+export type Delivered = { partition: Partition; records: LogRecord[]; next: Checkpoint; from: Checkpoint }
+
+export type FollowedLog = {
+  follower: Follower
+  /** All that was delivered, in the order of the calls. */
+  delivered: Delivered[]
+  /** The checkpoint reached in each partition; what is put in here is where an assignment begins. */
+  checkpoints: Map<Partition, Checkpoint>
+  halts: Error[]
+  /** The offsets delivered of a partition. */
+  offsetsOf(partition: Partition): number[]
+}
+
+/** Follows a topic into memory until the test ends. */
+export function followLog(
+  topic: TestTopic,
+  options: Partial<FollowOptions> = {},
+  checkpoints: FollowedLog['checkpoints'] = new Map(),
+): FollowedLog {
+  const delivered: Delivered[] = []
+  const halts: Error[] = []
+  const follower = createFollower({
+    ...topic,
+    log: quietLog,
+    groupId: `test-${randomUUID()}`,
+    minBytes: 1,
+    maxWaitMs: 100,
+    checkpointOf: async (partition) => checkpoints.get(partition) ?? START,
+    async onRecords(partition, records, next, from) {
+      delivered.push({ partition, records, next, from })
+      checkpoints.set(partition, next)
+      return next
+    },
+    onHalt: (error) => halts.push(error),
+    ...options,
+  })
+  onTestFinished(() => follower.close())
+  follower.start()
+  const offsetsOf = (partition: Partition) =>
+    delivered.flatMap((call) =>
+      call.partition === partition ? call.records.map(({ offset }) => offset) : [],
+    )
+  return { follower, delivered, checkpoints, halts, offsetsOf }
+}

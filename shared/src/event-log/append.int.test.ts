@@ -30,8 +30,8 @@ describe('appending', () => {
     const found = () =>
       followed.delivered.flatMap(({ partition, records }) => records.map((record) => ({ partition, record })))
     await vi.waitFor(() => expect(found()).toHaveLength(30), WAIT_MS)
-    const places = found().map(({ partition, record: { claim } }) => [claim?.eventId, partition])
-    expect(new Map(places as [string, number][])).toEqual(
+    const places = found().map(({ partition, record }) => [String(record.claim?.eventId), partition] as const)
+    expect(new Map(places)).toEqual(
       new Map(records.map(({ headers, partition }) => [String(headers.ce_id), partition])),
     )
   })

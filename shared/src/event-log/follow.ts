@@ -35,8 +35,8 @@ type Position = { checkpoint: Checkpoint | undefined; turn: Promise<void> }
 type Batch = EachBatchPayload['batch'] & { fetchedOffset: string }
 type BatchTold = ConsumerStartBatchProcessEvent['payload']
 
-const SESSION_TIMEOUT_MS = 10_000
-const HEARTBEAT_MS = 3_000
+const SESSION_TIMEOUT_MS = 6_000
+const HEARTBEAT_MS = 2_000
 const MAX_BYTES_PER_PARTITION = 1_048_576
 const RETRY_MS = 250
 const RESTART_MS = 1_000

@@ -66,15 +66,23 @@ async function endLeftovers(earlier, onLeftovers) {
   const alive = Object.entries(earlier).filter(([, entry]) => isAlive(entry))
   if (alive.length === 0) return
   onLeftovers(alive.map(([name]) => name))
-  // The services first: with their stores gone they would only complain.
+  // The services first: with their stores gone they would only complain. Nobody waits for their answers any more.
   const isStore = (/** @type {string} */ name) => name === 'kafka' || name === 'redis'
-  await endAll(alive.filter(([name]) => !isStore(name)).map(([, entry]) => entry))
-  await endAll(alive.filter(([name]) => isStore(name)).map(([, entry]) => entry))
+  await endAll(
+    alive.filter(([name]) => !isStore(name)).map(([, entry]) => entry),
+    { graceMs: 1000 },
+  )
+  await endAll(
+    alive.filter(([name]) => isStore(name)).map(([, entry]) => entry),
+    { graceMs: 4000 },
+  )
 }
 
-/** @param {Started[string][]} entries */
-async function endAll(entries) {
-  const graceMs = 4000
+/**
+ * @param {Started[string][]} entries
+ * @param {{ graceMs: number }} limit after which SIGTERM is followed by SIGKILL
+ */
+async function endAll(entries, { graceMs }) {
   const killTimeoutMs = 2000
   const start = Date.now()
   for (const entry of entries) end(entry, 'SIGTERM')

@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { ensureJars } from '../local/jars.mjs'
-import { startRedis } from '../local/redis.mjs'
+import { expect, inject, it, vi } from 'vitest'
 import { type Create, createPlant, errorOf, onConnections, readPlant } from './support/client.ts'
+import { startOwnKafka } from './support/own-kafka.ts'
+import { startOwnRedis } from './support/own-redis.ts'
 import { createPlantStore, openRedis } from './support/plant-store.ts'
 import { expectAnswersToBeTrue, expectReadModelToEqual, readTruth } from './support/truth.ts'
 
@@ -19,13 +16,7 @@ function* idsWhile(goOn: () => boolean): Generator<bigint> {
 }
 
 it('FLUSHALL while creates go on: no second 200, no false 404, and creates resume', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
-  const { redisServer } = await ensureJars({ kafka: false })
-  const redis = await startRedis({ dir: folder, logFile: join(folder, 'redis.log'), redisServer })
-  onTestFinished(async () => {
-    await redis.stop({ graceMs: 5_000 })
-    rmSync(folder, { recursive: true })
-  })
+  const redis = await startOwnRedis()
   const store = await createPlantStore({ kafkaBrokers, redisUrl: redis.url })
   const [first, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const earlier = Array.from({ length: 1_000 }, (_, n) => BigInt(-1 - n))
@@ -113,4 +104,30 @@ it('kill -9 of an api in mid-load: every 200 it gave is in the log', async () =>
   const successor = await store.startApi()
   const again = await createPlant(successor.url, 0n, 'another name')
   expect(errorOf(again.answer)).toBe(40003)
+})
+
+it('kill -9 of the broker: what was answered is true, and creates resume', async () => {
+  const kafka = await startOwnKafka()
+  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: stores.redisUrl })
+  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const creates: Create[] = []
+  let back = false
+  let resumed = 0
+  const clients = onConnections(
+    16,
+    idsWhile(() => resumed < 1_000),
+    async (id) => {
+      const create = await createPlant(api.url, id, `plant ${id}`)
+      creates.push(create)
+      if (back && create.answer?.status === 200) resumed++
+    },
+  )
+  await vi.waitFor(() => expect(creates.length).toBeGreaterThan(1_000), { timeout: RECOVERY_MS })
+  await kafka.crashAndStartAgain()
+  back = true
+  await clients
+
+  const truth = await readTruth(store)
+  expectAnswersToBeTrue(creates, truth)
+  await expectReadModelToEqual(truth, store)
 })

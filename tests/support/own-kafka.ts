@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import kafkajs, { type Kafka } from 'kafkajs'
 import { onTestFinished } from 'vitest'
 import { ensureJars } from '../../local/jars.mjs'
 import { startKafka } from '../../local/kafka.mjs'
@@ -6,11 +7,12 @@ import { temporaryFolder } from './temporary-folder.ts'
 
 const STOP_GRACE_MS = 10_000
 
-/** A Kafka of this test alone, to be paused; it ends with the test. */
+/** A Kafka of this test alone, to be paused or killed; it ends with the test. */
 export async function startOwnKafka() {
   const { kafkaClasspath: classpath, java } = await ensureJars({ redis: false })
   const dir = temporaryFolder()
-  const kafka = await startKafka({ dir, classpath, java, logFile: join(dir, 'kafka.log') })
+  const options = { dir, classpath, java, logFile: join(dir, 'kafka.log') }
+  let kafka = await startKafka(options)
   const resume = () => process.kill(-kafka.pid, 'SIGCONT')
   onTestFinished(async () => {
     resume()
@@ -21,5 +23,22 @@ export async function startOwnKafka() {
     /** Keeps its connections and answers nothing, like a broker that hangs. */
     pause: () => process.kill(-kafka.pid, 'SIGSTOP'),
     resume,
+    /** kill -9, then started again on the same port with the same data. */
+    async crashAndStartAgain(): Promise<void> {
+      process.kill(-kafka.pid, 'SIGKILL')
+      await kafka.exited
+      kafka = await startKafka({ ...options, port: kafka.port })
+    },
   }
+}
+
+/** A client that gives up sooner than the product's does, for a Kafka that is paused. */
+export function createImpatientKafka(brokers: string): Kafka {
+  return new kafkajs.Kafka({
+    brokers: [brokers],
+    requestTimeout: 500,
+    connectionTimeout: 500,
+    retry: { retries: 1, initialRetryTime: 100 },
+    logLevel: kafkajs.logLevel.NOTHING,
+  })
 }

@@ -1,15 +1,14 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createKafka } from '@plant-store/shared/event-log/connection.ts'
-import { createTopic } from '@plant-store/shared/event-log/topic.ts'
-import { createLog } from '@plant-store/shared/process/log.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
 import { freePort } from '../../local/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../../local/process.mjs'
+import { quietLog } from './quiet-log.ts'
+import { createTestTopic } from './topic.ts'
 
 export const TOKEN = 'a-token-for-tests'
 const CALLER = 'tests'
@@ -31,13 +30,11 @@ export async function createPlantStore(environment: Environment) {
 /** A plant store of its own topic on the given Kafka and Redis, for several tests; its opener ends it. */
 export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
   const closers: (() => Promise<unknown>)[] = []
-  const topic = `plants-${randomUUID()}`
+  const log = await createTestTopic(kafkaBrokers, PARTITIONS)
+  const { topic } = log
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
   closers.push(async () => rmSync(folder, { recursive: true, force: true }))
-  const quiet = createLog('test', 'silent')
-  const kafka = createKafka(kafkaBrokers.split(','), 'test', quiet)
-  await createTopic(kafka, { topic, partitions: PARTITIONS })
-  const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quiet)
+  const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
   closers.push(readModel.close)
 
   async function startService(
@@ -73,9 +70,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
   }
 
   return {
-    topic,
-    partitions: PARTITIONS,
-    kafka,
+    ...log,
     readModel,
 
     async startApi(settings: Record<string, string> = {}): Promise<RunningApi> {

@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto'
-import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
-import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { createLog } from '@plant-store/shared/process/log.ts'
 import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { expect, vi } from 'vitest'
-import type { Create } from './client.ts'
-import { errorOf } from './client.ts'
+import { type Create, errorOf } from './client.ts'
+import { followLog, START } from './followed-log.ts'
 import type { PlantStore } from './plant-store.ts'
 
 const DUPLICATE_ID = 40003
@@ -17,34 +14,21 @@ const WAIT_MS = 60_000
 export type Truth = { records: number; states: PartitionState[]; winner(id: bigint): Claim | undefined }
 
 /** Reads the whole log and folds it: what is true of this store, whatever anybody says. */
-export async function readTruth({ kafka, topic, partitions }: PlantStore): Promise<Truth> {
-  const { ends } = await checkTopic(kafka, { topic, partitions })
-  const records: LogRecord[][] = ends.map(() => [])
-  const passed = ends.map(() => BEFORE_FIRST)
-  const follower = createFollower({
-    kafka,
-    topic,
-    partitions,
-    log: createLog('test', 'silent'),
-    groupId: `truth-${randomUUID()}`,
-    minBytes: 1,
-    maxWaitMs: 100,
-    checkpointOf: async (partition) => ({ offset: passed[partition] as Offset, eventId: '' }),
-    async onRecords(partition, found, next) {
-      records[partition]?.push(...found)
-      passed[partition] = next.offset
-      return next
-    },
-    onHalt: (error) => {
-      throw error
-    },
-  })
-  follower.start()
-  await vi.waitFor(() => expect(passed).toEqual(ends.map((end) => end - 1)), { timeout: WAIT_MS })
+export async function readTruth(store: PlantStore): Promise<Truth> {
+  const { ends } = await checkTopic(store.kafka, store)
+  const { checkpoints, delivered, follower } = followLog(store)
+  const reached = () =>
+    ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? START).offset + 1)
+  await vi.waitFor(() => expect(reached()).toEqual(ends), { timeout: WAIT_MS })
   await follower.close()
-  const states = records.map((found) => fold(emptyPartition(), found))
+  const states = allPartitions(store.partitions).map((partition) =>
+    fold(
+      emptyPartition(),
+      delivered.filter((call) => call.partition === partition).flatMap(({ records }) => records),
+    ),
+  )
   return {
-    records: records.flat().length,
+    records: delivered.flatMap(({ records }) => records).length,
     states,
     winner: (id) =>
       states.map(({ plants }) => plants.get(id as PlantId)).find((claim) => claim !== undefined),

@@ -23,18 +23,24 @@ export function createAppender(kafka: Kafka, topic: string) {
       createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
     })
   let producer = newProducer()
+  let connected = false
 
-  // After a request timeout kafkajs keeps the dead socket and its retries use it again.
-  async function replace(dead: Producer): Promise<void> {
-    producer = newProducer()
-    await dead.disconnect().catch(() => {})
+  async function connect(): Promise<void> {
     await producer.connect()
+    connected = true
+  }
+
+  // A producer that failed may never work again: after a request timeout kafkajs keeps the dead socket, and
+  // one whose connecting failed says "Broker not connected" for ever. So the next append begins with a
+  // new one; connecting it now would only fail, too, while the broker hangs.
+  async function replace(failed: Producer): Promise<void> {
+    producer = newProducer()
+    connected = false
+    await failed.disconnect()
   }
 
   return {
-    async connect(): Promise<void> {
-      await producer.connect()
-    },
+    connect,
 
     /**
      * Resolves when all in-sync replicas have the records. When it rejects, any of the records may or
@@ -43,13 +49,14 @@ export function createAppender(kafka: Kafka, topic: string) {
     async append(records: readonly NewRecord[]): Promise<void> {
       const used = producer
       try {
+        if (!connected) await connect()
         await used.sendBatch({
           acks: ACKS_ALL,
           timeout: PRODUCE_TIMEOUT_MS,
           topicMessages: [{ topic, messages: records as NewRecord[] }],
         })
       } catch (error) {
-        if (isRequestTimeout(error)) await replace(used).catch(() => {})
+        await replace(used).catch(() => {})
         throw error
       }
     },
@@ -58,11 +65,4 @@ export function createAppender(kafka: Kafka, topic: string) {
       await producer.disconnect()
     },
   }
-}
-
-function isRequestTimeout(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause.name === 'KafkaJSRequestTimeoutError') return true
-  }
-  return false
 }

@@ -107,8 +107,11 @@ describe('closing', () => {
 
   async function expectNothingLeft(beforeItBegan: { connections: number; timers: number }): Promise<void> {
     // Sockets take a turn or two to end; the waiting has timers of its own, so these are counted after it.
-    await vi.waitFor(() => expect(active('TCPSocketWrap')).toBe(beforeItBegan.connections), WAIT_MS)
-    expect(active('Timeout')).toBe(beforeItBegan.timers)
+    await vi.waitFor(
+      () => expect(active('TCPSocketWrap')).toBeLessThanOrEqual(beforeItBegan.connections),
+      WAIT_MS,
+    )
+    expect(active('Timeout')).toBeLessThanOrEqual(beforeItBegan.timers)
   }
 
   it('leaves no connection and no timer', async () => {

@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type FollowedLog, followLog, START } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { createImpatientKafka, startOwnKafka } from '../../../tests/support/own-kafka.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import { type NewRecord, PARKED, plantCreated } from '../plant/plant-created.ts'
 import { PreconditionError } from '../process/failures.ts'
+import type { Log } from '../process/log.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { createAppender } from './append.ts'
 import { checkTopic } from './topic.ts'
@@ -14,8 +17,8 @@ import { checkTopic } from './topic.ts'
 const WAIT_MS = 20_000
 const P = 0 as Partition
 
-async function openTopic(partitions = 1) {
-  const topic = await createTestTopic(inject('kafkaBrokers'), partitions)
+async function openTopic(partitions = 1, brokers = inject('kafkaBrokers')) {
+  const topic = await createTestTopic(brokers, partitions)
   const appender = createAppender(topic.kafka, topic.topic)
   await appender.connect()
   onTestFinished(() => appender.close())
@@ -189,6 +192,32 @@ describe('following a log', () => {
     await topic.append(1)
     await untilAtEnd(followed, topic)
     expect(followed.offsetsOf(P)).toEqual([...upTo(4), ...upTo(5)])
+  })
+})
+
+describe('following a log of a broker that hangs', () => {
+  it('goes on when the broker does', async () => {
+    const { brokers, pause, resume } = await startOwnKafka()
+    const topic = await openTopic(1, brokers)
+    await topic.append(3)
+    const warnings: string[] = []
+    const log = {
+      ...quietLog,
+      debug() {},
+      info() {},
+      warn: (_: unknown, text?: string) => warnings.push(String(text)),
+    }
+    const kafka = createImpatientKafka(brokers)
+    const followed = followLog({ ...topic, kafka }, { log: log as unknown as Log })
+    await untilAtEnd(followed, topic)
+    pause()
+    // Beyond what kafkajs tries again by itself: the consumer was given up, and so was a new one.
+    await vi.waitFor(() => expect(warnings.length).toBeGreaterThanOrEqual(3), WAIT_MS)
+    resume()
+    await topic.append(2)
+    await untilAtEnd(followed, topic)
+    expect(followed.offsetsOf(P)).toEqual(upTo(5))
+    expect(followed.halts).toEqual([])
   })
 })
 

@@ -36,6 +36,7 @@ const RECORD_OVERHEAD_BYTES = 200
 /** After a batch larger than this the next cycle waits a little: fewer and fuller batches cost less CPU. */
 const LINGER_ABOVE_RECORDS = 8
 const LINGER_MS = 3
+const APPEND_AGAIN_MS = 100
 
 /**
  * Group commit. One cycle: one pipelined look-up for all that waits, then one append of what the view
@@ -90,14 +91,28 @@ export function createCommitCycle(readModel: ReadModel, appender: Appender, view
         toAppend.push(pending)
       }
     }
-    if (toAppend.length === 0) return 0
-    try {
-      await appender.append(toAppend.map(({ record }) => record))
-    } catch (err) {
-      // Some of it may be in the log all the same: the tail tells, or nobody does before the deadline.
-      log.warn({ err, records: toAppend.length }, 'an append was not acknowledged')
-    }
+    await append(toAppend)
     return toAppend.length
+  }
+
+  /**
+   * Appends until it is acknowledged or nobody waits any more. A record that got into the log by an attempt which
+   * failed is there twice then, with the same event id: one creation.
+   */
+  async function append(batch: readonly Pending[]): Promise<void> {
+    for (
+      let waiting = batch;
+      waiting.length > 0;
+      waiting = waiting.filter(({ stage }) => stage === 'appended')
+    ) {
+      try {
+        await appender.append(waiting.map(({ record }) => record))
+        return
+      } catch (err) {
+        log.warn({ err, records: waiting.length }, 'an append was not acknowledged; trying again')
+        await delay(APPEND_AGAIN_MS)
+      }
+    }
   }
 
   return {

@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
+import { allPartitions, BEFORE_FIRST } from '@plant-store/shared/plant/offset.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { Kafka } from 'kafkajs'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { followLog, START } from '../../../../tests/support/followed-log.ts'
+import { newPlant } from '../../../../tests/support/generated-plants.ts'
+import { startOwnKafka } from '../../../../tests/support/own-kafka.ts'
+import { startOwnRedis } from '../../../../tests/support/own-redis.ts'
+import { quietLog } from '../../../../tests/support/quiet-log.ts'
+import { createTestTopic } from '../../../../tests/support/topic.ts'
+import { createView } from '../view/view.ts'
+import { createPlantCreation, type Outcome } from './create-plant.ts'
+
+const PARTITIONS = 3
+const WAIT_MS = 20_000
+const WINDOW_BYTES = 3 * 1_048_576
+const DEADLINE_MS = 10_000
+
+type Stores = { kafkaBrokers?: string; redisUrl?: string; deadlineMs?: number }
+
+/** What creates plants in an api, on a topic of its own: read model, appender, view and tail; no projector. */
+async function openCreation(stores: Stores = {}) {
+  const {
+    kafkaBrokers = inject('kafkaBrokers'),
+    redisUrl = inject('redisUrl'),
+    deadlineMs = DEADLINE_MS,
+  } = stores
+  const topic = await createTestTopic(kafkaBrokers, PARTITIONS)
+  const readModel = createReadModel({ redisUrl, ...topic }, quietLog)
+  await readModel.ready()
+  const checkpoints = allPartitions(PARTITIONS).map(() => START)
+  const { ends } = await checkTopic(topic.kafka, topic)
+  const onHalt = (error: Error) => expect.unreachable(error.message)
+  const view = createView({
+    readModel,
+    log: quietLog,
+    checkpoints,
+    ends,
+    windowMaxBytes: WINDOW_BYTES,
+    onHalt,
+  })
+  const tail = createFollower({
+    ...topic,
+    log: quietLog,
+    groupId: `test-${randomUUID()}`,
+    minBytes: 1,
+    maxWaitMs: 100,
+    checkpointOf: async (partition) => view.passed(partition),
+    async onRecords(partition, records, next) {
+      view.pass(partition, records, next)
+      return next
+    },
+    onHalt,
+  })
+  tail.start()
+  const appender = createAppender(topic.kafka, topic.topic)
+  await appender.connect()
+  const creation = createPlantCreation(readModel, appender, view, quietLog, { deadlineMs })
+  onTestFinished(async () => {
+    await creation.close()
+    await Promise.all([appender.close(), tail.close(), view.close(), readModel.close()])
+  })
+  await vi.waitFor(() => expect(tail.assigned()?.size).toBe(PARTITIONS), WAIT_MS)
+  const random = (id: bigint) => ({ plant: newPlant(id), eventId: randomUUID() as EventId, keyed: false })
+  const keyed = (id: bigint, key: string) => ({
+    plant: newPlant(id),
+    eventId: keyedEventId('tests', key, newPlant(id)),
+    keyed: true,
+  })
+  return { ...topic, appender, readModel, view, creation, random, keyed }
+}
+
+/** The event ids of all claims in the log, read from its beginning to its end. */
+async function eventIdsInLog({
+  kafka,
+  topic,
+  partitions,
+}: {
+  kafka: Kafka
+  topic: string
+  partitions: number
+}) {
+  const { ends } = await checkTopic(kafka, { topic, partitions })
+  const followed = followLog({ kafka, topic, partitions })
+  await vi.waitFor(() => {
+    for (const partition of allPartitions(partitions)) {
+      expect((followed.checkpoints.get(partition)?.offset ?? -1) + 1).toBe(ends[partition])
+    }
+  }, WAIT_MS)
+  return followed.delivered.flatMap(({ records }) => records.map(({ claim }) => claim?.eventId))
+}
+
+const kindsOf = (outcomes: readonly Outcome[]) => outcomes.map(({ is }) => is)
+
+describe('creating a plant', () => {
+  it('creates each id once, whoever asks at the same time: one event lies in the log', async () => {
+    const store = await openCreation()
+    const outcomes = await Promise.all(
+      Array.from({ length: 50 }, () => store.creation.create(store.random(7n))),
+    )
+    expect(kindsOf(outcomes).toSorted()).toEqual(['created', ...Array(49).fill('duplicate')])
+    expect(new Set(outcomes.map((outcome) => 'offset' in outcome && outcome.offset))).toEqual(new Set([0]))
+    expect(await eventIdsInLog(store)).toHaveLength(1)
+  })
+
+  it('tells every one of equal keyed creates at the same time that it created the plant, and others not', async () => {
+    const store = await openCreation()
+    const mine = Array.from({ length: 10 }, () => store.keyed(7n, 'mine'))
+    const others = [store.random(7n), store.keyed(7n, 'another key'), store.random(7n)]
+    const outcomes = await Promise.all([...mine, ...others].map((create) => store.creation.create(create)))
+    expect(kindsOf(outcomes)).toEqual([...Array(10).fill('created'), 'duplicate', 'duplicate', 'duplicate'])
+    expect(await eventIdsInLog(store)).toEqual([mine[0]?.eventId])
+  })
+
+  it('tells a keyed create that comes again what it told before, at the same place, and writes nothing', async () => {
+    const store = await openCreation()
+    const first = await store.creation.create(store.keyed(7n, 'key'))
+    expect(first.is).toBe('created')
+    expect(await store.creation.create(store.keyed(7n, 'key'))).toEqual(first)
+    expect(await store.creation.create(store.keyed(7n, 'other'))).toEqual({ ...first, is: 'duplicate' })
+    expect(await store.creation.create(store.random(7n))).toEqual({ ...first, is: 'duplicate' })
+    expect(await eventIdsInLog(store)).toHaveLength(1)
+  })
+
+  it('obeys the log when another instance was first, though its own event is written after', async () => {
+    const store = await openCreation()
+    const other = plantCreated(newPlant(7n), randomUUID() as EventId, PARTITIONS)
+    const [outcome] = await Promise.all([
+      store.creation.create(store.keyed(7n, 'k')),
+      store.appender.append([other]),
+    ])
+    const eventIds = await eventIdsInLog(store)
+    const mine = store.keyed(7n, 'k').eventId
+    expect(outcome.is).toBe(eventIds[0] === mine ? 'created' : 'duplicate')
+    expect(outcome).toMatchObject({ offset: 0 })
+  })
+
+  it('shows what it told of: absence is told only from a view that reaches it', async () => {
+    const store = await openCreation()
+    const outcome = await store.creation.create(store.random(7n))
+    if (outcome.is !== 'created') expect.unreachable(outcome.is)
+    expect(store.view.horizon.mustReach(outcome.partition, BEFORE_FIRST)).toBe(outcome.offset)
+  })
+
+  it('takes 10,000 waiting creates and no more: the rest is told at once that it is not written', async () => {
+    const store = await openCreation()
+    const outcomes = await Promise.all(
+      Array.from({ length: 10_050 }, (_, id) => store.creation.create(store.random(BigInt(id)))),
+    )
+    expect(outcomes.filter(({ is }) => is === 'created')).toHaveLength(10_000)
+    expect(kindsOf(outcomes.slice(10_000))).toEqual(Array(50).fill('notWritten'))
+    expect(await eventIdsInLog(store)).toHaveLength(10_000)
+  })
+
+  it('writes nothing while the read model can not be asked', async () => {
+    const { url: redisUrl, stop } = await startOwnRedis()
+    const store = await openCreation({ redisUrl })
+    await stop()
+    const creates = [store.random(1n), store.keyed(2n, 'k'), store.keyed(2n, 'k')]
+    const outcomes = await Promise.all(creates.map((create) => store.creation.create(create)))
+    expect(kindsOf(outcomes)).toEqual(['notWritten', 'notWritten', 'notWritten'])
+    expect(await eventIdsInLog(store)).toEqual([])
+  })
+})
+
+describe('creating a plant while Kafka hangs', () => {
+  it('tells at the deadline what can be told, and a keyed retry tells the truth when Kafka goes on', async () => {
+    const { brokers: kafkaBrokers, pause, resume } = await startOwnKafka()
+    const store = await openCreation({ kafkaBrokers, deadlineMs: 1_500 })
+    expect((await store.creation.create(store.random(0n))).is).toBe('created')
+    await pause()
+
+    // Appended in the cycle that hangs; the ones after it wait for that cycle to end.
+    const appended = store.creation.create(store.keyed(1n, 'k'))
+    await vi.waitFor(async () => {
+      const queued = store.creation.create(store.random(2n))
+      const waitsForTheSameEvent = store.creation.create(store.keyed(1n, 'k'))
+      const waitsForAnother = store.creation.create(store.random(1n))
+      expect(kindsOf(await Promise.all([queued, waitsForTheSameEvent, waitsForAnother]))).toEqual([
+        ...['notWritten', 'outcomeUnknown', 'notWritten'],
+      ])
+    }, WAIT_MS)
+    expect((await appended).is).toBe('outcomeUnknown')
+
+    resume()
+    await vi.waitFor(async () => {
+      expect((await store.creation.create(store.keyed(1n, 'k'))).is).toBe('created')
+    }, WAIT_MS)
+    const eventIds = await eventIdsInLog(store)
+    expect(eventIds).toContain(store.keyed(1n, 'k').eventId)
+    // The two that were not written are not there.
+    expect(new Set(eventIds).size).toBe(2)
+  })
+})

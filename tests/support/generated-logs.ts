@@ -12,8 +12,15 @@ export type LogBatch = { records: LogRecord[]; next: Checkpoint }
 /** Few ids, so that they are claimed again and again; among them those that a double can not hold. */
 const ids = fc.constantFrom(MIN_INT64, -1n, 0n, 2n ** 53n, 2n ** 53n + 1n, MAX_INT64) as fc.Arbitrary<PlantId>
 
-/** Few event ids, so that events are repeated; they differ in one byte, the first, the last or one between. */
-const eventIds = fc.constantFrom(0, 8, 15).map((at) => eventIdOfBytes(Buffer.alloc(16).fill(1, at, at + 1)))
+/** Few event ids, so that events are repeated; some differ in one byte only, the first or the last or one between. */
+const eventIds = fc
+  .constantFrom(
+    '00'.repeat(16),
+    `01${'00'.repeat(15)}`,
+    `${'00'.repeat(8)}01${'00'.repeat(7)}`,
+    `${'00'.repeat(15)}01`,
+  )
+  .map((hex) => eventIdOfBytes(Buffer.from(hex, 'hex')))
 
 type Content = Omit<LogRecord, 'offset' | 'claim'> & {
   claim?: Omit<NonNullable<LogRecord['claim']>, 'offset'>

@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import kafkajs, { type Kafka } from 'kafkajs'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { ensureJars } from '../../local/jars.mjs'
 import { startKafka } from '../../local/kafka.mjs'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -20,8 +21,12 @@ export async function startOwnKafka() {
   })
   return {
     brokers: kafka.brokers,
-    /** Keeps its connections and answers nothing, like a broker that hangs. */
-    pause: () => process.kill(-kafka.pid, 'SIGSTOP'),
+    /** Keeps its connections and answers nothing, like a broker that hangs. Resolves when it has stopped. */
+    async pause(): Promise<void> {
+      process.kill(-kafka.pid, 'SIGSTOP')
+      const state = () => execFileSync('ps', ['-o', 'state=', '-p', String(kafka.pid)], { encoding: 'utf8' })
+      await vi.waitFor(() => expect(state()).toMatch(/^T/))
+    },
     resume,
     /** kill -9, then started again on the same port with the same data. */
     async crashAndStartAgain(): Promise<void> {

@@ -68,6 +68,7 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   await appender.connect()
   const creation = createPlantCreation(readModel, appender, view, log, {
     deadlineMs: settings.CREATE_DEADLINE_MS,
+    onHalt: fail,
   })
   const reader = createPlantReader(readModel, view, log, { deadlineMs: settings.READ_DEADLINE_MS })
   const app = await createApp({ log, tokens, partitions: topic.partitions, creation, reader })

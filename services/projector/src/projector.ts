@@ -1,11 +1,10 @@
-import { setInterval } from 'node:timers/promises'
 import type { Kafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import type { TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { PreconditionError } from '@plant-store/shared/process/failures.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
+import { repeat } from '@plant-store/shared/process/repeat.ts'
 import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
@@ -18,7 +17,7 @@ export type ProjectorOptions = TopicSettings & {
   onHalt(error: Error): void
 }
 
-const IDLE_CHECK_EVERY_MS = 1_000
+const COMPARE_EVERY_MS = 1_000
 /** One call of the script; it keeps Redis busy for about 2 ms. */
 const MAX_RECORDS_PER_APPLY = 512
 /** Fuller fetches cost less: wait up to 20 ms for 64 KiB. */
@@ -32,7 +31,6 @@ const MAX_WAIT_MS = 20
  */
 export function createProjector(options: ProjectorOptions) {
   const { readModel, log, freshGeneration } = options
-  const closing = new AbortController()
 
   async function apply(
     partition: Partition,
@@ -75,31 +73,21 @@ export function createProjector(options: ProjectorOptions) {
   })
 
   /** An emptied Redis must be refilled though no event comes: the api, seeing a gap, appends none. */
-  async function checkWhileIdle(): Promise<void> {
-    for await (const _ of setInterval(IDLE_CHECK_EVERY_MS, undefined, { signal: closing.signal })) {
-      try {
-        for (const [partition, standing] of follower.assigned() ?? []) {
-          if (standing === undefined) continue
-          const { checkpoint } = await readModel.meta(partition)
-          if (checkpoint.offset !== standing.offset || checkpoint.eventId !== standing.eventId) {
-            follower.reseek(partition, standing)
-          }
-        }
-        await follower.commitForLagTools()
-      } catch (error) {
-        if (error instanceof PreconditionError) return options.onHalt(error)
-        log.debug({ err: error }, 'the checkpoints could not be compared')
+  async function compareCheckpoints(): Promise<void> {
+    for (const [partition, standing] of follower.assigned() ?? []) {
+      if (standing === undefined) continue
+      const { checkpoint } = await readModel.meta(partition)
+      if (checkpoint.offset !== standing.offset || checkpoint.eventId !== standing.eventId) {
+        follower.reseek(partition, standing)
       }
     }
+    await follower.commitForLagTools()
   }
+  const what = 'comparing the checkpoints'
+  const comparing = repeat(COMPARE_EVERY_MS, compareCheckpoints, what, log, options.onHalt)
 
   return {
-    start(): void {
-      follower.start()
-      checkWhileIdle().catch((error: unknown) => {
-        if (!closing.signal.aborted) options.onHalt(error as Error)
-      })
-    },
+    start: follower.start,
 
     /** The checkpoints of the partitions this projector has. */
     checkpoints(): Map<Partition, Checkpoint> {
@@ -119,7 +107,7 @@ export function createProjector(options: ProjectorOptions) {
     },
 
     async close(): Promise<void> {
-      closing.abort()
+      await comparing.close()
       await follower.close()
     },
   }

@@ -42,16 +42,15 @@ describe('appending', () => {
     await expect(appender.append([recordOf(1n)])).rejects.toThrow()
   })
 
-  it.each([1, 2])('works again after a broker that hung during %s appends', async (appends) => {
+  it('works again after a broker that hung, also when a new connection to it failed', async () => {
     const { brokers, pause, resume } = await startOwnKafka()
     const { topic, partitions } = await createTestTopic(brokers, PARTITIONS)
     const kafka = createImpatientKafka(brokers)
     const appender = await openAppender({ kafka, topic, partitions })
     await appender.append([recordOf(1n)])
-    pause()
-    for (let id = 0; id < appends; id++) {
-      await expect(appender.append([recordOf(BigInt(id))])).rejects.toThrow()
-    }
+    await pause()
+    await expect(appender.append([recordOf(1n)])).rejects.toThrow()
+    await expect(appender.append([recordOf(2n)])).rejects.toThrow()
     resume()
     const last = recordOf(3n)
     await vi.waitFor(() => appender.append([last]), WAIT_MS)

@@ -210,7 +210,7 @@ describe('following a log of a broker that hangs', () => {
     const kafka = createImpatientKafka(brokers)
     const followed = followLog({ ...topic, kafka }, { log: log as unknown as Log })
     await untilAtEnd(followed, topic)
-    pause()
+    await pause()
     // Beyond what kafkajs tries again by itself: the consumer was given up, and so was a new one.
     await vi.waitFor(() => expect(warnings.length).toBeGreaterThanOrEqual(3), WAIT_MS)
     resume()

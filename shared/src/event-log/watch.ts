@@ -1,8 +1,8 @@
-import { setInterval } from 'node:timers/promises'
 import type { Kafka } from 'kafkajs'
 import type { Offset, Partition } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
+import { type Repeated, repeat } from '../process/repeat.ts'
 import { type Checkpoint, outOfBounds } from '../protocol/checkpoint.ts'
 import { checkTopic, type TopicSettings } from './topic.ts'
 
@@ -18,32 +18,14 @@ export function watchTopic(
   passed: () => ReadonlyMap<Partition, Checkpoint>,
   log: Log,
   onHalt: (error: Error) => void,
-) {
-  const closing = new AbortController()
-
-  async function watch(): Promise<void> {
-    for await (const _ of setInterval(EVERY_MS, undefined, { signal: closing.signal })) {
-      const checkpoints = passed()
-      try {
-        const { ends } = await checkTopic(kafka, settings)
-        for (const [partition, checkpoint] of checkpoints) {
-          const reason = outOfBounds(checkpoint, ends[partition] as Offset)
-          if (reason !== undefined) return onHalt(new PreconditionError(`${reason} (partition ${partition})`))
-        }
-      } catch (error) {
-        if (error instanceof PreconditionError) return onHalt(error)
-        log.warn({ err: error }, 'the topic could not be checked; trying again')
-      }
+): Repeated {
+  async function check(): Promise<void> {
+    const checkpoints = passed()
+    const { ends } = await checkTopic(kafka, settings)
+    for (const [partition, checkpoint] of checkpoints) {
+      const reason = outOfBounds(checkpoint, ends[partition] as Offset)
+      if (reason !== undefined) throw new PreconditionError(`${reason} (partition ${partition})`)
     }
   }
-
-  const watching = watch().catch((error: unknown) => {
-    if (!closing.signal.aborted) onHalt(error as Error)
-  })
-  return {
-    async close(): Promise<void> {
-      closing.abort()
-      await watching
-    },
-  }
+  return repeat(EVERY_MS, check, 'checking the topic', log, onHalt)
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
@@ -6,6 +5,7 @@ import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
+import { repeat } from '@plant-store/shared/process/repeat.ts'
 import { afterAppend, type Verdict, verdict } from '@plant-store/shared/protocol/verdict.ts'
 import { hasGap } from '@plant-store/shared/protocol/view.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
@@ -38,11 +38,10 @@ export function createPlantCreation(
   appender: Appender,
   view: View,
   log: Log,
-  limits: { deadlineMs: number },
+  { deadlineMs, onHalt }: { deadlineMs: number; onHalt(error: Error): void },
 ) {
   const cycle = createCommitCycle(readModel, appender, view, log)
   const inFlight = new Map<PlantId, InFlight>()
-  const closing = new AbortController()
 
   view.listen((_partition, { id }) => {
     const pending = inFlight.get(id)?.pending
@@ -60,25 +59,24 @@ export function createPlantCreation(
 
   /** Those whose window moved on are decided by the read model's entry alone, asked for until it is there. */
   async function askReadModel(): Promise<void> {
-    while (!closing.signal.aborted) {
-      await delay(ASK_READ_MODEL_EVERY_MS, undefined, { signal: closing.signal }).catch(() => {})
-      const movedOn = [...inFlight.values()]
-        .map(({ pending }) => pending)
-        .filter(
-          ({ stage, checkpoint, record }) =>
-            stage === 'appended' && hasGap(view.window(record.partition), checkpoint),
-        )
-      if (movedOn.length === 0) continue
-      try {
-        for (const { pending, entry } of await lookUpBatch(readModel, movedOn)) {
-          if (entry !== undefined) pending.resolve({ is: 'first', first: entry })
-        }
-      } catch (err) {
-        log.debug({ err }, 'the read model could not be asked for a verdict; asking again')
-      }
+    const movedOn = [...inFlight.values()]
+      .map(({ pending }) => pending)
+      .filter(
+        ({ stage, checkpoint, record }) =>
+          stage === 'appended' && hasGap(view.window(record.partition), checkpoint),
+      )
+    if (movedOn.length === 0) return
+    for (const { pending, entry } of await lookUpBatch(readModel, movedOn)) {
+      if (entry !== undefined) pending.resolve({ is: 'first', first: entry })
     }
   }
-  const asking = askReadModel()
+  const asking = repeat(
+    ASK_READ_MODEL_EVERY_MS,
+    askReadModel,
+    'asking the read model for verdicts',
+    log,
+    onHalt,
+  )
 
   /** Brings this create through the cycle; others with its id wait for it meanwhile. */
   async function lead(id: PlantId, record: NewRecord, remainingMs: number): Promise<Resolution> {
@@ -105,7 +103,7 @@ export function createPlantCreation(
   return {
     /** Answers within the deadline. */
     async create({ plant, eventId, keyed }: CreatePlant): Promise<Outcome> {
-      const endsAt = performance.now() + limits.deadlineMs
+      const endsAt = performance.now() + deadlineMs
       const record = plantCreated(plant, eventId, view.partitions)
       const { partition } = record
 
@@ -144,8 +142,7 @@ export function createPlantCreation(
     async close(): Promise<void> {
       await Promise.allSettled([...inFlight.values()].map(({ resolution }) => resolution))
       await cycle.drained()
-      closing.abort()
-      await asking
+      await asking.close()
     },
   }
 }

@@ -94,7 +94,15 @@ describe('a number in a body', () => {
 
 describe('a body', () => {
   it('reads as JSON does, but for its numbers', () => {
-    const values = fc.jsonValue({ stringUnit: 'binary' }).filter((value) => !/-?\d/.test(withoutTexts(value)))
+    // Without numbers, which have tests of their own above.
+    const { value: values } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        fc.oneof(fc.string({ unit: 'binary' }), fc.boolean(), fc.constant(null)),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(fc.string({ unit: 'binary' }), tie('value'), { maxKeys: 3 }),
+      ),
+    }))
     fc.assert(
       fc.property(values, fc.boolean(), (value, pretty) => {
         const text = JSON.stringify(value, null, pretty ? 2 : 0)
@@ -174,9 +182,7 @@ describe('a body', () => {
   it('is read or refused with an answer of its own, whatever the bytes are', () => {
     const bodies = fc.oneof(
       fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
-      fc
-        .array(fc.constantFrom(...'{}[]",:0123eE+-.\\u"dtfn '))
-        .map((characters) => Buffer.from(characters.join(''))),
+      fc.stringMatching(/^[{}[\]",:0123eE+.\\udtfn -]*$/).map((text) => Buffer.from(text)),
     )
     fc.assert(
       fc.property(bodies, (body) => {
@@ -187,8 +193,3 @@ describe('a body', () => {
     )
   })
 })
-
-/** The JSON of a value with its texts and keys left out, to see whether numbers are in it. */
-function withoutTexts(value: unknown): string {
-  return JSON.stringify(value).replace(/"(?:[^"\\]|\\.)*"/g, '')
-}

@@ -1,8 +1,7 @@
-import { setInterval } from 'node:timers/promises'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { PreconditionError } from '@plant-store/shared/process/failures.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
+import { repeat } from '@plant-store/shared/process/repeat.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createHorizon } from '@plant-store/shared/protocol/horizon.ts'
 import { hasGap } from '@plant-store/shared/protocol/view.ts'
@@ -38,27 +37,17 @@ export function createView({ readModel, log, checkpoints, ends, windowMaxBytes, 
   const horizon = createHorizon(ends.map((end) => (end - 1) as Offset))
   const retentions = checkpoints.map(() => createRetention(RETENTION_READINGS))
   const readModelAt = checkpoints.map(({ offset }) => offset)
-  const closing = new AbortController()
   let onFirstClaim: FirstClaimListener = () => {}
 
   async function readCheckpoints(): Promise<void> {
-    for await (const _ of setInterval(READ_CHECKPOINTS_EVERY_MS, undefined, { signal: closing.signal })) {
-      try {
-        for (const [p, window] of windows.entries()) {
-          const { checkpoint } = await readModel.meta(p as Partition)
-          readModelAt[p] = checkpoint.offset
-          const before = retentions[p]?.note(checkpoint.offset)
-          if (before !== undefined) window.dropBefore(before)
-        }
-      } catch (error) {
-        if (error instanceof PreconditionError) return onHalt(error)
-        log.debug({ err: error }, 'the checkpoints can not be read')
-      }
+    for (const [p, window] of windows.entries()) {
+      const { checkpoint } = await readModel.meta(p as Partition)
+      readModelAt[p] = checkpoint.offset
+      const before = retentions[p]?.note(checkpoint.offset)
+      if (before !== undefined) window.dropBefore(before)
     }
   }
-  const reading = readCheckpoints().catch((error: unknown) => {
-    if (!closing.signal.aborted) onHalt(error as Error)
-  })
+  const reading = repeat(READ_CHECKPOINTS_EVERY_MS, readCheckpoints, 'reading the checkpoints', log, onHalt)
 
   return {
     horizon,
@@ -107,9 +96,6 @@ export function createView({ readModel, log, checkpoints, ends, windowMaxBytes, 
       return problems
     },
 
-    async close(): Promise<void> {
-      closing.abort()
-      await reading
-    },
+    close: reading.close,
   }
 }

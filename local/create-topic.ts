@@ -14,7 +14,7 @@ const Settings = Type.Object({ KAFKA_BROKERS, PLANTS_TOPIC, PLANTS_PARTITIONS })
 const CHECK_WITHIN_MS = 20_000
 const CHECK_EVERY_MS = 200
 
-/** The brokers may know of a new topic, and lead its partitions, a little after they said it was created. */
+/** The brokers may lead the partitions of a new topic only a little after they said it was created. */
 async function checkSoon(kafka: Kafka, topic: TopicSettings): Promise<void> {
   const giveUpAt = performance.now() + CHECK_WITHIN_MS
   while (true) {

@@ -122,6 +122,16 @@ describe('refusals', () => {
     expect(await send(`${api.url}${path}`, { method })).toMatchObject({ status, body: { error } })
   })
 
+  it.each([
+    ['an unknown path', 'POST', '/nothing', 404],
+    ['another method', 'PUT', '/plants', 405],
+    ['another method on a plant', 'PATCH', '/plants/1', 405],
+  ])('%s, whatever the body', async (_what, method, path, status) => {
+    for (const body of ['{', '{}', 'x'.repeat(70_000)]) {
+      expect(await send(`${api.url}${path}`, { method, body, headers: json })).toMatchObject({ status })
+    }
+  })
+
   it('says which methods a path has', async () => {
     expect((await send(`${api.url}/plants`, { method: 'PUT' }))?.headers.allow).toBe('POST')
   })
@@ -174,6 +184,12 @@ describe('requests that Node would answer by itself', () => {
   })
 })
 
+it('survives connections that are reset in the middle of anything', async () => {
+  const beginnings = ['CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 'POST /plants HTTP/1.1\r\nHost: x\r\n', 'x']
+  for (let round = 0; round < 30; round++) await Promise.all(beginnings.map(sendAndReset))
+  expect((await readPlant(api.url, 404n))?.status).toBe(404)
+})
+
 it('no token is ever logged', () => {
   expect(readFileSync(api.logFile, 'utf8')).not.toContain(TOKEN)
 })
@@ -181,6 +197,16 @@ it('no token is ever logged', () => {
 function expectErrorShape(body: unknown): void {
   expect(Value.Check(ErrorBody, body)).toBe(true)
   expect(Object.keys(body as object).sort()).toEqual(['error', 'message'])
+}
+
+function sendAndReset(request: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(api.url).port), '127.0.0.1', () => {
+      socket.write(request, () => socket.resetAndDestroy())
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve())
+  })
 }
 
 /** What the server sends back until it closes the connection, or, where it keeps it open, one whole answer. */

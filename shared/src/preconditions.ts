@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Kafka } from './event-log/connection.ts'
 import { checkTopic, type TopicSettings } from './event-log/topic.ts'
-import { allPartitions, type Offset } from './plant/offset.ts'
+import { allPartitions, type Offset, type Partition } from './plant/offset.ts'
 import { PreconditionError } from './process/failures.ts'
 import type { Log } from './process/log.ts'
+import { type Repeated, repeat } from './process/repeat.ts'
 import { type Checkpoint, outOfBounds } from './protocol/checkpoint.ts'
 import type { ReadModel } from './read-model/read-model.ts'
 
@@ -49,15 +50,41 @@ async function check(
   const checkpoints = metas.map(({ checkpoint }) => checkpoint)
   // The log's ends after the checkpoints: the other way round a checkpoint could seem to lie beyond the end.
   const { ends, warnings } = await checkTopic(kafka, settings)
-  for (const [partition, checkpoint] of checkpoints.entries()) {
-    const reason = outOfBounds(checkpoint, ends[partition] as Offset)
-    if (reason !== undefined) {
-      throw new PreconditionError(
-        `${reason} (partition ${partition}): the topic was made anew or lost its end. Restore it, or, if this log is ` +
-          'the right one, delete the keys of this topic in Redis to have them folded again',
-      )
-    }
+  for (const partition of allPartitions(settings.partitions)) {
+    refuseOutOfBounds(partition, checkpoints[partition] as Checkpoint, ends)
   }
   for (const warning of warnings) log.warn(warning)
   return { checkpoints, ends }
+}
+
+const WATCH_EVERY_MS = 30_000
+
+/**
+ * Checks again and again that topic and Redis are still as they must be, and that the log still holds what was
+ * passed: settings change, and a failover may lead to a Redis with others.
+ */
+export function watchPreconditions(
+  kafka: Kafka,
+  readModel: ReadModel,
+  settings: TopicSettings,
+  passed: () => ReadonlyMap<Partition, Checkpoint>,
+  log: Log,
+  onHalt: (error: Error) => void,
+): Repeated {
+  async function checkAgain(): Promise<void> {
+    await readModel.checkServer()
+    const checkpoints = passed()
+    const { ends } = await checkTopic(kafka, settings)
+    for (const [partition, checkpoint] of checkpoints) refuseOutOfBounds(partition, checkpoint, ends)
+  }
+  return repeat(WATCH_EVERY_MS, checkAgain, 'checking the preconditions', log, onHalt)
+}
+
+function refuseOutOfBounds(partition: Partition, checkpoint: Checkpoint, ends: readonly Offset[]): void {
+  const reason = outOfBounds(checkpoint, ends[partition] as Offset)
+  if (reason === undefined) return
+  throw new PreconditionError(
+    `${reason} (partition ${partition}): the topic was made anew or lost its end. Restore it, or, if this log is ` +
+      'the right one, delete the keys of this topic in Redis to have them folded again',
+  )
 }

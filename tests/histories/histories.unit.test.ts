@@ -47,8 +47,8 @@ describe('the deciding code, driven through generated histories', () => {
       firstClaim: (id) => now.firstClaim(id),
     }),
   }
-  const noHorizon: Partial<Rules> = { mustReach: (_horizon, position: Offset) => position }
-  const noPosition: Partial<Rules> = { mustReach: (horizon) => horizon.mustReach(0 as never, -1 as Offset) }
+  const noHorizon: Partial<Rules> = { reachesHorizon: () => true }
+  const noPosition: Partial<Rules> = { reachesPosition: () => true }
 
   it.each([
     ['the last claim wins', lastWins],

@@ -27,7 +27,9 @@ export const RULES = {
   checkpointHolds: (expected: Offset, found: Offset) => expected === found,
   /** The window to judge a look-up with, given also where it began when the look-up was asked for. */
   windowToJudgeWith: (now: WindowFace, _startWhenAsked: Offset): WindowFace => now,
-  mustReach: (horizon: Horizon, position: Offset): Offset => horizon.mustReach(PARTITION, position),
+  /** Whether a view may tell an absence, or has to wait. */
+  reachesHorizon: (reach: Offset, horizon: Horizon): boolean => reach >= horizon.of(PARTITION),
+  reachesPosition: (reach: Offset, position: Offset): boolean => reach >= position,
 }
 export type Rules = typeof RULES
 
@@ -168,6 +170,8 @@ export function playHistory(choices: readonly number[], rules: Rules): string | 
       const read = api.reads.shift()
       if (read === undefined) return
       const window = rules.windowToJudgeWith(api.window, read.lookup.startWhenAsked)
+      const reach = rules.reachOf(window, read.lookup.answer.checkpoint)
+      if (!rules.reachesPosition(reach, read.position)) return
       const known = rules.firstOf(read.id, read.lookup.answer, window)
       if (known.is === 'claimed') {
         check(
@@ -176,8 +180,7 @@ export function playHistory(choices: readonly number[], rules: Rules): string | 
         )
         show(api, known.first)
       }
-      const reach = rules.reachOf(window, read.lookup.answer.checkpoint)
-      if (known.is === 'absent' && reach >= rules.mustReach(api.horizon, read.position)) {
+      if (known.is === 'absent' && rules.reachesHorizon(reach, api.horizon)) {
         check(!api.shown.has(read.id), 'a read that forgets what this instance has shown')
         check(read.position === BEFORE_FIRST, 'a read that forgets what the client has seen')
       }

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import kafkajs, { type Kafka } from 'kafkajs'
 import { expect, onTestFinished, vi } from 'vitest'
 import { ensureJars } from '../../local/jars.mjs'
 import { startKafka } from '../../local/kafka.mjs'
@@ -35,15 +34,4 @@ export async function startOwnKafka() {
       kafka = await startKafka({ ...options, port: kafka.port })
     },
   }
-}
-
-/** A client that gives up sooner than the product's does, for a Kafka that is paused. */
-export function createImpatientKafka(brokers: string): Kafka {
-  return new kafkajs.Kafka({
-    brokers: [brokers],
-    requestTimeout: 500,
-    connectionTimeout: 500,
-    retry: { retries: 1, initialRetryTime: 100 },
-    logLevel: kafkajs.logLevel.NOTHING,
-  })
 }

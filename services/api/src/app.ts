@@ -5,9 +5,9 @@ import { requireBearer } from './auth/bearer.ts'
 import type { KnownToken } from './auth/tokens.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
 import { createPlantRoute } from './create-plant/route.ts'
-import { answerError, answerFailure, answerUnknownRoutes } from './http/error-answers.ts'
+import { answerError, answerFailure, answerUnknownRoute } from './http/error-answers.ts'
 import { parseJsonBody } from './http/json-body.ts'
-import { answerClientError, answerNodesOwnCases } from './http/raw-answers.ts'
+import { answerNodesOwnCases } from './http/raw-answers.ts'
 import type { PlantReader } from './read-plants/read-plant.ts'
 import { readPlantRoute } from './read-plants/route.ts'
 
@@ -33,7 +33,8 @@ export async function createApp({ log, tokens, partitions, creation, reader }: A
     requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
     http: { requireHostHeader: false },
-    clientErrorHandler: answerClientError,
+    // Answered by answerNodesOwnCases.
+    clientErrorHandler() {},
     frameworkErrors: (error, request, reply: FastifyReply) => {
       answerError(error, request, reply)
     },
@@ -43,7 +44,6 @@ export async function createApp({ log, tokens, partitions, creation, reader }: A
 
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
   app.setErrorHandler(answerError)
-  answerUnknownRoutes(app)
   answerNodesOwnCases(app.server)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
@@ -62,6 +62,8 @@ export async function createApp({ log, tokens, partitions, creation, reader }: A
       return answerFailure(reply, 'malformedRequest', 'the Host header is missing')
     }
     if (closing) return answerFailure(reply.header('connection', 'close'), 'unavailable')
+    // Before the body is read: what it holds plays no part where there is nothing.
+    if (request.is404) return answerUnknownRoute(app, request, reply)
   })
 
   await app.register(async (operations) => {

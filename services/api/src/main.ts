@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
-import { watchTopic } from '@plant-store/shared/event-log/watch.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
-import { checkPreconditions } from '@plant-store/shared/preconditions.ts'
+import { checkPreconditions, watchPreconditions } from '@plant-store/shared/preconditions.ts'
 import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
 import { readSettings } from '@plant-store/shared/process/settings.ts'
@@ -18,7 +17,10 @@ import { createView } from './view/view.ts'
 
 const TAIL_MIN_BYTES = 1
 const TAIL_MAX_WAIT_MS = 500
+/** At the end what is under way is answered within this time, then a little is left to send the answers. */
 const ANSWERS_AT_STOP_WITHIN_MS = 2_500
+const LAST_BYTES_WITHIN_MS = 250
+const STOP_WITHIN_MS = 4_000
 
 async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   const settings = readSettings(ApiSettings, process.env)
@@ -61,7 +63,7 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   tail.start()
   const passed = () =>
     new Map(allPartitions(topic.partitions).map((partition) => [partition, view.passed(partition)]))
-  closeLater(watchTopic(kafka, topic, passed, log, fail).close)
+  closeLater(watchPreconditions(kafka, readModel, topic, passed, log, fail).close)
 
   const appender = createAppender(kafka, settings.PLANTS_TOPIC)
   closeLater(appender.close)
@@ -72,6 +74,9 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   })
   const reader = createPlantReader(readModel, view, log, { deadlineMs: settings.READ_DEADLINE_MS })
   const app = await createApp({ log, tokens, partitions: topic.partitions, creation, reader })
+  // Not before the log was seen to be the one that the read model was folded from.
+  readiness = () => ['starting: comparing the log with the read model']
+  await tail.proven
   const address = await app.listen({ port: settings.PORT, host: settings.HOST })
   let stopping = false
   readiness = () => [
@@ -84,9 +89,13 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
     stopping = true
     // Accepts nothing more, answers what is under way, then lets the last append end.
     creation.endWithin(ANSWERS_AT_STOP_WITHIN_MS)
+    setTimeout(
+      () => app.server.closeAllConnections(),
+      ANSWERS_AT_STOP_WITHIN_MS + LAST_BYTES_WITHIN_MS,
+    ).unref()
     await app.close()
     await creation.close()
-  })
+  }, STOP_WITHIN_MS)
   log.info({ address, operationsPort: operations.port, partitions: topic.partitions }, 'listening')
 }
 

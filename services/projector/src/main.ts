@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
-import { watchTopic } from '@plant-store/shared/event-log/watch.ts'
-import { checkPreconditions } from '@plant-store/shared/preconditions.ts'
+import { checkPreconditions, watchPreconditions } from '@plant-store/shared/preconditions.ts'
 import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
 import { readSettings } from '@plant-store/shared/process/settings.ts'
@@ -32,8 +31,11 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   })
   closeLater(projector.close)
   projector.start()
-  closeLater(watchTopic(kafka, topic, projector.checkpoints, log, fail).close)
-  readiness = () => [...(readModel.isReady() ? [] : ['redis: not reachable']), ...projector.problems()]
+  readiness = () => ['starting: comparing the log with the read model']
+  void projector.proven.then(() => {
+    readiness = () => [...(readModel.isReady() ? [] : ['redis: not reachable']), ...projector.problems()]
+  })
+  closeLater(watchPreconditions(kafka, readModel, topic, projector.checkpoints, log, fail).close)
   log.info({ operationsPort: operations.port, ...topic }, 'projecting')
 }
 

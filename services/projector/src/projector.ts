@@ -18,6 +18,7 @@ export type ProjectorOptions = TopicSettings & {
 }
 
 const COMPARE_EVERY_MS = 1_000
+const COMMIT_EVERY_MS = 5_000
 /** One call of the script; it keeps Redis busy for about 2 ms. */
 const MAX_RECORDS_PER_APPLY = 512
 /** Fuller fetches cost less: wait up to 20 ms for 64 KiB. */
@@ -74,20 +75,25 @@ export function createProjector(options: ProjectorOptions) {
 
   /** An emptied Redis must be refilled though no event comes: the api, seeing a gap, appends none. */
   async function compareCheckpoints(): Promise<void> {
+    const moved = new Map<Partition, Checkpoint>()
     for (const [partition, standing] of follower.assigned() ?? []) {
       if (standing === undefined) continue
       const { checkpoint } = await readModel.meta(partition)
       if (checkpoint.offset !== standing.offset || checkpoint.eventId !== standing.eventId) {
-        follower.reseek(partition, standing)
+        moved.set(partition, standing)
       }
     }
-    await follower.commitForLagTools()
+    follower.reseek(moved)
   }
-  const what = 'comparing the checkpoints'
-  const comparing = repeat(COMPARE_EVERY_MS, compareCheckpoints, what, log, options.onHalt)
+  const comparing = repeat(COMPARE_EVERY_MS, compareCheckpoints, 'comparing checkpoints', log, options.onHalt)
+  const { commitForLagTools } = follower
+  const committing = repeat(COMMIT_EVERY_MS, commitForLagTools, 'committing offsets', log, options.onHalt)
 
   return {
     start: follower.start,
+
+    /** Resolves when the log was seen to be the one that the read model was folded from. */
+    proven: follower.proven,
 
     /** The checkpoints of the partitions this projector has. */
     checkpoints(): Map<Partition, Checkpoint> {
@@ -107,8 +113,7 @@ export function createProjector(options: ProjectorOptions) {
     },
 
     async close(): Promise<void> {
-      await comparing.close()
-      await follower.close()
+      await Promise.all([comparing.close(), committing.close(), follower.close()])
     },
   }
 }

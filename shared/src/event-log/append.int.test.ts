@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { createCuttableKafka } from '../../../tests/support/cut-connections.ts'
 import { followLog } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
-import { createImpatientKafka, startOwnKafka } from '../../../tests/support/own-kafka.ts'
+import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
+import { startOwnKafka } from '../../../tests/support/own-kafka.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { plantCreated } from '../plant/plant-created.ts'
@@ -59,5 +61,15 @@ describe('appending', () => {
       const eventIds = followed.delivered.flatMap(({ records }) => records.map(({ claim }) => claim?.eventId))
       expect(eventIds).toContain(String(last.headers.ce_id))
     }, WAIT_MS)
+  })
+
+  it('works again after a connection that died without being closed', async () => {
+    const { topic, partitions } = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+    const { kafka, cut } = createCuttableKafka(inject('kafkaBrokers'))
+    const appender = await openAppender({ kafka, topic, partitions })
+    await appender.append([recordOf(1n)])
+    cut()
+    await expect(appender.append([recordOf(2n)])).rejects.toThrow()
+    await appender.append([recordOf(3n)])
   })
 })

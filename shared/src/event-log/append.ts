@@ -1,8 +1,9 @@
-import kafkajs, { type Kafka, type Producer } from 'kafkajs'
+import type { Kafka, Producer } from 'kafkajs'
 import type { NewRecord } from '../plant/plant-created.ts'
+import { kafkajs } from './kafkajs.ts'
 
 const ACKS_ALL = -1
-const PRODUCE_TIMEOUT_MS = 8_000
+const PRODUCE_TIMEOUT_MS = 5_000
 
 export type Appender = ReturnType<typeof createAppender>
 
@@ -20,6 +21,8 @@ export function createAppender(kafka: Kafka, topic: string) {
       idempotent: false,
       allowAutoTopicCreation: false,
       maxInFlightRequests: 1,
+      // The caller tries again, and knows when nobody waits any more.
+      retry: { retries: 0 },
       createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
     })
   let producer = newProducer()

@@ -1,19 +1,17 @@
-import kafkajs, { type Kafka, type LogEntry } from 'kafkajs'
-import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
+import type { Kafka, LogEntry } from 'kafkajs'
 import type { Log } from '../process/log.ts'
+import { kafkajs } from './kafkajs.ts'
 
 const CONNECTION_TIMEOUT_MS = 3_000
-const REQUEST_TIMEOUT_MS = 8_000
+const REQUEST_TIMEOUT_MS = 5_000
 const RETRIES = 5
 const INITIAL_RETRY_MS = 100
 const MAX_RETRY_MS = 2_000
-const PENDING_CHECK_MS = 10
 
 export type { Kafka }
 
 /** Connects nothing yet: producers, consumers and admins made from it do. */
 export function createKafka(brokers: readonly string[], clientId: string, log: Log): Kafka {
-  correctBusyTimer()
   return new kafkajs.Kafka({
     clientId,
     brokers: [...brokers],
@@ -34,22 +32,4 @@ function writeEntry(log: Log, { namespace, level, log: details }: LogEntry): voi
   const context = { error, groupId, broker, retryCount }
   if (level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN) log.warn(context, line)
   else log.debug(context, line)
-}
-
-/**
- * kafkajs 2.2.4 re-arms a timer of about 1 ms for ever on each connection: some 900 wake-ups a second
- * and a TimeoutNegativeWarning on current Node. This one is armed only while requests wait.
- */
-function correctBusyTimer(): void {
-  RequestQueue.prototype.scheduleCheckPendingRequests = function schedule() {
-    if (this.pending.length === 0 || this.throttleCheckTimeoutId !== null) return
-    const throttledMs = this.throttledUntil - Date.now()
-    this.throttleCheckTimeoutId = setTimeout(
-      () => {
-        this.throttleCheckTimeoutId = null
-        this.checkPendingRequests()
-      },
-      Math.max(throttledMs, PENDING_CHECK_MS),
-    )
-  }
 }

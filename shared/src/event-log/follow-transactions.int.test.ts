@@ -19,11 +19,11 @@ const P = 0 as Partition
 async function openTopic() {
   const topic = await createTestTopic(inject('kafkaBrokers'), 1)
   const appender = createAppender(topic.kafka, topic.topic)
-  const settings = { transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true }
-  const producer = topic.kafka.producer(settings)
-  await Promise.all([appender.connect(), producer.connect()])
+  const settings = () => ({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
+  const [producer, other] = [topic.kafka.producer(settings()), topic.kafka.producer(settings())]
+  await Promise.all([appender.connect(), producer.connect(), other.connect()])
   onTestFinished(async () => {
-    await Promise.all([appender.close(), producer.disconnect()])
+    await Promise.all([appender.close(), producer.disconnect(), other.disconnect()])
   })
   let lastId = 0n
   const records = (count: number) =>
@@ -35,6 +35,15 @@ async function openTopic() {
       const appended = records(count)
       await appender.append(appended)
       return appended
+    },
+    /** Two transactions: one begins and ends before the other, but writes again after that one began. */
+    async transactOverlapping(): Promise<void> {
+      const [first, second] = [await producer.transaction(), await other.transaction()]
+      for (const transaction of [first, second, first]) {
+        await transaction.send({ topic: topic.topic, messages: records(1) })
+      }
+      await second.abort()
+      await first.abort()
     },
     async transact(count: number, end: 'commit' | 'abort'): Promise<void> {
       const transaction = await producer.transaction()
@@ -76,6 +85,15 @@ describe('a log that others write to in transactions', () => {
 
     expect(followed.offsetsOf(P)).toEqual([0, 1, 2, 3, 9, 12])
     expect(followed.halts).toEqual([])
+  })
+
+  it('shows nothing of aborted transactions that overlap', async () => {
+    const topic = await openTopic()
+    await topic.transactOverlapping() // 0, 1, 2 and control records at 3 and 4
+    await topic.append(1)
+    const followed = followLog(topic)
+    await untilPassed(5, followed, topic)
+    expect(followed.offsetsOf(P)).toEqual([5])
   })
 
   it('is passed to its very end from its beginning', async () => {

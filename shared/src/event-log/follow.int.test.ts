@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type FollowedLog, followLog, START } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
-import { createImpatientKafka, startOwnKafka } from '../../../tests/support/own-kafka.ts'
+import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
+import { startOwnKafka } from '../../../tests/support/own-kafka.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
@@ -183,12 +184,12 @@ describe('following a log', () => {
     const seen = followed.follower.assigned()?.get(P) as Checkpoint
 
     followed.checkpoints.clear()
-    followed.follower.reseek(P, seen)
+    followed.follower.reseek(new Map([[P, seen]]))
     await untilAtEnd(followed, topic)
     expect(followed.offsetsOf(P)).toEqual([...upTo(4), ...upTo(4)])
 
     // What was seen before is no reason to go anywhere.
-    followed.follower.reseek(P, seen)
+    followed.follower.reseek(new Map([[P, seen]]))
     await topic.append(1)
     await untilAtEnd(followed, topic)
     expect(followed.offsetsOf(P)).toEqual([...upTo(4), ...upTo(5)])

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Consumer, ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
-import { after, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
+import { after, BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import { type LogRecord, readRecord } from '../plant/plant-created.ts'
 import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
@@ -31,12 +31,18 @@ export type FollowOptions = TopicSettings & {
   onHalt(error: Error): void
 }
 
-type Position = { checkpoint: Checkpoint | undefined; turn: Promise<void> }
+/**
+ * Where a partition stands; `checkpoint` is undefined while it is being asked for. It is `proven` once the log
+ * was seen to hold the event that the checkpoint names.
+ */
+type Position = { checkpoint: Checkpoint | undefined; proven: boolean; turn: Promise<void> }
 type Batch = EachBatchPayload['batch'] & { fetchedOffset: string }
 type BatchTold = ConsumerStartBatchProcessEvent['payload']
 
 const SESSION_TIMEOUT_MS = 6_000
 const HEARTBEAT_MS = 2_000
+/** How long the group waits for members to join again; without a limit of its own a close may wait a minute. */
+const REBALANCE_TIMEOUT_MS = 10_000
 const MAX_BYTES_PER_PARTITION = 1_048_576
 const RETRY_MS = 250
 const RESTART_MS = 1_000
@@ -56,6 +62,8 @@ export function createFollower(options: FollowOptions) {
   let consumer: Consumer
   let running: Promise<void> | undefined
   let joined = false
+  const allProven = Promise.withResolvers<void>()
+  const committed = new Map<Partition, Offset>()
 
   function halt(reason: string, partition: Partition): void {
     fail(new PreconditionError(`${reason} (partition ${partition})`))
@@ -100,9 +108,10 @@ export function createFollower(options: FollowOptions) {
           const bounds = outOfBounds(checkpoint, ends[partition] as Offset)
           if (bounds !== undefined) return halt(bounds, partition)
           position.checkpoint = checkpoint
+          position.proven = checkpoint.eventId === ''
           seek(partition, seekOffset(checkpoint))
         }
-        return
+        return noteProof()
       } catch (error) {
         if (error instanceof PreconditionError) return fail(error)
         log.warn({ err: error }, 'can not tell where to follow the log from; trying again')
@@ -111,16 +120,20 @@ export function createFollower(options: FollowOptions) {
     }
   }
 
+  function noteProof(): void {
+    if (joined && [...positions.values()].every(({ proven }) => proven)) allProven.resolve()
+  }
+
   function assign(assigned: readonly number[]): void {
     positions.clear()
     const unknown = assigned.find((partition) => partition >= partitions) as Partition | undefined
     if (unknown !== undefined) halt(`topic ${topic} grew beyond ${partitions} partitions`, unknown)
     for (const partition of assigned as Partition[]) {
-      positions.set(partition, { checkpoint: undefined, turn: Promise.resolve() })
+      positions.set(partition, { checkpoint: undefined, proven: false, turn: Promise.resolve() })
     }
+    joined = true
     const located = locate(new Map(positions)).catch(fail)
     for (const position of positions.values()) position.turn = located
-    joined = true
   }
 
   async function take(partition: Partition, position: Position, delivery: Delivery): Promise<void> {
@@ -129,6 +142,8 @@ export function createFollower(options: FollowOptions) {
     const admission = admit(checkpoint, delivery)
     if (admission.do === 'halt') return halt(admission.reason, partition)
     if (admission.do === 'seek') return seek(partition, seekOffset(checkpoint))
+    position.proven = true
+    noteProof()
     await pass(partition, position, admission.records, admission.checkpoint)
   }
 
@@ -149,16 +164,18 @@ export function createFollower(options: FollowOptions) {
     records: LogRecord[],
     next: Checkpoint,
   ): Promise<void> {
-    if (position.checkpoint === undefined) return
+    const from = position.checkpoint
+    if (from === undefined) return
     try {
-      const reached = await onRecords(partition, records, next, position.checkpoint)
-      position.checkpoint = reached
+      const reached = await onRecords(partition, records, next, from)
+      // Unless it is being asked for again meanwhile.
+      if (position.checkpoint === from) position.checkpoint = reached
       if (reached.offset !== next.offset) seek(partition, seekOffset(reached))
     } catch (error) {
       if (error instanceof PreconditionError) return fail(error)
       log.warn({ err: error, partition, offset: next.offset }, 'records were not taken in; trying again')
       await pause(RETRY_MS)
-      seek(partition, seekOffset(position.checkpoint))
+      seek(partition, seekOffset(from))
     }
   }
 
@@ -186,8 +203,10 @@ export function createFollower(options: FollowOptions) {
       if (isRunning() && !isStale()) await take(partition, position, deliveryOf(batch as Batch, partition))
     })
     const last = offsetOf(batch.lastOffset())
-    if (positions.get(partition) === position && position.checkpoint.offset >= last)
+    const reached: Checkpoint | undefined = position.checkpoint
+    if (positions.get(partition) === position && reached !== undefined && reached.offset >= last) {
       resolveOffset(String(last))
+    }
   }
 
   /** One life of a consumer, from connecting to a crash that kafkajs does not recover from. */
@@ -196,6 +215,7 @@ export function createFollower(options: FollowOptions) {
       groupId: options.groupId,
       sessionTimeout: SESSION_TIMEOUT_MS,
       heartbeatInterval: HEARTBEAT_MS,
+      rebalanceTimeout: REBALANCE_TIMEOUT_MS,
       minBytes: options.minBytes,
       maxWaitTimeInMs: options.maxWaitMs,
       maxBytesPerPartition: MAX_BYTES_PER_PARTITION,
@@ -252,23 +272,36 @@ export function createFollower(options: FollowOptions) {
         : undefined
     },
 
-    /** Asks for the checkpoint of a partition again and goes on from there, unless it stands at `seen` no more. */
-    reseek(partition: Partition, seen: Checkpoint): void {
-      const position = positions.get(partition)
-      if (position === undefined) return
-      void inTurn(position, async () => {
-        if (position.checkpoint === seen) await locate(new Map([[partition, position]]))
-      })
+    /** Resolves when each partition was seen to hold the event that its first checkpoint names: it is the right log. */
+    proven: allProven.promise,
+
+    /** Asks for the checkpoints of these partitions again and goes on from there, save those that moved on from what was seen. */
+    reseek(seen: ReadonlyMap<Partition, Checkpoint>): void {
+      const moved = new Map(
+        [...positions].filter(
+          ([partition, { checkpoint }]) => checkpoint !== undefined && checkpoint === seen.get(partition),
+        ),
+      )
+      if (moved.size === 0) return
+      const turns = [...moved.values()].map(({ turn }) => turn)
+      const located = Promise.all(turns)
+        .then(() => locate(moved))
+        .catch(fail)
+      for (const position of moved.values()) Object.assign(position, { checkpoint: undefined, turn: located })
     },
 
-    /** Tells the group how far each partition was read. For lag tools only: nothing here reads it back. */
+    /** Tells the group how far each partition was read, if that changed. For lag tools only: nothing here reads it back. */
     async commitForLagTools(): Promise<void> {
-      const offsets = [...positions].flatMap(([partition, { checkpoint }]) =>
-        checkpoint === undefined || checkpoint.offset < 0
+      const passed = [...positions].flatMap(([partition, { checkpoint }]) =>
+        checkpoint === undefined || checkpoint.offset <= (committed.get(partition) ?? BEFORE_FIRST)
           ? []
-          : [{ topic, partition, offset: String(after(checkpoint.offset)) }],
+          : [{ partition, offset: checkpoint.offset }],
       )
-      if (joined && offsets.length > 0) await consumer.commitOffsets(offsets)
+      if (!joined || passed.length === 0) return
+      await consumer.commitOffsets(
+        passed.map(({ partition, offset }) => ({ topic, partition, offset: String(after(offset)) })),
+      )
+      for (const { partition, offset } of passed) committed.set(partition, offset)
     },
 
     async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import kafkajs, { type Admin } from 'kafkajs'
+import type { Admin } from 'kafkajs'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
@@ -8,6 +8,7 @@ import { plantCreated } from '../plant/plant-created.ts'
 import { PreconditionError } from '../process/failures.ts'
 import { createAppender } from './append.ts'
 import { createKafka } from './connection.ts'
+import { kafkajs } from './kafkajs.ts'
 import { checkTopic, createTopic } from './topic.ts'
 
 const PARTITIONS = 3

@@ -1,6 +1,10 @@
-import kafkajs, { type Admin, type Kafka } from 'kafkajs'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Admin, Kafka } from 'kafkajs'
 import { FIRST, type Offset, offsetOf } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
+import { kafkajs } from './kafkajs.ts'
+
+type Configuration = ReadonlyMap<string, string>
 
 export type TopicSettings = { topic: string; partitions: number }
 
@@ -8,6 +12,11 @@ export type TopicSettings = { topic: string; partitions: number }
 export type TopicState = { ends: Offset[]; warnings: string[] }
 
 const RETAIN_FOR_EVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' }
+/** With this the broker stores what others send compressed in a form that every reader knows. */
+const COMPRESSION = 'compression.type'
+const UNREADABLE_COMPRESSIONS = ['lz4', 'snappy']
+const CONFIRM_ATTEMPTS = 4
+const CONFIRM_AFTER_MS = 1_000
 const PRODUCTION_REPLICAS = 3
 const PRODUCTION = {
   'min.insync.replicas': '2',
@@ -22,8 +31,11 @@ export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSett
   return withAdmin(kafka, async (admin) => {
     const { brokers } = await admin.describeCluster()
     const replicationFactor = Math.min(PRODUCTION_REPLICAS, brokers.length)
-    const settings =
-      replicationFactor < PRODUCTION_REPLICAS ? RETAIN_FOR_EVER : { ...RETAIN_FOR_EVER, ...PRODUCTION }
+    const settings = {
+      ...RETAIN_FOR_EVER,
+      [COMPRESSION]: 'uncompressed',
+      ...(replicationFactor === PRODUCTION_REPLICAS && PRODUCTION),
+    }
     return admin.createTopics({
       waitForLeaders: true,
       topics: [
@@ -41,20 +53,48 @@ export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSett
 /** Throws a PreconditionError when the topic is not as the protocol needs it; other errors mean Kafka did not answer. */
 export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise<TopicState> {
   return withAdmin(kafka, async (admin) => {
-    const replicas = await checkPartitions(admin, settings)
-    const warnings = await checkConfiguration(admin, settings.topic, replicas)
+    // In this order: asking for the metadata of a topic that is not there could make the broker create it.
+    const configuration = await confirmed(() => readConfiguration(admin, settings))
+    const replicas = await confirmed(() => checkPartitions(admin, settings))
+    checkRetention(settings.topic, configuration)
+    const warnings = warningsOf(settings.topic, configuration, replicas)
     return { ends: await checkOffsets(admin, settings), warnings }
   })
 }
 
-async function checkPartitions(admin: Admin, { topic, partitions }: TopicSettings): Promise<number> {
-  const known = await admin.listTopics()
-  if (!known.includes(topic)) {
+/** A broker hears of a new topic or partition a little after it was made; so what is missing must stay missing. */
+async function confirmed<T>(check: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; attempt < CONFIRM_ATTEMPTS; attempt++) {
+    try {
+      return await check()
+    } catch (error) {
+      if (!(error instanceof PreconditionError)) throw error
+      await delay(CONFIRM_AFTER_MS)
+    }
+  }
+  return check()
+}
+
+async function readConfiguration(admin: Admin, { topic, partitions }: TopicSettings): Promise<Configuration> {
+  const type = kafkajs.ConfigResourceTypes.TOPIC
+  try {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type, name: topic }],
+    })
+    return new Map(
+      resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]),
+    )
+  } catch (error) {
+    if ((error as { type?: string }).type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error
     throw new PreconditionError(
       `topic ${topic} does not exist: create it with ${partitions} partitions, cleanup.policy=delete, ` +
         'retention.ms=-1 and retention.bytes=-1, or let `npm start` create it',
     )
   }
+}
+
+async function checkPartitions(admin: Admin, { topic, partitions }: TopicSettings): Promise<number> {
   const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
   const found = topics[0]?.partitions ?? []
   if (found.length !== partitions) {
@@ -66,30 +106,38 @@ async function checkPartitions(admin: Admin, { topic, partitions }: TopicSetting
   return Math.min(...found.map(({ replicas }) => replicas.length))
 }
 
-async function checkConfiguration(admin: Admin, topic: string, replicas: number): Promise<string[]> {
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }],
-  })
-  const found = new Map(
-    resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]),
-  )
-  const wrong = Object.entries(RETAIN_FOR_EVER).filter(([name, value]) => found.get(name) !== value)
-  if (wrong.length > 0) {
+function checkRetention(topic: string, configuration: Configuration): void {
+  const wrong = Object.entries(RETAIN_FOR_EVER)
+    .filter(([name, value]) => configuration.get(name) !== value)
+    .map(([name, value]) => `set ${name} to ${value} (it is ${configuration.get(name)})`)
+  if (wrong.length > 0) throw new PreconditionError(`topic ${topic} would lose events: ${wrong.join(', ')}`)
+  const compression = configuration.get(COMPRESSION) ?? ''
+  if (UNREADABLE_COMPRESSIONS.includes(compression)) {
     throw new PreconditionError(
-      `topic ${topic} would lose events: ${wrong.map(([name, value]) => `set ${name} to ${value} (it is ${found.get(name)})`).join(', ')}`,
+      `topic ${topic} is compressed with ${compression}, which can not be read here: set ${COMPRESSION} to uncompressed`,
     )
   }
-  return [
-    ...(replicas < PRODUCTION_REPLICAS
-      ? [
-          `topic ${topic} has ${replicas} of ${PRODUCTION_REPLICAS} replicas: in production a lost disk loses plants`,
-        ]
-      : []),
-    ...Object.entries(PRODUCTION)
-      .filter(([name, value]) => found.get(name) !== value)
-      .map(([name, value]) => `topic ${topic}: ${name} is ${found.get(name)}, production wants ${value}`),
-  ]
+}
+
+function warningsOf(topic: string, configuration: Configuration, replicas: number): string[] {
+  const warnings: string[] = []
+  if (replicas < PRODUCTION_REPLICAS) {
+    warnings.push(
+      `has ${replicas} of ${PRODUCTION_REPLICAS} replicas: in production a lost disk loses plants`,
+    )
+  }
+  for (const [name, wanted] of Object.entries(PRODUCTION)) {
+    const value = configuration.get(name)
+    if (value !== wanted) warnings.push(`${name} is ${value}, production wants ${wanted}`)
+  }
+  if (configuration.get(COMPRESSION) === 'producer') {
+    const unreadable = UNREADABLE_COMPRESSIONS.join(' or ')
+    warnings.push(
+      `${COMPRESSION} is producer: one record that somebody compresses with ${unreadable} would stop every ` +
+        'reader here; set it to uncompressed',
+    )
+  }
+  return warnings.map((warning) => `topic ${topic}: ${warning}`)
 }
 
 async function checkOffsets(admin: Admin, { topic }: TopicSettings): Promise<Offset[]> {

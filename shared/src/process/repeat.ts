@@ -1,4 +1,4 @@
-import { setInterval } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { PreconditionError } from './failures.ts'
 import type { Log } from './log.ts'
 
@@ -8,8 +8,8 @@ export type Repeated = {
 }
 
 /**
- * Calls `task` every so often, one call at a time, until closed. A call that fails is logged, and the next one
- * comes; a PreconditionError goes to `onHalt`, and none comes any more.
+ * Calls `task` every so often, one call at a time and at least that time apart, until closed. A call that fails is
+ * logged, and the next one comes; a PreconditionError goes to `onHalt`, and none comes any more.
  */
 export function repeat(
   everyMs: number,
@@ -19,22 +19,22 @@ export function repeat(
   onHalt: (error: Error) => void,
 ): Repeated {
   const closing = new AbortController()
+  const pause = () => delay(everyMs, undefined, { signal: closing.signal }).catch(() => {})
 
   async function run(): Promise<void> {
-    for await (const _ of setInterval(everyMs, undefined, { signal: closing.signal })) {
+    // Not an interval: one that was held up makes up for the calls it missed, all at once.
+    for (await pause(); !closing.signal.aborted; await pause()) {
       try {
         await task()
       } catch (error) {
+        if (closing.signal.aborted) return
         if (error instanceof PreconditionError) return onHalt(error)
         log.debug({ err: error }, `${what} failed; trying again`)
       }
     }
   }
 
-  const running = run().catch((error: unknown) => {
-    // Only the interval itself is left to reject, and it does so when it is closed.
-    if (!closing.signal.aborted) onHalt(error as Error)
-  })
+  const running = run()
   return {
     async close() {
       closing.abort()

@@ -1,22 +1,24 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { PreconditionError } from './failures.ts'
 import { createLog, type Logger } from './log.ts'
 
 /** EX_CONFIG of sysexits.h: starting again won't help, a person has to change something. */
 const EXIT_CONFIGURATION = 78
 const EXIT_FAILURE = 1
-const CLOSE_TIMEOUT_MS = 8_000
+const CLOSE_TIMEOUT_MS = 9_000
+const ONE_CLOSE_WITHIN_MS = 1_000
 
 export type ServiceContext = {
   log: Logger
   /** Ends the process in order, with an exit code that says whether starting again may help. */
   fail(error: Error): void
-  /** Has this called at the end; what was named last is closed first. */
-  closeLater(close: () => Promise<void>): void
+  /** Has this called at the end; what was named last is closed first, and left alone when it takes longer. */
+  closeLater(close: () => Promise<void>, withinMs?: number): void
 }
 
 /**
  * Runs a service as this process: starts it, ends it in order at SIGTERM or SIGINT, exits 0 then, 78 when
- * only a person can help, 1 for any other failure. A close that takes longer than 8 s is cut off.
+ * only a person can help, 1 for any other failure. An end that takes longer than 9 s is cut off.
  */
 export async function runService(
   name: string,
@@ -24,7 +26,7 @@ export async function runService(
   start: (context: ServiceContext) => Promise<void>,
 ): Promise<void> {
   const log = createLog(name, level || 'info')
-  const closers: (() => Promise<void>)[] = []
+  const closers: { close: () => Promise<void>; withinMs: number }[] = []
   let ending = false
 
   async function end(exitCode: number): Promise<void> {
@@ -34,8 +36,9 @@ export async function runService(
       log.error(`not closed within ${CLOSE_TIMEOUT_MS} ms: leaving`)
       process.exit(exitCode || EXIT_FAILURE)
     }, CLOSE_TIMEOUT_MS)
-    for (const close of closers.reverse()) {
-      await close().catch((err: unknown) => log.error({ err }, 'closing failed'))
+    for (const { close, withinMs } of closers.reverse()) {
+      const closed = close().catch((err: unknown) => log.error({ err }, 'closing failed'))
+      await Promise.race([closed, delay(withinMs)])
     }
     clearTimeout(cutOff)
     log.info('stopped')
@@ -60,7 +63,11 @@ export async function runService(
     fail(reason instanceof Error ? reason : new Error(String(reason))),
   )
   try {
-    await start({ log, fail, closeLater: (close) => closers.push(close) })
+    await start({
+      log,
+      fail,
+      closeLater: (close, withinMs = ONE_CLOSE_WITHIN_MS) => closers.push({ close, withinMs }),
+    })
   } catch (error) {
     fail(error as Error)
   }

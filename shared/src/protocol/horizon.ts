@@ -11,10 +11,9 @@ export function createHorizon(lastOffsets: readonly Offset[]) {
     show(partition: Partition, offset: Offset): void {
       if (offset > (shown[partition] as Offset)) shown[partition] = offset
     },
-    /** The offset that a view must reach before it may tell an absence, given the client's own position. */
-    mustReach(partition: Partition, position: Offset): Offset {
-      const horizon = shown[partition] as Offset
-      return position > horizon ? position : horizon
+    /** The offset that a view must reach before it may tell an absence. */
+    of(partition: Partition): Offset {
+      return shown[partition] as Offset
     },
   }
 }

@@ -1,7 +1,6 @@
 import { after, type Offset } from '../plant/offset.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import type { PlantId } from '../plant/plant-id.ts'
-import type { Checkpoint } from './checkpoint.ts'
 
 /** Memory a held claim costs beyond its texts, measured; texts count two bytes a UTF-16 unit. */
 const CLAIM_OVERHEAD_BYTES = 320
@@ -79,15 +78,6 @@ export function createWindow(from: Offset, maxBytes: number) {
 
 function bytesOf({ plant }: Claim): number {
   return CLAIM_OVERHEAD_BYTES + 2 * ((plant?.name.length ?? 0) + (plant?.tag?.length ?? 0))
-}
-
-/**
- * Where a tail begins: after the read model's checkpoint, or later where the window could not hold all
- * that lies between. What was skipped is a gap like any other, until the read model has passed it.
- */
-export function tailStart(checkpoint: Checkpoint, end: Offset, maxBytes: number): Checkpoint {
-  const earliest = (end - 1 - Math.floor(maxBytes / CLAIM_OVERHEAD_BYTES)) as Offset
-  return checkpoint.offset >= earliest ? checkpoint : { offset: earliest, eventId: '' }
 }
 
 /**

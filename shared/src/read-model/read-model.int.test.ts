@@ -200,3 +200,22 @@ describe('a Redis that is gone', () => {
     await readModel.close()
   })
 })
+
+describe('a Redis that lost its place as the master', () => {
+  it('is connected to anew when it refuses to write: the address may lead to the new one', async () => {
+    const { url } = await startOwnRedis()
+    const { readModel, redis } = await openReadModel(url)
+    const last = await add(readModel, P, START, claimAt(0))
+    const connections = async () =>
+      String(await redis.client('LIST')).match(/id=\d+(?=.* name=plant-store )/g)
+    const before = await connections()
+    await redis.replicaof('127.0.0.1', 1)
+
+    await expect(add(readModel, P, last, claimAt(1))).rejects.toThrow(/READONLY/)
+    await vi.waitFor(async () => expect(await connections()).not.toEqual(before), WAIT_MS)
+
+    await redis.replicaof('NO', 'ONE')
+    await vi.waitFor(() => expect(readModel.isReady()).toBe(true), WAIT_MS)
+    await add(readModel, P, last, claimAt(1))
+  })
+})

@@ -22,12 +22,16 @@ declare module 'ioredis' {
 const FOLD_VERSION = 1
 const CONNECT_TIMEOUT_MS = 3_000
 const COMMAND_TIMEOUT_MS = 2_000
+/** A connection on which no answer comes for so long is given up: a lost address closes nothing. */
+const SOCKET_TIMEOUT_MS = 5_000
+/** Redis 6.2 wraps what a script ran into in an error of its own. */
+const READ_ONLY = /\bREADONLY\b/
 const RECONNECT_MAX_MS = 1_000
 const OLDEST_REDIS = [6, 2] as const
 
 export type ReadModelSettings = { redisUrl: string; topic: string; partitions: number }
 
-export type Applied = { is: 'applied' } | { is: 'stale'; checkpoint: Checkpoint } | { is: 'gone' }
+export type Applied = { is: 'applied' } | { is: 'stale'; checkpoint: Checkpoint }
 
 /** The entries found, in the order asked for, and how far the model had come when they were read. */
 export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | undefined)[] }
@@ -50,14 +54,16 @@ const script = (name: string) => readFileSync(new URL(name, import.meta.url), 'u
  */
 export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettings, log: Log) {
   const redis = new Redis(redisUrl, {
+    connectionName: 'plant-store',
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MAX_MS),
     // After a failover the old master is read-only: find the new one.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    reconnectOnError: (error) => READ_ONLY.test(error.message),
     scripts: {
       plantsApply: { lua: script('apply.lua'), numberOfKeys: 1 },
       plantsLookUp: { lua: script('look-up.lua'), numberOfKeys: 1 },
@@ -151,7 +157,8 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
       if (outcome === 'FOLD') refuseNewerFold(Number(first))
       if (outcome === 'PARTITIONS') refuseOtherSize(Number(first), partitions)
       if (outcome === 'STALE') return { is: 'stale', checkpoint: checkpointOf(first, second) }
-      return { is: outcome === 'GONE' ? 'gone' : 'applied' }
+      if (outcome !== 'OK') throw new Error(`the read model did not apply: ${outcome}`)
+      return { is: 'applied' }
     },
 
     /** Lets calls under way finish. */

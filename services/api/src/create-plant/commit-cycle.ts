@@ -43,26 +43,29 @@ const APPEND_AGAIN_MS = 100
  * does not know to be claimed. The next cycle fills meanwhile.
  */
 export function createCommitCycle(readModel: ReadModel, appender: Appender, view: View, log: Log) {
-  let queue: Pending[] = []
+  const queue = new Set<Pending>()
   let queuedBytes = 0
   let running: Promise<void> | undefined
 
   function takeBatch(): Pending[] {
+    const batch: Pending[] = []
     let bytes = 0
-    let count = 0
-    while (count < queue.length && count < MAX_BATCH_RECORDS && bytes < MAX_BATCH_BYTES) {
-      bytes += bytesOf(queue[count] as Pending)
-      count++
+    for (const pending of queue) {
+      if (batch.length === MAX_BATCH_RECORDS || bytes >= MAX_BATCH_BYTES) break
+      bytes += bytesOf(pending)
+      batch.push(pending)
     }
-    queuedBytes -= bytes
-    const batch = queue.slice(0, count)
-    queue = queue.slice(count)
-    return batch.filter(({ stage }) => stage === 'queued')
+    for (const pending of batch) withdraw(pending)
+    return batch
+  }
+
+  function withdraw(pending: Pending): void {
+    if (queue.delete(pending)) queuedBytes -= bytesOf(pending)
   }
 
   async function run(): Promise<void> {
     let appended = 0
-    while (queue.length > 0) {
+    while (queue.size > 0) {
       if (appended > LINGER_ABOVE_RECORDS) await delay(LINGER_MS)
       appended = await commit(takeBatch())
     }
@@ -118,13 +121,16 @@ export function createCommitCycle(readModel: ReadModel, appender: Appender, view
   return {
     /** Takes a create into the next cycle; false, and nothing happens, when too much waits already. */
     submit(pending: Pending): boolean {
-      if (queue.length >= MAX_QUEUED_RECORDS || queuedBytes >= MAX_QUEUED_BYTES) return false
-      queue.push(pending)
+      if (queue.size >= MAX_QUEUED_RECORDS || queuedBytes >= MAX_QUEUED_BYTES) return false
+      queue.add(pending)
       queuedBytes += bytesOf(pending)
       // A turn later, so that creates which arrive together go together.
       running ??= Promise.resolve().then(run)
       return true
     },
+
+    /** Makes room for others when a create no longer waits. */
+    withdraw,
 
     /** Resolves when nothing waits and no append is under way. */
     async drained(): Promise<void> {

@@ -6,8 +6,7 @@ import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/pl
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { repeat } from '@plant-store/shared/process/repeat.ts'
-import { afterAppend, type Verdict, verdict } from '@plant-store/shared/protocol/verdict.ts'
-import { hasGap } from '@plant-store/shared/protocol/view.ts'
+import { type AfterAppend, afterAppend, type Verdict, verdict } from '@plant-store/shared/protocol/verdict.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { View } from '../view/view.ts'
 import { createCommitCycle, lookUpBatch, type Pending, type Resolution } from './commit-cycle.ts'
@@ -42,15 +41,17 @@ export function createPlantCreation(
 ) {
   const cycle = createCommitCycle(readModel, appender, view, log)
   const inFlight = new Map<PlantId, InFlight>()
+  let lastAnswerAt = Number.POSITIVE_INFINITY
 
   view.listen((_partition, { id }) => {
     const pending = inFlight.get(id)?.pending
-    if (pending?.stage === 'appended') decide(pending)
+    if (pending?.stage !== 'appended') return
+    const known = judge(pending)
+    if (known.is === 'decided') pending.resolve({ is: 'first', first: known.first })
   })
 
-  function decide(pending: Pending): void {
-    const known = afterAppend(pending.id, pending.checkpoint, view.window(pending.record.partition))
-    if (known.is === 'decided') pending.resolve({ is: 'first', first: known.first })
+  function judge({ id, checkpoint, record }: Pending): AfterAppend {
+    return afterAppend(id, checkpoint, view.window(record.partition))
   }
 
   function giveUp(pending: Pending): void {
@@ -61,10 +62,7 @@ export function createPlantCreation(
   async function askReadModel(): Promise<void> {
     const movedOn = [...inFlight.values()]
       .map(({ pending }) => pending)
-      .filter(
-        ({ stage, checkpoint, record }) =>
-          stage === 'appended' && hasGap(view.window(record.partition), checkpoint),
-      )
+      .filter((pending) => pending.stage === 'appended' && judge(pending).is === 'window moved on')
     if (movedOn.length === 0) return
     for (const { pending, entry } of await lookUpBatch(readModel, movedOn)) {
       if (entry !== undefined) pending.resolve({ is: 'first', first: entry })
@@ -89,6 +87,7 @@ export function createPlantCreation(
       resolve(resolution) {
         if (pending.stage === 'resolved') return
         pending.stage = 'resolved'
+        cycle.withdraw(pending)
         inFlight.delete(id)
         clearTimeout(deadline)
         resolve(resolution)
@@ -103,7 +102,7 @@ export function createPlantCreation(
   return {
     /** Answers within the deadline. */
     async create({ plant, eventId, keyed }: CreatePlant): Promise<Outcome> {
-      const endsAt = performance.now() + deadlineMs
+      const endsAt = Math.min(performance.now() + deadlineMs, lastAnswerAt)
       const record = plantCreated(plant, eventId, view.partitions)
       const { partition } = record
 
@@ -112,8 +111,9 @@ export function createPlantCreation(
         return { is: verdict(eventId, first), partition, offset: first.offset }
       }
 
-      // What a waiter may say at its deadline: the leader may have written the same event only if it is keyed.
-      const late = { is: keyed ? 'outcomeUnknown' : 'notWritten' } as const
+      // The leader of a keyed create may be writing the very event of those who wait for it.
+      const late = keyed ? 'outcomeUnknown' : 'notWritten'
+      let mayBeWritten = false
       while (true) {
         const held = view.window(partition).firstClaim(plant.id)
         // Nobody else can have drawn this event id, so any claim of the id is another's.
@@ -122,17 +122,20 @@ export function createPlantCreation(
         const remainingMs = endsAt - performance.now()
         if (leader === undefined) {
           const resolution = await lead(plant.id, record, remainingMs)
-          return resolution.is === 'first' ? told(resolution.first) : resolution
+          if (resolution.is === 'first') return told(resolution.first)
+          return resolution.is === 'notWritten' && mayBeWritten ? { is: 'outcomeUnknown' } : resolution
         }
         // Waits for the winner, not for the leader's answer; a leader's failure is its own: begin again then.
-        const resolution = await within<Resolution>(remainingMs, leader.resolution, late)
+        const resolution = await within<Resolution>(remainingMs, leader.resolution, { is: late })
         if (resolution.is === 'first') return told(resolution.first)
-        if (resolution === late || performance.now() >= endsAt) return late
+        if (performance.now() >= endsAt) return { is: late }
+        if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true
       }
     },
 
     /** Brings every deadline forward: whatever is still under way in `ms` is answered that it is not known. */
     endWithin(ms: number): void {
+      lastAnswerAt = performance.now() + ms
       setTimeout(() => {
         for (const { pending } of inFlight.values()) giveUp(pending)
       }, ms).unref()

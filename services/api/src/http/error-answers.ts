@@ -49,15 +49,18 @@ function describeFaults(faults: NonNullable<FastifyError['validation']>): string
   return `${ERRORS.invalidPlant[1]}: ${said.join('; ')}`
 }
 
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
 /** Known paths answer other methods with 405 and Allow, unknown paths with 404. */
-export function answerUnknownRoutes(app: FastifyInstance): void {
-  const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0] ?? ''
-    const allowed = methods.filter((method) => app.findRoute({ method, url: routeOf(path) }) !== null)
-    if (allowed.length === 0) return answerFailure(reply, 'noSuchRoute')
-    return answerFailure(reply.header('allow', allowed.join(', ')), 'methodNotAllowed')
-  })
+export function answerUnknownRoute(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const path = request.url.split('?')[0] ?? ''
+  const allowed = METHODS.filter((method) => app.findRoute({ method, url: routeOf(path) }) !== null)
+  if (allowed.length === 0) return answerFailure(reply, 'noSuchRoute')
+  return answerFailure(reply.header('allow', allowed.join(', ')), 'methodNotAllowed')
 }
 
 function routeOf(path: string): string {

@@ -7,30 +7,38 @@ const CLIENT_ERRORS: Record<string, Failure> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
 }
 
-/** Answers a connection on which no request came about: Node's own answer would have no body. */
-export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  answerOnSocket(socket, CLIENT_ERRORS[error.code ?? ''] ?? 'malformedRequest')
-}
-
-/** Gives the requests that Node answers by itself, with empty bodies, an answer in the Error shape. */
+/**
+ * Gives what Node answers by itself, with an empty body or none at all, an answer in the Error shape: connections on
+ * which no request comes about, unknown expectations, and CONNECT.
+ */
 export function answerNodesOwnCases(server: Server): void {
+  const awaited = new WeakMap<Socket, number>()
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    awaited.set(socket, (awaited.get(socket) ?? 0) + 1)
+    response.once('close', () => awaited.set(socket, (awaited.get(socket) ?? 1) - 1))
+  })
+  server.on('clientError', (error: Error & { code?: string }, socket: Socket) => {
+    // While an earlier request of this connection is not answered, another answer would be taken for its.
+    if (error.code === 'ECONNRESET' || !socket.writable || (awaited.get(socket) ?? 0) > 0) socket.destroy()
+    else answerOnSocket(socket, CLIENT_ERRORS[error.code ?? ''] ?? 'malformedRequest')
+  })
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const { status, headers, body } = answerOf('expectationFailed')
     response.writeHead(status, headers).end(body)
   })
-  server.on('connect', (_request: IncomingMessage, socket: Socket) =>
-    answerOnSocket(socket, 'methodNotAllowed'),
-  )
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    // Node lets go of the socket here, its errors included: a reset would end the process.
+    socket.on('error', () => socket.destroy())
+    answerOnSocket(socket, 'methodNotAllowed')
+  })
 }
 
 function answerOnSocket(socket: Socket, failure: Failure): void {
   const { status, headers, body } = answerOf(failure)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () =>
+    socket.destroySoon(),
+  )
 }
 
 function answerOf(failure: Failure) {

@@ -44,16 +44,16 @@ export function createPlantReader(
     const known = firstOf(id, { entry: own.entries[0], checkpoint: own.checkpoint }, window)
     if (known.is === 'unknown') return undefined
     if (known.is === 'absent') {
-      return reach < view.horizon.mustReach(partition, seen) ? undefined : { is: 'noSuchPlant' }
+      return reach < view.horizon.of(partition) ? undefined : { is: 'noSuchPlant' }
     }
     const { plant, offset } = known.first
-    if (plant === undefined) return { is: 'unreadablePlant' }
     view.horizon.show(partition, offset)
+    if (plant === undefined) return { is: 'unreadablePlant' }
     return { is: 'plant', plant, partition, offset }
   }
 
   return {
-    /** Answers within the deadline, at the latest that it can't tell. */
+    /** Answers within the deadline, or when the look-up that is under way then has ended: at the latest that it can't tell. */
     async read(id: PlantId, position: Position | undefined): Promise<ReadPlant> {
       const endsAt = performance.now() + limits.deadlineMs
       for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {

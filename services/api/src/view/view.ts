@@ -5,7 +5,7 @@ import { repeat } from '@plant-store/shared/process/repeat.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createHorizon } from '@plant-store/shared/protocol/horizon.ts'
 import { hasGap } from '@plant-store/shared/protocol/view.ts'
-import { createRetention, createWindow, tailStart, type Window } from '@plant-store/shared/protocol/window.ts'
+import { createRetention, createWindow, type Window } from '@plant-store/shared/protocol/window.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
 const READ_CHECKPOINTS_EVERY_MS = 1_000
@@ -32,7 +32,7 @@ type FirstClaimListener = (partition: Partition, claim: Claim) => void
  */
 export function createView({ readModel, log, checkpoints, ends, windowMaxBytes, onHalt }: ViewOptions) {
   const maxBytes = Math.floor(windowMaxBytes / checkpoints.length)
-  const passed = checkpoints.map((checkpoint, p) => tailStart(checkpoint, ends[p] as Offset, maxBytes))
+  const passed = [...checkpoints]
   const windows = passed.map(({ offset }) => createWindow(after(offset), maxBytes))
   const horizon = createHorizon(ends.map((end) => (end - 1) as Offset))
   const retentions = checkpoints.map(() => createRetention(RETENTION_READINGS))

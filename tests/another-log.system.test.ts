@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { FIRST } from '@plant-store/shared/plant/offset.ts'
+import { type Claim, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
+import { expect, inject, it } from 'vitest'
+import { newPlant } from './support/generated-plants.ts'
+import { createPlantStore } from './support/plant-store.ts'
+
+it('no service starts on a read model that was folded from another log', async () => {
+  const store = await createPlantStore({
+    kafkaBrokers: inject('kafkaBrokers'),
+    redisUrl: inject('redisUrl'),
+  })
+  const record = plantCreated(newPlant(7n), randomUUID() as EventId, store.partitions)
+  const appender = createAppender(store.kafka, store.topic)
+  await appender.append([record])
+  await appender.close()
+  const eventId = randomUUID() as EventId
+  const claim: Claim = { offset: FIRST, id: newPlant(7n).id, eventId, plant: { name: 'of another log' } }
+  const next = { offset: FIRST, eventId }
+  const before = emptyPartition().checkpoint
+  await store.readModel.apply(record.partition, before, next, [{ offset: FIRST, claim }], randomUUID())
+
+  await expect(store.startApi()).rejects.toThrow(/exit code 78.*another log/s)
+  await expect(store.startProjector()).rejects.toThrow(/exit code 78.*another log/s)
+})

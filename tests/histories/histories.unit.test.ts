@@ -1,4 +1,5 @@
 import type { Offset } from '@plant-store/shared/plant/offset.ts'
+import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { LookedUp, WindowFace } from '@plant-store/shared/protocol/view.ts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -47,6 +48,12 @@ describe('the deciding code, driven through generated histories', () => {
       firstClaim: (id) => now.firstClaim(id),
     }),
   }
+  const anyDeliveryTaken: Partial<Rules> = {
+    admit: ({ offset }, { records, last }) => {
+      const later = records.filter((record) => record.offset > offset)
+      return { do: 'apply', records: later, checkpoint: checkpointAt(last, later) }
+    },
+  }
   const noHorizon: Partial<Rules> = { reachesHorizon: () => true }
   const noPosition: Partial<Rules> = { reachesPosition: () => true }
 
@@ -55,6 +62,7 @@ describe('the deciding code, driven through generated histories', () => {
     ['a gap between read model and window is not noticed', noCoverageCheck],
     ['a window that moved on still decides', noCheckOfAWindowThatMovedOn],
     ['the read model takes records that do not follow its checkpoint', noCompareAndSet],
+    ['a delivery from beyond the checkpoint is taken', anyDeliveryTaken],
     ['where the window begins is taken before the read model has answered', startTakenBeforeTheAnswer],
     ['what the instance has shown is forgotten', noHorizon],
     ["the client's position is not heeded", noPosition],

@@ -2,7 +2,7 @@ import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { admit, type Checkpoint, seekOffset } from '@plant-store/shared/protocol/checkpoint.ts'
 import {
   emptyPartition,
   firstWins,
@@ -20,6 +20,7 @@ import { createWindow, type Window } from '@plant-store/shared/protocol/window.t
 
 export const RULES = {
   firstWins,
+  admit,
   firstOf,
   afterAppend,
   reachOf,
@@ -187,15 +188,22 @@ export function playHistory(choices: readonly number[], rules: Rules): string | 
     },
     project() {
       const n = choose(projectors.length)
-      const expected = projectors[n] as Checkpoint
-      const records = log.slice(expected.offset + 1, expected.offset + 2 + choose(4))
-      if (records.length === 0 || !rules.checkpointHolds(expected.offset, model.checkpoint.offset)) {
+      const at = projectors[n] as Checkpoint
+      // Now and then from elsewhere: a client begins at 0 again, or where its group once stood.
+      const askedFor = choose(6) === 0 ? (choose(log.length + 1) as Offset) : seekOffset(at)
+      const records = log.slice(askedFor, askedFor + 1 + choose(5))
+      const last = records.at(-1)?.offset ?? at.offset
+      const admission = rules.admit(at, { askedFor, last, end: log.length as Offset, records })
+      if (admission.do === 'halt') check(false, 'a halt on the right log')
+      if (admission.do !== 'apply') return
+      // Nothing new to apply: time to compare the checkpoints.
+      if (admission.records.length === 0 || !rules.checkpointHolds(at.offset, model.checkpoint.offset)) {
         projectors[n] = model.checkpoint
         return
       }
-      model.checkpoint = expected
-      fold(model, records, rules.firstWins)
-      projectors[n] = model.checkpoint
+      model.checkpoint = at
+      fold(model, admission.records, rules.firstWins)
+      projectors[n] = model.checkpoint = admission.checkpoint
     },
     snapshot() {
       snapshots.push(copy(model))

@@ -1,8 +1,8 @@
 import { delimiter, dirname } from 'node:path'
-import { describe, Failure } from './failure.mjs'
-import { runForeground } from './foreground.mjs'
-import { prepare } from './prepare.mjs'
-import { root } from './settings.mjs'
+import { root } from './places.mjs'
+import { describe, Failure } from './processes/failure.mjs'
+import { runForeground } from './processes/foreground.mjs'
+import { prepare } from './toolchain/prepare.mjs'
 
 // node local/run.mjs NAME… [-- ARGS…]: runs scripts of package.json one after another, with everything
 // they need installed and the Node of the services first on the PATH. ARGS go to the last one.

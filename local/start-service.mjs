@@ -1,10 +1,11 @@
-import { describe, Failure } from './failure.mjs'
-import { runForeground } from './foreground.mjs'
-import { prepare } from './prepare.mjs'
-import { readRun } from './run-file.mjs'
-import { mainOf } from './service.mjs'
-import { readSettings, root } from './settings.mjs'
-import { digestOf } from './token.mjs'
+import { readRun } from './launch/run-file.mjs'
+import { mainOf } from './launch/service.mjs'
+import { readSettings } from './launch/settings.mjs'
+import { digestOf } from './launch/token.mjs'
+import { root } from './places.mjs'
+import { describe, Failure } from './processes/failure.mjs'
+import { runForeground } from './processes/foreground.mjs'
+import { prepare } from './toolchain/prepare.mjs'
 
 const help = `Runs one service in the foreground, with JSON logs on stdout:
 
@@ -43,7 +44,7 @@ async function main(args) {
 }
 
 /**
- * @param {import('./service.mjs').ServiceName} name
+ * @param {import('./launch/service.mjs').ServiceName} name
  * @returns {NodeJS.ProcessEnv}
  */
 function environmentOf(name) {

@@ -1,22 +1,22 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { bringUp } from './bring-up.mjs'
-import { describe, Failure } from './failure.mjs'
-import { isPortFree } from './port.mjs'
-import { killLivingGroups } from './process.mjs'
-import { createProgress } from './progress.mjs'
-import { removeRun, writeRun } from './run-file.mjs'
-import { readSettings, urlsOf } from './settings.mjs'
-import { claim } from './started-record.mjs'
-import { listenForStop } from './stop-signal.mjs'
-import { createSupervisor } from './supervisor.mjs'
-import { keptToken } from './token.mjs'
-import { help, welcome } from './words.mjs'
+import { bringUp } from './launch/bring-up.mjs'
+import { createProgress } from './launch/progress.mjs'
+import { removeRun, writeRun } from './launch/run-file.mjs'
+import { readSettings, urlsOf } from './launch/settings.mjs'
+import { claim } from './launch/started-record.mjs'
+import { listenForStop } from './launch/stop-signal.mjs'
+import { createSupervisor } from './launch/supervisor.mjs'
+import { keptToken } from './launch/token.mjs'
+import { help, welcome } from './launch/words.mjs'
+import { describe, Failure } from './processes/failure.mjs'
+import { isPortFree } from './processes/port.mjs'
+import { killLivingGroups } from './processes/process.mjs'
 
 /**
- * @typedef {import('./process.mjs').RunningProcess} RunningProcess
- * @typedef {import('./settings.mjs').Settings} Settings
- * @typedef {import('./progress.mjs').Progress} Progress
+ * @typedef {import('./processes/process.mjs').RunningProcess} RunningProcess
+ * @typedef {import('./launch/settings.mjs').Settings} Settings
+ * @typedef {import('./launch/progress.mjs').Progress} Progress
  */
 
 // A reader that went away (`npm start | head`) must not end what runs.
@@ -99,7 +99,7 @@ function forget({ localDir, kafkaBrokers, redisUrl }, progress) {
 async function run(settings, progress, stop, recordStarted) {
   const { localDir } = settings
   const token = settings.token ?? keptToken(localDir)
-  /** @type {import('./run-file.mjs').Pids} */
+  /** @type {import('./launch/run-file.mjs').Pids} */
   const pids = { launcher: process.pid, api: 0, projector: 0 }
   /** @type {(() => void) | undefined} */
   let publish

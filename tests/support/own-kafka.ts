@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, onTestFinished, vi } from 'vitest'
-import { ensureJars } from '../../local/jars.mjs'
-import { startKafka } from '../../local/kafka.mjs'
+import { ensureJars } from '../../local/stores/jars.mjs'
+import { startKafka } from '../../local/stores/kafka.mjs'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const STOP_GRACE_MS = 10_000

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { ensureJars } from '../../local/jars.mjs'
-import { startRedis } from '../../local/redis.mjs'
+import { ensureJars } from '../../local/stores/jars.mjs'
+import { startRedis } from '../../local/stores/redis.mjs'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const STOP_GRACE_MS = 5_000

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { ensureJars } from '../../local/jars.mjs'
-import { startKafka } from '../../local/kafka.mjs'
-import { killLivingGroups } from '../../local/process.mjs'
-import { startRedis } from '../../local/redis.mjs'
+import { killLivingGroups } from '../../local/processes/process.mjs'
+import { ensureJars } from '../../local/stores/jars.mjs'
+import { startKafka } from '../../local/stores/kafka.mjs'
+import { startRedis } from '../../local/stores/redis.mjs'
 
 declare module 'vitest' {
   interface ProvidedContext {

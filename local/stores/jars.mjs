@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { endOf, runCommand } from './command.mjs'
-import { Failure } from './failure.mjs'
+import { cacheDir } from '../places.mjs'
+import { endOf, runCommand } from '../processes/command.mjs'
+import { Failure } from '../processes/failure.mjs'
+import { withLock } from '../processes/lock.mjs'
 import { findJava } from './java.mjs'
-import { withLock } from './lock.mjs'
 
 const pom = fileURLToPath(new URL('pom.xml', import.meta.url))
-const cacheDir = fileURLToPath(new URL('../.local', import.meta.url))
 
 /**
  * What it takes to run Kafka and Redis as processes on this machine. Fetched by Maven into `.local/jars-…`
@@ -67,7 +67,7 @@ async function fetchJars(dir, signal, alsoHeldBy) {
   const options = { cwd: cacheDir, timeoutMs: 600_000, signal, onStart: alsoHeldBy }
   const { code, output, missing } = await runCommand('mvn', args, options)
   const instead =
-    'or use a Kafka and a Redis that run elsewhere: set KAFKA_BROKERS and REDIS_URL, or `docker compose up`.'
+    'or use a Kafka and a Redis that run elsewhere: set KAFKA_BROKERS and REDIS_URL.'
   if (missing) throw new Failure(`mvn not found: install Maven (it fetches Kafka and Redis), ${instead}`)
   if (code !== 0) {
     throw new Failure(

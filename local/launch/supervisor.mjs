@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
-import { describe, Failure } from './failure.mjs'
-import { lastError } from './log-file.mjs'
-import { describeExit } from './process.mjs'
+import { describe, Failure } from '../processes/failure.mjs'
+import { lastError } from '../processes/log-file.mjs'
+import { describeExit } from '../processes/process.mjs'
 
 /**
- * @typedef {import('./process.mjs').RunningProcess} RunningProcess
+ * @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess
  * @typedef {(signal: AbortSignal) => Promise<RunningProcess>} Start
  */
 

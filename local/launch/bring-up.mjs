@@ -1,18 +1,19 @@
 import { join } from 'node:path'
-import { endOf, runCommand } from './command.mjs'
-import { Failure } from './failure.mjs'
-import { ensureInstalled } from './install.mjs'
-import { ensureJars } from './jars.mjs'
-import { startKafka } from './kafka.mjs'
-import { rotateLog } from './log-file.mjs'
-import { ensureNode } from './node.mjs'
-import { startRedis } from './redis.mjs'
+import { root } from '../places.mjs'
+import { endOf, runCommand } from '../processes/command.mjs'
+import { Failure } from '../processes/failure.mjs'
+import { rotateLog } from '../processes/log-file.mjs'
+import { sideBySide } from '../processes/side-by-side.mjs'
+import { ensureJars } from '../stores/jars.mjs'
+import { startKafka } from '../stores/kafka.mjs'
+import { startRedis } from '../stores/redis.mjs'
+import { ensureInstalled } from '../toolchain/install.mjs'
+import { ensureNode } from '../toolchain/node.mjs'
 import { startService, untilServiceReady } from './service.mjs'
-import { root, urlsOf } from './settings.mjs'
-import { sideBySide } from './side-by-side.mjs'
+import { urlsOf } from './settings.mjs'
 
 /**
- * @typedef {import('./process.mjs').RunningProcess} RunningProcess
+ * @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess
  * @typedef {Awaited<ReturnType<typeof ensureJars>>} Programs
  *
  * @typedef {object} Launch

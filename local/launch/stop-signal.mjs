@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { killLivingGroups } from './process.mjs'
+import { killLivingGroups } from '../processes/process.mjs'
 
 /** `npm start` passes Ctrl-C on, which the terminal has sent us already: both are one wish to stop. */
 const sameWishMs = 500

@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { connect } from 'node:net'
-import { freePort } from './port.mjs'
-import { startProcess, untilReady } from './process.mjs'
+import { freePort } from '../processes/port.mjs'
+import { startProcess, untilReady } from '../processes/process.mjs'
 
-/** @typedef {import('./process.mjs').RunningProcess} RunningProcess */
+/** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
 
 /**
  * A real Redis, reachable from this machine only. Resolves when it answers PING, that is, when its data are

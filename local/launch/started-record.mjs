@@ -1,10 +1,10 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Failure } from './failure.mjs'
-import { identify } from './process-identity.mjs'
+import { Failure } from '../processes/failure.mjs'
+import { identify } from '../processes/process-identity.mjs'
+import { writeWhole } from '../processes/whole-file.mjs'
 import { readRun, removeRun } from './run-file.mjs'
-import { writeWhole } from './whole-file.mjs'
 
 /**
  * `started.json`: the processes one `npm start` has started, from its first moment on, itself included. It

@@ -1,14 +1,13 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { endOf, runCommand } from './command.mjs'
-import { Failure } from './failure.mjs'
-import { withLock } from './lock.mjs'
+import { cacheDir } from '../places.mjs'
+import { endOf, runCommand } from '../processes/command.mjs'
+import { Failure } from '../processes/failure.mjs'
+import { withLock } from '../processes/lock.mjs'
 
 /** From this one on Node runs `.ts` files as they are. */
 const oldestMajor = 24
 const version = '26.10.0'
-const cacheDir = fileURLToPath(new URL('../.local', import.meta.url))
 
 /**
  * @param {object} [options]

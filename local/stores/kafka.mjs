@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { endOf, runCommand } from './command.mjs'
-import { Failure } from './failure.mjs'
-import { readLog } from './log-file.mjs'
-import { freePort } from './port.mjs'
-import { startProcess, untilReady } from './process.mjs'
+import { endOf, runCommand } from '../processes/command.mjs'
+import { Failure } from '../processes/failure.mjs'
+import { readLog } from '../processes/log-file.mjs'
+import { freePort } from '../processes/port.mjs'
+import { startProcess, untilReady } from '../processes/process.mjs'
 
-/** @typedef {import('./process.mjs').RunningProcess} RunningProcess */
+/** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
 
 /** Enough for development and tests; the serial collector keeps the process at about 300 MB. */
 const defaultJavaArgs = ['-Xmx256m', '-XX:+UseSerialGC']

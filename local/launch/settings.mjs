@@ -1,9 +1,6 @@
 import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { Failure } from './failure.mjs'
-
-/** The folder of the project: what it starts runs there. */
-export const root = fileURLToPath(new URL('..', import.meta.url))
+import { root } from '../places.mjs'
+import { Failure } from '../processes/failure.mjs'
 
 /**
  * @typedef {object} Settings

@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path'
-import { root, urlsOf } from './settings.mjs'
+import { root } from '../places.mjs'
+import { urlsOf } from './settings.mjs'
 
 export const help = `Plant Store on this machine: a real Kafka and Redis, the topic, and both services.
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { runCommand } from './command.mjs'
-import { Failure } from './failure.mjs'
+import { runCommand } from '../processes/command.mjs'
+import { Failure } from '../processes/failure.mjs'
 
 const oldestJava = 17
 

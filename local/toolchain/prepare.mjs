@@ -1,8 +1,8 @@
 import { constants } from 'node:os'
+import { killLivingGroups } from '../processes/process.mjs'
+import { sideBySide } from '../processes/side-by-side.mjs'
 import { ensureInstalled } from './install.mjs'
 import { ensureNode } from './node.mjs'
-import { killLivingGroups } from './process.mjs'
-import { sideBySide } from './side-by-side.mjs'
 
 const saySoAfterMs = 1000
 

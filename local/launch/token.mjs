@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeWhole } from './whole-file.mjs'
+import { writeWhole } from '../processes/whole-file.mjs'
 
 /**
  * The token for calling the api on this machine: made once and kept, so that a `curl` copied yesterday still

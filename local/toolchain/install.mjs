@@ -1,11 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { endOf, runCommand } from './command.mjs'
-import { Failure } from './failure.mjs'
-import { withLock } from './lock.mjs'
-
-const root = fileURLToPath(new URL('..', import.meta.url))
+import { root } from '../places.mjs'
+import { endOf, runCommand } from '../processes/command.mjs'
+import { Failure } from '../processes/failure.mjs'
+import { withLock } from '../processes/lock.mjs'
 
 /**
  * What a lockfile says about one package.

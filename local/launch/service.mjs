@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import { startProcess, untilReady } from './process.mjs'
-import { root } from './settings.mjs'
+import { root } from '../places.mjs'
+import { startProcess, untilReady } from '../processes/process.mjs'
 import { digestOf } from './token.mjs'
 
 /**
  * @typedef {'api' | 'projector'} ServiceName
- * @typedef {import('./process.mjs').RunningProcess} RunningProcess
+ * @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess
  *
  * What the services are started with.
  * @typedef {object} Environment

@@ -139,10 +139,13 @@ export function createFollower(options: FollowOptions) {
   async function take(partition: Partition, position: Position, delivery: Delivery): Promise<void> {
     const { checkpoint } = position
     if (checkpoint === undefined || positions.get(partition) !== position) return
+    // What lies beyond the checkpoint does not show which event the log holds there.
+    if (!position.proven && delivery.askedFor > checkpoint.offset)
+      return seek(partition, seekOffset(checkpoint))
     const admission = admit(checkpoint, delivery)
     if (admission.do === 'halt') return halt(admission.reason, partition)
     if (admission.do === 'seek') return seek(partition, seekOffset(checkpoint))
-    position.proven = true
+    if (delivery.last >= checkpoint.offset) position.proven = true
     noteProof()
     await pass(partition, position, admission.records, admission.checkpoint)
   }

@@ -34,7 +34,7 @@ export function followLog(
   const follower = createFollower({
     ...topic,
     log: quietLog,
-    groupId: `test-${randomUUID()}`,
+    groupId: () => `test-${randomUUID()}`,
     minBytes: 1,
     maxWaitMs: 100,
     checkpointOf: async (partition) => checkpoints.get(partition) ?? START,

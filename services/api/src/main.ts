@@ -49,7 +49,7 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
     kafka,
     log,
     // A group of its own that commits nothing: Kafka forgets it when this process has left.
-    groupId: `${settings.PLANTS_TOPIC}-tail-${randomUUID()}`,
+    groupId: () => `${settings.PLANTS_TOPIC}-tail-${randomUUID()}`,
     minBytes: TAIL_MIN_BYTES,
     maxWaitMs: TAIL_MAX_WAIT_MS,
     checkpointOf: async (partition) => view.passed(partition),

@@ -56,7 +56,7 @@ export function createProjector(options: ProjectorOptions) {
 
   const follower = createFollower({
     ...options,
-    groupId: `${options.topic}-projector`,
+    groupId: () => `${options.topic}-projector`,
     minBytes: MIN_BYTES,
     maxWaitMs: MAX_WAIT_MS,
     checkpointOf: async (partition) => (await readModel.meta(partition)).checkpoint,

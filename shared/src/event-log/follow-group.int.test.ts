@@ -44,7 +44,7 @@ describe('members of one group', () => {
       followLog(
         topic,
         {
-          groupId,
+          groupId: () => groupId,
           async onRecords(partition, records, next, from) {
             const reached = checkpoints.get(partition) ?? START
             if (reached.offset !== from.offset) return reached
@@ -86,7 +86,7 @@ describe('members of one group', () => {
     const topic = await openTopic()
     await topic.append(30)
     const groupId = `test-${randomUUID()}`
-    const followed = followLog(topic, { groupId })
+    const followed = followLog(topic, { groupId: () => groupId })
     await vi.waitFor(() => {
       const lengths = allPartitions(PARTITIONS).map((partition) => followed.offsetsOf(partition).length)
       expect(lengths).toEqual([...topic.appended.values()].map(({ length }) => length))

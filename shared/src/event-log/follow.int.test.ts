@@ -216,6 +216,7 @@ describe('following a log of a broker that hangs', () => {
     await vi.waitFor(() => expect(warnings.length).toBeGreaterThanOrEqual(3), WAIT_MS)
     resume()
     await topic.append(2)
+    await vi.waitFor(() => endsOf(topic), WAIT_MS)
     await untilAtEnd(followed, topic)
     expect(followed.offsetsOf(P)).toEqual(upTo(5))
     expect(followed.halts).toEqual([])

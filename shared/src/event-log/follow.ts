@@ -10,8 +10,12 @@ import { checkTopic, type TopicSettings } from './topic.ts'
 export type FollowOptions = TopicSettings & {
   kafka: Kafka
   log: Log
-  /** Members of one group share the partitions; a group of one has them all. */
-  groupId: string
+  /**
+   * The group to join, asked for each time a consumer begins. Members of one group share the partitions; a group
+   * that nobody else is in gives them all, at once if it is a new one: another would first wait for the session
+   * of the consumer before to run out.
+   */
+  groupId(): string
   /** Kafka answers a fetch when so many bytes are there, or after the wait. */
   minBytes: number
   maxWaitMs: number
@@ -45,7 +49,7 @@ const HEARTBEAT_MS = 2_000
 const REBALANCE_TIMEOUT_MS = 10_000
 const MAX_BYTES_PER_PARTITION = 1_048_576
 const RETRY_MS = 250
-const RESTART_MS = 1_000
+const RESTART_MS = 250
 
 export type Follower = ReturnType<typeof createFollower>
 
@@ -212,10 +216,10 @@ export function createFollower(options: FollowOptions) {
     }
   }
 
-  /** One life of a consumer, from connecting to a crash that kafkajs does not recover from. */
+  /** One life of a consumer, from connecting to a crash. */
   async function live(): Promise<void> {
     consumer = kafka.consumer({
-      groupId: options.groupId,
+      groupId: options.groupId(),
       sessionTimeout: SESSION_TIMEOUT_MS,
       heartbeatInterval: HEARTBEAT_MS,
       rebalanceTimeout: REBALANCE_TIMEOUT_MS,
@@ -224,14 +228,16 @@ export function createFollower(options: FollowOptions) {
       maxBytesPerPartition: MAX_BYTES_PER_PARTITION,
       allowAutoTopicCreation: false,
       readUncommitted: false,
+      // What crashed begins anew below, not by itself.
+      retry: { restartOnFailure: async () => false },
     })
     const { GROUP_JOIN, START_BATCH_PROCESS, CRASH } = consumer.events
     const ended = new Promise<void>((resolve) => {
       closing.signal.addEventListener('abort', () => resolve(), { once: true })
       consumer.on(CRASH, ({ payload }) => {
         joined = false
-        log.warn({ err: payload.error, restart: payload.restart }, 'the consumer crashed')
-        if (!payload.restart) resolve()
+        log.warn({ err: payload.error }, 'the consumer crashed; another one begins')
+        resolve()
       })
     })
     consumer.on(GROUP_JOIN, ({ payload }) => assign(payload.memberAssignment[topic] ?? []))

@@ -47,7 +47,7 @@ async function openCreation(stores: Stores = {}) {
   const tail = createFollower({
     ...topic,
     log: quietLog,
-    groupId: `test-${randomUUID()}`,
+    groupId: () => `test-${randomUUID()}`,
     minBytes: 1,
     maxWaitMs: 100,
     checkpointOf: async (partition) => view.passed(partition),

@@ -64,6 +64,12 @@ async function untilPassed(
   return checkpoints.get(P) as Checkpoint
 }
 
+/** Waits until the log ends at `end`: the control record that ends a transaction is written after its end was answered. */
+async function untilWritten(end: number, topic: TestTopic): Promise<void> {
+  const ends = async () => (await checkTopic(topic.kafka, topic)).ends
+  await vi.waitFor(async () => expect(await ends()).toEqual([end]), WAIT_MS)
+}
+
 describe('a log that others write to in transactions', () => {
   it('is passed to its very end, though a control record is there, and aborted records are never told', async () => {
     const topic = await openTopic()
@@ -90,6 +96,7 @@ describe('a log that others write to in transactions', () => {
   it('shows nothing of aborted transactions that overlap', async () => {
     const topic = await openTopic()
     await topic.transactOverlapping() // 0, 1, 2 and control records at 3 and 4
+    await untilWritten(5, topic)
     await topic.append(1)
     const followed = followLog(topic)
     await untilPassed(5, followed, topic)
@@ -130,6 +137,7 @@ describe('a log that others write to in transactions', () => {
   it('is another one when only a control record lies where the checkpoint was taken at an event', async () => {
     const topic = await openTopic()
     await topic.transact(1, 'abort') // 0 and 1
+    await untilWritten(2, topic)
     const taken = { offset: offsetOf(1), eventId: randomUUID() as EventId }
     const followed = followLog(topic, {}, new Map([[P, taken]]))
     await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)

@@ -13,6 +13,7 @@ import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { createAppender } from './append.ts'
+import { kafkajs } from './kafkajs.ts'
 import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
@@ -174,6 +175,32 @@ describe('following a log', () => {
       [-1, upTo(10)],
       [7, [8, 9]],
     ])
+  })
+
+  it('reads what others have compressed with gzip or zstd', async () => {
+    const topic = await openTopic()
+    const admin = topic.kafka.admin()
+    const producer = topic.kafka.producer()
+    await Promise.all([admin.connect(), producer.connect()])
+    onTestFinished(async () => {
+      await Promise.all([admin.disconnect(), producer.disconnect()])
+    })
+    // As it comes with a topic that was not made here: the broker keeps what producers send as it is.
+    const settings = { 'compression.type': 'producer', 'retention.ms': '-1', 'retention.bytes': '-1' }
+    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }))
+    const type = kafkajs.ConfigResourceTypes.TOPIC
+    await admin.alterConfigs({ validateOnly: false, resources: [{ type, name: topic.topic, configEntries }] })
+    for (const compression of [kafkajs.CompressionTypes.GZIP, kafkajs.CompressionTypes.ZSTD]) {
+      const messages = [
+        plantCreated(newPlant(BigInt(compression)), randomUUID() as EventId, topic.partitions),
+      ]
+      await producer.send({ topic: topic.topic, messages, compression })
+    }
+    const followed = followLog(topic)
+    await vi.waitFor(() => expect(followed.offsetsOf(P)).toEqual([0, 1]), WAIT_MS)
+    const names = followed.delivered.flatMap(({ records }) => records.map(({ claim }) => claim?.plant?.name))
+    expect(followed.halts).toEqual([])
+    expect(names).toEqual([newPlant(1n).name, newPlant(4n).name])
   })
 
   it('asks where to go on when it is told to, also while no record comes', async () => {

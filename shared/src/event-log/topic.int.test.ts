@@ -95,6 +95,24 @@ describe('checking a topic', () => {
     },
   )
 
+  it.each(['lz4', 'snappy'])(
+    'refuses one that is compressed with %s, for nothing could be read',
+    async (codec) => {
+      const topic = await openTopic()
+      await set(topic, 'compression.type', codec)
+      await expect(check(topic)).rejects.toThrow(PreconditionError)
+      await expect(check(topic)).rejects.toThrow('set compression.type to uncompressed')
+    },
+  )
+
+  it('warns of one that keeps what others compress as it is', async () => {
+    const topic = await openTopic()
+    await set(topic, 'compression.type', 'producer')
+    expect((await check(topic)).warnings.at(-1)).toMatch(
+      /compression\.type is producer: .*set it to uncompressed/,
+    )
+  })
+
   it('refuses one that is not there, and tells how to make it', async () => {
     const kafka = createKafka(inject('kafkaBrokers').split(','), 'test', quietLog)
     const topic = { topic: `plants-${randomUUID()}`, partitions: PARTITIONS }

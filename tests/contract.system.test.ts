@@ -184,6 +184,12 @@ describe('requests that Node would answer by itself', () => {
   })
 })
 
+it('answers no garbage behind a request that is not answered yet: it would be taken for its answer', async () => {
+  // A read that waits: no log reaches this position.
+  const headers = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\nPlants-Position: 0-999999\r\n`
+  expect(await sendRaw(`GET /plants/1 HTTP/1.1\r\n${headers}\r\nnonsense\r\n\r\n`)).toBe('')
+})
+
 it('survives connections that are reset in the middle of anything', async () => {
   const beginnings = ['CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 'POST /plants HTTP/1.1\r\nHost: x\r\n', 'x']
   for (let round = 0; round < 30; round++) await Promise.all(beginnings.map(sendAndReset))

@@ -27,15 +27,7 @@ function inPlainLines(stream) {
     async step(label, work) {
       const begin = performance.now()
       say(`  ${label} …`)
-      let mark = '✓'
-      try {
-        return await work()
-      } catch (error) {
-        mark = markOf(error)
-        throw error
-      } finally {
-        say(`${mark} ${label} (${secondsSince(begin)})`)
-      }
+      return marked(work, (mark) => say(`${mark} ${label} (${secondsSince(begin)})`))
     },
   }
 }
@@ -74,20 +66,14 @@ function onTerminal(stream) {
       underWay.set(label, begin)
       timer ??= setInterval(turn, 100)
       redraw()
-      let mark = '✓'
-      try {
-        return await work()
-      } catch (error) {
-        mark = markOf(error)
-        throw error
-      } finally {
+      return marked(work, (mark) => {
         underWay.delete(label)
         if (underWay.size === 0) {
           clearInterval(timer)
           timer = undefined
         }
         redraw(`${mark} ${label} (${secondsSince(begin)})\n`)
-      }
+      })
     },
   }
 }
@@ -96,8 +82,20 @@ function onTerminal(stream) {
 const secondsSince = (begin) => `${((performance.now() - begin) / 1000).toFixed(1)} s`
 
 /**
- * A string is the reason of an abort, not an error of the step.
- *
- * @param {unknown} error
+ * @template T
+ * @param {() => Promise<T>} work
+ * @param {(mark: string) => void} onEnd told how it ended
+ * @returns {Promise<T>}
  */
-const markOf = (error) => (typeof error === 'string' ? '-' : '✗')
+async function marked(work, onEnd) {
+  let mark = '✓'
+  try {
+    return await work()
+  } catch (error) {
+    // A string is the reason of an abort, not an error of the step.
+    mark = typeof error === 'string' ? '-' : '✗'
+    throw error
+  } finally {
+    onEnd(mark)
+  }
+}

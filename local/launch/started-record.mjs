@@ -1,9 +1,9 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '../processes/failure.mjs'
 import { identify } from '../processes/process-identity.mjs'
-import { writeWhole } from '../processes/whole-file.mjs'
+import { createWhole, writeWhole } from '../processes/whole-file.mjs'
 import { readRun, removeRun } from './run-file.mjs'
 
 /**
@@ -21,12 +21,11 @@ import { readRun, removeRun } from './run-file.mjs'
  * @throws {Failure} when another launcher is at work there
  */
 export async function claim(localDir, onLeftovers) {
-  mkdirSync(localDir, { recursive: true })
   const file = join(localDir, 'started.json')
   /** @type {Started} */
   const started = { launcher: { pid: process.pid, identity: String(identify(process.pid)) } }
   const maxAttempts = 5
-  for (let attempt = 0; !createWhole(file, started); attempt += 1) {
+  for (let attempt = 0; !createWhole(file, JSON.stringify(started)); attempt += 1) {
     if (attempt === maxAttempts)
       throw new Failure(`Another npm start begins at the same time in ${localDir}.`)
     const earlier = read(file)
@@ -67,22 +66,17 @@ async function endLeftovers(earlier, onLeftovers) {
   if (alive.length === 0) return
   onLeftovers(alive.map(([name]) => name))
   // The services first: with their stores gone they would only complain. Nobody waits for their answers any more.
-  const isStore = (/** @type {string} */ name) => name === 'kafka' || name === 'redis'
-  await endAll(
-    alive.filter(([name]) => !isStore(name)).map(([, entry]) => entry),
-    { graceMs: 1000 },
-  )
-  await endAll(
-    alive.filter(([name]) => isStore(name)).map(([, entry]) => entry),
-    { graceMs: 4000 },
-  )
+  const { kafka, redis, ...services } = earlier
+  await endAll(Object.values(services), { graceMs: 1000 })
+  await endAll([kafka, redis], { graceMs: 4000 })
 }
 
 /**
- * @param {Started[string][]} entries
+ * @param {(Started[string] | undefined)[]} started
  * @param {{ graceMs: number }} limit after which SIGTERM is followed by SIGKILL
  */
-async function endAll(entries, { graceMs }) {
+async function endAll(started, { graceMs }) {
+  const entries = started.filter(isAlive)
   const killTimeoutMs = 2000
   const start = Date.now()
   for (const entry of entries) end(entry, 'SIGTERM')
@@ -120,21 +114,3 @@ const isAlive = (entry) => entry !== undefined && identify(entry.pid) === entry.
  * @returns {Started}
  */
 const read = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {})
-
-/**
- * @param {string} file
- * @param {Started} started
- * @returns {boolean} false when the file is there already
- */
-function createWhole(file, started) {
-  const part = `${file}.${process.pid}.part`
-  writeFileSync(part, JSON.stringify(started))
-  try {
-    linkSync(part, file)
-    return true
-  } catch {
-    return false
-  } finally {
-    rmSync(part)
-  }
-}

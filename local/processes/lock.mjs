@@ -1,9 +1,8 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readFileSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from './failure.mjs'
 import { identify } from './process-identity.mjs'
-import { writeWhole } from './whole-file.mjs'
+import { createWhole, writeWhole } from './whole-file.mjs'
 
 /**
  * Work that only one process at a time may do, in whichever shell it runs: the others wait. A lock whose
@@ -19,7 +18,6 @@ import { writeWhole } from './whole-file.mjs'
  * @returns {Promise<T>}
  */
 export async function withLock(file, { waitTimeoutMs, signal }, work) {
-  mkdirSync(dirname(file), { recursive: true })
   const deadline = Date.now() + waitTimeoutMs
   const own = holder(process.pid)
   while (!take(file, own)) {
@@ -44,18 +42,10 @@ const holder = (pid) => `${pid} ${identify(pid)}\n`
  * @param {string} own
  */
 function take(file, own) {
-  // Written first and then given its name, so that nobody reads a lock without its holder.
-  const written = `${file}.${process.pid}`
-  writeFileSync(written, own)
-  try {
-    linkSync(written, file)
-    return true
-  } catch {
-    if (!isHeld(file)) rmSync(file, { force: true })
-    return false
-  } finally {
-    rmSync(written)
-  }
+  // With its text from the first moment on: nobody reads a lock without its holder.
+  if (createWhole(file, own)) return true
+  if (!isHeld(file)) rmSync(file, { force: true })
+  return false
 }
 
 /** @param {string} file */

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Kafka } from './event-log/connection.ts'
 import { checkTopic, type TopicSettings } from './event-log/topic.ts'
 import { allPartitions, type Offset, type Partition } from './plant/offset.ts'
 import { PreconditionError } from './process/failures.ts'
 import type { Log } from './process/log.ts'
+import { patiently } from './process/patience.ts'
 import { type Repeated, repeat } from './process/repeat.ts'
 import { type Checkpoint, outOfBounds } from './protocol/checkpoint.ts'
 import type { ReadModel } from './read-model/read-model.ts'
@@ -24,16 +24,11 @@ export async function checkPreconditions(
   settings: TopicSettings,
   log: Log,
 ): Promise<Standing> {
-  const giveUpAt = performance.now() + GIVE_UP_AFTER_MS
-  while (true) {
-    try {
-      return await check(kafka, readModel, settings, log)
-    } catch (error) {
-      if (error instanceof PreconditionError || performance.now() > giveUpAt) throw error
-      log.warn({ err: error }, 'kafka or redis does not answer yet; trying again')
-      await delay(RETRY_MS)
-    }
-  }
+  return patiently(() => check(kafka, readModel, settings, log), {
+    everyMs: RETRY_MS,
+    giveUpAfterMs: GIVE_UP_AFTER_MS,
+    onFailure: (err) => log.warn({ err }, 'kafka or redis does not answer yet; trying again'),
+  })
 }
 
 async function check(

@@ -149,8 +149,10 @@ export function createFollower(options: FollowOptions) {
     const admission = admit(checkpoint, delivery)
     if (admission.do === 'halt') return halt(admission.reason, partition)
     if (admission.do === 'seek') return seek(partition, seekOffset(checkpoint))
-    if (delivery.last >= checkpoint.offset) position.proven = true
-    noteProof()
+    if (!position.proven && delivery.last >= checkpoint.offset) {
+      position.proven = true
+      noteProof()
+    }
     await pass(partition, position, admission.records, admission.checkpoint)
   }
 

@@ -32,12 +32,6 @@ export function createWindow(from: Offset, maxBytes: number) {
     get next(): Offset {
       return next
     },
-    get heldBytes(): number {
-      return heldBytes
-    },
-    get size(): number {
-      return claims.size
-    },
 
     firstClaim(id: PlantId): Claim | undefined {
       return claims.get(id)

@@ -12,14 +12,14 @@ const CLIENT_ERRORS: Record<string, Failure> = {
  * which no request comes about, unknown expectations, and CONNECT.
  */
 export function answerNodesOwnCases(server: Server): void {
-  const awaited = new WeakMap<Socket, number>()
+  const lastResponses = new WeakMap<Socket, ServerResponse>()
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    awaited.set(socket, (awaited.get(socket) ?? 0) + 1)
-    response.once('close', () => awaited.set(socket, (awaited.get(socket) ?? 1) - 1))
+    lastResponses.set(socket, response)
   })
   server.on('clientError', (error: Error & { code?: string }, socket: Socket) => {
     // While an earlier request of this connection is not answered, another answer would be taken for its.
-    if (error.code === 'ECONNRESET' || !socket.writable || (awaited.get(socket) ?? 0) > 0) socket.destroy()
+    const isAwaited = lastResponses.get(socket)?.writableFinished === false
+    if (error.code === 'ECONNRESET' || !socket.writable || isAwaited) socket.destroy()
     else answerOnSocket(socket, CLIENT_ERRORS[error.code ?? ''] ?? 'malformedRequest')
   })
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {

@@ -8,19 +8,24 @@ import { Type } from 'typebox'
 // Creates the topic of the plants on the Kafka given, unless it is there; checks it either way.
 
 const { KAFKA_BROKERS, PLANTS_TOPIC, PLANTS_PARTITIONS } = SERVICE_SETTINGS
-const Settings = Type.Object({ KAFKA_BROKERS, PLANTS_TOPIC, PLANTS_PARTITIONS })
+const Settings = Type.Object({
+  ...{ KAFKA_BROKERS, PLANTS_TOPIC, PLANTS_PARTITIONS },
+  /** How long to wait for a Kafka that does not answer. */
+  KAFKA_WAIT_MS: Type.Integer({ minimum: 0, maximum: 600_000, default: 0 }),
+})
 
 const CHECK_WITHIN_MS = 20_000
-const CHECK_EVERY_MS = 200
+const AGAIN_AFTER_MS = 200
 
 try {
   const settings = readSettings(Settings, process.env)
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
   const brokers = settings.KAFKA_BROKERS.split(',')
   const kafka = createKafka(brokers, 'plant-store-setup', createLog('setup', 'error'))
-  const created = await createTopic(kafka, topic)
+  const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: settings.KAFKA_WAIT_MS }
+  const created = await patiently(() => createTopic(kafka, topic), patience)
   // The brokers may lead the partitions of a new topic only a little after they said it was created.
-  await patiently(() => checkTopic(kafka, topic), { everyMs: CHECK_EVERY_MS, giveUpAfterMs: CHECK_WITHIN_MS })
+  await patiently(() => checkTopic(kafka, topic), { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS })
   console.log(`${created ? 'created' : 'found'} topic ${topic.topic} with ${topic.partitions} partitions`)
 } catch (error) {
   console.error((error as Error).message)

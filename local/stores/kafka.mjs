@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endOf, runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
-import { readLog } from '../processes/log-file.mjs'
 import { freePort } from '../processes/port.mjs'
 import { startProcess, untilReady } from '../processes/process.mjs'
+import { answers } from './answers.mjs'
 
 /** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
 
@@ -43,9 +43,18 @@ export async function startKafka(options) {
   const args = [...jvm, 'kafka.Kafka', config]
   const running = await startProcess({ name: 'kafka', command: java, args, logFile })
   onSpawn?.(running)
-  const isReady = () => readLog(logFile, { from: running.logStart }).includes('Kafka Server started')
-  await untilReady(running, { isReady, startTimeoutMs, signal })
+  await untilReady(running, { isReady: () => answersKafka(port), startTimeoutMs, signal })
   return { ...running, port, brokers: `127.0.0.1:${port}` }
+}
+
+/**
+ * @param {number} port
+ * @returns {Promise<boolean>} whether the broker has started: it answers nothing before
+ */
+export function answersKafka(port) {
+  // ApiVersions (18), version 0, correlation id 7, no client id; the answer begins with its length and that id.
+  const request = Buffer.from('0000000a' + '0012' + '0000' + '00000007' + 'ffff', 'hex')
+  return answers(port, request, (answer) => answer.subarray(4, 8).equals(request.subarray(8, 12)))
 }
 
 /** @param {string} dir */
@@ -100,7 +109,8 @@ function writeConfig(dir, port, controllerPort) {
   return file
 }
 
-const singleNode = {
+/** What a single node needs to be set to otherwise than the defaults, which are for clusters. */
+export const singleNode = {
   'offsets.topic.num.partitions': 4,
   'offsets.topic.replication.factor': 1,
   'transaction.state.log.num.partitions': 4,

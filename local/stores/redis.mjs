@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
-import { connect } from 'node:net'
 import { freePort } from '../processes/port.mjs'
 import { startProcess, untilReady } from '../processes/process.mjs'
+import { answers } from './answers.mjs'
 
 /** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
 
@@ -46,17 +46,6 @@ export async function startRedis(options) {
  * @param {number} port
  * @returns {Promise<boolean>} false also while Redis still loads its data (it then answers -LOADING)
  */
-function answersPing(port) {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' })
-    const answer = (/** @type {boolean} */ isPong) => {
-      socket.destroy()
-      resolve(isPong)
-    }
-    socket.setTimeout(1000, () => answer(false))
-    socket.once('error', () => answer(false))
-    socket.once('close', () => answer(false))
-    socket.once('data', (data) => answer(data.toString().startsWith('+PONG')))
-    socket.write('PING\r\n')
-  })
+export function answersPing(port) {
+  return answers(port, Buffer.from('PING\r\n'), (answer) => answer.toString().startsWith('+PONG'))
 }

@@ -2,7 +2,7 @@ import { type TypeBoxTypeProvider, TypeBoxValidatorCompiler } from '@fastify/typ
 import type { Logger } from '@plant-store/shared/process/log.ts'
 import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } from 'fastify'
 import { requireBearer } from './auth/bearer.ts'
-import type { KnownToken } from './auth/tokens.ts'
+import type { TokenCheck } from './auth/tokens.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
 import { createPlantRoute } from './create-plant/route.ts'
 import { answerError, answerFailure, answerUnknownRoute } from './http/error-answers.ts'
@@ -18,14 +18,14 @@ const MAX_PATH_PARAMETER_CHARACTERS = 1_000
 
 export type AppParts = {
   log: Logger
-  tokens: readonly KnownToken[]
+  callerOf: TokenCheck
   partitions: number
   creation: PlantCreation
   reader: PlantReader
 }
 
 /** The Fastify application, from its parts; it listens nowhere yet. */
-export async function createApp({ log, tokens, partitions, creation, reader }: AppParts) {
+export async function createApp({ log, callerOf, partitions, creation, reader }: AppParts) {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -67,7 +67,7 @@ export async function createApp({ log, tokens, partitions, creation, reader }: A
   })
 
   await app.register(async (operations) => {
-    await requireBearer(operations, tokens)
+    await requireBearer(operations, callerOf)
     await operations.register(createPlantRoute, { creation })
     await operations.register(readPlantRoute, { reader, partitions })
   })

@@ -9,7 +9,7 @@ import { runService, type ServiceContext } from '@plant-store/shared/process/ser
 import { readSettings } from '@plant-store/shared/process/settings.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { createApp } from './app.ts'
-import { parseTokenDigests } from './auth/tokens.ts'
+import { openTokens } from './auth/open-tokens.ts'
 import { createPlantCreation } from './create-plant/create-plant.ts'
 import { createPlantReader } from './read-plants/read-plant.ts'
 import { ApiSettings } from './settings.ts'
@@ -24,7 +24,8 @@ const STOP_WITHIN_MS = 4_000
 
 async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   const settings = readSettings(ApiSettings, process.env)
-  const tokens = parseTokenDigests(settings.PLANT_STORE_TOKEN_DIGESTS)
+  const tokens = await openTokens(settings, log)
+  closeLater(tokens.close)
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
 
   let readiness: Readiness = () => ['starting: waiting for kafka and redis']
@@ -73,7 +74,10 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
     onHalt: fail,
   })
   const reader = createPlantReader(readModel, view, log, { deadlineMs: settings.READ_DEADLINE_MS })
-  const app = await createApp({ log, tokens, partitions: topic.partitions, creation, reader })
+  const app = await createApp({
+    ...{ log, partitions: topic.partitions, creation, reader },
+    callerOf: tokens.callerOf,
+  })
   // Not before the log was seen to be the one that the read model was folded from.
   readiness = () => ['starting: comparing the log with the read model']
   await tail.proven

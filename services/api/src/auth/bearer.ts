@@ -1,7 +1,7 @@
 import auth from '@fastify/auth'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HttpError } from '../http/errors.ts'
-import { type Caller, createTokenCheck, type KnownToken } from './tokens.ts'
+import type { Caller, TokenCheck } from './tokens.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,8 +17,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
  * Lets only requests with a known bearer token reach the routes of this instance, before their body is
  * read. The challenges are RFC 6750's: no error code when no token was sent.
  */
-export async function requireBearer(app: FastifyInstance, tokens: readonly KnownToken[]): Promise<void> {
-  const callerOf = createTokenCheck(tokens)
+export async function requireBearer(app: FastifyInstance, callerOf: TokenCheck): Promise<void> {
   await app.register(auth)
   app.decorateRequest('caller', '')
   app.addHook(

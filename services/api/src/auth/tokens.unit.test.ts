@@ -4,15 +4,19 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createTokenCheck, parseTokenDigests } from './tokens.ts'
 
+const ORIGIN = 'PLANT_STORE_TOKEN_DIGESTS'
 const digest = (token: string) => createHash('sha256').update(token).digest('hex')
 const entry = (caller: string, token: string) => `${caller}:${digest(token)}`
-const checkOf = (...entries: string[]) => createTokenCheck(parseTokenDigests(entries.join(',')))
+const checkOf = (...entries: string[]) => createTokenCheck(parseTokenDigests(entries.join(','), ORIGIN))
 
 describe('the setting of token digests', () => {
-  it('names callers by label, with or without space around the commas', () => {
-    const known = parseTokenDigests(` ${entry('ann', 'a')} , ${entry('bob.the-2nd_x', 'b')} `)
-    expect(known.map(({ caller }) => caller)).toEqual(['ann', 'bob.the-2nd_x'])
-    expect(known.map(({ digest }) => digest.length)).toEqual([32, 32])
+  it('names callers by label, with or without space around the commas, or each on a line', () => {
+    const [ann, bob] = [entry('ann', 'a'), entry('bob.the-2nd_x', 'b')]
+    for (const entries of [` ${ann} , ${bob} `, `${ann}\n${bob}\n`, `${ann}\r\n\r\n${bob}`]) {
+      const known = parseTokenDigests(entries, ORIGIN)
+      expect(known.map(({ caller }) => caller)).toEqual(['ann', 'bob.the-2nd_x'])
+      expect(known.map(({ digest }) => digest.length)).toEqual([32, 32])
+    }
   })
 
   it.each([
@@ -30,7 +34,7 @@ describe('the setting of token digests', () => {
     ['a label that is too long', entry('a'.repeat(65), 'a')],
     ['the wrong separator', `${entry('ann', 'a')};${entry('bob', 'b')}`],
   ])('is refused with %s, and the message repeats none of it', (_fault, setting) => {
-    const parse = () => parseTokenDigests(setting)
+    const parse = () => parseTokenDigests(setting, ORIGIN)
     expect(parse).toThrow(PreconditionError)
     expect(parse).toThrow(/PLANT_STORE_TOKEN_DIGESTS/)
     expect(parse).not.toThrow(/a-secret-token|ann|[0-9a-f]{20}/i)

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { digestOf, keptToken } from './launch/token.mjs'
+import { describe, Failure } from './processes/failure.mjs'
+import { writeWhole } from './processes/whole-file.mjs'
+
+// The first step of `docker compose up`: puts the digests of the tokens to accept where the api reads them, and
+// makes a token when none was given. The first of these settings that is set counts.
+
+/** Where docker-compose.yml puts the file that PLANT_STORE_TOKEN_DIGESTS_FILE names on the host. */
+const secret = '/run/secrets/token-digests'
+const tokenRule = /^[\w.~+/-]+=*$/
+
+try {
+  const { TOKENS_DIR = '.', ...env } = process.env
+  const { digests, said } = choose(env, TOKENS_DIR)
+  writeWhole(join(TOKENS_DIR, 'token-digests'), `${digests.trim()}\n`)
+  console.log(said)
+} catch (error) {
+  console.error(describe(error))
+  process.exitCode = 1
+}
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string} dir
+ * @returns {{ digests: string, said: string }}
+ */
+function choose(env, dir) {
+  const { PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE, PLANT_STORE_TOKEN } = env
+  if (PLANT_STORE_TOKEN_DIGESTS) {
+    return {
+      digests: PLANT_STORE_TOKEN_DIGESTS,
+      said: 'The api accepts the tokens of PLANT_STORE_TOKEN_DIGESTS.',
+    }
+  }
+  if (PLANT_STORE_TOKEN_DIGESTS_FILE) {
+    const said = `The api accepts the tokens of ${PLANT_STORE_TOKEN_DIGESTS_FILE}.`
+    return { digests: readSecret(PLANT_STORE_TOKEN_DIGESTS_FILE), said }
+  }
+  if (PLANT_STORE_TOKEN) {
+    if (!tokenRule.test(PLANT_STORE_TOKEN)) {
+      throw new Failure(
+        'PLANT_STORE_TOKEN may have only A-Z a-z 0-9 - . _ ~ + / and = at the end (RFC 6750).',
+      )
+    }
+    return { digests: digestOf(PLANT_STORE_TOKEN), said: 'The api accepts the token of PLANT_STORE_TOKEN.' }
+  }
+  const token = keptToken(dir)
+  return { digests: digestOf(token), said: welcome(env.URL ?? '', token) }
+}
+
+/** @param {string} file as the host calls it */
+function readSecret(file) {
+  try {
+    return readFileSync(secret, 'utf8')
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error)
+    throw new Failure(
+      `PLANT_STORE_TOKEN_DIGESTS_FILE=${file} can't be read in the container (${message}). It must be a file that ` +
+        'uid 1000 may read: it holds digests, not tokens.',
+    )
+  }
+}
+
+/**
+ * @param {string} url
+ * @param {string} token
+ */
+function welcome(url, token) {
+  const auth = `-H 'authorization: Bearer ${token}'`
+  return `No token was given (PLANT_STORE_TOKEN, PLANT_STORE_TOKEN_DIGESTS or PLANT_STORE_TOKEN_DIGESTS_FILE), so one
+was made and is kept in the volume "tokens":
+  token  ${token}
+
+Create a plant, as soon as the api is healthy:
+  curl -i ${url}/plants ${auth} -H 'content-type: application/json' -d '{"id":1,"name":"Monstera deliciosa","tag":"indoor"}'
+`
+}

@@ -1,0 +1,27 @@
+import { connect } from 'node:net'
+
+const waitMs = 1000
+
+/**
+ * Whether a server answers a request as it does when it serves clients. A port that accepts connections tells
+ * little: Docker opens the port of a container before anything in it listens.
+ *
+ * @param {number} port
+ * @param {Buffer} request
+ * @param {(answer: Buffer) => boolean} isRight
+ * @returns {Promise<boolean>} false also when there is no answer for 1 s
+ */
+export function answers(port, request, isRight) {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    const end = (/** @type {boolean} */ isUp) => {
+      socket.destroy()
+      resolve(isUp)
+    }
+    socket.setTimeout(waitMs, () => end(false))
+    socket.once('error', () => end(false))
+    socket.once('close', () => end(false))
+    socket.once('data', (answer) => end(isRight(Buffer.from(answer))))
+    socket.write(request)
+  })
+}

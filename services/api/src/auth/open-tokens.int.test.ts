@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PreconditionError } from '@plant-store/shared/process/failures.ts'
+import type { Log } from '@plant-store/shared/process/log.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { quietLog } from '../../../../tests/support/quiet-log.ts'
+import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
+import { openTokens } from './open-tokens.ts'
+
+const entry = (caller: string, token: string) =>
+  `${caller}:${createHash('sha256').update(token).digest('hex')}`
+
+async function openFile(file: string) {
+  const errors: string[] = []
+  const log = { ...quietLog, error: (text: string) => errors.push(text) } as unknown as Log
+  const tokens = await openTokens({ PLANT_STORE_TOKEN_DIGESTS_FILE: file }, log, 10)
+  onTestFinished(tokens.close)
+  return { ...tokens, errors }
+}
+
+describe('the tokens of a file', () => {
+  it('change with the file', async () => {
+    const file = join(temporaryFolder(), 'token-digests')
+    writeFileSync(file, `${entry('ann', 'old')}\n`)
+    const { callerOf } = await openFile(file)
+    expect(['old', 'new'].map(callerOf)).toEqual(['ann', undefined])
+    writeFileSync(file, `${entry('ann', 'old')}\n${entry('ann', 'new')}\n`)
+    await vi.waitFor(() => expect(['old', 'new'].map(callerOf)).toEqual(['ann', 'ann']))
+    writeFileSync(file, `${entry('ann', 'new')}\n`)
+    await vi.waitFor(() => expect(['old', 'new'].map(callerOf)).toEqual([undefined, 'ann']))
+  })
+
+  it('stay in force while the file is gone or wrong, which is said once', async () => {
+    const file = join(temporaryFolder(), 'token-digests')
+    writeFileSync(file, entry('ann', 'a'))
+    const { callerOf, errors } = await openFile(file)
+    rmSync(file)
+    await vi.waitFor(() => expect(errors).toEqual([expect.stringMatching(/ENOENT.*still are/)]))
+    writeFileSync(file, 'no entry')
+    await vi.waitFor(() => expect(errors).toEqual([expect.anything(), expect.stringMatching(/still are/)]))
+    expect(callerOf('a')).toBe('ann')
+    writeFileSync(file, entry('bob', 'a'))
+    await vi.waitFor(() => expect(callerOf('a')).toBe('bob'))
+    expect(errors).toHaveLength(2)
+  })
+
+  it('have to be there at the start', async () => {
+    const file = join(temporaryFolder(), 'token-digests')
+    await expect(openFile(file)).rejects.toThrow(PreconditionError)
+    writeFileSync(file, '')
+    await expect(openFile(file)).rejects.toThrow(PreconditionError)
+  })
+})
+
+it('no tokens at all, or two ways of naming them, are refused', async () => {
+  const both = { PLANT_STORE_TOKEN_DIGESTS: entry('ann', 'a'), PLANT_STORE_TOKEN_DIGESTS_FILE: '/dev/null' }
+  for (const settings of [{}, both]) {
+    await expect(openTokens(settings, quietLog)).rejects.toThrow(/PLANT_STORE_TOKEN_DIGESTS_FILE/)
+  }
+})

@@ -13,8 +13,8 @@ const help = `Runs one service in the foreground, with JSON logs on stdout:
   npm run start:projector
 
 KAFKA_BROKERS and REDIS_URL say where the stores are; when not set, those of a running npm start are
-taken, with its topic. The api accepts the tokens of PLANT_STORE_TOKEN_DIGESTS (label:sha256-hex,…), else
-the one of PLANT_STORE_TOKEN, else the one of the running npm start.
+taken, with its topic. The api accepts the tokens of PLANT_STORE_TOKEN_DIGESTS (label:sha256-hex,…) or
+PLANT_STORE_TOKEN_DIGESTS_FILE, else the one of PLANT_STORE_TOKEN, else the one of the running npm start.
 
 Beside a running npm start set other ports: PORT and OPS_PORT for an api, OPS_PORT for a projector.
 All settings of the services are in the README.
@@ -54,13 +54,13 @@ function environmentOf(name) {
   const fromRun = run && { KAFKA_BROKERS: run.kafkaBrokers, REDIS_URL: run.redisUrl, PLANTS_TOPIC: run.topic }
   /** @type {NodeJS.ProcessEnv} */
   const env = { ...fromRun, ...own }
-  const { KAFKA_BROKERS, REDIS_URL, PLANT_STORE_TOKEN_DIGESTS } = env
+  const { KAFKA_BROKERS, REDIS_URL, PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE } = env
   if (!KAFKA_BROKERS || !REDIS_URL) {
     throw new Failure(
       'Which Kafka and Redis? Set KAFKA_BROKERS and REDIS_URL, or run npm start: its own are used.',
     )
   }
-  if (name === 'projector' || PLANT_STORE_TOKEN_DIGESTS) return env
+  if (name === 'projector' || PLANT_STORE_TOKEN_DIGESTS || PLANT_STORE_TOKEN_DIGESTS_FILE) return env
   const token = PLANT_STORE_TOKEN || run?.token
   if (!token)
     throw new Failure('The api has no token to accept: set PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_DIGESTS.')

@@ -1,6 +1,6 @@
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { bringUp } from './launch/bring-up.mjs'
+import { forget } from './launch/forget.mjs'
 import { createProgress } from './launch/progress.mjs'
 import { removeRun, writeRun } from './launch/run-file.mjs'
 import { readSettings, urlsOf } from './launch/settings.mjs'
@@ -12,17 +12,23 @@ import { help, welcome } from './launch/words.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 import { isPortFree } from './processes/port.mjs'
 import { killLivingGroups } from './processes/process.mjs'
+import { killLivingContainers } from './stores/docker.mjs'
 
 /**
  * @typedef {import('./processes/process.mjs').RunningProcess} RunningProcess
  * @typedef {import('./launch/settings.mjs').Settings} Settings
  * @typedef {import('./launch/progress.mjs').Progress} Progress
+ * @typedef {Awaited<ReturnType<typeof claim>>} Started
+ * @typedef {ReturnType<typeof import('./stores/docker.mjs').createContainers>} Containers
  */
 
 // A reader that went away (`npm start | head`) must not end what runs.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 // Whatever ends us, a defect included, nothing we started outlives us.
-process.on('exit', killLivingGroups)
+process.on('exit', () => {
+  killLivingGroups()
+  killLivingContainers()
+})
 
 process.exitCode = await main(process.argv.slice(2)).catch((error) => {
   console.error(`\n${describe(error)}`)
@@ -36,13 +42,12 @@ process.exit()
  * @returns {Promise<number>} the exit code
  */
 async function main(args) {
-  const unknown = args.find((arg) => arg !== '--help' && arg !== '-h' && arg !== '--fresh')
-  if (unknown) throw new Failure(`Unknown option ${unknown}. There are --fresh and --help.`)
-  if (args.some((arg) => arg === '--help' || arg === '-h')) {
+  const options = readOptions(args)
+  if (options.help) {
     process.stdout.write(help)
     return 0
   }
-  const settings = readSettings(process.env)
+  const settings = readSettings(process.env, options.with)
   const progress = createProgress(process.stdout)
   const started = await claim(settings.localDir, (names) => {
     progress.say(`Ending what an earlier npm start has left running: ${names.join(', ')}`)
@@ -57,8 +62,8 @@ async function main(args) {
   })
   try {
     await checkPorts(settings)
-    if (args.includes('--fresh')) forget(settings, progress)
-    return await run(settings, progress, stop, started.add)
+    if (options.fresh) await forget(settings, progress)
+    return await run(settings, progress, stop, started)
   } finally {
     started.remove()
   }
@@ -80,30 +85,23 @@ async function checkPorts({ host, port, opsPort }) {
 /**
  * @param {Settings} settings
  * @param {Progress} progress
- */
-function forget({ localDir, kafkaBrokers, redisUrl }, progress) {
-  const data = join(localDir, 'data')
-  rmSync(data, { recursive: true, force: true })
-  progress.say(`Forgot the plants stored in ${data}; the token is kept.`)
-  const elsewhere = [kafkaBrokers && 'KAFKA_BROKERS', redisUrl && 'REDIS_URL'].filter(Boolean)
-  if (elsewhere.length > 0)
-    progress.say(`Left as it is: what is stored where ${elsewhere.join(' and ')} says.`)
-}
-
-/**
- * @param {Settings} settings
- * @param {Progress} progress
  * @param {AbortSignal} stop
- * @param {(name: string, pid: number) => void} recordStarted
+ * @param {Started} started
  */
-async function run(settings, progress, stop, recordStarted) {
+async function run(settings, progress, stop, started) {
   const { localDir } = settings
   const token = settings.token ?? keptToken(localDir)
   /** @type {import('./launch/run-file.mjs').Pids} */
   const pids = { launcher: process.pid, api: 0, projector: 0 }
   /** @type {(() => void) | undefined} */
   let publish
-  const onSpawn = (/** @type {RunningProcess} */ { name, pid }) => recordStarted(name, pid)
+  const onSpawn = (/** @type {RunningProcess} */ { name, pid }) => started.add(name, pid)
+  /** @type {Containers | undefined} */
+  let containers
+  const onContainers = (/** @type {Containers} */ found) => {
+    containers = found
+    started.addContainers(found.project)
+  }
   const gaveUp = new AbortController()
   const supervisor = createSupervisor({
     say: progress.say,
@@ -115,10 +113,11 @@ async function run(settings, progress, stop, recordStarted) {
   })
   try {
     const endOfStart = AbortSignal.any([stop, gaveUp.signal])
-    const stores = await bringUp({ settings, token, progress, onSpawn, keep: supervisor.keep }, endOfStart)
+    const launch = { settings, token, progress, onSpawn, keep: supervisor.keep, onContainers }
+    const stores = await bringUp(launch, endOfStart)
     publish = () => writeRun(localDir, { ...urlsOf(settings), token, ...stores, topic: settings.topic, pids })
     publish()
-    progress.say(welcome(settings, token))
+    progress.say(welcome(settings, token, stores.dockerProject))
     await Promise.race([aborted(stop), aborted(gaveUp.signal)])
     gaveUp.signal.throwIfAborted()
     return 0
@@ -128,7 +127,9 @@ async function run(settings, progress, stop, recordStarted) {
     throw error
   } finally {
     publish = undefined
-    await stopAll(await supervisor.release())
+    await stopAll(await supervisor.release(), containers).catch((error) =>
+      progress.say(`! ${describe(error)}`),
+    )
     removeRun(localDir)
     progress.say('Stopped.')
   }
@@ -138,11 +139,15 @@ async function run(settings, progress, stop, recordStarted) {
  * Ends everything within 10 s, the api first, for it needs both stores to answer what is under way.
  *
  * @param {Map<string, RunningProcess>} running
+ * @param {Containers | undefined} containers
  */
-async function stopAll(running) {
+async function stopAll(running, containers) {
   await running.get('api')?.stop({ graceMs: 4000 })
   await running.get('projector')?.stop({ graceMs: 2000 })
-  await Promise.all([...running.values()].map((store) => store.stop({ graceMs: 2500 })))
+  await Promise.all([
+    containers?.stop(),
+    ...[...running.values()].map((store) => store.stop({ graceMs: 2500 })),
+  ])
 }
 
 /** @param {AbortSignal} signal */
@@ -151,4 +156,21 @@ function aborted(signal) {
     if (signal.aborted) resolve(undefined)
     else signal.addEventListener('abort', resolve, { once: true })
   })
+}
+
+/** @param {string[]} args */
+function readOptions(args) {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        with: { type: 'string' },
+        fresh: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+    return values
+  } catch (error) {
+    throw new Failure(`${/** @type {Error} */ (error).message}. There are --with, --fresh and --help.`)
+  }
 }

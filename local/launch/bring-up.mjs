@@ -4,26 +4,13 @@ import { endOf, runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
 import { rotateLog } from '../processes/log-file.mjs'
 import { sideBySide } from '../processes/side-by-side.mjs'
-import { ensureJars } from '../stores/jars.mjs'
-import { startKafka } from '../stores/kafka.mjs'
-import { startRedis } from '../stores/redis.mjs'
 import { ensureInstalled } from '../toolchain/install.mjs'
 import { ensureNode } from '../toolchain/node.mjs'
 import { startService, untilServiceReady } from './service.mjs'
 import { urlsOf } from './settings.mjs'
+import { prepareStores } from './stores.mjs'
 
-/**
- * @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess
- * @typedef {Awaited<ReturnType<typeof ensureJars>>} Programs
- *
- * @typedef {object} Launch
- * @property {import('./settings.mjs').Settings} settings
- * @property {string} token
- * @property {import('./progress.mjs').Progress} progress
- * @property {(running: RunningProcess) => void} onSpawn told of each process, ready or not
- * @property {(running: RunningProcess, start: import('./supervisor.mjs').Start) => void} keep is given each
- *   process that is ready, and how to start it again
- */
+/** @typedef {import('./stores.mjs').Launch} Launch */
 
 const topicTimeoutMs = 60_000
 const startTimeoutMs = 60_000
@@ -34,27 +21,19 @@ const startTimeoutMs = 60_000
  *
  * @param {Launch} launch
  * @param {AbortSignal} signal ends the start
- * @returns {Promise<{ kafkaBrokers: string, redisUrl: string }>}
+ * @returns {Promise<import('./stores.mjs').Addresses>}
  * @throws {Failure}
  */
 export async function bringUp(launch, signal) {
   const { progress, settings } = launch
-  const { kafkaBrokers: givenBrokers, redisUrl: givenRedis } = settings
-  const [node, , programs] = await sideBySide(
+  const [node, , startStores] = await sideBySide(
     signal,
     (signal) => progress.step('Node', () => ensureNode({ signal })),
     (signal) => progress.step('Packages', () => ensureInstalled({ dev: false, signal })),
-    async (signal) => {
-      if (givenBrokers && givenRedis) return undefined
-      const needed = { kafka: !givenBrokers, redis: !givenRedis, signal }
-      return progress.step('Programs of Kafka and Redis', () => ensureJars(needed))
-    },
+    (signal) => prepareStores(launch, signal),
   )
-  const [kafkaBrokers, redisUrl] = await sideBySide(
-    signal,
-    async (signal) => givenBrokers ?? bringUpKafka(launch, /** @type {Programs} */ (programs), signal),
-    async (signal) => givenRedis ?? bringUpRedis(launch, /** @type {Programs} */ (programs), signal),
-  )
+  const stores = await startStores(signal)
+  const { kafkaBrokers, redisUrl } = stores
   await progress.step(`Topic ${settings.topic}`, () => createTopic(node, kafkaBrokers, settings, signal))
   const environment = { node, settings, token: launch.token, kafkaBrokers, redisUrl }
   await sideBySide(
@@ -62,43 +41,7 @@ export async function bringUp(launch, signal) {
     (signal) => bringUpService('api', launch, environment, signal),
     (signal) => bringUpService('projector', launch, environment, signal),
   )
-  return { kafkaBrokers, redisUrl }
-}
-
-/**
- * @param {Launch} launch
- * @param {Programs} programs
- * @param {AbortSignal} signal
- */
-async function bringUpKafka({ settings, progress, onSpawn, keep }, { java, kafkaClasspath }, signal) {
-  const { dir, logFile } = placesOf('kafka', settings)
-  const options = { dir, logFile, java, classpath: kafkaClasspath, onSpawn, startTimeoutMs }
-  const kafka = await progress.step('Kafka', () => startKafka({ ...options, signal }))
-  keep(kafka, (signal) => startKafka({ ...options, port: kafka.port, signal }))
-  return kafka.brokers
-}
-
-/**
- * @param {Launch} launch
- * @param {Programs} programs
- * @param {AbortSignal} signal
- */
-async function bringUpRedis({ settings, progress, onSpawn, keep }, { redisServer }, signal) {
-  const { dir, logFile } = placesOf('redis', settings)
-  const options = { dir, logFile, redisServer, appendOnly: true, onSpawn, startTimeoutMs }
-  const redis = await progress.step('Redis', () => startRedis({ ...options, signal }))
-  keep(redis, (signal) => startRedis({ ...options, port: redis.port, signal }))
-  return redis.url
-}
-
-/**
- * @param {'kafka' | 'redis'} name
- * @param {import('./settings.mjs').Settings} settings
- */
-function placesOf(name, { localDir }) {
-  const logFile = join(localDir, 'logs', `${name}.log`)
-  rotateLog(logFile)
-  return { dir: join(localDir, 'data', name), logFile }
+  return stores
 }
 
 /**

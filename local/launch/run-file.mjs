@@ -13,10 +13,11 @@ import { writeWhole } from '../processes/whole-file.mjs'
  * @property {string} kafkaBrokers
  * @property {string} redisUrl
  * @property {string} topic
+ * @property {string} [dockerProject] the compose project of Kafka and Redis, when they are containers
  * @property {Pids} pids
  *
- * Of the processes as they are now: after a restart the file holds the new pid. A Kafka or Redis that was
- * not started here has none.
+ * Of the processes as they are now: after a restart the file holds the new pid. A Kafka or Redis that is
+ * not a process of this start has none.
  * @typedef {{ launcher: number, api: number, projector: number, kafka?: number, redis?: number }} Pids
  */
 

@@ -60,8 +60,8 @@ export async function untilServiceReady(running, opsUrl, { startTimeoutMs, signa
  * @returns {NodeJS.ProcessEnv}
  */
 function environmentOf(name, { settings, kafkaBrokers, redisUrl, token }) {
-  // The token itself is for callers: no service needs it.
-  const { PLANT_STORE_TOKEN: _, ...own } = process.env
+  // The token itself is for callers: no service needs it. It is also the only one that the api accepts here.
+  const { PLANT_STORE_TOKEN: _, PLANT_STORE_TOKEN_DIGESTS_FILE: __, ...own } = process.env
   const env = {
     ...own,
     KAFKA_BROKERS: kafkaBrokers,

@@ -3,6 +3,8 @@ import { root } from '../places.mjs'
 import { Failure } from '../processes/failure.mjs'
 
 /**
+ * @typedef {'docker' | 'processes'} Source
+ *
  * @typedef {object} Settings
  * @property {number} port
  * @property {string} host
@@ -10,6 +12,8 @@ import { Failure } from '../processes/failure.mjs'
  * @property {string} topic
  * @property {number} partitions
  * @property {string | undefined} token
+ * @property {Source | undefined} source where the Kafka and Redis that are started come from; undefined: Docker
+ *   when it serves, else processes
  * @property {string | undefined} kafkaBrokers a Kafka that runs elsewhere; without it one is started
  * @property {string | undefined} redisUrl a Redis that runs elsewhere; without it one is started
  * @property {string} localDir data, logs, token and run.json, as an absolute path
@@ -17,18 +21,18 @@ import { Failure } from '../processes/failure.mjs'
 
 /**
  * @param {NodeJS.ProcessEnv} env
+ * @param {string} [stores] what `--with` says: docker, processes or external
  * @returns {Settings}
  * @throws {Failure} that names each setting with a bad value
  */
-export function readSettings(env) {
-  const { PORT, HOST, OPS_PORT, PLANTS_TOPIC, PLANTS_PARTITIONS, KAFKA_BROKERS, REDIS_URL } = env
+export function readSettings(env, stores) {
+  const { PORT, HOST, OPS_PORT, PLANTS_TOPIC, PLANTS_PARTITIONS } = env
   const { PLANT_STORE_TOKEN, PLANT_STORE_LOCAL_DIR } = env
   /** @type {string[]} */
   const wrong = []
   /** @param {string} name @param {string} value @param {string} expected @param {boolean} isRight */
   const check = (name, value, expected, isRight) => {
-    // These two may hold a secret.
-    const shown = name === 'PLANT_STORE_TOKEN' || name === 'REDIS_URL' ? '…' : value
+    const shown = name === 'PLANT_STORE_TOKEN' ? '…' : value
     if (!isRight) wrong.push(`${name}=${shown}: expected ${expected}`)
     return value
   }
@@ -47,10 +51,8 @@ export function readSettings(env) {
     topic: text('PLANTS_TOPIC', PLANTS_TOPIC || 'plants', 'a Kafka topic name', /^[\w.-]{1,249}$/),
     partitions: number('PLANTS_PARTITIONS', PLANTS_PARTITIONS || '12', 1000),
     token: PLANT_STORE_TOKEN && text('PLANT_STORE_TOKEN', PLANT_STORE_TOKEN, tokenRule, /^[\w.~+/-]+=*$/),
-    kafkaBrokers: KAFKA_BROKERS && text('KAFKA_BROKERS', KAFKA_BROKERS, 'host:port,host:port', brokers),
-    redisUrl:
-      REDIS_URL && text('REDIS_URL', REDIS_URL, 'redis://host:port or rediss://…', /^rediss?:\/\/\S+$/),
     localDir: resolve(root, PLANT_STORE_LOCAL_DIR || '.local'),
+    ...storesOf(env, stores, wrong),
   }
   if (settings.port === settings.opsPort || settings.port === settings.opsPort + 1) {
     wrong.push(`OPS_PORT=${settings.opsPort}: it and the next port must be others than PORT=${settings.port}`)
@@ -75,7 +77,35 @@ export function urlsOf({ host, port, opsPort }) {
   }
 }
 
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string | undefined} stores
+ * @param {string[]} wrong
+ * @returns {Pick<Settings, 'source' | 'kafkaBrokers' | 'redisUrl'>}
+ */
+function storesOf({ KAFKA_BROKERS, REDIS_URL }, stores, wrong) {
+  // Asked for by name, they are started whatever the environment says.
+  if (stores === 'docker' || stores === 'processes') {
+    return { source: stores, kafkaBrokers: undefined, redisUrl: undefined }
+  }
+  if (stores !== undefined && stores !== 'external') {
+    wrong.push(`--with ${stores}: expected docker, processes or external`)
+  }
+  if (stores === 'external' && !(KAFKA_BROKERS && REDIS_URL)) {
+    wrong.push('--with external: set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere')
+  }
+  if (KAFKA_BROKERS && !brokers.test(KAFKA_BROKERS)) {
+    wrong.push(`KAFKA_BROKERS=${KAFKA_BROKERS}: expected host:port,host:port`)
+  }
+  // Its value is not shown: it may hold a password.
+  if (REDIS_URL && !redis.test(REDIS_URL)) {
+    wrong.push('REDIS_URL: expected redis://host:port or rediss://…')
+  }
+  return { source: undefined, kafkaBrokers: KAFKA_BROKERS || undefined, redisUrl: REDIS_URL || undefined }
+}
+
 const tokenRule = 'only A-Z a-z 0-9 - . _ ~ + / and = at the end (RFC 6750)'
+const redis = /^rediss?:\/\/\S+$/
 const brokers = /^[^\s,:]+:\d{1,5}(,[^\s,:]+:\d{1,5})*$/
 
 /** @param {string} value @param {number} max */

@@ -4,41 +4,49 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '../processes/failure.mjs'
 import { identify } from '../processes/process-identity.mjs'
 import { createWhole, writeWhole } from '../processes/whole-file.mjs'
+import { createContainers, whyNoDocker } from '../stores/docker.mjs'
 import { readRun, removeRun } from './run-file.mjs'
 
 /**
- * `started.json`: the processes one `npm start` has started, from its first moment on, itself included. It
+ * `started.json`: what one `npm start` has started, from its first moment on, itself included. It
  * keeps a second `npm start` away from the same data, and lets the next one end what a launcher that was
  * killed has left running. Pids alone would not do: the system gives them out again.
  *
- * @typedef {Record<string, { pid: number, identity: string }>} Started
+ * @typedef {{ pid: number, identity: string }} Process
+ * @typedef {{ processes: Record<string, Process>, dockerProject?: string }} Started
  */
 
 /**
  * @param {string} localDir
  * @param {(names: string[]) => void} onLeftovers told before what an earlier launcher left running is ended
- * @returns {Promise<{ add: (name: string, pid: number) => void, remove: () => void }>}
  * @throws {Failure} when another launcher is at work there
  */
 export async function claim(localDir, onLeftovers) {
   const file = join(localDir, 'started.json')
   /** @type {Started} */
-  const started = { launcher: { pid: process.pid, identity: String(identify(process.pid)) } }
+  const started = { processes: { launcher: { pid: process.pid, identity: String(identify(process.pid)) } } }
   const maxAttempts = 5
   for (let attempt = 0; !createWhole(file, JSON.stringify(started)); attempt += 1) {
     if (attempt === maxAttempts)
       throw new Failure(`Another npm start begins at the same time in ${localDir}.`)
     const earlier = read(file)
-    const { launcher } = earlier
-    if (isAlive(launcher)) throw alreadyRunning(localDir, launcher.pid)
+    const { launcher } = earlier.processes
+    if (launcher && isAlive(launcher)) throw alreadyRunning(localDir, launcher.pid)
     await endLeftovers(earlier, onLeftovers)
     removeRun(localDir)
     rmSync(file, { force: true })
   }
+  const write = () => writeWhole(file, JSON.stringify(started))
   return {
+    /** @param {string} name @param {number} pid */
     add(name, pid) {
-      started[name] = { pid, identity: String(identify(pid)) }
-      writeWhole(file, JSON.stringify(started))
+      started.processes[name] = { pid, identity: String(identify(pid)) }
+      write()
+    },
+    /** @param {string} project */
+    addContainers(project) {
+      started.dockerProject = project
+      write()
     },
     remove: () => rmSync(file, { force: true }),
   }
@@ -62,17 +70,20 @@ function alreadyRunning(localDir, pid) {
  * @param {(names: string[]) => void} onLeftovers
  */
 async function endLeftovers(earlier, onLeftovers) {
-  const alive = Object.entries(earlier).filter(([, entry]) => isAlive(entry))
-  if (alive.length === 0) return
-  onLeftovers(alive.map(([name]) => name))
+  const alive = Object.entries(earlier.processes).filter(([, entry]) => isAlive(entry))
+  // Without an engine there are no containers any more.
+  const containers =
+    earlier.dockerProject && !(await whyNoDocker()) ? createContainers(earlier.dockerProject) : undefined
+  if (alive.length === 0 && !containers) return
+  onLeftovers([...alive.map(([name]) => name), ...(containers ? ['Kafka and Redis in Docker'] : [])])
   // The services first: with their stores gone they would only complain. Nobody waits for their answers any more.
-  const { kafka, redis, ...services } = earlier
+  const { kafka, redis, ...services } = earlier.processes
   await endAll(Object.values(services), { graceMs: 1000 })
-  await endAll([kafka, redis], { graceMs: 4000 })
+  await Promise.all([containers?.stop(), endAll([kafka, redis], { graceMs: 4000 })])
 }
 
 /**
- * @param {(Started[string] | undefined)[]} started
+ * @param {(Process | undefined)[]} started
  * @param {{ graceMs: number }} limit after which SIGTERM is followed by SIGKILL
  */
 async function endAll(started, { graceMs }) {
@@ -92,7 +103,7 @@ async function endAll(started, { graceMs }) {
 }
 
 /**
- * @param {Started[string]} entry
+ * @param {Process} entry
  * @param {NodeJS.Signals} signal
  */
 function end(entry, signal) {
@@ -104,8 +115,8 @@ function end(entry, signal) {
 }
 
 /**
- * @param {Started[string] | undefined} entry
- * @returns {entry is Started[string]}
+ * @param {Process | undefined} entry
+ * @returns {entry is Process}
  */
 const isAlive = (entry) => entry !== undefined && identify(entry.pid) === entry.identity
 
@@ -113,4 +124,4 @@ const isAlive = (entry) => entry !== undefined && identify(entry.pid) === entry.
  * @param {string} file
  * @returns {Started}
  */
-const read = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {})
+const read = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { processes: {} })

@@ -66,7 +66,8 @@ async function fetchJars(dir, signal, alsoHeldBy) {
   ]
   const options = { cwd: cacheDir, timeoutMs: 600_000, signal, onStart: alsoHeldBy }
   const { code, output, missing } = await runCommand('mvn', args, options)
-  const instead = 'or use a Kafka and a Redis that run elsewhere: set KAFKA_BROKERS and REDIS_URL.'
+  const instead =
+    'or start Docker, or set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere.'
   if (missing) throw new Failure(`mvn not found: install Maven (it fetches Kafka and Redis), ${instead}`)
   if (code !== 0) {
     throw new Failure(

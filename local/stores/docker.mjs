@@ -1,0 +1,173 @@
+import { spawnSync } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { root } from '../places.mjs'
+import { endOf, runCommand } from '../processes/command.mjs'
+import { Failure } from '../processes/failure.mjs'
+import { freePort } from '../processes/port.mjs'
+import { storeImages } from './images.mjs'
+import { answersKafka } from './kafka.mjs'
+import { answersPing } from './redis.mjs'
+
+/** @typedef {'kafka' | 'redis'} Store */
+
+const questionTimeoutMs = 10_000
+const commandTimeoutMs = 120_000
+const pullTimeoutMs = 600_000
+const endAtOnceTimeoutMs = 10_000
+
+/**
+ * What keeps Docker from being used, when something does.
+ *
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<string | undefined>}
+ */
+export async function whyNoDocker(signal) {
+  const server = ['version', '--format', '{{.Server.Version}}']
+  if (!(await succeeds('docker', server, signal))) return 'no Docker engine answers'
+  if (!(await findCompose(signal))) return 'Docker has no compose plugin'
+  return undefined
+}
+
+/**
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<string | undefined>} why an image can't be had; undefined when all are there
+ */
+export async function pullMissingImages(signal) {
+  for (const image of Object.values(storeImages())) {
+    if (await succeeds('docker', ['image', 'inspect', image], signal)) continue
+    const { code, output } = await runCommand('docker', ['pull', '--quiet', image], {
+      ...{ timeoutMs: pullTimeoutMs, signal },
+    })
+    if (code !== 0) return `Docker can't get ${image} (${endOf(output, 1).trim()})`
+  }
+  return undefined
+}
+
+/**
+ * The Kafka and the Redis of docker-compose.yml, as a compose project of its own. The engine starts a
+ * container again that crashes.
+ *
+ * @param {string} project its name; its data are in volumes named after it
+ */
+export function createContainers(project) {
+  /**
+   * @param {string[]} args
+   * @param {NodeJS.ProcessEnv} [env]
+   * @param {AbortSignal} [signal]
+   */
+  async function compose(args, env, signal) {
+    const [command = '', ...first] = await composeCommand(project, signal)
+    const options = { env: { ...process.env, ...env }, timeoutMs: commandTimeoutMs, signal }
+    const { code, output } = await runCommand(command, [...first, ...args], options)
+    if (code !== 0) throw new Failure(`docker compose ${args[0]} failed:\n${endOf(output)}`)
+    return output
+  }
+
+  return {
+    project,
+
+    /**
+     * Starts those asked for and resolves when they serve.
+     *
+     * @param {Store[]} stores
+     * @param {{ startTimeoutMs: number, signal: AbortSignal }} options
+     * @returns {Promise<Record<Store, number>>} their ports on 127.0.0.1
+     */
+    async start(stores, { startTimeoutMs, signal }) {
+      living.add(project)
+      const ports = { kafka: await freePort(), redis: await freePort() }
+      const env = {
+        KAFKA_PORT: String(ports.kafka),
+        REDIS_PORT: String(ports.redis),
+        // They belong to a program that runs now: the engine must not bring them back after a reboot.
+        PLANT_STORE_RESTART: 'on-failure',
+      }
+      await compose(['up', '--detach', '--no-build', ...stores], env, signal)
+      const deadline = Date.now() + startTimeoutMs
+      for (const store of stores) {
+        while (!(await isUp[store](ports[store]))) {
+          if (Date.now() > deadline) {
+            const logged = endOf(await compose(['logs', '--no-color', '--tail', '8', store], env, signal))
+            throw new Failure(`${store} was not ready after ${startTimeoutMs / 1000} s:\n${logged}`)
+          }
+          await delay(100, undefined, { signal })
+        }
+      }
+      return ports
+    },
+
+    /** Ends and removes them; what they store is kept. */
+    async stop() {
+      await compose(['down', '--timeout', '3'])
+      living.delete(project)
+    },
+
+    /** Ends them and removes what they stored. */
+    async forget() {
+      await compose(['down', '--timeout', '3', '--volumes'])
+      living.delete(project)
+    },
+  }
+}
+
+const isUp = { kafka: answersKafka, redis: answersPing }
+
+/** Projects started here and not yet stopped. @type {Set<string>} */
+const living = new Set()
+
+/** The last resort: ends everything started here at once. */
+export function killLivingContainers() {
+  for (const project of living) {
+    const filter = ['--filter', `label=com.docker.compose.project=${project}`]
+    const options = { encoding: /** @type {const} */ ('utf8'), timeout: endAtOnceTimeoutMs }
+    const ids = spawnSync('docker', ['ps', '--quiet', ...filter], options)
+      .stdout.split('\n')
+      .filter(Boolean)
+    if (ids.length > 0) spawnSync('docker', ['kill', ...ids], options)
+  }
+}
+
+/**
+ * @param {string} project
+ * @param {AbortSignal} [signal]
+ */
+async function composeCommand(project, signal) {
+  const found = await findCompose(signal)
+  if (!found) throw new Failure('Docker has no compose plugin: install it, or use --with processes.')
+  return [
+    ...found,
+    '--project-name',
+    project,
+    '--project-directory',
+    root,
+    '--file',
+    `${root}docker-compose.yml`,
+  ]
+}
+
+/**
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<string[] | undefined>} the words that compose commands begin with: it is a plugin of docker,
+ *   or, where it is old, a program of its own
+ */
+async function findCompose(signal) {
+  if (await succeeds('docker', ['compose', 'version'], signal)) return ['docker', 'compose']
+  if (await succeeds('docker-compose', ['version'], signal)) return ['docker-compose']
+  return undefined
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {AbortSignal} [signal]
+ */
+async function succeeds(command, args, signal) {
+  try {
+    const { code } = await runCommand(command, args, { timeoutMs: questionTimeoutMs, signal })
+    return code === 0
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof Failure) return false
+    throw error
+  }
+}

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-const realStores = ['tests/support/stores.ts']
+const realStores = { globalSetup: ['tests/support/stores.ts'], setupFiles: ['tests/support/worker.ts'] }
 
 export default defineConfig({
   test: {
@@ -12,7 +12,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['{shared,services,tests}/**/*.int.test.ts'],
-          globalSetup: realStores,
+          ...realStores,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -21,7 +21,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['tests/**/*.system.test.ts'],
-          globalSetup: realStores,
+          ...realStores,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

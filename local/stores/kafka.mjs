@@ -11,7 +11,7 @@ import { answers } from './answers.mjs'
 /** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
 
 /** Enough for development and tests; the serial collector keeps the process at about 300 MB. */
-const defaultJavaArgs = ['-Xmx256m', '-XX:+UseSerialGC']
+export const defaultJavaArgs = ['-Xmx256m', '-XX:+UseSerialGC']
 
 /**
  * A real Kafka: one KRaft node, broker and controller in one process, reachable from this machine only.

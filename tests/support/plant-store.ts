@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { Redis } from 'ioredis'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { freePort } from '../../local/processes/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.mjs'
 import { quietLog } from './quiet-log.ts'
+import { noteProcess } from './test-run.ts'
 import { createTestTopic } from './topic.ts'
 
 export const TOKEN = 'a-token-for-tests'
@@ -32,7 +32,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
   const closers: (() => Promise<unknown>)[] = []
   const log = await createTestTopic(kafkaBrokers, PARTITIONS)
   const { topic } = log
-  const folder = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
+  const folder = mkdtempSync(join(inject('testRun'), 'services-'))
   closers.push(async () => rmSync(folder, { recursive: true, force: true }))
   const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
   closers.push(readModel.close)
@@ -58,6 +58,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
         ...settings,
       },
     })
+    noteProcess(inject('testRun'), running)
     closers.push(() => running.stop({ graceMs: STOP_GRACE_MS }))
     const opsUrl = `http://127.0.0.1:${opsPort}`
     const isReady = () =>
@@ -91,6 +92,8 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
 /** A plain client of the Redis under test, for what only a fault or a check would do. */
 export function openRedis(redisUrl: string): Redis {
   const redis = new Redis(redisUrl)
+  // Its calls tell what went wrong; ioredis would print it, too.
+  redis.on('error', () => undefined)
   onTestFinished(() => redis.disconnect())
   return redis
 }

@@ -1,34 +1,59 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { TestProject } from 'vitest/node'
-import { killLivingGroups } from '../../local/processes/process.mjs'
-import { ensureJars } from '../../local/stores/jars.mjs'
-import { startKafka } from '../../local/stores/kafka.mjs'
-import { startRedis } from '../../local/stores/redis.mjs'
+import type { TestProject, Vitest } from 'vitest/node'
+import { describe } from '../../local/processes/failure.mjs'
+import { chooseSource, openSource, type SourceName } from './stores/source-choice.ts'
+import { endProcesses, openTestRun, removeTestRun } from './test-run.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
+    testRun: string
+    storeSource: SourceName
     kafkaBrokers: string
     redisUrl: string
   }
 }
 
-/** Brings up a Kafka and a Redis of the tests' own, in a temporary folder, and ends and removes them. */
-export default async function startStores(project: TestProject): Promise<() => Promise<void>> {
-  // Detached children outlive their parent: not even a test run that breaks off may leave them.
-  process.once('exit', killLivingGroups)
-  const { kafkaClasspath, redisServer, java } = await ensureJars()
-  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'))
-  const at = (name: string) => ({ dir: join(folder, name), logFile: join(folder, `${name}.log`) })
-  const [kafka, redis] = await Promise.all([
-    startKafka({ ...at('kafka'), classpath: kafkaClasspath, java }),
-    startRedis({ ...at('redis'), redisServer }),
-  ])
-  project.provide('kafkaBrokers', kafka.brokers)
-  project.provide('redisUrl', redis.url)
-  return async () => {
-    await Promise.all([kafka.stop({ graceMs: 10_000 }), redis.stop({ graceMs: 5_000 })])
-    await rm(folder, { recursive: true })
+/** Brings up a Kafka and a Redis of the tests' own, and ends them with all that the tests left. */
+export default async function startStores({ vitest }: TestProject): Promise<(() => void) | undefined> {
+  // Vitest asks for each project; they share the stores.
+  if (vitest.getProvidedContext().testRun !== undefined) return undefined
+  try {
+    return await openStores(vitest)
+  } catch (error) {
+    // Vitest would say before anything else that it found no tests.
+    console.error(describe(error))
+    process.exit(1)
   }
+}
+
+async function openStores(vitest: Vitest): Promise<() => void> {
+  const name = await chooseSource(process.env.PLANT_STORE_TEST_WITH, whyNoDocker, console.log)
+  const run = openTestRun()
+  const source = await openSource(name, run)
+  const end = () => {
+    process.off('exit', end)
+    endProcesses(run)
+    source.endAll()
+    removeTestRun(run)
+  }
+  // A run that is broken off has time for exit listeners only.
+  process.once('exit', end)
+  // Vitest would exit by itself, but signal-exit, which comes with testcontainers, kills a process whose
+  // listeners it takes for all gone.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, exitBySignal)
+
+  const [kafka, redis] = await Promise.all([source.startKafka(), source.startRedis()])
+  vitest.provide('testRun', run)
+  vitest.provide('storeSource', name)
+  vitest.provide('kafkaBrokers', kafka.brokers)
+  vitest.provide('redisUrl', redis.url)
+  return end
+}
+
+function exitBySignal(_name: NodeJS.Signals, number: number): void {
+  process.exit(128 + number)
+}
+
+async function whyNoDocker(): Promise<string | undefined> {
+  const docker = await import('./stores/why-no-docker.ts')
+  return docker.whyNoDocker()
 }

@@ -53,7 +53,7 @@ describe('appending', () => {
     await pause()
     await expect(appender.append([recordOf(1n)])).rejects.toThrow()
     await expect(appender.append([recordOf(2n)])).rejects.toThrow()
-    resume()
+    await resume()
     const last = recordOf(3n)
     await vi.waitFor(() => appender.append([last]), WAIT_MS)
     const followed = followLog({ kafka, topic, partitions })

@@ -241,7 +241,7 @@ describe('following a log of a broker that hangs', () => {
     await pause()
     // Beyond what kafkajs tries again by itself: the consumer was given up, and so was a new one.
     await vi.waitFor(() => expect(warnings.length).toBeGreaterThanOrEqual(3), WAIT_MS)
-    resume()
+    await resume()
     await topic.append(2)
     await vi.waitFor(() => endsOf(topic), WAIT_MS)
     await untilAtEnd(followed, topic)

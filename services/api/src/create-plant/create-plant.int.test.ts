@@ -185,7 +185,7 @@ describe('creating a plant while Kafka hangs', () => {
     expect(kindsOf(outcomes)).toEqual(['notWritten', 'notWritten', 'notWritten'])
     expect((await appended).is).toBe('outcomeUnknown')
 
-    resume()
+    await resume()
     await vi.waitFor(async () => {
       expect((await store.creation.create(store.keyed(1n, 'k'))).is).toBe('created')
     }, WAIT_MS)

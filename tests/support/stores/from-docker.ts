@@ -1,0 +1,140 @@
+import { spawnSync } from 'node:child_process'
+import { basename } from 'node:path'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import {
+  BoundPorts,
+  GenericContainer,
+  getContainerRuntimeClient,
+  type StartedTestContainer,
+  Wait,
+  waitForContainer,
+} from 'testcontainers'
+import { endOf } from '../../../local/processes/command.mjs'
+import { Failure } from '../../../local/processes/failure.mjs'
+import { freePort } from '../../../local/processes/port.mjs'
+import { storeImages } from '../../../local/stores/images.mjs'
+import { defaultJavaArgs, singleNode } from '../../../local/stores/kafka.mjs'
+import type { StoreSource, TestKafka, TestRedis } from './store-source.ts'
+
+const REDIS_STOP_GRACE_MS = 5_000
+const END_TIMEOUT_MS = 20_000
+const LOG_LINES = 40
+const CONTROLLER_PORT = 9093
+const REDIS_PORT = 6379
+const kafkaServes = Wait.forLogMessage('Kafka Server started')
+const redisServes = Wait.forLogMessage('Ready to accept connections')
+
+/** On every container of a run, with the name of the run's folder as the value. */
+export const RUN_LABEL = 'plant-store.test-run'
+
+type Labels = Record<string, string>
+
+/** Kafka and Redis in containers, of the images that docker-compose.yml names. */
+export function createDockerSource(run: string): StoreSource {
+  const labels = { [RUN_LABEL]: basename(run) }
+  return {
+    startKafka: () => startKafka(labels),
+    startRedis: (options) => startRedis(labels, options),
+    endAll() {
+      // A process of its own, to be waited for in an exit listener: the runtime's client is asynchronous.
+      const script = fileURLToPath(new URL('remove-containers.ts', import.meta.url))
+      const options = { stdio: 'inherit', timeout: END_TIMEOUT_MS } as const
+      const { status } = spawnSync(process.execPath, [script, basename(run)], options)
+      if (status !== 0)
+        console.error(`Containers may be left: those with the label ${RUN_LABEL}=${basename(run)}`)
+    },
+  }
+}
+
+async function startKafka(labels: Labels): Promise<TestKafka> {
+  const client = await getContainerRuntimeClient()
+  const { host } = client.info.containerRuntime
+  // The same port inside: the broker itself and its clients know it by one address.
+  const port = await freePort()
+  const started = await start(
+    'Kafka',
+    new GenericContainer(storeImages().kafka)
+      .withEnvironment(kafkaEnvironment(host, port))
+      .withLabels(labels)
+      .withExposedPorts({ container: port, host: port })
+      .withWaitStrategy(kafkaServes),
+  )
+  const container = client.container.getById(started.getId())
+  return {
+    brokers: `${host}:${port}`,
+    pause: () => container.pause(),
+    resume: () => container.unpause(),
+    async crashAndStartAgain() {
+      await container.kill({ signal: 'SIGKILL' })
+      await container.wait()
+      await container.start()
+      const { State } = await container.inspect()
+      // Since then: what the first start logged is still there.
+      await waitForContainer(client, container, kafkaServes, new BoundPorts(), new Date(State.StartedAt))
+    },
+    async stop() {
+      await started.stop()
+    },
+  }
+}
+
+async function startRedis(labels: Labels, options: { port?: number } = {}): Promise<TestRedis> {
+  const { port = await freePort() } = options
+  const started = await start(
+    'Redis',
+    new GenericContainer(storeImages().redis)
+      .withCommand(['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction'])
+      .withLabels(labels)
+      .withExposedPorts({ container: REDIS_PORT, host: port })
+      .withWaitStrategy(redisServes),
+  )
+  return {
+    url: `redis://${started.getHost()}:${port}`,
+    port,
+    async stop() {
+      await started.stop({ timeout: REDIS_STOP_GRACE_MS })
+    },
+  }
+}
+
+/** Resolves when the container serves. When it does not come up, the error shows the end of its log. */
+async function start(name: string, container: GenericContainer): Promise<StartedTestContainer> {
+  let logged = ''
+  let log: Readable | undefined
+  container.withLogConsumer((stream) => {
+    log = stream.on('data', (text) => {
+      logged += text
+    })
+  })
+  try {
+    return await container.start()
+  } catch (error) {
+    throw new Failure(
+      `${name} did not come up in Docker: ${(error as Error).message}\n${endOf(logged, LOG_LINES)}`,
+    )
+  } finally {
+    log?.destroy()
+  }
+}
+
+/** The settings as the image takes them. */
+function kafkaEnvironment(host: string, port: number): Record<string, string> {
+  const settings = {
+    'process.roles': 'broker,controller',
+    'node.id': 1,
+    'controller.quorum.voters': `1@localhost:${CONTROLLER_PORT}`,
+    listeners: `PLAINTEXT://:${port},CONTROLLER://localhost:${CONTROLLER_PORT}`,
+    'advertised.listeners': `PLAINTEXT://${host}:${port}`,
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'controller.listener.names': 'CONTROLLER',
+    'log.dirs': '/var/lib/kafka/data',
+    'auto.create.topics.enable': false,
+    ...singleNode,
+  }
+  const variables = Object.entries(settings).map(([name, value]) => [
+    `KAFKA_${name.replaceAll('.', '_').toUpperCase()}`,
+    String(value),
+  ])
+  return { ...Object.fromEntries(variables), KAFKA_HEAP_OPTS: defaultJavaArgs.join(' ') }
+}

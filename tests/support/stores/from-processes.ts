@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Failure } from '../../../local/processes/failure.mjs'
+import type { RunningProcess } from '../../../local/processes/process.mjs'
+import { ensureJars } from '../../../local/stores/jars.mjs'
+import { startKafka } from '../../../local/stores/kafka.mjs'
+import { startRedis } from '../../../local/stores/redis.mjs'
+import { endProcesses, noteProcess } from '../test-run.ts'
+import type { StoreSource } from './store-source.ts'
+
+const KAFKA_STOP_GRACE_MS = 10_000
+const REDIS_STOP_GRACE_MS = 5_000
+const PAUSE_TIMEOUT_MS = 10_000
+
+/** Kafka and Redis as processes on this machine. */
+export function createProcessSource(run: string): StoreSource {
+  /** Where a store keeps its data and its log, and how it is made known to the run. */
+  function place(name: string) {
+    const dir = mkdtempSync(join(run, `${name}-`))
+    const onSpawn = (running: RunningProcess) => noteProcess(run, running)
+    return { dir, logFile: join(dir, `${name}.log`), onSpawn }
+  }
+
+  return {
+    async startKafka() {
+      const { kafkaClasspath: classpath, java } = await ensureJars({ redis: false })
+      const options = { ...place('kafka'), classpath, java }
+      let kafka = await startKafka(options)
+      const resume = async () => {
+        process.kill(-kafka.pid, 'SIGCONT')
+      }
+      return {
+        brokers: kafka.brokers,
+        async pause() {
+          process.kill(-kafka.pid, 'SIGSTOP')
+          untilStopped(kafka.pid)
+        },
+        resume,
+        async crashAndStartAgain() {
+          process.kill(-kafka.pid, 'SIGKILL')
+          await kafka.exited
+          kafka = await startKafka({ ...options, port: kafka.port })
+        },
+        async stop() {
+          await resume()
+          await kafka.stop({ graceMs: KAFKA_STOP_GRACE_MS })
+          rmSync(options.dir, { recursive: true })
+        },
+      }
+    },
+
+    async startRedis(settings = {}) {
+      const { redisServer } = await ensureJars({ kafka: false })
+      const options = { ...place('redis'), redisServer, ...settings }
+      const { url, port, stop } = await startRedis(options)
+      return {
+        url,
+        port,
+        async stop() {
+          await stop({ graceMs: REDIS_STOP_GRACE_MS })
+          rmSync(options.dir, { recursive: true, force: true })
+        },
+      }
+    },
+
+    endAll: () => endProcesses(run),
+  }
+}
+
+/** The signal is on its way for a moment. */
+function untilStopped(pid: number): void {
+  const deadline = Date.now() + PAUSE_TIMEOUT_MS
+  const state = () => execFileSync('ps', ['-o', 'state=', '-p', String(pid)], { encoding: 'utf8' })
+  while (!state().startsWith('T')) {
+    if (Date.now() > deadline) throw new Failure(`Kafka (${pid}) did not stop at SIGSTOP.`)
+  }
+}

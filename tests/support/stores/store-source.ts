@@ -1,0 +1,29 @@
+/** A Kafka of one node, without topics, reachable from this machine. */
+export type TestKafka = {
+  /** host:port */
+  brokers: string
+  /** It keeps its connections and answers nothing, like a broker that hangs. Resolves when it has stopped. */
+  pause(): Promise<void>
+  resume(): Promise<void>
+  /** kill -9, then started again on the same port with the same data. Resolves when it serves. */
+  crashAndStartAgain(): Promise<void>
+  /** Ends it and removes what it stored, also while it is paused. */
+  stop(): Promise<void>
+}
+
+/** An empty Redis without persistence that does not evict. */
+export type TestRedis = {
+  url: string
+  port: number
+  /** Ends it and removes what it stored. May be called more than once. */
+  stop(): Promise<void>
+}
+
+/** Where a run of the tests gets its Kafka and its Redis from. All that it gives serves already. */
+export type StoreSource = {
+  startKafka(): Promise<TestKafka>
+  /** @param options.port another than a free one */
+  startRedis(options?: { port?: number }): Promise<TestRedis>
+  /** Ends at once all that was started for this run, by whichever of its processes, and removes what it stored. */
+  endAll(): void
+}

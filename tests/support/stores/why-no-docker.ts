@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { getContainerRuntimeClient, getReaper, ImageName } from 'testcontainers'
+import { storeImages } from '../../../local/stores/images.mjs'
+
+const ANSWER_TIMEOUT_MS = 10_000
+const PULL_TIMEOUT_MS = 600_000
+
+/** What keeps containers from being used, when something does. Gets the images that are missing. */
+export async function whyNoDocker(): Promise<string | undefined> {
+  const client = await within(ANSWER_TIMEOUT_MS, getContainerRuntimeClient()).catch(() => undefined)
+  if (!client) return 'no container runtime answers'
+  for (const image of Object.values(storeImages())) {
+    const name = ImageName.fromString(image)
+    try {
+      if (await client.image.exists(name)) continue
+      console.log(`Getting the image ${image} …`)
+      await within(PULL_TIMEOUT_MS, client.image.pull(name))
+    } catch (error) {
+      return `there is no image ${image}: ${messageOf(error)}`
+    }
+    // A pull that breaks off is no error to testcontainers.
+    if (!(await client.image.exists(name))) return `there is no image ${image}`
+  }
+  try {
+    // It comes with the first container, as a container of its own, and can fail where the others would not.
+    await within(PULL_TIMEOUT_MS, getReaper(client))
+  } catch (error) {
+    return `testcontainers can't start its reaper: ${messageOf(error)}`
+  }
+  return undefined
+}
+
+async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  const limit = delay(timeoutMs, undefined, { ref: false }).then(() => {
+    throw new Error(`no answer for ${timeoutMs / 1000} s`)
+  })
+  return Promise.race([work, limit])
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.trim() : String(error)
+}

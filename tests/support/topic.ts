@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
-import { createTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
+import { checkTopic, createTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
+import { patiently } from '@plant-store/shared/process/patience.ts'
 import type { Kafka } from 'kafkajs'
 import { quietLog } from './quiet-log.ts'
+
+const LED_WITHIN_MS = 20_000
+const AGAIN_AFTER_MS = 20
 
 export type TestTopic = TopicSettings & { kafka: Kafka }
 
@@ -11,5 +15,8 @@ export async function createTestTopic(kafkaBrokers: string, partitions: number):
   const topic = `plants-${randomUUID()}`
   const kafka = createKafka(kafkaBrokers.split(','), 'test', quietLog)
   await createTopic(kafka, { topic, partitions })
+  // The broker may lead the partitions only a little after it said they were created; a busy disk shows it.
+  const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: LED_WITHIN_MS }
+  await patiently(() => checkTopic(kafka, { topic, partitions }), patience)
   return { kafka, topic, partitions }
 }

@@ -1,15 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { digestOf, keptToken } from './launch/token.mjs'
+import { digestOf, keptToken, tokenPattern, tokenRule } from './launch/token.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 import { writeWhole } from './processes/whole-file.mjs'
 
 // The first step of `docker compose up`: puts the digests of the tokens to accept where the api reads them, and
 // makes a token when none was given. The first of these settings that is set counts.
-
-/** Where docker-compose.yml puts the file that PLANT_STORE_TOKEN_DIGESTS_FILE names on the host. */
-const secret = '/run/secrets/token-digests'
-const tokenRule = /^[\w.~+/-]+=*$/
 
 try {
   const { TOKENS_DIR = '.', ...env } = process.env
@@ -36,24 +32,23 @@ function choose(env, dir) {
   }
   if (PLANT_STORE_TOKEN_DIGESTS_FILE) {
     const said = `The api accepts the tokens of ${PLANT_STORE_TOKEN_DIGESTS_FILE}.`
-    return { digests: readSecret(PLANT_STORE_TOKEN_DIGESTS_FILE), said }
+    return { digests: readSecret(PLANT_STORE_TOKEN_DIGESTS_FILE, env.SECRET ?? ''), said }
   }
   if (PLANT_STORE_TOKEN) {
-    if (!tokenRule.test(PLANT_STORE_TOKEN)) {
-      throw new Failure(
-        'PLANT_STORE_TOKEN may have only A-Z a-z 0-9 - . _ ~ + / and = at the end (RFC 6750).',
-      )
-    }
+    if (!tokenPattern.test(PLANT_STORE_TOKEN)) throw new Failure(`PLANT_STORE_TOKEN: expected ${tokenRule}.`)
     return { digests: digestOf(PLANT_STORE_TOKEN), said: 'The api accepts the token of PLANT_STORE_TOKEN.' }
   }
   const token = keptToken(dir)
   return { digests: digestOf(token), said: welcome(env.URL ?? '', token) }
 }
 
-/** @param {string} file as the host calls it */
-function readSecret(file) {
+/**
+ * @param {string} file as the host calls it
+ * @param {string} mountedAt as this container does
+ */
+function readSecret(file, mountedAt) {
   try {
-    return readFileSync(secret, 'utf8')
+    return readFileSync(mountedAt, 'utf8')
   } catch (error) {
     const { message } = /** @type {Error} */ (error)
     throw new Failure(

@@ -1,37 +1,39 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
-import { readRun } from '../local/launch/run-file.mjs'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { type Run, readRun } from '../local/launch/run-file.mjs'
+import { projectOf } from '../local/launch/stores-in-docker.mjs'
 import { freePort, isPortFree } from '../local/processes/port.mjs'
 import { type RunningProcess, startProcess } from '../local/processes/process.mjs'
+import { createContainers } from '../local/stores/docker.mjs'
 import { createPlant, readPlant } from './support/client.ts'
 import { TOKEN } from './support/plant-store.ts'
 
 const START_MS = 90_000
 const STOP_MS = 10_000
 
+const source = inject('storeSource')
+/** Where nothing answers: with this as DOCKER_HOST there is no Docker. */
+const NOWHERE = 'tcp://127.0.0.1:1'
+
 it('npm start: a plant outlives a restart, and a kill -9 of launcher and broker; --fresh forgets it', async () => {
-  const localDir = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
-  onTestFinished(() => rmSync(localDir, { recursive: true }))
-  const environment = {
-    PATH: process.env.PATH,
-    PLANT_STORE_LOCAL_DIR: localDir,
-    PLANT_STORE_TOKEN: TOKEN,
-    PORT: String(await freePort()),
-    OPS_PORT: String(await freePortPair()),
-  }
+  const { localDir, environment } = await setting()
 
   const first = await npmStart(localDir, environment)
+  expect(first.dockerProject === undefined).toBe(source === 'processes')
   expect(statSync(join(localDir, 'run.json')).mode & 0o777).toBe(0o600)
   expect((await createPlant(first.url, 1n, 'Monstera')).answer?.status).toBe(200)
   expect((await createPlant(first.url, 1n, 'Monstera')).answer?.body).toMatchObject({ error: 40003 })
   await stop(first.launcher)
-  expectNothingLeft(localDir, first.pids)
+  expectNothingLeft(localDir, first)
 
-  const second = await npmStart(localDir, environment)
+  const second = await npmStart(localDir, environment, '--with', source)
   expect((await readPlant(second.url, 1n))?.body).toEqual({ name: 'Monstera', tag: 'test' })
-  for (const pid of [second.launcher.pid, second.pids.kafka as number]) process.kill(pid, 'SIGKILL')
+  process.kill(second.launcher.pid, 'SIGKILL')
+  killBroker(second)
   await second.launcher.exited
 
   const third = await npmStart(localDir, environment)
@@ -42,12 +44,67 @@ it('npm start: a plant outlives a restart, and a kill -9 of launcher and broker;
   const fresh = await npmStart(localDir, environment, '--fresh')
   expect((await readPlant(fresh.url, 1n))?.status).toBe(404)
   await stop(fresh.launcher)
-  expectNothingLeft(localDir, fresh.pids)
+  expectNothingLeft(localDir, fresh)
 })
 
-async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args: string[]) {
+it('npm start goes on without a Docker engine, and says so; asked for Docker, it does not', async () => {
+  const { localDir, environment } = await setting({ DOCKER_HOST: NOWHERE })
+  const run = await npmStart(localDir, environment)
+  expect(run.log()).toMatch(/run as processes: no Docker engine answers/)
+  expect(run.dockerProject).toBeUndefined()
+  await stop(run.launcher)
+  const refused = await launch(localDir, environment, '--with', 'docker')
+  expect(await refused.launcher.exited).toEqual({ code: 1, signal: null })
+  expect(refused.log()).toMatch(/--with docker: no Docker engine answers/)
+})
+
+it('npm start tells when the plants of the last start are in other stores', async () => {
+  const { localDir, environment } = await setting()
+  mkdirSync(join(localDir, 'data'))
+  const other = source === 'docker' ? 'processes' : 'docker'
+  writeFileSync(join(localDir, 'data', 'source'), other)
+  const run = await npmStart(localDir, environment)
+  expect(run.log()).toContain(`--with ${other} has them`)
+  await stop(run.launcher)
+})
+
+it('npm start with an external Kafka and Redis starts neither', async () => {
+  const { localDir, environment } = await setting({
+    KAFKA_BROKERS: inject('kafkaBrokers'),
+    REDIS_URL: inject('redisUrl'),
+    PLANTS_TOPIC: `plants-${randomUUID()}`,
+  })
+  const run = await npmStart(localDir, environment, '--with', 'external')
+  expect(Object.keys(run.pids).sort()).toEqual(['api', 'launcher', 'projector'])
+  expect(run.dockerProject).toBeUndefined()
+  expect((await createPlant(run.url, 1n, 'Monstera')).answer?.status).toBe(200)
+  await stop(run.launcher)
+})
+
+/** A folder and ports for `npm start` of a test's own; whatever is stored there ends with the test. */
+async function setting(more: Record<string, string> = {}) {
+  const localDir = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
+  onTestFinished(() => rmSync(localDir, { recursive: true }))
+  if (source === 'docker') onTestFinished(createContainers(projectOf(localDir)).forget)
+  const environment = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    ...(source === 'processes' ? { DOCKER_HOST: NOWHERE } : { DOCKER_HOST: process.env.DOCKER_HOST }),
+    PLANT_STORE_LOCAL_DIR: localDir,
+    PLANT_STORE_TOKEN: TOKEN,
+    PORT: String(await freePort()),
+    OPS_PORT: String(await freePortPair()),
+    ...more,
+  }
+  return { localDir, environment }
+}
+
+type Launched = { launcher: RunningProcess; log: () => string }
+
+async function launch(localDir: string, env: NodeJS.ProcessEnv, ...args: string[]): Promise<Launched> {
   const command = new URL('../local/start.mjs', import.meta.url).pathname
   const logFile = join(localDir, 'launcher.log')
+  rmSync(logFile, { force: true })
   const launcher = await startProcess({
     name: 'npm start',
     command: process.execPath,
@@ -58,13 +115,30 @@ async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args: strin
   onTestFinished(async () => {
     await launcher.stop({ graceMs: STOP_MS })
   })
+  return { launcher, log: () => readFileSync(logFile, 'utf8') }
+}
+
+async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args: string[]) {
+  const { launcher, log } = await launch(localDir, env, ...args)
   const isNew = () => readRun(localDir)?.pids.launcher === launcher.pid
-  await vi.waitFor(() => expect(isNew(), readFileSync(logFile, 'utf8')).toBe(true), { timeout: START_MS })
-  const { url, pids } = readRun(localDir) as NonNullable<ReturnType<typeof readRun>>
+  await vi.waitFor(() => expect(isNew(), log()).toBe(true), { timeout: START_MS })
+  const run = readRun(localDir) as Run
   onTestFinished(() => {
-    for (const pid of alive(Object.values(pids))) process.kill(pid, 'SIGKILL')
+    for (const pid of alive(Object.values(run.pids))) process.kill(pid, 'SIGKILL')
   })
-  return { launcher, url, pids }
+  return { ...run, launcher, log }
+}
+
+function killBroker({ pids, dockerProject }: Run): void {
+  if (dockerProject === undefined) process.kill(pids.kafka as number, 'SIGKILL')
+  else execFileSync('docker', ['kill', ...containersOf(dockerProject, 'kafka')])
+}
+
+function containersOf(project: string, service?: string): string[] {
+  const labels = [`project=${project}`, ...(service === undefined ? [] : [`service=${service}`])]
+  const filters = labels.flatMap((label) => ['--filter', `label=com.docker.compose.${label}`])
+  const ids = execFileSync('docker', ['ps', '--all', '--quiet', ...filters], { encoding: 'utf8' })
+  return ids.split('\n').filter(Boolean)
 }
 
 async function stop(launcher: RunningProcess): Promise<void> {
@@ -77,8 +151,9 @@ async function freePortPair(): Promise<number> {
   return (await isPortFree(port + 1, '127.0.0.1')) ? port : freePortPair()
 }
 
-function expectNothingLeft(localDir: string, pids: object): void {
+function expectNothingLeft(localDir: string, { pids, dockerProject }: Run): void {
   expect(alive(Object.values(pids))).toEqual([])
+  if (dockerProject !== undefined) expect(containersOf(dockerProject)).toEqual([])
   expect(readRun(localDir)).toBeUndefined()
 }
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { root } from '../places.mjs'
 import { Failure } from '../processes/failure.mjs'
+import { tokenPattern, tokenRule } from './token.mjs'
 
 /**
  * @typedef {'docker' | 'processes'} Source
@@ -50,7 +51,7 @@ export function readSettings(env, stores) {
     opsPort: number('OPS_PORT', OPS_PORT || '3100', 65_534),
     topic: text('PLANTS_TOPIC', PLANTS_TOPIC || 'plants', 'a Kafka topic name', /^[\w.-]{1,249}$/),
     partitions: number('PLANTS_PARTITIONS', PLANTS_PARTITIONS || '12', 1000),
-    token: PLANT_STORE_TOKEN && text('PLANT_STORE_TOKEN', PLANT_STORE_TOKEN, tokenRule, /^[\w.~+/-]+=*$/),
+    token: PLANT_STORE_TOKEN && text('PLANT_STORE_TOKEN', PLANT_STORE_TOKEN, tokenRule, tokenPattern),
     localDir: resolve(root, PLANT_STORE_LOCAL_DIR || '.local'),
     ...storesOf(env, stores, wrong),
   }
@@ -104,7 +105,6 @@ function storesOf({ KAFKA_BROKERS, REDIS_URL }, stores, wrong) {
   return { source: undefined, kafkaBrokers: KAFKA_BROKERS || undefined, redisUrl: REDIS_URL || undefined }
 }
 
-const tokenRule = 'only A-Z a-z 0-9 - . _ ~ + / and = at the end (RFC 6750)'
 const redis = /^rediss?:\/\/\S+$/
 const brokers = /^[^\s,:]+:\d{1,5}(,[^\s,:]+:\d{1,5})*$/
 

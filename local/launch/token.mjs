@@ -3,6 +3,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeWhole } from '../processes/whole-file.mjs'
 
+/** What a bearer token may look like (RFC 6750), and the same in words. */
+export const tokenPattern = /^[\w.~+/-]+=*$/
+export const tokenRule = 'only A-Z a-z 0-9 - . _ ~ + / and = at the end (RFC 6750)'
+
 /**
  * The token for calling the api on this machine: made once and kept, so that a `curl` copied yesterday still
  * works.

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { root } from '../places.mjs'
 import { endOf, runCommand } from '../processes/command.mjs'
@@ -50,19 +51,6 @@ export async function pullMissingImages(signal) {
  * @param {string} project its name; its data are in volumes named after it
  */
 export function createContainers(project) {
-  /**
-   * @param {string[]} args
-   * @param {NodeJS.ProcessEnv} [env]
-   * @param {AbortSignal} [signal]
-   */
-  async function compose(args, env, signal) {
-    const [command = '', ...first] = await composeCommand(project, signal)
-    const options = { env: { ...process.env, ...env }, timeoutMs: commandTimeoutMs, signal }
-    const { code, output } = await runCommand(command, [...first, ...args], options)
-    if (code !== 0) throw new Failure(`docker compose ${args[0]} failed:\n${endOf(output)}`)
-    return output
-  }
-
   return {
     project,
 
@@ -82,35 +70,44 @@ export function createContainers(project) {
         // They belong to a program that runs now: the engine must not bring them back after a reboot.
         PLANT_STORE_RESTART: 'on-failure',
       }
-      await compose(['up', '--detach', '--no-build', ...stores], env, signal)
-      const deadline = Date.now() + startTimeoutMs
-      for (const store of stores) {
-        while (!(await isUp[store](ports[store]))) {
-          if (Date.now() > deadline) {
-            const logged = endOf(await compose(['logs', '--no-color', '--tail', '8', store], env, signal))
-            throw new Failure(`${store} was not ready after ${startTimeoutMs / 1000} s:\n${logged}`)
-          }
-          await delay(100, undefined, { signal })
-        }
-      }
+      await compose(project, ['up', '--detach', '--no-build', ...stores], { env, signal })
+      for (const store of stores) await untilUp(project, store, ports[store], { startTimeoutMs, signal })
       return ports
     },
 
     /** Ends and removes them; what they store is kept. */
     async stop() {
-      await compose(['down', '--timeout', '3'])
+      await compose(project, ['down', '--timeout', '3'])
       living.delete(project)
     },
 
     /** Ends them and removes what they stored. */
     async forget() {
-      await compose(['down', '--timeout', '3', '--volumes'])
+      await compose(project, ['down', '--timeout', '3', '--volumes'])
       living.delete(project)
     },
   }
 }
 
 const isUp = { kafka: answersKafka, redis: answersPing }
+
+/**
+ * @param {string} project
+ * @param {Store} store
+ * @param {number} port
+ * @param {{ startTimeoutMs: number, signal: AbortSignal }} options
+ */
+async function untilUp(project, store, port, { startTimeoutMs, signal }) {
+  const deadline = Date.now() + startTimeoutMs
+  while (!(await isUp[store](port))) {
+    signal.throwIfAborted()
+    if (Date.now() > deadline) {
+      const logged = endOf(await compose(project, ['logs', '--no-color', '--tail', '8', store], { signal }))
+      throw new Failure(`${store} was not ready after ${startTimeoutMs / 1000} s:\n${logged}`)
+    }
+    await delay(100)
+  }
+}
 
 /** Projects started here and not yet stopped. @type {Set<string>} */
 const living = new Set()
@@ -128,21 +125,26 @@ export function killLivingContainers() {
 }
 
 /**
+ * Runs a compose command on docker-compose.yml.
+ *
  * @param {string} project
- * @param {AbortSignal} [signal]
+ * @param {string[]} args
+ * @param {{ env?: NodeJS.ProcessEnv, signal?: AbortSignal }} [options] env: settings of docker-compose.yml
+ * @returns {Promise<string>} its output
+ * @throws {Failure}
  */
-async function composeCommand(project, signal) {
-  const found = await findCompose(signal)
-  if (!found) throw new Failure('Docker has no compose plugin: install it, or use --with processes.')
-  return [
-    ...found,
-    '--project-name',
-    project,
-    '--project-directory',
-    root,
-    '--file',
-    `${root}docker-compose.yml`,
-  ]
+export async function compose(project, args, { env, signal } = {}) {
+  const [command, ...first] = (await findCompose(signal)) ?? []
+  if (!command) throw new Failure('Docker has no compose plugin: install it, or use --with processes.')
+  const file = ['--project-directory', root, '--file', join(root, 'docker-compose.yml')]
+  const options = { env: { ...process.env, ...env }, timeoutMs: commandTimeoutMs, signal }
+  const { code, output } = await runCommand(
+    command,
+    [...first, '--project-name', project, ...file, ...args],
+    options,
+  )
+  if (code !== 0) throw new Failure(`docker compose ${args[0]} failed:\n${endOf(output)}`)
+  return output
 }
 
 /**

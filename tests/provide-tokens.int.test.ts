@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { runCommand } from '../local/processes/command.mjs'
+import { temporaryFolder } from './support/temporary-folder.ts'
+
+const program = new URL('../local/provide-tokens.mjs', import.meta.url).pathname
+const digestOf = (token: string) => createHash('sha256').update(token).digest('hex')
+const LIMIT_MS = 20_000
+
+/** Runs it as docker-compose.yml does, with a folder in place of the volume. */
+async function provideTokens(settings: Record<string, string>, folder = temporaryFolder()) {
+  const env = { PATH: process.env.PATH, TOKENS_DIR: folder, ...settings }
+  const { code, output } = await runCommand(process.execPath, [program], { env, timeoutMs: LIMIT_MS })
+  const provided = () => readFileSync(join(folder, 'token-digests'), 'utf8')
+  return { code, output, provided }
+}
+
+it('makes a token once, and tells it each time', async () => {
+  const folder = temporaryFolder()
+  const [first, second] = [await provideTokens({}, folder), await provideTokens({}, folder)]
+  const token = String(/token {2}(\S+)/.exec(first.output)?.[1])
+  expect(token).toMatch(/^[\w-]{43}$/)
+  expect(second.output).toBe(first.output)
+  expect(second.provided()).toBe(`local:${digestOf(token)}\n`)
+})
+
+it('takes what is given rather than what it made: the digests, else the file, else the token', async () => {
+  const folder = temporaryFolder()
+  await provideTokens({}, folder)
+  const mounted = join(temporaryFolder(), 'secret')
+  writeFileSync(mounted, 'ann:of-the-file\n')
+  const token = { PLANT_STORE_TOKEN: 'a-token' }
+  const file = { ...token, PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: mounted }
+  const digests = { ...file, PLANT_STORE_TOKEN_DIGESTS: 'ann:of-the-setting' }
+  for (const [settings, expected] of [
+    [token, `local:${digestOf('a-token')}`],
+    [file, 'ann:of-the-file'],
+    [digests, 'ann:of-the-setting'],
+  ] as const) {
+    const { code, output, provided } = await provideTokens(settings, folder)
+    expect({ code, provided: provided() }).toEqual({ code: 0, provided: `${expected}\n` })
+    expect(output).not.toContain('a-token')
+  }
+})
+
+it.each([
+  ['a token that no request could carry', { PLANT_STORE_TOKEN: 'two words' }, /PLANT_STORE_TOKEN: expected/],
+  [
+    'a file that can not be read',
+    { PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: '/nowhere' },
+    /my-digests can't be read.*ENOENT/,
+  ],
+])('refuses %s', async (_fault, settings, message) => {
+  const { code, output } = await provideTokens(settings as Record<string, string>)
+  expect(code).toBe(1)
+  expect(output).toMatch(message)
+})

@@ -5,6 +5,7 @@ import { PreconditionError } from './process/failures.ts'
 import type { Log } from './process/log.ts'
 import { patiently } from './process/patience.ts'
 import { type Repeated, repeat } from './process/repeat.ts'
+import { systemTime } from './process/time.ts'
 import { type Checkpoint, outOfBounds } from './protocol/checkpoint.ts'
 import type { ReadModel } from './read-model/read-model.ts'
 
@@ -39,17 +40,25 @@ async function check(
 ): Promise<Standing> {
   await readModel.ready()
   await readModel.checkServer()
-  const metas = await Promise.all(
-    allPartitions(settings.partitions).map((partition) => readModel.meta(partition)),
-  )
+  const { warnings, ...standing } = await readStanding(readModel, () => checkTopic(kafka, settings), settings)
+  for (const warning of warnings) log.warn(warning)
+  return standing
+}
+
+/** Asks where read model and log stand, and compares. Throws a PreconditionError when this can't be the model's log. */
+export async function readStanding<T extends { ends: Offset[] }>(
+  readModel: Pick<ReadModel, 'meta'>,
+  readLog: () => Promise<T>,
+  { partitions }: { partitions: number },
+): Promise<T & { checkpoints: Checkpoint[] }> {
+  const metas = await Promise.all(allPartitions(partitions).map((partition) => readModel.meta(partition)))
   const checkpoints = metas.map(({ checkpoint }) => checkpoint)
   // The log's ends after the checkpoints: the other way round a checkpoint could seem to lie beyond the end.
-  const { ends, warnings } = await checkTopic(kafka, settings)
-  for (const partition of allPartitions(settings.partitions)) {
-    refuseOutOfBounds(partition, checkpoints[partition] as Checkpoint, ends)
+  const state = await readLog()
+  for (const partition of allPartitions(partitions)) {
+    refuseOutOfBounds(partition, checkpoints[partition] as Checkpoint, state.ends)
   }
-  for (const warning of warnings) log.warn(warning)
-  return { checkpoints, ends }
+  return { ...state, checkpoints }
 }
 
 const WATCH_EVERY_MS = 30_000
@@ -72,7 +81,8 @@ export function watchPreconditions(
     const { ends } = await checkTopic(kafka, settings)
     for (const [partition, checkpoint] of checkpoints) refuseOutOfBounds(partition, checkpoint, ends)
   }
-  return repeat(WATCH_EVERY_MS, checkAgain, 'checking the preconditions', log, onHalt)
+  const what = 'checking the preconditions'
+  return repeat({ time: systemTime, everyMs: WATCH_EVERY_MS, task: checkAgain, what, log, onHalt })
 }
 
 function refuseOutOfBounds(partition: Partition, checkpoint: Checkpoint, ends: readonly Offset[]): void {

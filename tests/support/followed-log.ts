@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createFollower, type Follower, type FollowOptions } from '@plant-store/shared/event-log/follow.ts'
 import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { onTestFinished } from 'vitest'
 import { quietLog } from './quiet-log.ts'
@@ -34,6 +35,7 @@ export function followLog(
   const follower = createFollower({
     ...topic,
     log: quietLog,
+    time: systemTime,
     groupId: () => `test-${randomUUID()}`,
     minBytes: 1,
     maxWaitMs: 100,

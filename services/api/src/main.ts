@@ -7,6 +7,7 @@ import { checkPreconditions, watchPreconditions } from '@plant-store/shared/prec
 import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
 import { readSettings } from '@plant-store/shared/process/settings.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { createApp } from './app.ts'
 import { openTokens } from './auth/open-tokens.ts'
@@ -40,25 +41,18 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   const view = createView({
     readModel,
     log,
+    time: systemTime,
     ...standing,
     windowMaxBytes: settings.WINDOW_MAX_MIB * 1_048_576,
     onHalt: fail,
   })
   closeLater(view.close)
   const tail = createFollower({
-    ...topic,
-    kafka,
-    log,
+    ...{ ...topic, ...view.intake, kafka, log, time: systemTime },
     // A group of its own that commits nothing: Kafka forgets it when this process has left.
     groupId: () => `${settings.PLANTS_TOPIC}-tail-${randomUUID()}`,
     minBytes: TAIL_MIN_BYTES,
     maxWaitMs: TAIL_MAX_WAIT_MS,
-    checkpointOf: async (partition) => view.passed(partition),
-    async onRecords(partition, records, next) {
-      view.pass(partition, records, next)
-      return next
-    },
-    onHalt: fail,
   })
   closeLater(tail.close)
   tail.start()
@@ -69,11 +63,17 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   const appender = createAppender(kafka, settings.PLANTS_TOPIC)
   closeLater(appender.close)
   await appender.connect()
-  const creation = createPlantCreation(readModel, appender, view, log, {
+  const creation = createPlantCreation(readModel, appender, view, {
+    log,
+    time: systemTime,
     deadlineMs: settings.CREATE_DEADLINE_MS,
     onHalt: fail,
   })
-  const reader = createPlantReader(readModel, view, log, { deadlineMs: settings.READ_DEADLINE_MS })
+  const reader = createPlantReader(readModel, view, {
+    log,
+    time: systemTime,
+    deadlineMs: settings.READ_DEADLINE_MS,
+  })
   const app = await createApp({
     ...{ log, partitions: topic.partitions, creation, reader },
     callerOf: tokens.callerOf,

@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
+import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { checkPreconditions, watchPreconditions } from '@plant-store/shared/preconditions.ts'
 import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
 import { readSettings } from '@plant-store/shared/process/settings.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { createProjector } from './projector.ts'
 import { ProjectorSettings } from './settings.ts'
+
+/** Fuller fetches cost less: wait up to 20 ms for 64 KiB. */
+const MIN_BYTES = 65_536
+const MAX_WAIT_MS = 20
 
 async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   const settings = readSettings(ProjectorSettings, process.env)
@@ -21,11 +27,13 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   closeLater(readModel.close)
   await checkPreconditions(kafka, readModel, topic, log)
 
+  const groupId = () => `${settings.PLANTS_TOPIC}-projector`
+  const fetching = { groupId, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
   const projector = createProjector({
-    ...topic,
-    kafka,
     readModel,
+    follow: (intake) => createFollower({ ...topic, ...intake, kafka, log, time: systemTime, ...fetching }),
     log,
+    time: systemTime,
     freshGeneration: randomUUID,
     onHalt: fail,
   })

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { type NewRecord, PARKED, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { PreconditionError } from '@plant-store/shared/process/failures.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
@@ -39,10 +41,13 @@ async function openStore() {
 
     startProjector() {
       const halts: Error[] = []
+      const quietly = { log: quietLog, time: systemTime }
+      const groupId = () => `${topic.topic}-projector`
       const projector = createProjector({
-        ...topic,
         readModel,
-        log: quietLog,
+        follow: (intake) =>
+          createFollower({ ...topic, ...intake, ...quietly, groupId, minBytes: 1, maxWaitMs: 20 }),
+        ...quietly,
         freshGeneration: randomUUID,
         onHalt: (error) => halts.push(error),
       })

@@ -1,19 +1,24 @@
-import type { Kafka } from '@plant-store/shared/event-log/connection.ts'
-import { createFollower } from '@plant-store/shared/event-log/follow.ts'
-import type { TopicSettings } from '@plant-store/shared/event-log/topic.ts'
+import type { Follower } from '@plant-store/shared/event-log/follow.ts'
+import type { Intake } from '@plant-store/shared/event-log/positions.ts'
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { repeat } from '@plant-store/shared/process/repeat.ts'
+import type { Time } from '@plant-store/shared/process/time.ts'
 import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
-export type ProjectorOptions = TopicSettings & {
-  kafka: Kafka
-  readModel: ReadModel
+type Following = Pick<Follower, 'start' | 'assigned' | 'proven' | 'reseek' | 'commitForLagTools' | 'close'>
+
+export type ProjectorOptions = {
+  readModel: Pick<ReadModel, 'apply' | 'meta'>
+  /** Follows the log into an intake. */
+  follow(intake: Intake): Following
   log: Log
+  time: Time
   /** Makes a name that no generation ever had. */
   freshGeneration(): string
+  maxRecordsPerApply?: number
   onHalt(error: Error): void
 }
 
@@ -21,9 +26,6 @@ const COMPARE_EVERY_MS = 1_000
 const COMMIT_EVERY_MS = 5_000
 /** One call of the script; it keeps Redis busy for about 2 ms. */
 const MAX_RECORDS_PER_APPLY = 512
-/** Fuller fetches cost less: wait up to 20 ms for 64 KiB. */
-const MIN_BYTES = 65_536
-const MAX_WAIT_MS = 20
 
 /**
  * Folds the log into the live generation of the read model. Where it goes on is what the read model's own
@@ -31,7 +33,8 @@ const MAX_WAIT_MS = 20
  * the same partition or a batch taken twice is harmless.
  */
 export function createProjector(options: ProjectorOptions) {
-  const { readModel, log, freshGeneration } = options
+  const { readModel, log, time, freshGeneration, onHalt } = options
+  const { maxRecordsPerApply = MAX_RECORDS_PER_APPLY } = options
 
   async function apply(
     partition: Partition,
@@ -54,17 +57,14 @@ export function createProjector(options: ProjectorOptions) {
     return next
   }
 
-  const follower = createFollower({
-    ...options,
-    groupId: () => `${options.topic}-projector`,
-    minBytes: MIN_BYTES,
-    maxWaitMs: MAX_WAIT_MS,
+  const follower = options.follow({
+    onHalt,
     checkpointOf: async (partition) => (await readModel.meta(partition)).checkpoint,
     async onRecords(partition, records, next, from) {
       let at = from
-      for (let start = 0; start < records.length; start += MAX_RECORDS_PER_APPLY) {
-        const chunk = records.slice(start, start + MAX_RECORDS_PER_APPLY)
-        const isLast = start + MAX_RECORDS_PER_APPLY >= records.length
+      for (let start = 0; start < records.length; start += maxRecordsPerApply) {
+        const chunk = records.slice(start, start + maxRecordsPerApply)
+        const isLast = start + maxRecordsPerApply >= records.length
         const reached = isLast ? next : checkpointAt((chunk.at(-1) as LogRecord).offset, chunk)
         at = await apply(partition, at, chunk, reached)
         if (at !== reached) return at
@@ -85,9 +85,26 @@ export function createProjector(options: ProjectorOptions) {
     }
     follower.reseek(moved)
   }
-  const comparing = repeat(COMPARE_EVERY_MS, compareCheckpoints, 'comparing checkpoints', log, options.onHalt)
-  const { commitForLagTools } = follower
-  const committing = repeat(COMMIT_EVERY_MS, commitForLagTools, 'committing offsets', log, options.onHalt)
+  const comparing = repeat({
+    ...{
+      time,
+      everyMs: COMPARE_EVERY_MS,
+      task: compareCheckpoints,
+      what: 'comparing checkpoints',
+      log,
+      onHalt,
+    },
+  })
+  const committing = repeat({
+    ...{
+      time,
+      everyMs: COMMIT_EVERY_MS,
+      task: follower.commitForLagTools,
+      what: 'committing offsets',
+      log,
+      onHalt,
+    },
+  })
 
   return {
     start: follower.start,

@@ -1,7 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { PreconditionError } from './failures.ts'
+import { delay, systemTime, type Time } from './time.ts'
 
 export type Patience = {
+  time?: Time
   everyMs: number
   giveUpAfterMs: number
   /** Told of each attempt that failed and is made again. */
@@ -14,16 +15,16 @@ export type Patience = {
  */
 export async function patiently<T>(
   attempt: () => Promise<T>,
-  { everyMs, giveUpAfterMs, onFailure }: Patience,
+  { time = systemTime, everyMs, giveUpAfterMs, onFailure }: Patience,
 ): Promise<T> {
-  const giveUpAt = performance.now() + giveUpAfterMs
+  const giveUpAt = time.now() + giveUpAfterMs
   while (true) {
     try {
       return await attempt()
     } catch (error) {
-      if (error instanceof PreconditionError || performance.now() > giveUpAt) throw error
+      if (error instanceof PreconditionError || time.now() > giveUpAt) throw error
       onFailure?.(error)
-      await delay(everyMs)
+      await delay(time, everyMs)
     }
   }
 }

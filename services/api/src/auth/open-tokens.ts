@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { PreconditionError } from '@plant-store/shared/process/failures.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { repeat } from '@plant-store/shared/process/repeat.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
 import { createTokenCheck, parseTokenDigests, type TokenCheck } from './tokens.ts'
 
 const READ_AGAIN_EVERY_MS = 5_000
@@ -49,13 +50,11 @@ export async function openTokens(
     }
   }
 
-  const repeated = repeat(
-    readAgainEveryMs,
-    () => readAgain(file),
-    'reading the tokens',
-    log,
-    () => {},
-  )
+  const repeated = repeat({
+    ...{ time: systemTime, everyMs: readAgainEveryMs, what: 'reading the tokens', log },
+    task: () => readAgain(file),
+    onHalt() {},
+  })
   return { callerOf: (token) => callerOf(token), close: repeated.close }
 }
 

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
+import { delay, type Time } from '@plant-store/shared/process/time.ts'
 import { firstOf } from '@plant-store/shared/protocol/view.ts'
 import type { PartitionLookUp, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { View } from '../view/view.ts'
@@ -27,14 +27,19 @@ export type Pending = {
   resolve(resolution: Resolution): void
 }
 
-const MAX_QUEUED_RECORDS = 10_000
-const MAX_QUEUED_BYTES = 16 * 1_048_576
-const MAX_BATCH_RECORDS = 2_000
-/** Well below Kafka's `message.max.bytes` of 1 MiB; kafkajs does not split a batch. */
-const MAX_BATCH_BYTES = 512 * 1_024
+type LookUp = Pick<ReadModel, 'lookUp'>
+
+export const CYCLE_LIMITS = {
+  maxQueuedRecords: 10_000,
+  maxQueuedBytes: 16 * 1_048_576,
+  maxBatchRecords: 2_000,
+  /** Well below Kafka's `message.max.bytes` of 1 MiB; kafkajs does not split a batch. */
+  maxBatchBytes: 512 * 1_024,
+  /** After a batch larger than this the next cycle waits a little: fewer and fuller batches cost less CPU. */
+  lingerAboveRecords: 8,
+}
 const RECORD_OVERHEAD_BYTES = 200
 /** After a batch larger than this the next cycle waits a little: fewer and fuller batches cost less CPU. */
-const LINGER_ABOVE_RECORDS = 8
 const LINGER_MS = 3
 const APPEND_AGAIN_MS = 100
 
@@ -42,7 +47,12 @@ const APPEND_AGAIN_MS = 100
  * Group commit. One cycle: one pipelined look-up for all that waits, then one append of what the view
  * does not know to be claimed. The next cycle fills meanwhile.
  */
-export function createCommitCycle(readModel: ReadModel, appender: Appender, view: View, log: Log) {
+export function createCommitCycle(
+  readModel: LookUp,
+  appender: Pick<Appender, 'append'>,
+  view: View,
+  { log, time, limits }: { log: Log; time: Time; limits: typeof CYCLE_LIMITS },
+) {
   const queue = new Set<Pending>()
   let queuedBytes = 0
   let running: Promise<void> | undefined
@@ -51,7 +61,7 @@ export function createCommitCycle(readModel: ReadModel, appender: Appender, view
     const batch: Pending[] = []
     let bytes = 0
     for (const pending of queue) {
-      if (batch.length === MAX_BATCH_RECORDS || bytes >= MAX_BATCH_BYTES) break
+      if (batch.length === limits.maxBatchRecords || bytes >= limits.maxBatchBytes) break
       bytes += bytesOf(pending)
       batch.push(pending)
     }
@@ -66,7 +76,7 @@ export function createCommitCycle(readModel: ReadModel, appender: Appender, view
   async function run(): Promise<void> {
     let appended = 0
     while (queue.size > 0) {
-      if (appended > LINGER_ABOVE_RECORDS) await delay(LINGER_MS)
+      if (appended > limits.lingerAboveRecords) await delay(time, LINGER_MS)
       appended = await commit(takeBatch())
     }
     running = undefined
@@ -113,7 +123,7 @@ export function createCommitCycle(readModel: ReadModel, appender: Appender, view
         return
       } catch (err) {
         log.warn({ err, records: waiting.length }, 'an append was not acknowledged; trying again')
-        await delay(APPEND_AGAIN_MS)
+        await delay(time, APPEND_AGAIN_MS)
       }
     }
   }
@@ -121,7 +131,7 @@ export function createCommitCycle(readModel: ReadModel, appender: Appender, view
   return {
     /** Takes a create into the next cycle; false, and nothing happens, when too much waits already. */
     submit(pending: Pending): boolean {
-      if (queue.size >= MAX_QUEUED_RECORDS || queuedBytes >= MAX_QUEUED_BYTES) return false
+      if (queue.size >= limits.maxQueuedRecords || queuedBytes >= limits.maxQueuedBytes) return false
       queue.add(pending)
       queuedBytes += bytesOf(pending)
       // A turn later, so that creates which arrive together go together.
@@ -146,7 +156,7 @@ function bytesOf({ record }: Pending): number {
 type LookedUpBatch = { pending: Pending; entry: Claim | undefined; checkpoint: Offset }[]
 
 /** Asks for all ids of the batch at once; each with the checkpoint of the moment it was looked up. */
-export async function lookUpBatch(readModel: ReadModel, batch: readonly Pending[]): Promise<LookedUpBatch> {
+export async function lookUpBatch(readModel: LookUp, batch: readonly Pending[]): Promise<LookedUpBatch> {
   const byPartition = new Map<Partition, Pending[]>()
   for (const pending of batch) {
     const others = byPartition.get(pending.record.partition)

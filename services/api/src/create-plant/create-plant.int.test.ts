@@ -5,6 +5,7 @@ import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog, START } from '../../../../tests/support/followed-log.ts'
@@ -39,23 +40,17 @@ async function openCreation(stores: Stores = {}) {
   const view = createView({
     readModel,
     log: quietLog,
+    time: systemTime,
     checkpoints,
     ends,
     windowMaxBytes: WINDOW_BYTES,
     onHalt,
   })
   const tail = createFollower({
-    ...topic,
-    log: quietLog,
+    ...{ ...topic, ...view.intake, log: quietLog, time: systemTime },
     groupId: () => `test-${randomUUID()}`,
     minBytes: 1,
     maxWaitMs: 100,
-    checkpointOf: async (partition) => view.passed(partition),
-    async onRecords(partition, records, next) {
-      view.pass(partition, records, next)
-      return next
-    },
-    onHalt,
   })
   tail.start()
   const appender = createAppender(topic.kafka, topic.topic)
@@ -68,7 +63,9 @@ async function openCreation(stores: Stores = {}) {
       await appender.append(records).finally(() => appends.ended++)
     },
   }
-  const creation = createPlantCreation(readModel, counted, view, quietLog, { deadlineMs, onHalt })
+  const creation = createPlantCreation(readModel, counted, view, {
+    ...{ log: quietLog, time: systemTime, deadlineMs, onHalt },
+  })
   onTestFinished(async () => {
     await creation.close()
     await Promise.all([appender.close(), tail.close(), view.close(), readModel.close()])

@@ -6,10 +6,17 @@ import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/pl
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { repeat } from '@plant-store/shared/process/repeat.ts'
+import type { Time } from '@plant-store/shared/process/time.ts'
 import { type AfterAppend, afterAppend, type Verdict, verdict } from '@plant-store/shared/protocol/verdict.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { View } from '../view/view.ts'
-import { createCommitCycle, lookUpBatch, type Pending, type Resolution } from './commit-cycle.ts'
+import {
+  CYCLE_LIMITS,
+  createCommitCycle,
+  lookUpBatch,
+  type Pending,
+  type Resolution,
+} from './commit-cycle.ts'
 
 export type Outcome =
   | { is: Verdict; partition: Partition; offset: Offset }
@@ -24,6 +31,14 @@ export type CreatePlant = {
 
 const ASK_READ_MODEL_EVERY_MS = 250
 
+export type CreationOptions = {
+  log: Log
+  time: Time
+  deadlineMs: number
+  limits?: typeof CYCLE_LIMITS
+  onHalt(error: Error): void
+}
+
 export type PlantCreation = ReturnType<typeof createPlantCreation>
 
 type InFlight = { pending: Pending; resolution: Promise<Resolution> }
@@ -33,14 +48,15 @@ type InFlight = { pending: Pending; resolution: Promise<Resolution> }
  * acknowledgement decides nothing, and a lost one changes nothing.
  */
 export function createPlantCreation(
-  readModel: ReadModel,
-  appender: Appender,
+  readModel: Pick<ReadModel, 'lookUp'>,
+  appender: Pick<Appender, 'append'>,
   view: View,
-  log: Log,
-  { deadlineMs, onHalt }: { deadlineMs: number; onHalt(error: Error): void },
+  { log, time, deadlineMs, limits = CYCLE_LIMITS, onHalt }: CreationOptions,
 ) {
-  const cycle = createCommitCycle(readModel, appender, view, log)
+  const cycle = createCommitCycle(readModel, appender, view, { log, time, limits })
+  /** Those that others with the same id wait for. */
   const inFlight = new Map<PlantId, InFlight>()
+  const underWay = new Set<Promise<Outcome>>()
   let lastAnswerAt = Number.POSITIVE_INFINITY
 
   view.listen((_partition, { id }) => {
@@ -68,13 +84,10 @@ export function createPlantCreation(
       if (entry !== undefined) pending.resolve({ is: 'first', first: entry })
     }
   }
-  const asking = repeat(
-    ASK_READ_MODEL_EVERY_MS,
-    askReadModel,
-    'asking the read model for verdicts',
-    log,
-    onHalt,
-  )
+  const asking = repeat({
+    ...{ time, everyMs: ASK_READ_MODEL_EVERY_MS, task: askReadModel, log, onHalt },
+    what: 'asking the read model for verdicts',
+  })
 
   /** Brings this create through the cycle; others with its id wait for it meanwhile. */
   async function lead(id: PlantId, record: NewRecord, remainingMs: number): Promise<Resolution> {
@@ -89,61 +102,69 @@ export function createPlantCreation(
         pending.stage = 'resolved'
         cycle.withdraw(pending)
         inFlight.delete(id)
-        clearTimeout(deadline)
+        takeBackDeadline()
         resolve(resolution)
       },
     }
-    const deadline = setTimeout(() => giveUp(pending), remainingMs)
+    const takeBackDeadline = time.after(remainingMs, () => giveUp(pending))
     inFlight.set(id, { pending, resolution: promise })
     if (!cycle.submit(pending)) pending.resolve({ is: 'notWritten' })
     return promise
   }
 
+  async function decide({ plant, eventId, keyed }: CreatePlant): Promise<Outcome> {
+    const deadline = time.now() + deadlineMs
+    const remainingMs = () => Math.min(deadline, lastAnswerAt) - time.now()
+    const record = plantCreated(plant, eventId, view.partitions)
+    const { partition } = record
+
+    function told(first: Claim): Outcome {
+      view.horizon.show(partition, first.offset)
+      return { is: verdict(eventId, first), partition, offset: first.offset }
+    }
+
+    // The leader of a keyed create may be writing the very event of those who wait for it.
+    const late = keyed ? 'outcomeUnknown' : 'notWritten'
+    let mayBeWritten = false
+    while (true) {
+      const held = view.window(partition).firstClaim(plant.id)
+      // Nobody else can have drawn this event id, so any claim of the id is another's.
+      if (!keyed && held !== undefined) return told(held)
+      const leader = inFlight.get(plant.id)
+      if (leader === undefined) {
+        const resolution = await lead(plant.id, record, remainingMs())
+        if (resolution.is === 'first') return told(resolution.first)
+        return resolution.is === 'notWritten' && mayBeWritten ? { is: 'outcomeUnknown' } : resolution
+      }
+      // Waits for the winner, not for the leader's answer; a leader's failure is its own: begin again then.
+      const resolution = await within<Resolution>(time, remainingMs(), leader.resolution, { is: late })
+      if (resolution.is === 'first') return told(resolution.first)
+      if (remainingMs() <= 0) return { is: late }
+      if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true
+    }
+  }
+
   return {
     /** Answers within the deadline. */
-    async create({ plant, eventId, keyed }: CreatePlant): Promise<Outcome> {
-      const endsAt = Math.min(performance.now() + deadlineMs, lastAnswerAt)
-      const record = plantCreated(plant, eventId, view.partitions)
-      const { partition } = record
-
-      function told(first: Claim): Outcome {
-        view.horizon.show(partition, first.offset)
-        return { is: verdict(eventId, first), partition, offset: first.offset }
-      }
-
-      // The leader of a keyed create may be writing the very event of those who wait for it.
-      const late = keyed ? 'outcomeUnknown' : 'notWritten'
-      let mayBeWritten = false
-      while (true) {
-        const held = view.window(partition).firstClaim(plant.id)
-        // Nobody else can have drawn this event id, so any claim of the id is another's.
-        if (!keyed && held !== undefined) return told(held)
-        const leader = inFlight.get(plant.id)
-        const remainingMs = endsAt - performance.now()
-        if (leader === undefined) {
-          const resolution = await lead(plant.id, record, remainingMs)
-          if (resolution.is === 'first') return told(resolution.first)
-          return resolution.is === 'notWritten' && mayBeWritten ? { is: 'outcomeUnknown' } : resolution
-        }
-        // Waits for the winner, not for the leader's answer; a leader's failure is its own: begin again then.
-        const resolution = await within<Resolution>(remainingMs, leader.resolution, { is: late })
-        if (resolution.is === 'first') return told(resolution.first)
-        if (performance.now() >= endsAt) return { is: late }
-        if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true
-      }
+    create(create: CreatePlant): Promise<Outcome> {
+      const answer = decide(create)
+      const forget = () => void underWay.delete(answer)
+      underWay.add(answer)
+      answer.then(forget, forget)
+      return answer
     },
 
     /** Brings every deadline forward: whatever is still under way in `ms` is answered that it is not known. */
     endWithin(ms: number): void {
-      lastAnswerAt = performance.now() + ms
-      setTimeout(() => {
+      lastAnswerAt = time.now() + ms
+      time.after(ms, () => {
         for (const { pending } of inFlight.values()) giveUp(pending)
-      }, ms).unref()
+      })
     },
 
     /** Resolves when each create taken in was answered; each of them is, within its deadline. */
     async close(): Promise<void> {
-      await Promise.allSettled([...inFlight.values()].map(({ resolution }) => resolution))
+      await Promise.allSettled(underWay)
       await cycle.drained()
       await asking.close()
     },
@@ -151,12 +172,12 @@ export function createPlantCreation(
 }
 
 /** What the promise resolves to, or `late` when that takes longer than `ms`. */
-async function within<T>(ms: number, promise: Promise<T>, late: T): Promise<T> {
+async function within<T>(time: Time, ms: number, promise: Promise<T>, late: T): Promise<T> {
   const { promise: timeUp, resolve } = Promise.withResolvers<T>()
-  const timer = setTimeout(() => resolve(late), ms)
+  const takeBack = time.after(ms, () => resolve(late))
   try {
     return await Promise.race([promise, timeUp])
   } finally {
-    clearTimeout(timer)
+    takeBack()
   }
 }

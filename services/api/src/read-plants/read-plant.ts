@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
 import type { Plant } from '@plant-store/shared/plant/plant.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
+import { delay, type Time } from '@plant-store/shared/process/time.ts'
 import { firstOf, reachOf } from '@plant-store/shared/protocol/view.ts'
 import type { PartitionLookUp, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Position } from '../http/position.ts'
@@ -20,10 +20,9 @@ export type PlantReader = ReturnType<typeof createPlantReader>
 
 /** Reads plants from the view of this instance: what the read model and the window know together. */
 export function createPlantReader(
-  readModel: ReadModel,
+  readModel: Pick<ReadModel, 'lookUp'>,
   view: View,
-  log: Log,
-  limits: { deadlineMs: number },
+  { log, time, deadlineMs }: { log: Log; time: Time; deadlineMs: number },
 ) {
   /** The answer if the view reaches far enough to give one. */
   async function tryRead(id: PlantId, position: Position | undefined): Promise<ReadPlant | undefined> {
@@ -55,7 +54,7 @@ export function createPlantReader(
   return {
     /** Answers within the deadline, or when the look-up that is under way then has ended: at the latest that it can't tell. */
     async read(id: PlantId, position: Position | undefined): Promise<ReadPlant> {
-      const endsAt = performance.now() + limits.deadlineMs
+      const endsAt = time.now() + deadlineMs
       for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
         try {
           const answer = await tryRead(id, position)
@@ -63,8 +62,8 @@ export function createPlantReader(
         } catch (err) {
           log.debug({ err }, 'the read model could not be asked for a plant')
         }
-        if (performance.now() + waitMs > endsAt) return { is: 'coverageGap' }
-        await delay(waitMs)
+        if (time.now() + waitMs > endsAt) return { is: 'coverageGap' }
+        await delay(time, waitMs)
       }
     },
   }

@@ -1,7 +1,9 @@
+import type { Intake } from '@plant-store/shared/event-log/positions.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { repeat } from '@plant-store/shared/process/repeat.ts'
+import type { Time } from '@plant-store/shared/process/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createHorizon } from '@plant-store/shared/protocol/horizon.ts'
 import { hasGap } from '@plant-store/shared/protocol/view.ts'
@@ -9,16 +11,19 @@ import { createRetention, createWindow, type Window } from '@plant-store/shared/
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
 const READ_CHECKPOINTS_EVERY_MS = 1_000
-/** A window keeps what the read model has had for fewer readings than these: a failover that loses 30 s leaves no gap. */
+/** A failover that loses 30 s leaves no gap. */
 const RETENTION_READINGS = 30
 
 export type ViewOptions = {
-  readModel: ReadModel
+  readModel: Pick<ReadModel, 'meta'>
   log: Log
+  time: Time
   /** Per partition: the read model's checkpoint and the log's next offset, as they were at the start. */
   checkpoints: readonly Checkpoint[]
   ends: readonly Offset[]
   windowMaxBytes: number
+  /** A window keeps what the read model has had for fewer readings of its checkpoint than these. */
+  retentionReadings?: number
   onHalt(error: Error): void
 }
 
@@ -30,12 +35,14 @@ type FirstClaimListener = (partition: Partition, claim: Claim) => void
  * What this instance knows of the log: a window of its newest records for each partition, filled by
  * the tail, beside the read model's older part; and the horizon, beyond which it told somebody of.
  */
-export function createView({ readModel, log, checkpoints, ends, windowMaxBytes, onHalt }: ViewOptions) {
+export function createView(options: ViewOptions) {
+  const { readModel, log, time, checkpoints, ends, windowMaxBytes, onHalt } = options
+  const { retentionReadings = RETENTION_READINGS } = options
   const maxBytes = Math.floor(windowMaxBytes / checkpoints.length)
   const passed = [...checkpoints]
   const windows = passed.map(({ offset }) => createWindow(after(offset), maxBytes))
   const horizon = createHorizon(ends.map((end) => (end - 1) as Offset))
-  const retentions = checkpoints.map(() => createRetention(RETENTION_READINGS))
+  const retentions = checkpoints.map(() => createRetention(retentionReadings))
   const readModelAt = checkpoints.map(({ offset }) => offset)
   let onFirstClaim: FirstClaimListener = () => {}
 
@@ -47,7 +54,29 @@ export function createView({ readModel, log, checkpoints, ends, windowMaxBytes, 
       if (before !== undefined) window.dropBefore(before)
     }
   }
-  const reading = repeat(READ_CHECKPOINTS_EVERY_MS, readCheckpoints, 'reading the checkpoints', log, onHalt)
+  const reading = repeat({
+    ...{ time, everyMs: READ_CHECKPOINTS_EVERY_MS, task: readCheckpoints, what: 'reading the checkpoints' },
+    ...{ log, onHalt },
+  })
+
+  function pass(partition: Partition, records: readonly LogRecord[], next: Checkpoint): void {
+    const window = windows[partition] as Window
+    for (const record of records) {
+      const first = window.pass(record)
+      if (first !== undefined) onFirstClaim(partition, first)
+    }
+    window.passTo(after(next.offset))
+    passed[partition] = next
+  }
+
+  const intake: Intake = {
+    checkpointOf: async (partition) => passed[partition] as Checkpoint,
+    async onRecords(partition, records, next) {
+      pass(partition, records, next)
+      return next
+    },
+    onHalt,
+  }
 
   return {
     horizon,
@@ -62,16 +91,8 @@ export function createView({ readModel, log, checkpoints, ends, windowMaxBytes, 
       return passed[partition] as Checkpoint
     },
 
-    /** Takes the tail's next records in. */
-    pass(partition: Partition, records: readonly LogRecord[], next: Checkpoint): void {
-      const window = windows[partition] as Window
-      for (const record of records) {
-        const first = window.pass(record)
-        if (first !== undefined) onFirstClaim(partition, first)
-      }
-      window.passTo(after(next.offset))
-      passed[partition] = next
-    },
+    /** Takes in what the tail reads. */
+    intake,
 
     /** `listener` hears of each claim that is the first of its id in its window, after it is there. */
     listen(listener: FirstClaimListener): void {

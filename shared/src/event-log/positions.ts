@@ -1,0 +1,225 @@
+import type { Offset, Partition } from '../plant/offset.ts'
+import type { LogRecord } from '../plant/plant-created.ts'
+import { PreconditionError } from '../process/failures.ts'
+import type { Log } from '../process/log.ts'
+import { delay, type Time } from '../process/time.ts'
+import { admit, type Checkpoint, type Delivery, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
+
+/** What takes in the records of a log, and tells where it stands. */
+export type Intake = {
+  /** Where to go on; asked at each assignment of a partition and at each `reseek`. */
+  checkpointOf(partition: Partition): Promise<Checkpoint>
+  /**
+   * Takes in the records between two checkpoints and tells the one then reached: `next`, or another to
+   * seek to. One call at a time for each partition. When it rejects, it is called again.
+   */
+  onRecords(
+    partition: Partition,
+    records: LogRecord[],
+    next: Checkpoint,
+    from: Checkpoint,
+  ): Promise<Checkpoint>
+  /** Called once, when following can't go on. */
+  onHalt(error: Error): void
+}
+
+/** What delivers the records of a log from the offsets it is told to. */
+export type Source = {
+  /** Has the next delivery of a partition begin here. */
+  seek(partition: Partition, offset: Offset): void
+  /** The next offset to be written in each partition. Throws a PreconditionError when the topic is not as it must be. */
+  ends(): Promise<Offset[]>
+}
+
+/**
+ * Where a partition stands; `checkpoint` is undefined while it is being asked for. It is `proven` once the log
+ * was seen to hold the event that the checkpoint names. `told` counts how often it was told to go on elsewhere.
+ */
+type Position = { checkpoint: Checkpoint | undefined; proven: boolean; told: number; turn: Promise<void> }
+
+const RETRY_MS = 250
+
+export type Positions = ReturnType<typeof createPositions>
+
+/**
+ * Where a reader stands in each partition that it is assigned. Each assignment is sought to the intake's
+ * checkpoint, and each delivery is judged against it by `admit`, so that nothing is skipped, taken twice, or taken
+ * from another log.
+ */
+export function createPositions(
+  { checkpointOf, onRecords, onHalt }: Intake,
+  source: Source,
+  { partitions, time, log }: { partitions: number; time: Time; log: Log },
+) {
+  const closing = new AbortController()
+  let positions: Map<Partition, Position> | undefined
+  const allProven = Promise.withResolvers<void>()
+  const pause = () => delay(time, RETRY_MS, closing.signal)
+  const isCurrent = (partition: Partition, position: Position) => positions?.get(partition) === position
+
+  function fail(error: Error): void {
+    if (closing.signal.aborted) return
+    closing.abort()
+    onHalt(error)
+  }
+
+  function halt(reason: string, partition: Partition): void {
+    fail(new PreconditionError(`${reason} (partition ${partition})`))
+  }
+
+  /**
+   * Seeks partitions to their checkpoints, as soon as these can be told. The log's ends are asked for
+   * after them, or a checkpoint that moved meanwhile would seem to lie beyond the end.
+   */
+  async function locate(located: ReadonlyMap<Partition, Position>): Promise<void> {
+    const allCurrent = () => [...located].every(([partition, position]) => isCurrent(partition, position))
+    while (!closing.signal.aborted && allCurrent()) {
+      try {
+        const checkpoints = await Promise.all([...located.keys()].map((partition) => checkpointOf(partition)))
+        const ends = await source.ends()
+        for (const [index, [partition, position]] of [...located].entries()) {
+          const checkpoint = checkpoints[index] as Checkpoint
+          const bounds = outOfBounds(checkpoint, ends[partition] as Offset)
+          if (bounds !== undefined) return halt(bounds, partition)
+          goTo(partition, position, position.checkpoint, checkpoint)
+        }
+        return noteProof()
+      } catch (error) {
+        if (error instanceof PreconditionError) return fail(error)
+        log.warn({ err: error }, 'can not tell where to follow the log from; trying again')
+        await pause()
+      }
+    }
+  }
+
+  /** Goes on from a checkpoint that this reader was told, not one it reached: the log has yet to prove that one. */
+  function goTo(
+    partition: Partition,
+    position: Position,
+    from: Checkpoint | undefined,
+    checkpoint: Checkpoint,
+  ): void {
+    // Unless it is being asked for again meanwhile.
+    if (position.checkpoint !== from) return
+    position.checkpoint = checkpoint
+    position.proven = checkpoint.eventId === ''
+    position.told++
+    source.seek(partition, seekOffset(checkpoint))
+  }
+
+  function noteProof(): void {
+    if (positions !== undefined && [...positions.values()].every(({ proven }) => proven)) allProven.resolve()
+  }
+
+  async function take(partition: Partition, position: Position, delivery: Delivery): Promise<void> {
+    const { checkpoint } = position
+    if (checkpoint === undefined || !isCurrent(partition, position)) return
+    // What lies beyond the checkpoint does not show which event the log holds there.
+    if (!position.proven && delivery.askedFor > checkpoint.offset)
+      return source.seek(partition, seekOffset(checkpoint))
+    const admission = admit(checkpoint, delivery)
+    if (admission.do === 'halt') return halt(admission.reason, partition)
+    if (admission.do === 'seek') return source.seek(partition, seekOffset(checkpoint))
+    if (!position.proven && delivery.last >= checkpoint.offset) {
+      position.proven = true
+      noteProof()
+    }
+    await pass(partition, position, admission.records, checkpoint, admission.checkpoint)
+  }
+
+  async function pass(
+    partition: Partition,
+    position: Position,
+    records: LogRecord[],
+    from: Checkpoint,
+    next: Checkpoint,
+  ): Promise<void> {
+    try {
+      const reached = await onRecords(partition, records, next, from)
+      if (reached !== next) return goTo(partition, position, from, reached)
+      // Unless it is being asked for again meanwhile.
+      if (position.checkpoint === from) position.checkpoint = next
+    } catch (error) {
+      if (error instanceof PreconditionError) return fail(error)
+      log.warn({ err: error, partition, offset: next.offset }, 'records were not taken in; trying again')
+      await pause()
+      source.seek(partition, seekOffset(from))
+    }
+  }
+
+  return {
+    /** Begins with these partitions anew, wherever they stood before. */
+    assign(assigned: readonly Partition[]): void {
+      const unknown = assigned.find((partition) => partition >= partitions)
+      if (unknown !== undefined) halt(`the topic grew beyond ${partitions} partitions`, unknown)
+      const begun = new Map<Partition, Position>()
+      positions = begun
+      for (const partition of assigned) {
+        begun.set(partition, { checkpoint: undefined, proven: false, told: 0, turn: Promise.resolve() })
+      }
+      const located = locate(begun).catch(fail)
+      for (const position of begun.values()) position.turn = located
+    },
+
+    /** Has no partition any more. */
+    revoke(): void {
+      positions = undefined
+    },
+
+    /**
+     * Judges what was delivered, after all that came before of this partition; `read` tells it then, or nothing when
+     * it is out of date. Resolves with how far the partition stands afterwards.
+     */
+    async deliver(partition: Partition, read: () => Delivery | undefined): Promise<Offset | undefined> {
+      const position = positions?.get(partition)
+      if (position === undefined) return undefined
+      if (position.checkpoint === undefined) {
+        // Not told yet where to begin: what came is fetched again, and the heartbeats go on meanwhile.
+        await Promise.race([position.turn, pause()])
+        return undefined
+      }
+      const { told } = position
+      let isTaken = false
+      position.turn = position.turn
+        .then(async () => {
+          // What was fetched before may end before the checkpoint that this reader was then told.
+          const delivery = position.told === told ? read() : undefined
+          isTaken = delivery !== undefined
+          if (delivery !== undefined) await take(partition, position, delivery)
+        })
+        .catch(fail)
+      await position.turn
+      return isTaken && isCurrent(partition, position) ? position.checkpoint?.offset : undefined
+    },
+
+    /** The partitions assigned now with their checkpoints; undefined when none are. */
+    assigned(): Map<Partition, Checkpoint | undefined> | undefined {
+      return (
+        positions && new Map([...positions].map(([partition, { checkpoint }]) => [partition, checkpoint]))
+      )
+    },
+
+    /** Resolves when each partition was seen to hold the event that its first checkpoint names: it is the right log. */
+    proven: allProven.promise,
+
+    /** Asks for the checkpoints of these partitions again and goes on from there, save those that moved on from what was seen. */
+    reseek(seen: ReadonlyMap<Partition, Checkpoint>): void {
+      const moved = new Map(
+        [...(positions ?? [])].filter(
+          ([partition, { checkpoint }]) => checkpoint !== undefined && checkpoint === seen.get(partition),
+        ),
+      )
+      if (moved.size === 0) return
+      const turns = [...moved.values()].map(({ turn }) => turn)
+      const located = Promise.all(turns)
+        .then(() => locate(moved))
+        .catch(fail)
+      for (const position of moved.values()) Object.assign(position, { checkpoint: undefined, turn: located })
+    },
+
+    /** Takes nothing in any more. */
+    closing: closing.signal,
+    close: () => closing.abort(),
+    fail,
+  }
+}

@@ -1,0 +1,120 @@
+import { createPlantCreation } from '@plant-store/api/src/create-plant/create-plant.ts'
+import { createPlantReader, type PlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
+import { createView, type View } from '@plant-store/api/src/view/view.ts'
+import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { readStanding } from '@plant-store/shared/preconditions.ts'
+import { patiently } from '@plant-store/shared/process/patience.ts'
+import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
+import type { Life } from './life.ts'
+import { connectReadModel } from './redis.ts'
+import type { Surroundings } from './surroundings.ts'
+
+const CREATE_DEADLINE_MS = 10_000
+const READ_DEADLINE_MS = 2_000
+const RETRY_MS = 500
+const GIVE_UP_AFTER_MS = 120_000
+const RETENTION_READINGS = 2
+/** Small enough to be reached. */
+const LIMITS = {
+  maxQueuedRecords: 4,
+  maxQueuedBytes: 4 * 300,
+  maxBatchRecords: 3,
+  maxBatchBytes: 3 * 300,
+  lingerAboveRecords: 1,
+}
+
+export type SimulatedApi = {
+  life: Life
+  /** The log's ends when it asked for them, at its start. */
+  startedAt: Offset[]
+  /** What this instance has shown to anybody. */
+  shown: Set<PlantId>
+  /** What it gave to Kafka to append, in order. */
+  given: NewRecord[]
+  tail: SimulatedFollower
+  view: View
+  creation: ReturnType<typeof createPlantCreation>
+  /** For one read, to see what it saw. */
+  startReading(): PlantReader & { reach(partition: Partition): number }
+  isListening: boolean
+  isStopping: boolean
+  /** How many requests wait for its answer. */
+  waiting: number
+  /** How many of them are creates. */
+  creating: number
+}
+
+/** Starts an api as its main.ts does. Resolves once it can tell where it stands; requests come when it listens. */
+export async function startApi(
+  life: Life,
+  windowBytes: number,
+  surroundings: Surroundings,
+): Promise<SimulatedApi> {
+  const { clock, log, network, quiet, onHalt, onApplied } = surroundings
+  const partitions = log.ends().length
+  const time = clock.timeOf(life)
+  const readModel = connectReadModel(life, network, onApplied)
+  const ends = async () => ({
+    ends: (await network.call(life, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
+  })
+  const patience = { time, everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS }
+  const standing = await patiently(() => readStanding(readModel, ends, { partitions }), patience)
+  const common = { log: quiet, time, onHalt: (error: Error) => onHalt(life, error) }
+  const view = createView({
+    ...{ ...common, ...standing, readModel },
+    windowMaxBytes: windowBytes * partitions,
+    retentionReadings: RETENTION_READINGS,
+  })
+  const tail = createSimulatedFollower(life, view.intake, { ...surroundings, time })
+  const given: NewRecord[] = []
+  const appender = {
+    async append(records: NewRecord[]): Promise<void> {
+      given.push(...records)
+      const what = `append of ${records.map(({ key }) => key.toString()).join(', ')}`
+      await network.call(
+        life,
+        what,
+        records.map((record) => () => log.append(record)),
+      )
+    },
+  }
+  const creation = createPlantCreation(readModel, appender, view, {
+    ...{ ...common, deadlineMs: CREATE_DEADLINE_MS, limits: LIMITS },
+  })
+
+  function startReading() {
+    const seen = new Map<Partition, { checkpoint: Offset; reach: number }>()
+    function reachOf(partition: Partition, checkpoint: Offset): number {
+      const { start, next } = view.window(partition)
+      return start > checkpoint + 1 ? checkpoint : Math.max(checkpoint, next - 1)
+    }
+    const lookUp: typeof readModel.lookUp = async (asked) => {
+      const answers = await readModel.lookUp(asked)
+      for (const [n, { partition }] of asked.entries()) {
+        const { checkpoint } = answers[n] as { checkpoint: Offset }
+        seen.set(partition, { checkpoint, reach: reachOf(partition, checkpoint) })
+      }
+      return answers
+    }
+    return {
+      ...createPlantReader({ lookUp }, view, { ...common, deadlineMs: READ_DEADLINE_MS }),
+      /** When Redis had answered it or when the client was answered: the read judged in between. */
+      reach(partition: Partition): number {
+        const { checkpoint, reach } = seen.get(partition) ?? { checkpoint: BEFORE_FIRST, reach: -1 }
+        return Math.max(reach, reachOf(partition, checkpoint))
+      },
+    }
+  }
+
+  const api: SimulatedApi = {
+    ...{ life, startedAt: standing.ends, shown: new Set<PlantId>(), given },
+    ...{ tail, view, creation, startReading, isListening: false, isStopping: false, waiting: 0, creating: 0 },
+  }
+  tail.assign(allPartitions(partitions) as Partition[])
+  void tail.proven.then(() => {
+    api.isListening = !api.isStopping
+  })
+  return api
+}

@@ -1,0 +1,157 @@
+import type { Outcome } from '@plant-store/api/src/create-plant/create-plant.ts'
+import type { Position } from '@plant-store/api/src/http/position.ts'
+import type { ReadPlant } from '@plant-store/api/src/read-plants/read-plant.ts'
+import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
+import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { SimulatedApi } from './api.ts'
+import type { Log } from './kafka.ts'
+import type { Random } from './random.ts'
+import { winnerOf } from './truth.ts'
+
+/** What a client asked to be created; the same key with the same plant may be asked for again. */
+type Wish = { plant: NewPlant; eventId: EventId; keyed: boolean }
+
+/** How clients are in one schedule. */
+export type Habits = {
+  /** The ids they ask for. */
+  ids: readonly PlantId[]
+  /** How many creates have an Idempotency-Key, and how many repeat an earlier one, from 0 to 1. */
+  keyed: number
+  again: number
+}
+
+/** Clients that create and read plants, and hold every answer to the log. */
+export function createClients(
+  log: Log,
+  { ids, ...habits }: Habits,
+  say: (what: () => string) => void,
+  broken: (promise: string) => void,
+) {
+  const wishes: Wish[] = []
+  const asked = new Set<EventId>()
+  /** Event ids of attempts that were told to be in no log. */
+  const notWritten = new Set<EventId>()
+  const positions: Position[] = []
+
+  function newWish(random: Random, id = random.pick(ids) as PlantId): Wish {
+    const n = wishes.length
+    const plant: NewPlant = { id, name: `plant ${n}`, ...(n % 2 === 0 && { tag: `tag ${n}` }) }
+    const keyed = random.chance(habits.keyed)
+    const eventId = keyed
+      ? keyedEventId('client', `key ${n}`, plant)
+      : (`${n.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000` as EventId)
+    const wish = { plant, eventId, keyed }
+    wishes.push(wish)
+    return wish
+  }
+
+  async function create(api: SimulatedApi, wish: Wish): Promise<Outcome> {
+    const { plant, eventId } = wish
+    const { name } = api.life
+    const given = api.given.length
+    say(() => `${name} is asked to create ${plant.id} (${plant.name}${wish.keyed ? ', keyed' : ''})`)
+    asked.add(eventId)
+    api.waiting++
+    api.creating++
+    const outcome = await api.creation.create(wish)
+    api.waiting--
+    api.creating--
+    say(() => `${name} answers ${plant.name} of ${plant.id}: ${told(outcome)}`)
+    if (outcome.is === 'notWritten') {
+      const written = api.given.slice(given).some(({ headers }) => String(headers.ce_id) === eventId)
+      if (written) broken('"not written" though it gave the event to Kafka')
+      if (!wish.keyed) notWritten.add(eventId)
+    }
+    if (outcome.is === 'created' || outcome.is === 'duplicate') judge(api, wish, outcome)
+    return outcome
+  }
+
+  function judge(
+    api: SimulatedApi,
+    { plant, eventId }: Wish,
+    outcome: Outcome & { is: 'created' | 'duplicate' },
+  ): void {
+    const winner = winnerOf(log, plant.id)
+    if (winner === undefined) {
+      broken(`"${outcome.is}" though nobody has claimed the id`)
+      return
+    }
+    if (outcome.is === 'created' && winner.eventId !== eventId) broken('a 200 whose event did not win')
+    if (outcome.is === 'duplicate' && winner.eventId === eventId) broken('a duplicate though its event won')
+    // A duplicate may name a later claim of the id: whoever reaches it knows the winner, too.
+    const named = log.records(winner.partition).find(({ offset }) => offset === outcome.offset)?.claim
+    const isRight = outcome.is === 'created' ? named?.eventId === eventId : named?.id === plant.id
+    if (outcome.partition !== winner.partition || !isRight) broken('a position where the plant is not')
+    if (outcome.offset < winner.offset) broken('a position from before the plant')
+    show(api, plant.id, outcome)
+  }
+
+  function show(api: SimulatedApi, id: PlantId, { partition, offset }: Position): void {
+    api.shown.add(id)
+    positions.push({ partition, offset })
+  }
+
+  async function read(api: SimulatedApi, id: PlantId, position: Position | undefined): Promise<ReadPlant> {
+    const { name } = api.life
+    const at = position && ` at ${position.partition}-${position.offset}`
+    say(() => `${name} is asked for ${id}${at ?? ''}`)
+    const known = winnerOf(log, id)
+    const mustKnow =
+      known !== undefined &&
+      (api.shown.has(id) ||
+        known.offset < (api.startedAt[known.partition] as number) ||
+        (position?.partition === known.partition && position.offset >= known.offset))
+    api.waiting++
+    const reading = api.startReading()
+    const answer = await reading.read(id, position)
+    api.waiting--
+    say(() => `${name} answers for ${id}: ${answer.is}`)
+    if (answer.is === 'coverageGap') return answer
+    if (position !== undefined && reading.reach(position.partition) < position.offset)
+      broken('a read answered from before its position')
+    const winner = winnerOf(log, id)
+    if (answer.is === 'noSuchPlant') {
+      if (mustKnow) broken('a read forgot a plant')
+      return answer
+    }
+    if (winner === undefined) broken('a read invented a plant')
+    else if (winner.plant !== (answer.is === 'plant' ? answer.plant : undefined))
+      broken('a read changed a plant')
+    if (answer.is === 'plant') show(api, id, answer)
+    else if (winner !== undefined) api.shown.add(id)
+    return answer
+  }
+
+  return {
+    create(api: SimulatedApi, random: Random): void {
+      const again = random.chance(habits.again) ? random.pick(wishes.filter(({ keyed }) => keyed)) : undefined
+      void create(api, again ?? newWish(random))
+    },
+
+    read(api: SimulatedApi, random: Random): void {
+      const position = random.chance(0.5) ? random.pick(positions) : undefined
+      void read(api, random.pick(ids) as PlantId, position)
+    },
+
+    /** A plant that nobody has, to see whether creates work. */
+    createNew: (api: SimulatedApi, random: Random, id: PlantId) => create(api, newWish(random, id)),
+    readAt: (api: SimulatedApi, id: PlantId, position?: Position) => read(api, id, position),
+
+    /** At rest: what was told to be not written is not there, and nothing is that nobody asked for. */
+    checkLog(foreign: ReadonlySet<EventId>): void {
+      for (const partition of log.ends().keys()) {
+        for (const { claim } of log.records(partition as never)) {
+          if (claim === undefined) continue
+          if (notWritten.has(claim.eventId)) broken('"not written", but it is in the log')
+          if (!asked.has(claim.eventId) && !foreign.has(claim.eventId))
+            broken('an event that nobody asked for')
+        }
+      }
+    },
+  }
+}
+
+function told(outcome: Outcome): string {
+  return 'offset' in outcome ? `${outcome.is}, ${outcome.partition}-${outcome.offset}` : outcome.is
+}

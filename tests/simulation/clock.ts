@@ -1,0 +1,44 @@
+import type { Time } from '@plant-store/shared/process/time.ts'
+import type { Life } from './life.ts'
+
+type Timer = { at: number; life: Life; callback: (() => void) | undefined }
+
+export type Clock = ReturnType<typeof createClock>
+
+/** Time that passes when the schedule says so. The timers of a process end with it. */
+export function createClock() {
+  let now = 0
+  let timers: Timer[] = []
+  const isWaiting = ({ callback, life }: Timer) => callback !== undefined && life.alive
+
+  return {
+    timeOf(life: Life): Time {
+      return {
+        now: () => now,
+        after(ms, callback) {
+          const timer: Timer = { at: now + Math.max(0, ms), life, callback }
+          timers.push(timer)
+          return () => {
+            timer.callback = undefined
+          }
+        },
+      }
+    },
+
+    /** How long until the next timer is due; undefined without any. */
+    untilNext(): number | undefined {
+      timers = timers.filter(isWaiting)
+      return timers.length === 0
+        ? undefined
+        : Math.max(0, timers.reduce((least, { at }) => Math.min(least, at), Infinity) - now)
+    },
+
+    /** Lets time pass, all at once: what comes due meanwhile comes due late. */
+    advance(ms: number): void {
+      now += ms
+      const due = timers.filter((timer) => isWaiting(timer) && timer.at <= now).sort((a, b) => a.at - b.at)
+      timers = timers.filter((timer) => isWaiting(timer) && timer.at > now)
+      for (const { callback } of due) callback?.()
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const root = new URL('../../', import.meta.url)
+
+/** The code that decides. What is here is either reached by the simulation or not needed. */
+export const DECIDING = [
+  'shared/src/protocol/checkpoint.ts',
+  'shared/src/protocol/horizon.ts',
+  'shared/src/protocol/verdict.ts',
+  'shared/src/protocol/view.ts',
+  'shared/src/protocol/window.ts',
+  'shared/src/event-log/positions.ts',
+  'services/api/src/create-plant/commit-cycle.ts',
+  'services/api/src/create-plant/create-plant.ts',
+  'services/api/src/read-plants/read-plant.ts',
+  'services/api/src/view/view.ts',
+  'services/projector/src/projector.ts',
+]
+
+export type Coverage = { file: string; lines: number; reached: number; unreached: string[] }
+
+/** Comments, types, and assertions: whatever reaches one of these is a defect. */
+const NO_CODE = /^(\/?\*|\/\/|import|export type|type )|throw new RangeError/
+
+/** Counts what `run` reaches of the code that decides, which must not have been imported before. */
+export async function measureCoverage(run: () => Promise<void>): Promise<Coverage[]> {
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
+  await run()
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  session.disconnect()
+  return DECIDING.map((file) => {
+    const path = fileURLToPath(new URL(file, root))
+    const found = result.find(({ url }) => url === pathToFileURL(path).href)
+    const ranges = (found?.functions ?? []).flatMap(({ ranges }) => ranges)
+    return coverageOf(file, readFileSync(path, 'utf8'), ranges)
+  })
+}
+
+type Range = { startOffset: number; endOffset: number; count: number }
+
+/** Node strips types in place, so that offsets into what runs are offsets into the file. */
+function coverageOf(file: string, source: string, ranges: readonly Range[]): Coverage {
+  const reachedAt = Array.from({ length: source.length }, () => false)
+  // Inner ranges come after those they lie in.
+  for (const { startOffset, endOffset, count } of ranges) reachedAt.fill(count > 0, startOffset, endOffset)
+  const unreached: string[] = []
+  let lines = 0
+  let offset = 0
+  for (const [n, line] of source.split('\n').entries()) {
+    const isCode = /^[^/*]*[\w)]/.test(line.trim()) && !NO_CODE.test(line.trim())
+    if (isCode) {
+      lines++
+      const isReached = !reachedAt
+        .slice(offset, offset + line.length)
+        .some((reached, at) => !reached && /\w/.test(line.charAt(at)))
+      if (!isReached) unreached.push(`${n + 1}: ${line.trim()}`)
+    }
+    offset += line.length + 1
+  }
+  return { file, lines, reached: lines - unreached.length, unreached }
+}

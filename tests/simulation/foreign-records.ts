@@ -1,0 +1,39 @@
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import { type LogRecord, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Random } from './random.ts'
+
+/** What a record that others wrote comes to: a plant, a claim that can't be read, or nothing to do with plants. */
+type Meaning = 'plant' | 'unreadable claim' | 'foreign'
+
+const KINDS: [Meaning, (record: NewRecord, partitions: number) => Partial<NewRecord>][] = [
+  ['foreign', ({ headers }) => ({ headers: { ...headers, ce_type: Buffer.from('PlantWatered') } })],
+  ['foreign', ({ key }) => ({ key: Buffer.from(`0${key.toString()}`) })],
+  ['foreign', ({ headers }) => ({ headers: { ...headers, ce_id: Buffer.from('no event id') } })],
+  ['foreign', ({ partition }, partitions) => ({ partition: ((partition + 1) % partitions) as Partition })],
+  [
+    'unreadable claim',
+    ({ headers }) => ({
+      headers: { ...headers, 'content-type': Buffer.from('application/json; version=9') },
+    }),
+  ],
+  ['unreadable claim', () => ({ value: Buffer.from('no plant') })],
+  ['plant', () => ({})],
+]
+
+/** A record that another producer writes, and what it means. */
+export function foreignRecord(
+  { id, eventId, partitions }: { id: PlantId; eventId: EventId; partitions: number },
+  random: Random,
+): { record: NewRecord; meaning: Meaning } {
+  const plant = plantCreated({ id, name: `foreign ${eventId}` }, eventId, partitions)
+  const [meaning, change] = random.pick(KINDS) as (typeof KINDS)[number]
+  return { record: { ...plant, ...change(plant, partitions) }, meaning }
+}
+
+/** What the product takes a record for. */
+export function meaningOf({ claim }: LogRecord): Meaning {
+  if (claim === undefined) return 'foreign'
+  return claim.plant === undefined ? 'unreadable claim' : 'plant'
+}

@@ -1,0 +1,49 @@
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { type LogRecord, type NewRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Delivery } from '@plant-store/shared/protocol/checkpoint.ts'
+
+export type Log = ReturnType<typeof createKafkaLog>
+
+/** The committed log of a topic. Offsets may have nothing at them: control records, aborted transactions. */
+export function createKafkaLog(partitions: number) {
+  const logs = Array.from({ length: partitions }, () => ({ records: [] as LogRecord[], end: 0 as Offset }))
+  const at = (partition: Partition) => logs[partition] as (typeof logs)[number]
+
+  return {
+    append({ partition, key, value, headers }: NewRecord): Offset {
+      const log = at(partition)
+      const offset = log.end
+      log.records.push(readRecord({ offset, key, value, headers }, partition, partitions))
+      log.end = after(offset)
+      return offset
+    },
+
+    /** An offset without a record. */
+    skip(partition: Partition): void {
+      const log = at(partition)
+      log.end = after(log.end)
+    },
+
+    /** Loses all from here on, as no log may. */
+    truncate(partition: Partition, end: Offset): void {
+      const log = at(partition)
+      log.records = log.records.filter(({ offset }) => offset < end)
+      log.end = end
+    },
+
+    ends: (): Offset[] => logs.map(({ end }) => end),
+    end: (partition: Partition): Offset => at(partition).end,
+    records: (partition: Partition): readonly LogRecord[] => at(partition).records,
+
+    /** What a fetch from here brings; undefined when nothing is there yet. */
+    fetch(partition: Partition, askedFor: Offset, maxRecords: number): Delivery | undefined {
+      const { records, end } = at(partition)
+      if (askedFor >= end) return undefined
+      const found = records.filter(({ offset }) => offset >= askedFor)
+      const taken = found.slice(0, maxRecords)
+      const isAll = taken.length === found.length
+      const last = (isAll ? end - 1 : (taken.at(-1) as LogRecord).offset) as Offset
+      return { askedFor, last, end, records: taken }
+    },
+  }
+}

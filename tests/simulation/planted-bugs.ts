@@ -1,0 +1,333 @@
+/** A mistake planted into the product's source, on its way into the simulation. The files stay as they are. */
+export type PlantedBug = {
+  name: string
+  /** The file it is planted into, from the root of the project. */
+  file: string
+  /** Text that the file has exactly once, and what stands there instead. */
+  edits: readonly (readonly [from: string, to: string])[]
+  /** A seed that catches it, for a bug that few do: the hunt begins there. To be found anew when schedules are drawn in another way. */
+  near?: number
+}
+
+const protocol = (name: string) => `shared/src/protocol/${name}.ts`
+const EVENT = 'shared/src/plant/plant-created.ts'
+const FIRST_WINS_IN_REDIS = 'tests/simulation/redis-scripts.ts'
+const POSITIONS = 'shared/src/event-log/positions.ts'
+const PRECONDITIONS = 'shared/src/preconditions.ts'
+const PROJECTOR = 'services/projector/src/projector.ts'
+const VIEW = 'services/api/src/view/view.ts'
+const CREATE = 'services/api/src/create-plant/create-plant.ts'
+const CYCLE = 'services/api/src/create-plant/commit-cycle.ts'
+const READ = 'services/api/src/read-plants/read-plant.ts'
+
+const rare = (near: number, ...args: Parameters<typeof bug>): PlantedBug => ({ ...bug(...args), near })
+const bug = (name: string, file: string, ...edits: [string, string][]): PlantedBug => ({ name, file, edits })
+
+/** One for each rule in bold of docs/write-protocol.md and for each branch of the code that decides. */
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  // Who is first.
+  bug('the last claim wins in Redis', FIRST_WINS_IN_REDIS, [
+    'if (first === undefined) {\n      generation.plants',
+    'if (true) {\n      generation.plants',
+  ]),
+  bug('a claim that can not be read gets no entry', FIRST_WINS_IN_REDIS, [
+    'if (claim !== undefined) {\n    const first',
+    'if (claim !== undefined && parked === undefined) {\n    const first',
+  ]),
+  bug('Redis takes records that do not follow its checkpoint', FIRST_WINS_IN_REDIS, [
+    'if (generation.checkpoint.offset !== expected.offset) {',
+    'if (false as boolean) {',
+  ]),
+  bug('an emptied Redis takes records that begin later', FIRST_WINS_IN_REDIS, [
+    'if (expected.offset !== BEFORE_FIRST) return STALE_AT_START',
+    '',
+  ]),
+  bug('the last claim wins in the window', protocol('window'), [
+    '|| claims.has(claim.id)) return undefined',
+    ') return undefined',
+  ]),
+  bug('the verdict is always 200', protocol('verdict'), [
+    "mine === first.eventId ? 'created' : 'duplicate'",
+    "'created'",
+  ]),
+  bug('the verdict is always a duplicate', protocol('verdict'), [
+    "mine === first.eventId ? 'created' : 'duplicate'",
+    "'duplicate'",
+  ]),
+  bug('the acknowledgement decides', CYCLE, [
+    'await appender.append(waiting.map(({ record }) => record))\n',
+    "await appender.append(waiting.map(({ record }) => record))\n        for (const { id, record, resolve } of waiting) {\n          const eventId = String(record.headers.ce_id) as never\n          resolve({ is: 'first', first: { id, eventId, offset: 0 as Offset, plant: undefined } })\n        }\n",
+  ]),
+
+  bug('a record of an unknown version claims nothing', EVENT, [
+    'claim: { offset, id, eventId, plant: undefined }, parked: PARKED.unknownVersion',
+    'parked: PARKED.unknownVersion',
+  ]),
+  bug('a record whose payload can not be read claims nothing', EVENT, [
+    '{ offset, claim, parked: PARKED.unreadablePayload }',
+    '{ offset, parked: PARKED.unreadablePayload }',
+  ]),
+  bug('a record in the wrong partition claims its id', EVENT, [
+    'if (partitionOf(key, partitions) !== partition) return { offset, parked: PARKED.wrongPartition }',
+    '',
+  ]),
+  bug('an id in another spelling is claimed', EVENT, [
+    "parsePlantId(key.toString('latin1'))",
+    "parsePlantId(String(Number(key.toString('latin1'))))",
+  ]),
+  bug('a record without an event id claims its id', EVENT, [
+    "parseEventId(header(headers, 'ce_id') ?? '')",
+    "parseEventId(header(headers, 'ce_id') ?? '') ?? ('00000000-0000-4000-8000-000000000000' as EventId)",
+  ]),
+  bug('a record of another type claims its id', EVENT, [
+    "if (header(headers, 'ce_type') !== TYPE) return { offset, parked: PARKED.otherType }",
+    '',
+  ]),
+
+  // What a view can tell.
+  bug('a gap is not noticed', protocol('view'), ['window.start > after(checkpoint)', 'false']),
+  bug('a gap of one offset is not noticed', protocol('view'), [
+    'window.start > after(checkpoint)',
+    'window.start > after(after(checkpoint))',
+  ]),
+  bug('a gap is seen where there is none', protocol('view'), [
+    'window.start > after(checkpoint)',
+    'window.start >= after(checkpoint)',
+  ]),
+  bug('with a gap, the window tells who was first', protocol('view'), [
+    "if (hasGap(window, checkpoint)) return { is: 'unknown' }\n  const first = window.firstClaim(id)",
+    "const first = window.firstClaim(id)\n  if (first === undefined && hasGap(window, checkpoint)) return { is: 'unknown' }",
+  ]),
+  bug('the entry in Redis is not looked at', protocol('view'), [
+    "if (entry !== undefined) return { is: 'claimed', first: entry }",
+    '',
+  ]),
+  bug('the reach leaps over a gap', protocol('view'), [
+    'return hasGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
+    'return checkpoint > tail ? checkpoint : tail',
+  ]),
+  bug('the reach is the tail, though Redis is further', protocol('view'), [
+    'return hasGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
+    'return hasGap(window, checkpoint) ? checkpoint : tail',
+  ]),
+  bug('a window that moved on decides', protocol('verdict'), [
+    "if (hasGap(window, checkpoint)) return { is: 'window moved on' }",
+    '',
+  ]),
+  rare(
+    60202,
+    'where the window begins is taken before the look-up',
+    CYCLE,
+    [
+      'let found: LookedUpBatch\n',
+      'let found: LookedUpBatch\n    const starts = batch.map(({ record }) => view.window(record.partition).start)\n',
+    ],
+    [
+      'const known = firstOf(pending.id, { entry, checkpoint }, view.window(pending.record.partition))',
+      'const window = view.window(pending.record.partition)\n      const start = starts[batch.indexOf(pending)] as Offset\n      const known = firstOf(pending.id, { entry, checkpoint }, { start, next: window.next, firstClaim: window.firstClaim })',
+    ],
+  ),
+  bug(
+    'where the window begins is taken before a read asks Redis',
+    READ,
+    ['const [own, other] =', 'const { start } = view.window(partition)\n    const [own, other] ='],
+    [
+      'const window = view.window(partition)',
+      'const now = view.window(partition)\n    const window = { start, next: now.next, firstClaim: now.firstClaim }',
+    ],
+  ),
+
+  // The window.
+  bug('a full window does not move its begin', protocol('window'), ['start = after(oldest.offset)', '']),
+  bug('a window that drops does not move its begin', protocol('window'), ['      start = bound\n', '']),
+  bug('a full window pauses the tail', protocol('window'), [
+    '      if (offset < next) throw',
+    '      if (heldBytes > maxBytes / 2) return undefined\n      if (offset < next) throw',
+  ]),
+  bug('a window without bounds is never full', protocol('window'), [
+    'if (heldBytes <= maxBytes) break',
+    'if (heldBytes > maxBytes) claims.clear()\n        break',
+  ]),
+  bug('a window drops one offset too many', protocol('window'), [
+    'if (oldest.offset >= bound) break',
+    'if (oldest.offset > bound) break',
+  ]),
+  bug('control records are not passed', protocol('window'), ['if (offset > next) next = offset', '']),
+
+  // The horizon and positions.
+  bug('what was shown is forgotten', protocol('horizon'), [
+    'if (offset > (shown[partition] as Offset)) shown[partition] = offset',
+    '',
+  ]),
+  bug('the end of the log at the start is forgotten', VIEW, [
+    'ends.map((end) => (end - 1) as Offset)',
+    'ends.map(() => -1 as Offset)',
+  ]),
+  bug('a create does not note what it shows', CREATE, ['view.horizon.show(partition, first.offset)', '']),
+  bug('a read does not note what it shows', READ, ['    view.horizon.show(partition, offset)\n', '']),
+  bug('an absence is told from any view', READ, [
+    "return reach < view.horizon.of(partition) ? undefined : { is: 'noSuchPlant' }",
+    "return { is: 'noSuchPlant' }",
+  ]),
+  bug("the client's position is not heeded", READ, ['if (reach < seen) return undefined', '']),
+  bug('a position in another partition is not heeded', READ, [
+    'if (reachOf(view.window(elsewhere.partition), other.checkpoint) < elsewhere.offset) return undefined',
+    '',
+  ]),
+  bug('a read that can not tell says that there is none', READ, [
+    "if (known.is === 'unknown') return undefined",
+    "if (known.is === 'unknown') return { is: 'noSuchPlant' }",
+  ]),
+
+  // Create.
+  bug('a keyed create is a duplicate as soon as the window holds its id', CREATE, [
+    'if (!keyed && held !== undefined) return told(held)',
+    'if (held !== undefined) return told(held)',
+  ]),
+  bug('a waiter is told what the leader is told', CREATE, [
+    "if (resolution.is === 'first') return told(resolution.first)\n      if (remaining",
+    "if (resolution.is === 'first') return { is: 'created', partition, offset: resolution.first.offset }\n      if (remaining",
+  ]),
+  bug("a keyed waiter at its deadline is told 'not written'", CREATE, [
+    "const late = keyed ? 'outcomeUnknown' : 'notWritten'",
+    "const late = 'notWritten' as 'notWritten' | 'outcomeUnknown'",
+  ]),
+  bug("a waiter forgets that the leader's event may be in the log", CREATE, [
+    "if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true",
+    '',
+  ]),
+  bug("whatever was given up was 'not written'", CREATE, [
+    "pending.stage === 'queued' ? 'notWritten' : 'outcomeUnknown'",
+    "'notWritten'",
+  ]),
+  bug('nobody asks Redis for verdicts', CREATE, ['if (movedOn.length === 0) return', 'return']),
+  bug('an entry is a verdict for whoever asks', CREATE, [
+    "if (entry !== undefined) pending.resolve({ is: 'first', first: entry })",
+    "pending.resolve({ is: 'first', first: entry ?? { id: pending.id, eventId: String(pending.record.headers.ce_id) as never, offset: 0 as Offset, plant: undefined } })",
+  ]),
+  bug('the tail decides for creates that were not looked up', CREATE, [
+    "if (pending?.stage !== 'appended') return\n    const known = judge(pending)",
+    'if (pending === undefined) return\n    const known = judge({ ...pending, checkpoint: Infinity as Offset })',
+  ]),
+  bug('what was given up is appended all the same', CYCLE, [
+    "if (pending.stage !== 'queued') continue",
+    "if (pending.stage === 'appended') continue",
+  ]),
+  bug('a look-up that failed tells an absence', CYCLE, [
+    "for (const pending of batch) pending.resolve({ is: 'notWritten' })\n      return 0",
+    'found = batch.map((pending) => ({ pending, entry: undefined, checkpoint: Infinity as Offset }))',
+  ]),
+  bug('nothing is remembered of the look-up', CYCLE, [
+    'pending.checkpoint = checkpoint',
+    'pending.checkpoint = Infinity as Offset',
+  ]),
+
+  // Following the log.
+  bug('a delivery from beyond the checkpoint is taken', protocol('checkpoint'), [
+    "if (delivery.askedFor > after(checkpoint.offset)) return { do: 'seek' }",
+    '',
+  ]),
+  bug(
+    'a delivery is taken again',
+    protocol('checkpoint'),
+    ['delivery.records.filter(({ offset }) => offset > checkpoint.offset)', '[...delivery.records]'],
+    ["if (delivery.last <= checkpoint.offset) return { do: 'apply', records: [], checkpoint }", ''],
+  ),
+  bug('a checkpoint falls back with an earlier delivery', protocol('checkpoint'), [
+    "if (delivery.last <= checkpoint.offset) return { do: 'apply', records: [], checkpoint }",
+    '',
+  ]),
+  bug('the checkpoint names no event', protocol('checkpoint'), [
+    "(record?.offset === last && record.claim?.eventId) || ''",
+    "''",
+  ]),
+  bug('the checkpoint names an event from before it', protocol('checkpoint'), [
+    "(record?.offset === last && record.claim?.eventId) || ''",
+    "record?.claim?.eventId ?? ''",
+  ]),
+  bug('a log that ends before the checkpoint is followed', protocol('checkpoint'), [
+    'return offset < end\n',
+    'return offset < Infinity\n',
+  ]),
+  bug('the event at the checkpoint is not compared', protocol('checkpoint'), [
+    'if (found !== eventId) {',
+    'if (false as boolean) {',
+  ]),
+  bug('reading goes on after the checkpoint, not at it', protocol('checkpoint'), [
+    'return offset === BEFORE_FIRST ? FIRST : offset',
+    'return after(offset)',
+  ]),
+  bug(
+    'what comes after the checkpoint counts as a proof of the log',
+    POSITIONS,
+    [
+      'if (!position.proven && delivery.askedFor > checkpoint.offset)\n      return source.seek(partition, seekOffset(checkpoint))\n',
+      '',
+    ],
+    ['if (!position.proven && delivery.last >= checkpoint.offset) {', 'if (!position.proven) {'],
+  ),
+  bug('where to begin is asked for once', POSITIONS, [
+    "log.warn({ err: error }, 'can not tell where to follow the log from; trying again')\n        await pause()",
+    'return',
+  ]),
+  bug(
+    'the ends of the log are asked for before the checkpoints',
+    POSITIONS,
+    ['        const ends = await source.ends()\n', ''],
+    [
+      'const checkpoints = await Promise.all(',
+      'const ends = await source.ends()\n        const checkpoints = await Promise.all(',
+    ],
+  ),
+  bug(
+    'at the start the ends of the log are asked for before the checkpoints',
+    PRECONDITIONS,
+    ['  const state = await readLog()\n', ''],
+    [
+      '  const metas = await Promise.all(allPartitions(partitions)',
+      '  const state = await readLog()\n  const metas = await Promise.all(allPartitions(partitions)',
+    ],
+  ),
+
+  rare(45712, 'the proof of one checkpoint counts for another', POSITIONS, [
+    "    position.proven = checkpoint.eventId === ''\n",
+    "    if (from === undefined) position.proven = checkpoint.eventId === ''\n",
+  ]),
+  rare(512474, 'what was fetched before the checkpoint was told is judged by it', POSITIONS, [
+    'position.told === told ? read() : undefined',
+    'read()',
+  ]),
+  bug('a topic that grew is followed', POSITIONS, [
+    'if (unknown !== undefined) halt(',
+    'if (unknown === Infinity) halt(',
+  ]),
+
+  // The orderly end.
+  bug('at the end a waiter keeps its own deadline', CREATE, [
+    'Math.min(deadline, lastAnswerAt) - time.now()',
+    'deadline - time.now()',
+  ]),
+  bug('the end does not wait for those that wait for others', CREATE, [
+    'await Promise.allSettled(underWay)',
+    'await Promise.allSettled([...inFlight.values()].map(({ resolution }) => resolution))',
+  ]),
+  bug('the end gives up nobody', CREATE, [
+    'for (const { pending } of inFlight.values()) giveUp(pending)',
+    '',
+  ]),
+
+  // The projector.
+  bug('an idle projector does not look at the checkpoint', PROJECTOR, ['follower.reseek(moved)', '']),
+  bug('a projector applies one part of a batch twice', PROJECTOR, [
+    'at = await apply(partition, at, chunk, reached)',
+    'at = await apply(partition, from, chunk, reached)',
+  ]),
+  bug('a part of a batch moves the checkpoint to its end', PROJECTOR, [
+    'const reached = isLast ? next : checkpointAt((chunk.at(-1) as LogRecord).offset, chunk)',
+    'const reached = next',
+  ]),
+  bug('control records do not move the checkpoint', PROJECTOR, [
+    'return records.length === 0 ? apply(partition, at, [], next) : at',
+    'return records.length === 0 ? next : at',
+  ]),
+]

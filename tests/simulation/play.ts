@@ -1,0 +1,50 @@
+import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { createRandom } from './random.ts'
+import { REFUSALS } from './refusals.ts'
+import { type Schedule, takeStep, weightsOf } from './schedule.ts'
+import { settle } from './settle.ts'
+import { turn } from './turns.ts'
+import { createWorld, IDS, PARTITIONS } from './world.ts'
+
+export type Played = { broken: string | undefined; words: string[] }
+
+const MIN_STEPS = 60
+const MAX_STEPS = 260
+
+export function scheduleOf(seed: number): Schedule {
+  const random = createRandom(seed)
+  const calm = random.pick([0, 0.5, 0.8, 0.95]) as number
+  const count = MIN_STEPS + random.below(MAX_STEPS - MIN_STEPS)
+  const weights = weightsOf(random)
+  const habits = {
+    ids: IDS.slice(0, random.pick([1, 2, IDS.length])),
+    keyed: random.pick([0.2, 0.6, 0.9]) as number,
+    again: random.pick([0.1, 0.5]) as number,
+  }
+  const windows = random.pick([[300], [800], [300, 800, 100_000]]) as number[]
+  const steps = Array.from({ length: count }, () => random.below(2 ** 32))
+  return { calm, habits, windows, weights, steps, ending: random.below(2 ** 32) }
+}
+
+/** Plays a schedule to its end, lets everything settle, and tells the first promise that was broken. */
+export async function play(schedule: Schedule, inWords = false): Promise<Played> {
+  const { steps } = schedule
+  const words: string[] = []
+  const say = inWords ? (what: () => string) => void words.push(what()) : () => {}
+  const world = createWorld(schedule, say)
+  const random = createRandom(schedule.ending)
+  world.network.set(1, random)
+  world.startProjector(0, allPartitions(PARTITIONS))
+  await Promise.all([world.startApi(0, random), world.startApi(1, random)])
+  await turn()
+  for (const number of steps) {
+    takeStep(world, number, schedule)
+    await turn()
+    const broken = world.firstBroken()
+    if (broken !== undefined) return { broken, words }
+  }
+  say(() => '--- no more faults ---')
+  await settle(world, random)
+  if (world.firstBroken() === undefined) await random.pick(REFUSALS)?.(world, random)
+  return { broken: world.firstBroken(), words }
+}

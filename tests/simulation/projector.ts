@@ -1,0 +1,36 @@
+import { createProjector } from '@plant-store/projector/src/projector.ts'
+import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
+import type { Life } from './life.ts'
+import { connectReadModel } from './redis.ts'
+import type { Surroundings } from './surroundings.ts'
+
+const MAX_RECORDS_PER_APPLY = 2
+
+export type SimulatedProjector = {
+  life: Life
+  follower: SimulatedFollower
+  projector: ReturnType<typeof createProjector>
+}
+
+/** Starts a projector as its main.ts does. */
+export function startProjector(
+  life: Life,
+  assigned: readonly Partition[],
+  surroundings: Surroundings,
+): SimulatedProjector {
+  const { clock, network, quiet, onHalt, onApplied, freshGeneration } = surroundings
+  const time = clock.timeOf(life)
+  let follower: SimulatedFollower | undefined
+  const projector = createProjector({
+    readModel: connectReadModel(life, network, onApplied),
+    follow(intake) {
+      follower = createSimulatedFollower(life, intake, { ...surroundings, time })
+      return follower as never
+    },
+    ...{ log: quiet, time, freshGeneration, maxRecordsPerApply: MAX_RECORDS_PER_APPLY },
+    onHalt: (error) => onHalt(life, error),
+  })
+  follower?.assign(assigned)
+  return { life, follower: follower as SimulatedFollower, projector }
+}

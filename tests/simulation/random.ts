@@ -1,0 +1,25 @@
+/** Choices that all follow from one number. */
+export type Random = {
+  /** A whole number from 0 to `count - 1`. */
+  below(count: number): number
+  chance(probability: number): boolean
+  /** Undefined when there is nothing to pick from. */
+  pick<T>(items: readonly T[]): T | undefined
+}
+
+/** Mulberry32: one 32-bit state, well mixed, the same numbers on every machine. */
+export function createRandom(seed: number): Random {
+  let state = seed | 0
+  function next(): number {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const below = (count: number) => Math.floor(next() * count)
+  return {
+    below,
+    chance: (probability) => next() < probability,
+    pick: (items) => (items.length === 0 ? undefined : items[below(items.length)]),
+  }
+}

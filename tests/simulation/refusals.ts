@@ -1,0 +1,78 @@
+import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Life } from './life.ts'
+import type { Random } from './random.ts'
+import { goOn } from './turns.ts'
+import { PARTITIONS, type World } from './world.ts'
+
+/** What must never be served: every service that meets it has to halt. */
+export const REFUSALS: ((world: World, random: Random) => Promise<void>)[] = [
+  refuseAnotherLog,
+  refuseTruncatedLog,
+  refuseNewerFold,
+  refuseMorePartitions,
+]
+
+/** Services that find a Redis which was folded from another log halt, before they answer or change anything. */
+async function refuseAnotherLog(world: World, random: Random): Promise<void> {
+  const server = world.connectToAnotherLog(random)
+  const before = JSON.stringify(server, withBigints)
+  const [api, projector] = [newPlace(world.apis), newPlace(world.projectors)]
+  void world.startApi(api, random)
+  world.startProjector(projector, allPartitions(PARTITIONS))
+  const strangers = [world.apis[api]?.life, world.projectors[projector]?.life]
+  const haveHalted = () => strangers.every((life) => life !== undefined && world.halted.has(life))
+  if (!(await goOn(world, random, haveHalted, false))) {
+    world.broken('a service goes on with the Redis of another log')
+  }
+  if (world.apis[api]?.api?.isListening) world.broken('an api listens on the Redis of another log')
+  if (JSON.stringify(server, withBigints) !== before) world.broken('the Redis of another log was changed')
+}
+
+/** A log that lost its end, and got a new one. */
+async function refuseTruncatedLog(world: World, random: Random): Promise<void> {
+  const partition = allPartitions(PARTITIONS).find((p) => world.log.end(p) > 1)
+  if (partition === undefined) return
+  world.expectHalts()
+  world.log.truncate(partition, 1 as Offset)
+  const followers = [
+    ...world.started().filter(({ isStopping }) => !isStopping),
+    ...world.projecting().filter(({ follower }) => follower.assigned()?.has(partition)),
+  ]
+  const haveHalted = () => followers.every(({ life }) => world.halted.has(life))
+  if (!(await goOn(world, random, haveHalted))) world.broken('a service follows a truncated log')
+}
+
+/** A newer release has folded on. */
+async function refuseNewerFold(world: World, random: Random): Promise<void> {
+  world.expectHalts()
+  for (const { generations } of world.master().partitions) {
+    for (const generation of generations.values()) generation.fold++
+  }
+  const [api] = world.listening()
+  const plant = BigInt(random.below(100) + 2_000) as PlantId
+  if (api === undefined || !world.isFolded(plant)) return
+  void world.clients.createNew(api, random, plant)
+  const haveHalted = () => world.projecting().some(({ life }) => world.halted.has(life))
+  if (!(await goOn(world, random, haveHalted)))
+    world.broken('a projector goes on what a newer release has folded')
+  const place = newPlace(world.projectors)
+  world.startProjector(place, allPartitions(PARTITIONS))
+  const { life } = world.projectors[place] as { life: Life }
+  if (!(await goOn(world, random, () => world.halted.has(life)))) {
+    world.broken('a projector starts on what a newer release has folded')
+  }
+}
+
+async function refuseMorePartitions(world: World, random: Random): Promise<void> {
+  world.expectHalts()
+  const [projector] = world.projecting()
+  projector?.follower.rebalance(allPartitions(PARTITIONS + 1), random)
+  const hasHalted = () => projector === undefined || world.halted.has(projector.life)
+  if (!(await goOn(world, random, hasHalted))) world.broken('a projector follows a topic that grew')
+}
+
+const newPlace = (places: readonly unknown[]) => places.length
+
+const withBigints = (_key: string, value: unknown) =>
+  value instanceof Map ? [...value.entries()] : typeof value === 'bigint' ? String(value) : value

@@ -1,0 +1,131 @@
+import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Habits } from './clients.ts'
+import { createRandom, type Random } from './random.ts'
+import type { World } from './world.ts'
+
+/** What happens: each step follows from a number of its own, so that steps can be left out. */
+export type Schedule = {
+  calm: number
+  habits: Habits
+  /** How large the windows of apis may be, in bytes; a plant takes some 350. */
+  windows: readonly number[]
+  weights: readonly number[]
+  steps: readonly number[]
+  /** What follows the last step follows from this. */
+  ending: number
+}
+
+/** Places for processes. */
+export const APIS = 3
+export const PROJECTORS = 2
+
+/** How often each thing happens, in relation to the others. What does not apply at the moment does nothing. */
+const STEPS: [weight: number, step: (world: World, random: Random) => void][] = [
+  [14, create],
+  [26, (world, random) => world.network.proceed(random)],
+  [16, deliverToTail],
+  [14, deliverToProjector],
+  [12, (world) => world.clock.advance(world.clock.untilNext() ?? 0)],
+  [8, read],
+  // Not in every schedule:
+  [2, (world, random) => world.clock.advance(random.pick([1, 100, 1_000, 5_000, 30_000]) as number)],
+  [3, (world, random) => world.network.lose(random)],
+  [1, (world, random) => world.network.repeat(random)],
+  [2, restartApi],
+  [1.5, restartProjector],
+  [3, rebalance],
+  [2, (world) => world.snapshot()],
+  [1, (world, random) => world.failOver(random)],
+  [1, (world, random) => world.reconnect(random)],
+  [0.6, (world) => world.empty()],
+  [1, (world, random) => world.appendForeign(random)],
+  [0.5, (world, random) => world.skip(random)],
+  [0.3, stopApi],
+]
+/** The first so many are in every schedule. */
+const ESSENTIAL = 6
+
+/** How often things happen in one schedule: some more than in others, and some not at all (swarm testing). */
+export function weightsOf(random: Random): number[] {
+  return STEPS.map(
+    ([weight], n) => weight * (random.pick(n < ESSENTIAL ? [0.05, 0.5, 1, 2] : [0, 0.5, 1, 5]) as number),
+  )
+}
+
+/** One step, as this number has it. */
+export function takeStep(world: World, number: number, { calm, weights }: Schedule): void {
+  const random = createRandom(number)
+  world.network.set(calm, random)
+  let left = (random.below(1_000_000) / 1_000_000) * weights.reduce((sum, weight) => sum + weight, 0)
+  const chosen = STEPS.find((_, n) => {
+    left -= weights[n] as number
+    return left < 0
+  })
+  chosen?.[1](world, random)
+}
+
+function create(world: World, random: Random): void {
+  const api = random.pick(world.listening())
+  if (api !== undefined) world.clients.create(api, random)
+}
+
+function read(world: World, random: Random): void {
+  const api = random.pick(world.listening())
+  if (api !== undefined) world.clients.read(api, random)
+}
+
+function deliverToTail(world: World, random: Random): void {
+  random.pick(world.started())?.tail.deliver(random.below(world.log.ends().length) as Partition, random)
+}
+
+function deliverToProjector(world: World, random: Random): void {
+  random
+    .pick(world.projecting())
+    ?.follower.deliver(random.below(world.log.ends().length) as Partition, random)
+}
+
+function restartApi(world: World, random: Random): void {
+  const place = random.below(APIS)
+  const running = world.apis[place]
+  if (running !== undefined) world.crash(running.life, random)
+  void world.startApi(place, random)
+}
+
+function restartProjector(world: World, random: Random): void {
+  const place = random.below(PROJECTORS)
+  const running = world.projectors[place]
+  if (running !== undefined) {
+    if (random.chance(0.3)) void running.projector.close()
+    world.crash(running.life, random)
+  }
+  const all = allPartitions(world.log.ends().length)
+  world.startProjector(
+    place,
+    all.filter(() => random.chance(0.8)),
+  )
+}
+
+function rebalance(world: World, random: Random): void {
+  const all = allPartitions(world.log.ends().length)
+  const api = random.pick(world.started())
+  const projector = random.pick(world.projecting())
+  if (random.chance(0.5)) {
+    if (random.chance(0.2)) api?.tail.revoke()
+    else api?.tail.rebalance(all, random)
+  } else if (random.chance(0.2)) {
+    // A consumer that crashed has nothing until it has joined again.
+    projector?.follower.revoke()
+    if (projector?.projector.problems().length === 0)
+      world.broken('a projector without partitions calls itself ready')
+  } else {
+    projector?.follower.rebalance(
+      all.filter(() => random.chance(0.7)),
+      random,
+    )
+  }
+}
+
+function stopApi(world: World, random: Random): void {
+  const api = random.pick(world.listening())
+  if (api !== undefined) void world.stopApi(api, random.pick([0, 2_500]) as number)
+}

@@ -1,0 +1,144 @@
+import { randomInt } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { measureCoverage } from './coverage.ts'
+import { plantBug } from './plant-bug.ts'
+import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts'
+import { huntBugs, playAll } from './threads.ts'
+
+const help = `Plays the plant store through generated schedules of faults: the code that decides is the product's own, Kafka,
+Redis, the network and time are models. Each schedule follows from its seed.
+
+  npm run simulate                       10,000 new seeds
+  npm run simulate -- --seeds 200000     so many, on all cores
+  npm run simulate -- --from 1           not new ones, but from this one on
+  npm run simulate -- --seed 4711        one, told in words and shrunk when it breaks a promise
+  npm run simulate -- --bugs             plants each bug of planted-bugs.ts and tells which seed, from 1 on, catches it
+  npm run simulate -- --bugs gap         those with this in their name; with --seed, the first of them
+  npm run simulate -- --coverage         tells what the seeds reach of the code that decides
+`
+const DEFAULT_SEEDS = 10_000
+const DEFAULT_SEEDS_FOR_BUGS = 60_000
+const SEEDS_FOR_COVERAGE = 5_000
+let shownAt = 0
+
+process.exitCode = await main().catch((error: Error) => {
+  console.error(error.message)
+  return 2
+})
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      seeds: { type: 'string' },
+      from: { type: 'string' },
+      seed: { type: 'string' },
+      bugs: { type: 'boolean' },
+      coverage: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+  if (values.help) {
+    process.stdout.write(help)
+    return 0
+  }
+  const from = numberOf('from', values.from) ?? randomInt(2 ** 31)
+  const seeds = numberOf('seeds', values.seeds)
+  const seed = numberOf('seed', values.seed)
+  if (seed !== undefined) {
+    if (values.bugs) plantBug(bugsNamed(positionals[0] ?? '')[0] as PlantedBug)
+    return replay(seed)
+  }
+  if (values.bugs) {
+    return hunt(numberOf('from', values.from), seeds ?? DEFAULT_SEEDS_FOR_BUGS, positionals[0] ?? '')
+  }
+  if (values.coverage) return reportCoverage(from, seeds ?? SEEDS_FOR_COVERAGE)
+  return search(from, seeds ?? DEFAULT_SEEDS)
+}
+
+function numberOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,9}$/.test(text))
+    throw new Error(`--${name} ${text}: expected a whole number, at most 999999999`)
+  return Number(text)
+}
+
+async function search(from: number, count: number): Promise<number> {
+  const begin = performance.now()
+  console.log(`Seeds ${from} to ${from + count - 1}`)
+  const found = await playAll(from, count, (played) => showProgress(played, count, begin))
+  const seconds = (performance.now() - begin) / 1000
+  const played = found.reduce((sum, each) => sum + each.played, 0)
+  console.log(`${played} schedules in ${seconds.toFixed(1)} s, ${Math.round(played / seconds)} a second`)
+  const broken = found.filter(({ seed }) => seed !== undefined)
+  for (const { seed, broken: promise } of broken) {
+    console.log(`BROKEN by seed ${seed}: ${promise}\n  npm run simulate -- --seed ${seed}`)
+  }
+  if (broken.length === 0) console.log('Every promise was kept.')
+  return broken.length === 0 ? 0 : 1
+}
+
+function showProgress(played: number, count: number, begin: number): void {
+  const now = performance.now()
+  const everyMs = process.stdout.isTTY ? 200 : 10_000
+  if (now - Math.max(shownAt, begin) < everyMs) return
+  shownAt = now
+  const line = `  ${played} of ${count}, ${Math.round((played / (now - begin)) * 1000)} a second`
+  if (process.stdout.isTTY) process.stdout.write(`\r${line}\x1b[K\r`)
+  else console.log(line)
+}
+
+async function replay(seed: number): Promise<number> {
+  const { play, scheduleOf } = await import('./play.ts')
+  const { shrink } = await import('./shrink.ts')
+  const schedule = scheduleOf(seed)
+  const { broken } = await play(schedule)
+  const shown = broken === undefined ? schedule : await shrink(schedule)
+  const { words } = await play(shown, true)
+  for (const line of words) console.log(line)
+  if (broken === undefined) console.log(`\nSeed ${seed} keeps every promise.`)
+  else
+    console.log(
+      `\nSeed ${seed} BREAKS a promise: ${broken}\nShrunk from ${schedule.steps.length} steps to ${shown.steps.length}.`,
+    )
+  return broken === undefined ? 0 : 1
+}
+
+function bugsNamed(part: string): PlantedBug[] {
+  const bugs = PLANTED_BUGS.filter(({ name }) => name.includes(part))
+  if (bugs.length === 0) throw new Error(`no planted bug has "${part}" in its name`)
+  return bugs
+}
+
+async function hunt(from: number | undefined, maxSeeds: number, part: string): Promise<number> {
+  const bugs = bugsNamed(part)
+  let missed = 0
+  console.log(
+    `${bugs.length} bugs, each from seed ${from} on\n\n| planted bug | seeds | caught by |\n|---|---|---|`,
+  )
+  await huntBugs(bugs, from, maxSeeds, ({ name }, { seed, broken }) => {
+    if (broken === undefined) missed++
+    console.log(`| ${name} | ${seed ?? ''} | ${broken?.split(':')[0] ?? 'MISSED'} |`)
+  })
+  console.log(`\n${bugs.length - missed} of ${bugs.length} caught`)
+  return missed === 0 ? 0 : 1
+}
+
+async function reportCoverage(from: number, count: number): Promise<number> {
+  const files = await measureCoverage(async () => {
+    const { play, scheduleOf } = await import('./play.ts')
+    for (let seed = from; seed < from + count; seed++) await play(scheduleOf(seed))
+  })
+  for (const { file, lines, reached, unreached } of files) {
+    console.log(
+      `${((100 * reached) / lines).toFixed(1).padStart(5)} %  ${file} (${reached} of ${lines} lines)`,
+    )
+    for (const line of unreached) console.log(`          not reached: ${line}`)
+  }
+  const total = files.reduce((sum, { lines }) => sum + lines, 0)
+  const reached = files.reduce((sum, file) => sum + file.reached, 0)
+  console.log(
+    `${((100 * reached) / total).toFixed(1)} % of ${total} lines, by ${count} seeds from ${from} on`,
+  )
+  return 0
+}

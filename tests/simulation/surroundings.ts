@@ -1,0 +1,18 @@
+import type { Log as ProcessLog } from '@plant-store/shared/process/log.ts'
+import type { Clock } from './clock.ts'
+import type { Log } from './kafka.ts'
+import type { Life } from './life.ts'
+import type { Network } from './network.ts'
+
+/** What every process of the simulation is in. */
+export type Surroundings = {
+  clock: Clock
+  log: Log
+  network: Network
+  /** The log of the processes: it says nothing. */
+  quiet: ProcessLog
+  freshGeneration(): string
+  /** Told after each apply, carried out or refused. */
+  onApplied(): void
+  onHalt(life: Life, error: Error): void
+}

@@ -1,0 +1,55 @@
+import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
+import type { PlantedBug } from './planted-bugs.ts'
+import type { Found, Work } from './worker.ts'
+
+export const FIRST_SEED = 1
+
+/** Plays seeds in a thread of its own. Resolves with what it found in the end. */
+export function playApart(work: Work, onProgress: (played: number) => void = () => {}): Promise<Found> {
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: work })
+  return new Promise((resolve, reject) => {
+    let last: Found = { played: 0 }
+    worker.on('message', (found: Found) => {
+      last = found
+      onProgress(found.played)
+    })
+    worker.on('error', reject)
+    worker.on('exit', () => resolve(last))
+  })
+}
+
+/** Plays so many seeds from one on, shared out among threads. Resolves with the first that broke a promise, if any. */
+export async function playAll(
+  from: number,
+  count: number,
+  onProgress: (played: number) => void,
+): Promise<Found[]> {
+  const threads = availableParallelism()
+  const share = Math.ceil(count / threads)
+  const played = Array.from({ length: threads }, () => 0)
+  return Promise.all(
+    played.map((_, n) =>
+      playApart({ from: from + n * share, count: Math.min(share, count - n * share) }, (now) => {
+        played[n] = now
+        onProgress(played.reduce((sum, each) => sum + each, 0))
+      }),
+    ),
+  )
+}
+
+/** Hunts each bug from this seed on, or from one near it, some at the same time. */
+export async function huntBugs(
+  bugs: readonly PlantedBug[],
+  from: number | undefined,
+  maxSeeds: number,
+  onEnd: (bug: PlantedBug, found: Found) => void,
+): Promise<void> {
+  const left = [...bugs]
+  async function hunt(): Promise<void> {
+    for (let bug = left.shift(); bug !== undefined; bug = left.shift()) {
+      onEnd(bug, await playApart({ from: from ?? bug.near ?? FIRST_SEED, count: maxSeeds, bug }))
+    }
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, hunt))
+}

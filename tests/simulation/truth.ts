@@ -1,0 +1,54 @@
+import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Log } from './kafka.ts'
+import type { RedisServer } from './redis.ts'
+import type { Generation } from './redis-scripts.ts'
+
+// What is true, told from the log alone and by code of its own.
+
+/** The first claim of an id in the log as it is now, which stays the first for ever. */
+export function winnerOf(log: Log, id: PlantId): (Claim & { partition: Partition }) | undefined {
+  const partition = partitionOf(Buffer.from(id.toString()), log.ends().length)
+  const claim = log.records(partition).find((record) => record.claim?.id === id)?.claim
+  return claim && { ...claim, partition }
+}
+
+/** What differs between a server and the fold of the log up to its own checkpoints; undefined when nothing does. */
+export function differenceFromFold(log: Log, { partitions }: RedisServer): string | undefined {
+  for (const [index, { live, generations }] of partitions.entries()) {
+    const generation = live === undefined ? undefined : generations.get(live)
+    if (generation === undefined) continue
+    const difference = compare(generation, log, index as Partition)
+    if (difference !== undefined)
+      return `partition ${index} up to ${generation.checkpoint.offset}: ${difference}`
+  }
+  return undefined
+}
+
+function compare(generation: Generation, log: Log, partition: Partition): string | undefined {
+  const { checkpoint, plants, order, parked, voids } = generation
+  if (checkpoint.offset >= log.end(partition)) return 'its checkpoint lies beyond the end of the log'
+  const firsts = new Map<PlantId, Claim>()
+  const reasons = new Map<Offset, number>()
+  let repeats = 0
+  let eventAtCheckpoint = ''
+  for (const { offset, claim, parked: reason } of log.records(partition)) {
+    if (offset > checkpoint.offset) break
+    if (reason !== undefined) reasons.set(offset, reason)
+    eventAtCheckpoint = offset === checkpoint.offset ? (claim?.eventId ?? '') : ''
+    if (claim === undefined) continue
+    const first = firsts.get(claim.id)
+    if (first === undefined) firsts.set(claim.id, claim)
+    else if (first.eventId !== claim.eventId) repeats++
+  }
+  if (checkpoint.eventId !== eventAtCheckpoint) return 'the event at the checkpoint is another'
+  const ids = [...firsts.keys()].join()
+  if (order.join() !== ids) return `ids in log order: ${order.join()}, not ${ids}`
+  for (const [id, claim] of firsts) if (plants.get(id) !== claim) return `plant ${id} is not its first claim`
+  if (plants.size !== firsts.size) return 'a plant that nobody claimed'
+  if (voids !== repeats) return `${voids} void claims, not ${repeats}`
+  if ([...parked].join() !== [...reasons].join()) return 'other records are parked'
+  return undefined
+}

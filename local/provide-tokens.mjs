@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PreconditionError } from '@plant-store/shared/process/failures.ts'
+import { parseTokenDigests } from '../services/api/src/auth/tokens.ts'
 import { digestOf, keptToken, tokenPattern, tokenRule } from './launch/token.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 import { writeWhole } from './processes/whole-file.mjs'
 
 // The first step of `docker compose up`: puts the digests of the tokens to accept where the api reads them, and
-// makes a token when none was given. The first of these settings that is set counts.
+// makes a token when none was given. The first of these settings that is set counts. What the api could not use is
+// refused here, where the setting's own name is known.
 
 try {
   const { TOKENS_DIR = '.', ...env } = process.env
@@ -13,7 +16,7 @@ try {
   writeWhole(join(TOKENS_DIR, 'token-digests'), `${digests.trim()}\n`)
   console.log(said)
 } catch (error) {
-  console.error(describe(error))
+  console.error(error instanceof PreconditionError ? error.message : describe(error))
   process.exitCode = 1
 }
 
@@ -23,23 +26,27 @@ try {
  * @returns {{ digests: string, said: string }}
  */
 function choose(env, dir) {
-  const { PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE, PLANT_STORE_TOKEN } = env
-  if (PLANT_STORE_TOKEN_DIGESTS) {
-    return {
-      digests: PLANT_STORE_TOKEN_DIGESTS,
-      said: 'The api accepts the tokens of PLANT_STORE_TOKEN_DIGESTS.',
-    }
-  }
-  if (PLANT_STORE_TOKEN_DIGESTS_FILE) {
-    const said = `The api accepts the tokens of ${PLANT_STORE_TOKEN_DIGESTS_FILE}.`
-    return { digests: readSecret(PLANT_STORE_TOKEN_DIGESTS_FILE, env.SECRET ?? ''), said }
-  }
+  const { PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE: file, PLANT_STORE_TOKEN } = env
+  if (PLANT_STORE_TOKEN_DIGESTS) return given(PLANT_STORE_TOKEN_DIGESTS, 'PLANT_STORE_TOKEN_DIGESTS')
+  if (file) return given(readSecret(file, env.SECRET ?? ''), file)
   if (PLANT_STORE_TOKEN) {
     if (!tokenPattern.test(PLANT_STORE_TOKEN)) throw new Failure(`PLANT_STORE_TOKEN: expected ${tokenRule}.`)
     return { digests: digestOf(PLANT_STORE_TOKEN), said: 'The api accepts the token of PLANT_STORE_TOKEN.' }
   }
   const token = keptToken(dir)
   return { digests: digestOf(token), said: welcome(env.URL ?? '', token) }
+}
+
+/**
+ * @param {string} digests
+ * @param {string} origin
+ */
+function given(digests, origin) {
+  const count = parseTokenDigests(digests, origin).length
+  return {
+    digests,
+    said: `The api accepts ${count === 1 ? 'the token' : `the ${count} tokens`} of ${origin}.`,
+  }
 }
 
 /**
@@ -68,7 +75,7 @@ function welcome(url, token) {
 was made and is kept in the volume "tokens":
   token  ${token}
 
-Create a plant, as soon as the api is healthy:
+Create a plant, as soon as the api is healthy (in a POSIX shell):
   curl -i ${url}/plants ${auth} -H 'content-type: application/json' -d '{"id":1,"name":"Monstera deliciosa","tag":"indoor"}'
 `
 }

@@ -8,7 +8,9 @@ import { compose } from '../local/stores/docker.mjs'
 import { storeImages } from '../local/stores/images.mjs'
 import { createPlant, errorOf, readPlant } from './support/client.ts'
 import { TOKEN } from './support/plant-store.ts'
+import { noteProject } from './support/test-run.ts'
 
+const IMAGE = 'plant-store-test'
 const BUILD_MS = 600_000
 const UP_MS = 60_000
 const HEALTHY_AT_MS = 90_000
@@ -22,7 +24,15 @@ async function composeUp(settings: Record<string, string> = {}) {
   const ports = Object.fromEntries(
     await Promise.all(names.map(async (name) => [name, String(await freePort())])),
   )
-  const env = { ...ports, ...settings }
+  const env = {
+    ...ports,
+    PLANT_STORE_IMAGE: IMAGE,
+    PLANT_STORE_RESTART: 'on-failure',
+    // Not those that whoever runs the tests has set.
+    ...{ PLANT_STORE_TOKEN: '', PLANT_STORE_TOKEN_DIGESTS: '', PLANT_STORE_TOKEN_DIGESTS_FILE: '' },
+    ...settings,
+  }
+  noteProject(inject('testRun'), project)
   onTestFinished(async () => {
     await compose(project, ['down', '--volumes', '--timeout', '5'], { env })
   }, UP_MS)
@@ -60,7 +70,7 @@ function crash(container: string): void {
 describe.skipIf(inject('storeSource') !== 'docker')('docker compose up', () => {
   beforeAll(() => {
     // With the host's network: a container's own need not reach the package registry.
-    execFileSync('docker', ['build', '--quiet', '--network', 'host', '--tag', 'plant-store', '.'], {
+    execFileSync('docker', ['build', '--quiet', '--network', 'host', '--tag', IMAGE, '.'], {
       cwd: root,
     })
   }, BUILD_MS)

@@ -7,6 +7,7 @@ import { temporaryFolder } from './support/temporary-folder.ts'
 
 const program = new URL('../local/provide-tokens.mjs', import.meta.url).pathname
 const digestOf = (token: string) => createHash('sha256').update(token).digest('hex')
+const entry = (token: string) => `ann:${digestOf(token)}`
 const LIMIT_MS = 20_000
 
 /** Runs it as docker-compose.yml does, with a folder in place of the volume. */
@@ -30,14 +31,14 @@ it('takes what is given rather than what it made: the digests, else the file, el
   const folder = temporaryFolder()
   await provideTokens({}, folder)
   const mounted = join(temporaryFolder(), 'secret')
-  writeFileSync(mounted, 'ann:of-the-file\n')
+  writeFileSync(mounted, `${entry('of-the-file')}\n`)
   const token = { PLANT_STORE_TOKEN: 'a-token' }
   const file = { ...token, PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: mounted }
-  const digests = { ...file, PLANT_STORE_TOKEN_DIGESTS: 'ann:of-the-setting' }
+  const digests = { ...file, PLANT_STORE_TOKEN_DIGESTS: entry('of-the-setting') }
   for (const [settings, expected] of [
     [token, `local:${digestOf('a-token')}`],
-    [file, 'ann:of-the-file'],
-    [digests, 'ann:of-the-setting'],
+    [file, entry('of-the-file')],
+    [digests, entry('of-the-setting')],
   ] as const) {
     const { code, output, provided } = await provideTokens(settings, folder)
     expect({ code, provided: provided() }).toEqual({ code: 0, provided: `${expected}\n` })
@@ -46,6 +47,16 @@ it('takes what is given rather than what it made: the digests, else the file, el
 })
 
 it.each([
+  [
+    'digests that are none',
+    { PLANT_STORE_TOKEN_DIGESTS: 'ann:nonsense' },
+    /PLANT_STORE_TOKEN_DIGESTS must hold/,
+  ],
+  [
+    'a file that holds none',
+    { PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: program },
+    /my-digests must hold/,
+  ],
   ['a token that no request could carry', { PLANT_STORE_TOKEN: 'two words' }, /PLANT_STORE_TOKEN: expected/],
   [
     'a file that can not be read',

@@ -23,8 +23,9 @@ const endAtOnceTimeoutMs = 10_000
  * @returns {Promise<string | undefined>}
  */
 export async function whyNoDocker(signal) {
-  const server = ['version', '--format', '{{.Server.Version}}']
-  if (!(await succeeds('docker', server, signal))) return 'no Docker engine answers'
+  const found = await ask('docker', ['version', '--format', '{{.Server.Version}}'], signal)
+  if (found.missing) return 'there is no docker command'
+  if (found.code !== 0) return `no Docker engine answers (${endOf(found.output, 1).trim()})`
   if (!(await findCompose(signal))) return 'Docker has no compose plugin'
   return undefined
 }
@@ -35,10 +36,8 @@ export async function whyNoDocker(signal) {
  */
 export async function pullMissingImages(signal) {
   for (const image of Object.values(storeImages())) {
-    if (await succeeds('docker', ['image', 'inspect', image], signal)) continue
-    const { code, output } = await runCommand('docker', ['pull', '--quiet', image], {
-      ...{ timeoutMs: pullTimeoutMs, signal },
-    })
+    if ((await ask('docker', ['image', 'inspect', image], signal)).code === 0) continue
+    const { code, output } = await ask('docker', ['pull', '--quiet', image], signal, pullTimeoutMs)
     if (code !== 0) return `Docker can't get ${image} (${endOf(output, 1).trim()})`
   }
   return undefined
@@ -103,7 +102,10 @@ async function untilUp(project, store, port, { startTimeoutMs, signal }) {
     signal.throwIfAborted()
     if (Date.now() > deadline) {
       const logged = endOf(await compose(project, ['logs', '--no-color', '--tail', '8', store], { signal }))
-      throw new Failure(`${store} was not ready after ${startTimeoutMs / 1000} s:\n${logged}`)
+      throw new Failure(
+        `${store} in Docker did not answer on 127.0.0.1:${port} for ${startTimeoutMs / 1000} s. If the engine is on ` +
+          `another machine, use --with processes. The end of its log:\n${logged}`,
+      )
     }
     await delay(100)
   }
@@ -153,23 +155,26 @@ export async function compose(project, args, { env, signal } = {}) {
  *   or, where it is old, a program of its own
  */
 async function findCompose(signal) {
-  if (await succeeds('docker', ['compose', 'version'], signal)) return ['docker', 'compose']
-  if (await succeeds('docker-compose', ['version'], signal)) return ['docker-compose']
+  if ((await ask('docker', ['compose', 'version'], signal)).code === 0) return ['docker', 'compose']
+  if ((await ask('docker-compose', ['version'], signal)).code === 0) return ['docker-compose']
   return undefined
 }
 
 /**
+ * Runs a command that may fail, or take too long, which counts as the same.
+ *
  * @param {string} command
  * @param {string[]} args
  * @param {AbortSignal} [signal]
+ * @param {number} [timeoutMs]
+ * @returns {Promise<{ code: number | null, output: string, missing: boolean }>}
  */
-async function succeeds(command, args, signal) {
+async function ask(command, args, signal, timeoutMs = questionTimeoutMs) {
   try {
-    const { code } = await runCommand(command, args, { timeoutMs: questionTimeoutMs, signal })
-    return code === 0
+    return await runCommand(command, args, { timeoutMs, signal })
   } catch (error) {
     signal?.throwIfAborted()
-    if (error instanceof Failure) return false
+    if (error instanceof Failure) return { code: null, output: error.message, missing: false }
     throw error
   }
 }

@@ -33,6 +33,8 @@ export function createClients(
   /** Event ids of attempts that were told to be in no log. */
   const notWritten = new Set<EventId>()
   const positions: Position[] = []
+  /** Keyed ones that were told 'outcome unknown'. */
+  const unknown = new Set<Wish>()
 
   function newWish(random: Random, id = random.pick(ids) as PlantId): Wish {
     const n = wishes.length
@@ -63,6 +65,7 @@ export function createClients(
       if (written) broken('"not written" though it gave the event to Kafka')
       if (!wish.keyed) notWritten.add(eventId)
     }
+    if (outcome.is === 'outcomeUnknown' && wish.keyed) unknown.add(wish)
     if (outcome.is === 'created' || outcome.is === 'duplicate') judge(api, wish, outcome)
     return outcome
   }
@@ -132,6 +135,15 @@ export function createClients(
     read(api: SimulatedApi, random: Random): void {
       const position = random.chance(0.5) ? random.pick(positions) : undefined
       void read(api, random.pick(ids) as PlantId, position)
+    },
+
+    /** Asks again for what was told to be unknown, with the same keys: now it is told. */
+    async retryUnknown(api: SimulatedApi): Promise<void> {
+      for (const wish of [...unknown]) {
+        const { is } = await create(api, wish)
+        if (is !== 'created' && is !== 'duplicate')
+          broken(`a retry with the same key is told '${is}' though all has settled`)
+      }
     },
 
     /** A plant that nobody has, to see whether creates work. */

@@ -23,7 +23,7 @@ const READ = 'services/api/src/read-plants/read-plant.ts'
 const rare = (near: number, ...args: Parameters<typeof bug>): PlantedBug => ({ ...bug(...args), near })
 const bug = (name: string, file: string, ...edits: [string, string][]): PlantedBug => ({ name, file, edits })
 
-/** One for each rule in bold of docs/write-protocol.md and for each branch of the code that decides. */
+/** For the rules of docs/write-protocol.md and the branches of the code that decides. */
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   // Who is first.
   bug('the last claim wins in Redis', FIRST_WINS_IN_REDIS, [
@@ -222,6 +222,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'pending.checkpoint = Infinity as Offset',
   ]),
 
+  bug('a keyed create whose event is known is told that it is not', CYCLE, [
+    "if (known.is === 'claimed') pending.resolve({ is: 'first', first: known.first })",
+    "if (known.is === 'claimed') pending.resolve(known.first.eventId === String(pending.record.headers.ce_id) ? { is: 'outcomeUnknown' } : { is: 'first', first: known.first })",
+  ]),
+
   // Following the log.
   bug('a delivery from beyond the checkpoint is taken', protocol('checkpoint'), [
     "if (delivery.askedFor > after(checkpoint.offset)) return { do: 'seek' }",
@@ -300,6 +305,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug('a topic that grew is followed', POSITIONS, [
     'if (unknown !== undefined) halt(',
     'if (unknown === Infinity) halt(',
+  ]),
+  bug('an api goes on what a newer release has folded', VIEW, [
+    "what: 'reading the checkpoints' },\n    ...{ log, onHalt },",
+    "what: 'reading the checkpoints' },\n    ...{ log, onHalt() {} },",
   ]),
 
   // The orderly end.

@@ -21,7 +21,7 @@ export function scheduleOf(seed: number): Schedule {
     keyed: random.pick([0.2, 0.6, 0.9]) as number,
     again: random.pick([0.1, 0.5]) as number,
   }
-  const windows = random.pick([[300], [800], [300, 800, 100_000]]) as number[]
+  const windows = random.pick([[400], [800], [300, 800, 100_000]]) as number[]
   const steps = Array.from({ length: count }, () => random.below(2 ** 32))
   return { calm, habits, windows, weights, steps, ending: random.below(2 ** 32) }
 }

@@ -13,7 +13,7 @@ export type SimulatedProjector = {
   projector: ReturnType<typeof createProjector>
 }
 
-/** Starts a projector as its main.ts does. */
+/** Starts a projector as its main.ts does once Kafka and Redis answer. */
 export function startProjector(
   life: Life,
   assigned: readonly Partition[],

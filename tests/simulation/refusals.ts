@@ -29,7 +29,7 @@ async function refuseAnotherLog(world: World, random: Random): Promise<void> {
   if (JSON.stringify(server, withBigints) !== before) world.broken('the Redis of another log was changed')
 }
 
-/** A log that lost its end, and got a new one. */
+/** A log that lost its end. */
 async function refuseTruncatedLog(world: World, random: Random): Promise<void> {
   const partition = allPartitions(PARTITIONS).find((p) => world.log.end(p) > 1)
   if (partition === undefined) return
@@ -53,9 +53,12 @@ async function refuseNewerFold(world: World, random: Random): Promise<void> {
   const plant = BigInt(random.below(100) + 2_000) as PlantId
   if (api === undefined || !world.isFolded(plant)) return
   void world.clients.createNew(api, random, plant)
-  const haveHalted = () => world.projecting().some(({ life }) => world.halted.has(life))
+  const apis = world.listening()
+  const haveHalted = () =>
+    world.projecting().some(({ life }) => world.halted.has(life)) &&
+    apis.every(({ life }) => world.halted.has(life))
   if (!(await goOn(world, random, haveHalted)))
-    world.broken('a projector goes on what a newer release has folded')
+    world.broken('a service goes on what a newer release has folded')
   const place = newPlace(world.projectors)
   world.startProjector(place, allPartitions(PARTITIONS))
   const { life } = world.projectors[place] as { life: Life }

@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 export type Schedule = {
   calm: number
   habits: Habits
-  /** How large the windows of apis may be, in bytes; a plant takes some 350. */
+  /** How large the windows of apis may be, in bytes a partition: 300 hold no plant, 400 one, 800 two. */
   windows: readonly number[]
   weights: readonly number[]
   steps: readonly number[]

@@ -27,6 +27,7 @@ export async function settle(world: World, random: Random): Promise<void> {
     return world.broken(`nothing settles: ${unrest(world)}`)
   }
   await checkService(world, random)
+  await checkRetries(world, random)
   if (!(await goOn(world, random, isAtRest))) return world.broken(`nothing settles again: ${unrest(world)}`)
   world.surroundings.onApplied()
   world.clients.checkLog(world.foreign)
@@ -88,6 +89,16 @@ function unrest(world: World): string {
         `${life.name} ${isListening ? 'listens' : 'does not listen'}, ${waiting} wait, ${view.problems().join(', ')}`,
     )
   return [world.isAtEnd() ? 'Redis is at the end' : 'Redis is not at the end', ...apis].join('; ')
+}
+
+async function checkRetries(world: World, random: Random): Promise<void> {
+  const api = random.pick(world.listening())
+  if (api === undefined) return
+  let done = false
+  void world.clients.retryUnknown(api).then(() => {
+    done = true
+  })
+  if (!(await goOn(world, random, () => done))) world.broken('a retry with the same key is not answered')
 }
 
 /** Each api creates a plant, and knows every plant. */

@@ -16,6 +16,7 @@ Redis, the network and time are models. Each schedule follows from its seed.
   npm run simulate -- --bugs gap         those with this in their name; with --seed, the first of them
   npm run simulate -- --coverage         tells what the seeds reach of the code that decides
 `
+const MAX_SEED = 999_999_999
 const DEFAULT_SEEDS = 10_000
 const DEFAULT_SEEDS_FOR_BUGS = 60_000
 const SEEDS_FOR_COVERAGE = 5_000
@@ -42,7 +43,7 @@ async function main(): Promise<number> {
     process.stdout.write(help)
     return 0
   }
-  const from = numberOf('from', values.from) ?? randomInt(2 ** 31)
+  const from = numberOf('from', values.from) ?? randomInt(MAX_SEED >> 1)
   const seeds = numberOf('seeds', values.seeds)
   const seed = numberOf('seed', values.seed)
   if (seed !== undefined) {
@@ -59,7 +60,7 @@ async function main(): Promise<number> {
 function numberOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (!/^\d{1,9}$/.test(text))
-    throw new Error(`--${name} ${text}: expected a whole number, at most 999999999`)
+    throw new Error(`--${name} ${text}: expected a whole number, at most ${MAX_SEED}`)
   return Number(text)
 }
 

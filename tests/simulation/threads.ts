@@ -15,7 +15,11 @@ export function playApart(work: Work, onProgress: (played: number) => void = () 
       onProgress(found.played)
     })
     worker.on('error', reject)
-    worker.on('exit', () => resolve(last))
+    worker.on('exit', () => {
+      if (last.seed !== undefined || last.played === work.count) return resolve(last)
+      const seed = work.from + last.played
+      reject(new Error(`a schedule did not end: one of the seeds from ${seed} on`))
+    })
   })
 }
 

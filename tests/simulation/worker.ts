@@ -12,12 +12,24 @@ if (bug !== undefined) plantBug(bug)
 // After the bug was planted.
 const { play, scheduleOf } = await import('./play.ts')
 
-let played = 0
-let found: Found | undefined
-for (let seed = from; seed < from + count && found === undefined; seed++) {
-  const { broken } = await play(scheduleOf(seed))
-  played++
-  if (broken !== undefined) found = { played, seed, broken }
-  else if (played % REPORT_EVERY === 0) parentPort?.postMessage({ played })
+let thrown: string | undefined
+process.on('unhandledRejection', (error) => {
+  thrown ??= `throws: ${(error as Error).message}`
+})
+
+async function playSeed(seed: number): Promise<string | undefined> {
+  try {
+    return (await play(scheduleOf(seed))).broken ?? thrown
+  } catch (error) {
+    return `throws: ${(error as Error).message}`
+  }
 }
-parentPort?.postMessage(found ?? { played })
+
+let found: Found = { played: 0 }
+while (found.played < count && found.seed === undefined) {
+  const seed = from + found.played
+  const broken = await playSeed(seed)
+  found = { played: found.played + 1, ...(broken !== undefined && { seed, broken }) }
+  if (found.played % REPORT_EVERY === 0) parentPort?.postMessage(found)
+}
+parentPort?.postMessage(found)

@@ -12,6 +12,7 @@ import { identify } from '../../local/processes/process-identity.mjs'
 export function openTestRun(): string {
   const run = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
   mkdirSync(processesOf(run))
+  mkdirSync(projectsOf(run))
   return run
 }
 
@@ -19,6 +20,20 @@ export function openTestRun(): string {
 export function noteProcess(run: string, { pid, exited }: Pick<RunningProcess, 'pid' | 'exited'>): void {
   const file = note(run, -pid, pid)
   void exited.then(() => rmSync(file, { force: true }))
+}
+
+/** Makes the leader of a process group known to its run that is not this process's own child. */
+export function noteGroup(run: string, pid: number): void {
+  note(run, -pid, pid)
+}
+
+/** Makes a compose project known to its run: its containers, networks and volumes end with the run. */
+export function noteProject(run: string, project: string): void {
+  writeFileSync(join(projectsOf(run), project), '')
+}
+
+export function notedProjects(run: string): string[] {
+  return readdirSync(projectsOf(run))
 }
 
 /** Makes this process known to its run. */
@@ -46,6 +61,7 @@ export function removeTestRun(run: string): void {
 }
 
 const processesOf = (run: string) => join(run, 'processes')
+const projectsOf = (run: string) => join(run, 'projects')
 
 /** @param target what `kill` takes: the number of a process, or the negative one of a process group */
 function note(run: string, target: number, pid: number): string {

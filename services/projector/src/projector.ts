@@ -85,25 +85,18 @@ export function createProjector(options: ProjectorOptions) {
     }
     follower.reseek(moved)
   }
+  const common = { time, log, onHalt }
   const comparing = repeat({
-    ...{
-      time,
-      everyMs: COMPARE_EVERY_MS,
-      task: compareCheckpoints,
-      what: 'comparing checkpoints',
-      log,
-      onHalt,
-    },
+    ...common,
+    everyMs: COMPARE_EVERY_MS,
+    task: compareCheckpoints,
+    what: 'comparing checkpoints',
   })
   const committing = repeat({
-    ...{
-      time,
-      everyMs: COMMIT_EVERY_MS,
-      task: follower.commitForLagTools,
-      what: 'committing offsets',
-      log,
-      onHalt,
-    },
+    ...common,
+    everyMs: COMMIT_EVERY_MS,
+    task: follower.commitForLagTools,
+    what: 'committing offsets',
   })
 
   return {

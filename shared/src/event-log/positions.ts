@@ -113,7 +113,7 @@ export function createPositions(
 
   async function take(partition: Partition, position: Position, delivery: Delivery): Promise<void> {
     const { checkpoint } = position
-    if (checkpoint === undefined || !isCurrent(partition, position)) return
+    if (checkpoint === undefined || !isCurrent(partition, position) || closing.signal.aborted) return
     // What lies beyond the checkpoint does not show which event the log holds there.
     if (!position.proven && delivery.askedFor > checkpoint.offset)
       return source.seek(partition, seekOffset(checkpoint))

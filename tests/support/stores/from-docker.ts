@@ -40,7 +40,7 @@ export function createDockerSource(run: string): StoreSource {
       // A process of its own, to be waited for in an exit listener: the runtime's client is asynchronous.
       const script = fileURLToPath(new URL('remove-containers.ts', import.meta.url))
       const options = { stdio: 'inherit', timeout: END_TIMEOUT_MS } as const
-      const { status } = spawnSync(process.execPath, [script, basename(run)], options)
+      const { status } = spawnSync(process.execPath, [script, run], options)
       if (status !== 0)
         console.error(`Containers may be left: those with the label ${RUN_LABEL}=${basename(run)}`)
     },

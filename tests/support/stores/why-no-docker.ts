@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { getContainerRuntimeClient, getReaper, ImageName } from 'testcontainers'
+import { whyNoDocker as whyNoCompose } from '../../../local/stores/docker.mjs'
 import { storeImages } from '../../../local/stores/images.mjs'
 
 const ANSWER_TIMEOUT_MS = 10_000
@@ -7,6 +8,9 @@ const PULL_TIMEOUT_MS = 600_000
 
 /** What keeps containers from being used, when something does. Gets the images that are missing. */
 export async function whyNoDocker(): Promise<string | undefined> {
+  // The system tests need compose, too.
+  const obstacle = await whyNoCompose()
+  if (obstacle !== undefined) return obstacle
   const client = await within(ANSWER_TIMEOUT_MS, getContainerRuntimeClient()).catch(() => undefined)
   if (!client) return 'no container runtime answers'
   for (const image of Object.values(storeImages())) {

@@ -39,7 +39,6 @@ export const CYCLE_LIMITS = {
   lingerAboveRecords: 8,
 }
 const RECORD_OVERHEAD_BYTES = 200
-/** After a batch larger than this the next cycle waits a little: fewer and fuller batches cost less CPU. */
 const LINGER_MS = 3
 const APPEND_AGAIN_MS = 100
 

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type Run, readRun } from '../local/launch/run-file.mjs'
@@ -11,6 +10,7 @@ import { type RunningProcess, startProcess } from '../local/processes/process.mj
 import { createContainers } from '../local/stores/docker.mjs'
 import { createPlant, readPlant } from './support/client.ts'
 import { TOKEN } from './support/plant-store.ts'
+import { temporaryFolder } from './support/temporary-folder.ts'
 import { noteGroup, noteProcess, noteProject } from './support/test-run.ts'
 
 const START_MS = 90_000
@@ -89,8 +89,7 @@ it('npm start with an external Kafka and Redis starts neither', async () => {
 
 /** A folder and ports for `npm start` of a test's own; whatever is stored there ends with the test. */
 async function setting(more: Record<string, string> = {}) {
-  const localDir = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
-  onTestFinished(() => rmSync(localDir, { recursive: true }))
+  const localDir = temporaryFolder()
   if (source === 'docker') {
     noteProject(inject('testRun'), projectOf(localDir))
     onTestFinished(createContainers(projectOf(localDir)).forget)

@@ -217,9 +217,8 @@ export function createPositions(
       for (const position of moved.values()) Object.assign(position, { checkpoint: undefined, turn: located })
     },
 
-    /** Takes nothing in any more. */
+    /** Aborted when nothing is taken in any more: after `close`, and after a halt. */
     closing: closing.signal,
     close: () => closing.abort(),
-    fail,
   }
 }

@@ -50,9 +50,10 @@ async function refuseNewerFold(world: World, random: Random): Promise<void> {
     for (const generation of generations.values()) generation.fold++
   }
   const [api] = world.listening()
-  const plant = BigInt(random.below(100) + 2_000) as PlantId
-  if (api === undefined || !world.isFolded(plant)) return
-  void world.clients.createNew(api, random, plant)
+  // Enough for both partitions, so that one halts while the other does.
+  const plants = Array.from({ length: 6 }, (_, n) => BigInt(2_000 + n) as PlantId)
+  if (api === undefined || !plants.some(world.isFolded)) return
+  for (const plant of plants) void world.clients.createNew(api, random, plant)
   const apis = world.listening()
   const haveHalted = () =>
     world.projecting().some(({ life }) => world.halted.has(life)) &&

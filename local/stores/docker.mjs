@@ -150,11 +150,23 @@ export async function compose(project, args, { env, signal } = {}) {
 }
 
 /**
- * @param {AbortSignal} [signal]
- * @returns {Promise<string[] | undefined>} the words that compose commands begin with: it is a plugin of docker,
- *   or, where it is old, a program of its own
+ * The words that compose commands begin with. Looked for once: each look costs a process or two.
+ *
+ * @type {string[] | undefined}
  */
+let composeWords
+
+/** @param {AbortSignal} [signal] */
 async function findCompose(signal) {
+  composeWords ??= await lookForCompose(signal)
+  return composeWords
+}
+
+/**
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<string[] | undefined>} a plugin of docker, or, where it is old, a program of its own
+ */
+async function lookForCompose(signal) {
   if ((await ask('docker', ['compose', 'version'], signal)).code === 0) return ['docker', 'compose']
   if ((await ask('docker-compose', ['version'], signal)).code === 0) return ['docker-compose']
   return undefined

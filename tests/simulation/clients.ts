@@ -5,6 +5,7 @@ import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.t
 import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { SimulatedApi } from './api.ts'
+import { eventIdOf } from './event-ids.ts'
 import type { Log } from './kafka.ts'
 import type { Random } from './random.ts'
 import { winnerOf } from './truth.ts'
@@ -40,9 +41,7 @@ export function createClients(
     const n = wishes.length
     const plant: NewPlant = { id, name: `plant ${n}`, ...(n % 2 === 0 && { tag: `tag ${n}` }) }
     const keyed = random.chance(habits.keyed)
-    const eventId = keyed
-      ? keyedEventId('client', `key ${n}`, plant)
-      : (`${n.toString(16).padStart(8, '0')}-0000-4000-8000-000000000000` as EventId)
+    const eventId = keyed ? keyedEventId('client', `key ${n}`, plant) : eventIdOf('client', n)
     const wish = { plant, eventId, keyed }
     wishes.push(wish)
     return wish

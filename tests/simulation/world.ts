@@ -14,6 +14,7 @@ import type { Log as ProcessLog } from '@plant-store/shared/process/log.ts'
 import { type SimulatedApi, startApi } from './api.ts'
 import { createClients, type Habits } from './clients.ts'
 import { createClock } from './clock.ts'
+import { eventIdOf } from './event-ids.ts'
 import { foreignRecord, meaningOf } from './foreign-records.ts'
 import { createKafkaLog, type Log } from './kafka.ts'
 import type { Life } from './life.ts'
@@ -21,7 +22,7 @@ import { createNetwork } from './network.ts'
 import { type SimulatedProjector, startProjector } from './projector.ts'
 import type { Random } from './random.ts'
 import { copyServer, emptyServer, type RedisServer } from './redis.ts'
-import { applyScript, type PartitionKeys } from './redis-scripts.ts'
+import { applyScript, checkpointScript, type PartitionKeys } from './redis-scripts.ts'
 import type { Surroundings } from './surroundings.ts'
 import { differenceFromFold } from './truth.ts'
 
@@ -199,8 +200,8 @@ export function createWorld(
     connectToAnotherLog(random: Random): RedisServer {
       const other = createKafkaLog(PARTITIONS)
       for (const [n, id] of IDS.entries()) {
-        const eventId = `${n.toString(16).padStart(8, '0')}-0000-4000-8000-0000000007e2` as EventId
-        const offset = other.append(plantCreated({ id, name: `other ${n}` }, eventId, PARTITIONS))
+        const plant = { id, name: `other ${n}` }
+        const offset = other.append(plantCreated(plant, eventIdOf('another log', n), PARTITIONS))
         if (random.chance(0.3)) other.skip(partitionOf(Buffer.from(String(id)), PARTITIONS))
         say(() => `another log has ${id} at ${offset}`)
       }
@@ -216,7 +217,7 @@ export function createWorld(
 
     /** What others write: records that are no plants, or that this release can't read. */
     appendForeign(random: Random): void {
-      const eventId = `${(foreigners++).toString(16).padStart(8, '0')}-0000-4000-8000-00000000f0e1` as EventId
+      const eventId = eventIdOf('foreigner', foreigners++)
       const id = random.pick(habits.ids) as PlantId
       const { record, meaning } = foreignRecord({ id, eventId, partitions: PARTITIONS }, random)
       foreign.add(eventId)
@@ -232,10 +233,8 @@ export function createWorld(
       log.skip(partition)
     },
 
-    reachedBy: ({ partitions }: RedisServer, partition: Partition): Offset => {
-      const { live, generations } = partitions[partition] as PartitionKeys
-      return generations.get(live ?? '')?.checkpoint.offset ?? BEFORE_FIRST
-    },
+    reachedBy: ({ partitions }: RedisServer, partition: Partition): Offset =>
+      checkpointScript(partitions[partition] as PartitionKeys).checkpoint.offset,
 
     /** Whether the partition of an id has a generation in Redis. */
     isFolded: (id: PlantId): boolean =>
@@ -266,10 +265,5 @@ function foldOf(log: Log): RedisServer {
 }
 
 function checkpoints({ partitions }: RedisServer): string {
-  return partitions
-    .map(
-      ({ live, generations }) =>
-        generations.get(live ?? '')?.checkpoint.offset ?? ('-1' as unknown as Offset),
-    )
-    .join('/')
+  return partitions.map((keys) => checkpointScript(keys).checkpoint.offset).join('/')
 }

@@ -26,6 +26,16 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      {
+        // Fetches what it runs from PyPI and npm: `npm run test:contract`, no part of `npm test`.
+        test: {
+          name: 'contract',
+          include: ['tests/contract/*.contract.test.ts'],
+          ...realStores,
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+        },
+      },
     ],
   },
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/process/failures.ts'
-import { parseTokenDigests } from '../services/api/src/auth/tokens.ts'
 import { digestOf, keptToken, tokenPattern, tokenRule } from './launch/token.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 import { writeWhole } from './processes/whole-file.mjs'
@@ -42,7 +42,7 @@ function choose(env, dir) {
  * @param {string} origin
  */
 function given(digests, origin) {
-  const count = parseTokenDigests(digests, origin).length
+  const count = parseTokenEntries(digests, origin).length
   return {
     digests,
     said: `The api accepts ${count === 1 ? 'the token' : `the ${count} tokens`} of ${origin}.`,

@@ -14,7 +14,8 @@ const help = `Runs one service in the foreground, with JSON logs on stdout:
 
 KAFKA_BROKERS and REDIS_URL say where the stores are; when not set, those of a running npm start are
 taken, with its topic. The api accepts the tokens of PLANT_STORE_TOKEN_DIGESTS (label:sha256-hex,…) or
-PLANT_STORE_TOKEN_DIGESTS_FILE, else the one of PLANT_STORE_TOKEN, else the one of the running npm start.
+PLANT_STORE_TOKEN_DIGESTS_FILE, else the one of PLANT_STORE_TOKEN, else the one of the running npm start; and
+beside these, or alone, the JWTs of JWT_ISSUER.
 
 Beside a running npm start set other ports: PORT and OPS_PORT for an api, OPS_PORT for a projector.
 All settings of the services are in the README.
@@ -62,6 +63,7 @@ function environmentOf(name) {
   }
   if (name === 'projector' || PLANT_STORE_TOKEN_DIGESTS || PLANT_STORE_TOKEN_DIGESTS_FILE) return env
   const token = PLANT_STORE_TOKEN || run?.token
+  if (!token && env.JWT_ISSUER) return env
   if (!token)
     throw new Failure('The api has no token to accept: set PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_DIGESTS.')
   return { ...env, PLANT_STORE_TOKEN_DIGESTS: digestOf(token) }

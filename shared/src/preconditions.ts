@@ -63,6 +63,12 @@ export async function readStanding<T extends { ends: Offset[] }>(
 
 const WATCH_EVERY_MS = 30_000
 
+/** One who follows the log: it tells how far it has come, and is told where the log ends. */
+export type WatchedReader = {
+  passed(): ReadonlyMap<Partition, Checkpoint>
+  noteEnds(ends: readonly Offset[]): void
+}
+
 /**
  * Checks again and again that topic and Redis are still as they must be, and that the log still holds what was
  * passed: settings change, and a failover may lead to a Redis with others.
@@ -71,7 +77,7 @@ export function watchPreconditions(
   kafka: Kafka,
   readModel: ReadModel,
   settings: TopicSettings,
-  passed: () => ReadonlyMap<Partition, Checkpoint>,
+  { passed, noteEnds }: WatchedReader,
   log: Log,
   onHalt: (error: Error) => void,
 ): Repeated {
@@ -79,6 +85,7 @@ export function watchPreconditions(
     await readModel.checkServer()
     const checkpoints = passed()
     const { ends } = await checkTopic(kafka, settings)
+    noteEnds(ends)
     for (const [partition, checkpoint] of checkpoints) refuseOutOfBounds(partition, checkpoint, ends)
   }
   const what = 'checking the preconditions'

@@ -1,4 +1,5 @@
 import { createPlantCreation } from '@plant-store/api/src/create-plant/create-plant.ts'
+import { createPlantLister, type PlantLister } from '@plant-store/api/src/read-plants/list-plants.ts'
 import { createPlantReader, type PlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
 import { createView, type View } from '@plant-store/api/src/view/view.ts'
 import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
@@ -18,12 +19,13 @@ const GIVE_UP_AFTER_MS = 120_000
 const RETENTION_READINGS = 2
 /** Small enough to be reached. */
 const LIMITS = {
-  maxQueuedRecords: 4,
-  maxQueuedBytes: 4 * 300,
+  maxQueuedBytes: 900,
+  maxQueueAgeMs: 5_000,
   maxBatchRecords: 3,
   maxBatchBytes: 3 * 300,
   lingerAboveRecords: 1,
 }
+const LIST_LIMITS = { maxBeyond: 2, spareCandidates: 1, maxPlantsAtOnce: 4 }
 
 export type SimulatedApi = {
   life: Life
@@ -38,6 +40,7 @@ export type SimulatedApi = {
   creation: ReturnType<typeof createPlantCreation>
   /** For one read, to see what it saw. */
   startReading(): PlantReader & { reach(partition: Partition): number }
+  startListing(): PlantLister & { reach(partition: Partition): number }
   isListening: boolean
   isStopping: boolean
   /** How many requests wait for its answer. */
@@ -84,22 +87,41 @@ export async function startApi(
     ...{ ...common, deadlineMs: CREATE_DEADLINE_MS, limits: LIMITS },
   })
 
-  function startReading() {
+  /**
+   * The read model for one request, and how far the view reached: when it answered last, or for a request that
+   * asks for the same partition several times, when it reached furthest.
+   */
+  function watchReach(counts: 'last' | 'furthest') {
     const seen = new Map<Partition, { checkpoint: Offset; reach: number }>()
     function reachOf(partition: Partition, checkpoint: Offset): number {
       const { start, next } = view.window(partition)
       return start > checkpoint + 1 ? checkpoint : Math.max(checkpoint, next - 1)
     }
-    const lookUp: typeof readModel.lookUp = async (asked) => {
-      const answers = await readModel.lookUp(asked)
+    function note(
+      asked: readonly { partition: Partition }[],
+      answers: readonly { checkpoint: Offset }[],
+    ): void {
       for (const [n, { partition }] of asked.entries()) {
         const { checkpoint } = answers[n] as { checkpoint: Offset }
-        seen.set(partition, { checkpoint, reach: reachOf(partition, checkpoint) })
+        const reach = reachOf(partition, checkpoint)
+        if (counts === 'furthest' && reach < (seen.get(partition)?.reach ?? -1)) continue
+        seen.set(partition, { checkpoint, reach })
       }
-      return answers
+    }
+    const watched: Pick<typeof readModel, 'lookUp' | 'list'> = {
+      async lookUp(asked) {
+        const answers = await readModel.lookUp(asked)
+        note(asked, answers)
+        return answers
+      },
+      async list(asked) {
+        const answers = await readModel.list(asked)
+        note(asked, answers)
+        return answers
+      },
     }
     return {
-      ...createPlantReader({ lookUp }, view, { ...common, deadlineMs: READ_DEADLINE_MS }),
+      watched,
       /** When Redis had answered it or when the client was answered: the read judged in between. */
       reach(partition: Partition): number {
         const { checkpoint, reach } = seen.get(partition) ?? { checkpoint: BEFORE_FIRST, reach: -1 }
@@ -108,9 +130,30 @@ export async function startApi(
     }
   }
 
+  function startReading() {
+    const { watched, reach } = watchReach('last')
+    return { ...createPlantReader(watched, view, { ...common, deadlineMs: READ_DEADLINE_MS }), reach }
+  }
+
+  function startListing() {
+    const { watched, reach } = watchReach('furthest')
+    const options = { ...common, deadlineMs: READ_DEADLINE_MS, limits: LIST_LIMITS }
+    return { ...createPlantLister(watched, view, options), reach }
+  }
+
   const api: SimulatedApi = {
     ...{ life, startedAt: standing.ends, shown: new Set<PlantId>(), given },
-    ...{ tail, view, creation, startReading, isListening: false, isStopping: false, waiting: 0, creating: 0 },
+    ...{
+      tail,
+      view,
+      creation,
+      startReading,
+      startListing,
+      isListening: false,
+      isStopping: false,
+      waiting: 0,
+      creating: 0,
+    },
   }
   tail.assign(allPartitions(partitions) as Partition[])
   void tail.proven.then(() => {

@@ -1,12 +1,14 @@
 import type { Outcome } from '@plant-store/api/src/create-plant/create-plant.ts'
-import type { Position } from '@plant-store/api/src/http/position.ts'
+import type { Position, Positions } from '@plant-store/api/src/http/position.ts'
 import type { ReadPlant } from '@plant-store/api/src/read-plants/read-plant.ts'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
 import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { SimulatedApi } from './api.ts'
 import { eventIdOf } from './event-ids.ts'
 import type { Log } from './kafka.ts'
+import { at, createListings } from './listings.ts'
 import type { Random } from './random.ts'
 import { winnerOf } from './truth.ts'
 
@@ -20,6 +22,8 @@ export type Habits = {
   /** How many creates have an Idempotency-Key, and how many repeat an earlier one, from 0 to 1. */
   keyed: number
   again: number
+  /** How many reads have more than one position, and how many are followed by a page of a list, from 0 to 1. */
+  lists: number
 }
 
 /** Clients that create and read plants, and hold every answer to the log. */
@@ -94,23 +98,32 @@ export function createClients(
     positions.push({ partition, offset })
   }
 
-  async function read(api: SimulatedApi, id: PlantId, position: Position | undefined): Promise<ReadPlant> {
+  const listings = createListings(
+    log,
+    (api, { claims, shown }) => {
+      for (const { id } of claims) api.shown.add(id)
+      for (const [partition, offset] of shown) positions.push({ partition, offset })
+    },
+    say,
+    broken,
+  )
+
+  async function read(api: SimulatedApi, id: PlantId, positions: Positions): Promise<ReadPlant> {
     const { name } = api.life
-    const at = position && ` at ${position.partition}-${position.offset}`
-    say(() => `${name} is asked for ${id}${at ?? ''}`)
+    say(() => `${name} is asked for ${id}${at(positions)}`)
     const known = winnerOf(log, id)
     const mustKnow =
       known !== undefined &&
       (api.shown.has(id) ||
         known.offset < (api.startedAt[known.partition] as number) ||
-        (position?.partition === known.partition && position.offset >= known.offset))
+        (positions.get(known.partition) ?? -1) >= known.offset)
     api.waiting++
     const reading = api.startReading()
-    const answer = await reading.read(id, position)
+    const answer = await reading.read(id, positions)
     api.waiting--
     say(() => `${name} answers for ${id}: ${answer.is}`)
     if (answer.is === 'coverageGap') return answer
-    if (position !== undefined && reading.reach(position.partition) < position.offset)
+    if ([...positions].some(([partition, offset]) => reading.reach(partition) < offset))
       broken('a read answered from before its position')
     const winner = winnerOf(log, id)
     if (answer.is === 'noSuchPlant') {
@@ -125,6 +138,11 @@ export function createClients(
     return answer
   }
 
+  /** Up to three. */
+  function morePositions(random: Random): (Position | undefined)[] {
+    return habits.lists > 0 && random.chance(habits.lists) ? [1, 2, 3].map(() => random.pick(positions)) : []
+  }
+
   return {
     create(api: SimulatedApi, random: Random): void {
       const again = random.chance(habits.again) ? random.pick(wishes.filter(({ keyed }) => keyed)) : undefined
@@ -133,8 +151,14 @@ export function createClients(
 
     read(api: SimulatedApi, random: Random): void {
       const position = random.chance(0.5) ? random.pick(positions) : undefined
-      void read(api, random.pick(ids) as PlantId, position)
+      const id = random.pick(ids) as PlantId
+      void read(api, id, highest([position, ...morePositions(random)]))
+      if (habits.lists > 0 && random.chance(habits.lists))
+        listings.page(api, random, highest(morePositions(random)))
     },
+
+    /** At rest: this api lists exactly the fold of the log. */
+    listAll: listings.all,
 
     /** Asks again for what was told to be unknown, with the same keys: now it is told. */
     async retryUnknown(api: SimulatedApi): Promise<void> {
@@ -147,7 +171,7 @@ export function createClients(
 
     /** A plant that nobody has, to see whether creates work. */
     createNew: (api: SimulatedApi, random: Random, id: PlantId) => create(api, newWish(random, id)),
-    readAt: (api: SimulatedApi, id: PlantId, position?: Position) => read(api, id, position),
+    readAt: (api: SimulatedApi, id: PlantId, position?: Position) => read(api, id, highest([position])),
 
     /** At rest: what was told to be not written is not there, and nothing is that nobody asked for. */
     checkLog(foreign: ReadonlySet<EventId>): void {
@@ -161,6 +185,17 @@ export function createClients(
       }
     },
   }
+}
+
+/** As a header has them: the highest of each partition counts. */
+function highest(some: readonly (Position | undefined)[]): Positions {
+  const positions = new Map<Partition, Offset>()
+  for (const position of some) {
+    if (position === undefined) continue
+    const { partition, offset } = position
+    positions.set(partition, Math.max(offset, positions.get(partition) ?? 0) as Offset)
+  }
+  return positions
 }
 
 function told(outcome: Outcome): string {

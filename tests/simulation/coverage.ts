@@ -8,13 +8,16 @@ const root = new URL('../../', import.meta.url)
 export const DECIDING = [
   'shared/src/protocol/checkpoint.ts',
   'shared/src/protocol/horizon.ts',
+  'shared/src/protocol/list.ts',
   'shared/src/protocol/verdict.ts',
   'shared/src/protocol/view.ts',
   'shared/src/protocol/window.ts',
   'shared/src/event-log/positions.ts',
   'services/api/src/create-plant/commit-cycle.ts',
   'services/api/src/create-plant/create-plant.ts',
+  'services/api/src/read-plants/list-plants.ts',
   'services/api/src/read-plants/read-plant.ts',
+  'services/api/src/read-plants/until-told.ts',
   'services/api/src/view/view.ts',
   'services/projector/src/projector.ts',
 ]

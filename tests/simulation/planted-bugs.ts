@@ -19,6 +19,7 @@ const VIEW = 'services/api/src/view/view.ts'
 const CREATE = 'services/api/src/create-plant/create-plant.ts'
 const CYCLE = 'services/api/src/create-plant/commit-cycle.ts'
 const READ = 'services/api/src/read-plants/read-plant.ts'
+const LIST = 'services/api/src/read-plants/list-plants.ts'
 
 const rare = (near: number, ...args: Parameters<typeof bug>): PlantedBug => ({ ...bug(...args), near })
 const bug = (name: string, file: string, ...edits: [string, string][]): PlantedBug => ({ name, file, edits })
@@ -115,7 +116,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   rare(
-    60202,
+    40862,
     'where the window begins is taken before the look-up',
     CYCLE,
     [
@@ -130,7 +131,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug(
     'where the window begins is taken before a read asks Redis',
     READ,
-    ['const [own, other] =', 'const { start } = view.window(partition)\n    const [own, other] ='],
+    ['const [own, ...others] =', 'const { start } = view.window(partition)\n    const [own, ...others] ='],
     [
       'const window = view.window(partition)',
       'const now = view.window(partition)\n    const window = { start, next: now.next, firstClaim: now.firstClaim }',
@@ -166,18 +167,79 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug('a create does not note what it shows', CREATE, ['view.horizon.show(partition, first.offset)', '']),
   bug('a read does not note what it shows', READ, ['    view.horizon.show(partition, offset)\n', '']),
   bug('an absence is told from any view', READ, [
-    "return reach < view.horizon.of(partition) ? undefined : { is: 'noSuchPlant' }",
+    "return isFar ? { is: 'noSuchPlant' } : undefined",
     "return { is: 'noSuchPlant' }",
   ]),
-  bug("the client's position is not heeded", READ, ['if (reach < seen) return undefined', '']),
+  bug("the client's position is not heeded", READ, ['if (!reaches(partition, own)) return undefined', '']),
   bug('a position in another partition is not heeded', READ, [
-    'if (reachOf(view.window(elsewhere.partition), other.checkpoint) < elsewhere.offset) return undefined',
+    'if (!elsewhere.every((at, n) => reaches(at, others[n] as PartitionLookUp))) return undefined',
     '',
   ]),
   bug('a read that can not tell says that there is none', READ, [
     "if (known.is === 'unknown') return undefined",
     "if (known.is === 'unknown') return { is: 'noSuchPlant' }",
   ]),
+
+  // Lists.
+  bug('a list goes on over a gap', protocol('list'), [
+    'if (claims.length === count || hasGap(window, checkpoint)) return',
+    'if (claims.length === count) return',
+  ]),
+  bug('a list has void claims', protocol('list'), [
+    'candidates.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))',
+    'candidates',
+  ]),
+  bug('a list takes for void what Redis has had meanwhile', protocol('list'), [
+    'entry === undefined || entry.offset >= after(checkpoint)',
+    'entry === undefined',
+  ]),
+  rare(14153, 'a Redis that fell back tells a list what is void', protocol('list'), [
+    'const isJudged = lookedUp.checkpoint >= listed.checkpoint',
+    'const isJudged = true as boolean',
+  ]),
+  bug('a list begins anew where Redis ends', protocol('list'), [
+    'created.slice(Math.max(0, from - listed.plants), ',
+    'created.slice(0, ',
+  ]),
+  bug('a list leaves out the first plant that Redis does not have', protocol('list'), [
+    'window.claimsAfter(checkpoint, max)',
+    'window.claimsAfter(after(checkpoint), max)',
+  ]),
+  bug('a list ends where it stops to look', protocol('list'), ['const isEnd = isAll && ', 'const isEnd = ']),
+  bug('the end of a list is told from any view', protocol('list'), [' && reach >= toReach.horizon', '']),
+  bug('a list goes on in a view that does not reach the position', protocol('list'), [
+    'if (reach < toReach.position) return { claims: [], isEnd: false }',
+    '',
+  ]),
+  bug('a list heeds positions only where it comes by', LIST, [
+    'if (!(await reachesAll(positions))) return undefined',
+    '',
+  ]),
+  bug(
+    'where the window begins is taken before a list asks Redis',
+    LIST,
+    [
+      'const listed = await readModel.list(spans)\n',
+      'const starts = spans.map(({ partition }) => view.window(partition).start)\n    const listed = await readModel.list(spans)\n',
+    ],
+    [
+      'view.window(span.partition)',
+      '{ start: starts[n] as Offset, next: view.window(span.partition).next, firstClaim: view.window(span.partition).firstClaim, claimsAfter: view.window(span.partition).claimsAfter }',
+    ],
+  ),
+  bug('a list ends with the last partition', LIST, [
+    'const lap = cursor.given.map(',
+    'const lap = cursor.given.slice(cursor.partition).map(',
+  ]),
+  bug('a list ends where the view can not tell on', LIST, [
+    'page.isEmpty() ? undefined : show(page.endIn(partition))',
+    'page.isEmpty() ? undefined : show(page.end())',
+  ]),
+  bug('a page may be empty before the end', LIST, [
+    'page.isEmpty() ? undefined : show(page.endIn(partition))',
+    'show(page.endIn(partition))',
+  ]),
+  bug('a list does not note what it shows', LIST, ['view.horizon.show(partition, offset)', '{}']),
 
   // Create.
   bug('a keyed create is a duplicate as soon as the window holds its id', CREATE, [
@@ -214,7 +276,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "if (pending.stage === 'appended') continue",
   ]),
   bug('a look-up that failed tells an absence', CYCLE, [
-    "for (const pending of batch) pending.resolve({ is: 'notWritten' })\n      return 0",
+    "for (const pending of batch) pending.resolve({ is: 'notWritten', cause: err })\n      return 0",
     'found = batch.map((pending) => ({ pending, entry: undefined, checkpoint: Infinity as Offset }))',
   ]),
   bug('nothing is remembered of the look-up', CYCLE, [
@@ -294,7 +356,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   ),
 
-  rare(45712, 'the proof of one checkpoint counts for another', POSITIONS, [
+  rare(4645, 'the proof of one checkpoint counts for another', POSITIONS, [
     "    position.proven = checkpoint.eventId === ''\n",
     "    if (from === undefined) position.proven = checkpoint.eventId === ''\n",
   ]),

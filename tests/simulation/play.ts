@@ -23,7 +23,9 @@ export function scheduleOf(seed: number): Schedule {
   }
   const windows = random.pick([[400], [800], [300, 800, 100_000]]) as number[]
   const steps = Array.from({ length: count }, () => random.below(2 ** 32))
-  return { calm, habits, windows, weights, steps, ending: random.below(2 ** 32) }
+  const ending = random.below(2 ** 32)
+  const lists = random.pick([0, 0.3, 0.9]) as number
+  return { calm, habits: { ...habits, lists }, windows, weights, steps, ending }
 }
 
 /** Plays a schedule to its end, lets everything settle, and tells the first promise that was broken. */

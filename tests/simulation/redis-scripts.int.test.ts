@@ -4,8 +4,9 @@ import { parseEventId } from '@plant-store/shared/plant/event-id.ts'
 import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
 import { decodeEntry, encodeEntry } from '@plant-store/shared/read-model/entry.ts'
-import type { PartitionLookUp } from '@plant-store/shared/read-model/read-model.ts'
+import { listedSpan, type PartitionLookUp } from '@plant-store/shared/read-model/read-model.ts'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
@@ -20,6 +21,7 @@ import {
   checkpointScript,
   copyKeys,
   emptyKeys,
+  listScript,
   lookUpScript,
   type PartitionKeys,
   type StoredMeta,
@@ -43,7 +45,12 @@ type Change =
   | { do: 'lose generation'; named: number }
   | { do: 'point'; to: number }
 /** Generations are chosen by a number, among all names ever given (to what is there and what is gone) and one more. */
-type Step = Apply | { do: 'look up'; ids: PlantId[] } | { do: 'read checkpoint' } | Change
+type Step =
+  | Apply
+  | { do: 'look up'; ids: PlantId[] }
+  | ({ do: 'list' } & Span)
+  | { do: 'read checkpoint' }
+  | Change
 type Both<T> = { real: T; twin: T }
 
 /** Mostly `usual`: what happens in the product. */
@@ -68,6 +75,11 @@ const applies: fc.Arbitrary<Apply> = fc.record({
 const ids = fc
   .constantFrom(MIN_INT64, -1n, 0n, 1n, 2n ** 53n, 2n ** 53n + 1n, MAX_INT64)
   .map((id) => id as PlantId)
+/** Within the list, at its end and far beyond it. */
+const froms = fc.oneof(
+  { weight: 9, arbitrary: fc.nat(8) },
+  { weight: 1, arbitrary: fc.constant(2 ** 48 - 1) },
+)
 const changes: fc.Arbitrary<Change> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constantFrom('take snapshot', 'fall back', 'lose pointer') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('lose everything') }) },
@@ -77,6 +89,7 @@ const changes: fc.Arbitrary<Change> = fc.oneof(
 const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 15, arbitrary: applies },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('look up'), ids: fc.array(ids, { maxLength: 6 }) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('list'), from: froms, count: fc.nat(7) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('read checkpoint') }) },
   { weight: 4, arbitrary: changes },
 )
@@ -106,6 +119,10 @@ function openRealPartition(redis: Redis, pointer: string) {
         return bytes ? decodeEntry(id, bytes) : undefined
       })
       return { checkpoint: offsetOf(String(checkpoint)), entries }
+    },
+
+    async list({ from, count }: Span): Promise<ListedSpan> {
+      return listedSpan(await redis.plantsListBuffer(pointer, from, count))
     },
 
     async readCheckpoint(): Promise<StoredMeta> {
@@ -291,6 +308,7 @@ async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[])
       if (step.do === 'apply') return apply(step)
       if (step.do === 'look up')
         return { real: await real.lookUp(step.ids), twin: lookUpScript(twin, step.ids) }
+      if (step.do === 'list') return { real: await real.list(step), twin: listScript(twin, step) }
       if (step.do === 'read checkpoint')
         return { real: await real.readCheckpoint(), twin: checkpointScript(twin) }
       await change(step)
@@ -303,6 +321,7 @@ function openScripts(): Redis {
   const redis = openRedis(inject('redisUrl'))
   redis.defineCommand('plantsApply', script('apply.lua'))
   redis.defineCommand('plantsLookUp', script('look-up.lua'))
+  redis.defineCommand('plantsList', script('list.lua'))
   redis.defineCommand('plantsCheckpoint', script('checkpoint.lua'))
   return redis
 }

@@ -2,9 +2,10 @@ import { BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
 import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/read-model.ts'
 
-// The three scripts of the read model (apply.lua, look-up.lua, checkpoint.lua) on one partition, as plain
+// The four scripts of the read model (apply.lua, look-up.lua, list.lua, checkpoint.lua) on one partition, as plain
 // functions over plain data: what a simulation of the product has for its Redis. A test holds them to the
 // real scripts on a real Redis, call by call and key by key. They share no code with the product: who is
 // first is written here once more, so that a simulation can judge the product's own rule.
@@ -144,6 +145,18 @@ export function lookUpScript({ live, generations }: PartitionKeys, ids: readonly
   const generation = live === undefined ? undefined : generations.get(live)
   const entries = ids.map((id) => generation?.plants.get(id))
   return { checkpoint: generation === undefined ? BEFORE_FIRST : generation.checkpoint.offset, entries }
+}
+
+/** list.lua: the claims, how many there are in all, and the checkpoint belong together. */
+export function listScript({ live, generations }: PartitionKeys, { from, count }: Span): ListedSpan {
+  const generation = live === undefined ? undefined : generations.get(live)
+  if (generation === undefined) return { claims: [], plants: 0, checkpoint: BEFORE_FIRST }
+  const { checkpoint, plants, order } = generation
+  return {
+    claims: order.slice(from, from + count).map((id) => plants.get(id) as Claim),
+    plants: order.length,
+    checkpoint: checkpoint.offset,
+  }
 }
 
 /** checkpoint.lua: `generation` is what the pointer names, also when nothing is left of it, and '' without a pointer. */

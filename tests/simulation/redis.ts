@@ -9,6 +9,7 @@ import {
   checkpointScript,
   copyKeys,
   emptyKeys,
+  listScript,
   lookUpScript,
   type PartitionKeys,
 } from './redis-scripts.ts'
@@ -26,7 +27,7 @@ export function copyServer({ partitions }: RedisServer): RedisServer {
   return { partitions: partitions.map(copyKeys) }
 }
 
-export type SimulatedReadModel = Pick<ReadModel, 'lookUp' | 'meta' | 'apply'>
+export type SimulatedReadModel = Pick<ReadModel, 'lookUp' | 'list' | 'meta' | 'apply'>
 
 /** As read-model.ts does. */
 function refuse(fold = FOLD_VERSION, partitions: number | undefined, server: RedisServer): void {
@@ -47,6 +48,17 @@ export function connectReadModel(life: Life, network: Network, onApplied: () => 
           ({ partition, ids }) =>
             () =>
               lookUpScript(keysOf(partition), ids),
+        ),
+      ),
+
+    list: (asked) =>
+      network.call(
+        life,
+        `listing of ${asked.map(({ partition, from, count }) => `${partition} from plant ${from} to ${from + count - 1}`).join(', ')}`,
+        asked.map(
+          ({ partition, ...span }) =>
+            () =>
+              listScript(keysOf(partition), span),
         ),
       ),
 

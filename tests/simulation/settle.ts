@@ -31,6 +31,7 @@ export async function settle(world: World, random: Random): Promise<void> {
   if (!(await goOn(world, random, isAtRest))) return world.broken(`nothing settles again: ${unrest(world)}`)
   world.surroundings.onApplied()
   world.clients.checkLog(world.foreign)
+  await checkLists(world, random)
 }
 
 function giveEveryPartitionToSomebody(world: World, random: Random): void {
@@ -89,6 +90,15 @@ function unrest(world: World): string {
         `${life.name} ${isListening ? 'listens' : 'does not listen'}, ${waiting} wait, ${view.problems().join(', ')}`,
     )
   return [world.isAtEnd() ? 'Redis is at the end' : 'Redis is not at the end', ...apis].join('; ')
+}
+
+/** Each api lists exactly the fold of the log, in pages of any length. */
+async function checkLists(world: World, random: Random): Promise<void> {
+  const apis = world.listening()
+  let done = 0
+  for (const [n, api] of apis.entries()) void world.clients.listAll(api, 1 + n).then(() => done++)
+  await turn()
+  if (!(await goOn(world, random, () => done === apis.length))) world.broken('a list is not answered')
 }
 
 async function checkRetries(world: World, random: Random): Promise<void> {

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { measureCoverage } from './coverage.ts'
 import { plantBug } from './plant-bug.ts'
 import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts'
-import { huntBugs, playAll } from './threads.ts'
+import { FIRST_SEED, huntBugs, playAll } from './threads.ts'
 
 const help = `Plays the plant store through generated schedules of faults: the code that decides is the product's own, Kafka,
 Redis, the network and time are models. Each schedule follows from its seed.
@@ -12,7 +12,7 @@ Redis, the network and time are models. Each schedule follows from its seed.
   npm run simulate -- --seeds 200000     so many, on all cores
   npm run simulate -- --from 1           not new ones, but from this one on
   npm run simulate -- --seed 4711        one, told in words and shrunk when it breaks a promise
-  npm run simulate -- --bugs             plants each bug of planted-bugs.ts and tells which seed, from 1 on, catches it
+  npm run simulate -- --bugs             plants each bug of planted-bugs.ts and tells which seed catches it
   npm run simulate -- --bugs gap         those with this in their name; with --seed, the first of them
   npm run simulate -- --coverage         tells what the seeds reach of the code that decides
 `
@@ -115,7 +115,7 @@ async function hunt(from: number | undefined, maxSeeds: number, part: string): P
   const bugs = bugsNamed(part)
   let missed = 0
   console.log(
-    `${bugs.length} bugs, each from seed ${from} on\n\n| planted bug | seeds | caught by |\n|---|---|---|`,
+    `${bugs.length} bugs, each from seed ${from ?? `${FIRST_SEED}, or one near what catches it,`} on\n\n| planted bug | seeds | caught by |\n|---|---|---|`,
   )
   await huntBugs(bugs, from, maxSeeds, ({ name }, { seed, broken }) => {
     if (broken === undefined) missed++

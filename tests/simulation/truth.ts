@@ -15,6 +15,14 @@ export function winnerOf(log: Log, id: PlantId): (Claim & { partition: Partition
   return claim && { ...claim, partition }
 }
 
+/** The first claims of a partition's ids, in log order. */
+export function firstsOf(log: Log, partition: Partition): Claim[] {
+  const firsts = new Map<PlantId, Claim>()
+  for (const { claim } of log.records(partition))
+    if (claim !== undefined && !firsts.has(claim.id)) firsts.set(claim.id, claim)
+  return [...firsts.values()]
+}
+
 /** What differs between a server and the fold of the log up to its own checkpoints; undefined when nothing does. */
 export function differenceFromFold(log: Log, { partitions }: RedisServer): string | undefined {
   for (const [index, { live, generations }] of partitions.entries()) {

@@ -1,11 +1,12 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { TOKEN } from './plant-store.ts'
 
-export type Answer = { status: number; body: unknown; headers: IncomingHttpHeaders }
+/** `text` is the body as it came, with every digit. */
+export type Answer = { status: number; body: unknown; text: string; headers: IncomingHttpHeaders }
 /** One create as the client saw it; `answer` is absent when the connection broke. */
 export type Create = { id: bigint; name: string; answer: Answer | undefined }
 
-const agent = new Agent({ keepAlive: true })
+const sharedAgent = new Agent({ keepAlive: true })
 
 /** One request. Resolves to undefined when no answer came. */
 export function send(
@@ -14,7 +15,8 @@ export function send(
     method = 'GET',
     headers = {},
     body = '',
-  }: { method?: string; headers?: Record<string, string>; body?: string },
+    agent = sharedAgent,
+  }: { method?: string; headers?: Record<string, string>; body?: string; agent?: Agent },
 ): Promise<Answer | undefined> {
   return new Promise((resolve) => {
     const sent = request(
@@ -29,6 +31,7 @@ export function send(
           resolve({
             status: response.statusCode ?? 0,
             body: text && JSON.parse(text),
+            text,
             headers: response.headers,
           })
         })

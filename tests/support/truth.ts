@@ -15,7 +15,8 @@ export type Truth = { records: number; states: PartitionState[]; winner(id: bigi
 
 /** Reads the whole log and folds it: what is true of this store, whatever anybody says. */
 export async function readTruth(store: PlantStore): Promise<Truth> {
-  const { ends } = await checkTopic(store.kafka, store)
+  // A broker that was away is no leader for a moment when it is back.
+  const { ends } = await vi.waitFor(() => checkTopic(store.kafka, store), { timeout: WAIT_MS })
   const { checkpoints, delivered, follower } = followLog(store)
   const reached = () =>
     ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? START).offset + 1)

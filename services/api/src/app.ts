@@ -1,75 +1,76 @@
-import { type TypeBoxTypeProvider, TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
-import type { Logger } from '@plant-store/shared/process/log.ts'
-import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } from 'fastify'
-import { requireBearer } from './auth/bearer.ts'
-import type { TokenCheck } from './auth/tokens.ts'
+import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
+import { requireAccess } from './auth/require-access.ts'
+import type { Strategy } from './auth/strategy.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
 import { createPlantRoute } from './create-plant/route.ts'
-import { answerError, answerFailure, answerUnknownRoute } from './http/error-answers.ts'
-import { parseJsonBody } from './http/json-body.ts'
+import { describeRoutes } from './description/document.ts'
+import { descriptionRoute } from './description/route.ts'
+import { docsPageRoutes } from './docs-page/routes.ts'
+import { createAdmission } from './http/admission.ts'
+import { answerError, answerFailure, answerUnknownRoute, namesNothing } from './http/error-answers.ts'
+import { limitRates } from './http/rate-limit.ts'
 import { answerNodesOwnCases } from './http/raw-answers.ts'
+import { readJsonBodies } from './http/request-body.ts'
+import { faultOfHead } from './http/request-head.ts'
+import { createRequestObserver, type RequestObserverOptions } from './http/request-observer.ts'
+import { createServer } from './http/server.ts'
+import type { PlantLister } from './read-plants/list-plants.ts'
+import { listPlantsRoute } from './read-plants/list-route.ts'
 import type { PlantReader } from './read-plants/read-plant.ts'
 import { readPlantRoute } from './read-plants/route.ts'
+import type { HttpLimits } from './settings.ts'
 
-const MAX_BODY_BYTES = 65_536
-/** A whole request must have arrived within this time of its first byte. */
-const REQUEST_TIMEOUT_MS = 30_000
-const MAX_PATH_PARAMETER_CHARACTERS = 1_000
-
-export type AppParts = {
-  log: Logger
-  callerOf: TokenCheck
+export type AppParts = RequestObserverOptions & {
+  limits: HttpLimits
+  strategies: readonly Strategy[]
   partitions: number
   creation: PlantCreation
   reader: PlantReader
+  lister: PlantLister
 }
 
 /** The Fastify application, from its parts; it listens nowhere yet. */
-export async function createApp({ log, callerOf, partitions, creation, reader }: AppParts) {
-  const app = fastify({
-    loggerInstance: log as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
-    http: { requireHostHeader: false },
-    // Answered by answerNodesOwnCases.
-    clientErrorHandler() {},
-    frameworkErrors: (error, request, reply: FastifyReply) => {
-      answerError(error, request, reply)
-    },
-    // While closing, answered by the hook below: Fastify's own 503 has another shape.
-    return503OnClosing: false,
-  }).withTypeProvider<TypeBoxTypeProvider>()
-
+export async function createApp(parts: AppParts) {
+  const { log, limits, strategies, partitions, creation, reader, lister } = parts
+  const observer = createRequestObserver(parts)
+  const app = createServer(limits, observer, log)
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
   app.setErrorHandler(answerError)
   answerNodesOwnCases(app.server)
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (_request: unknown, body: Buffer) => parseJsonBody(body),
-  )
-
-  let closing = false
-  app.addHook('preClose', async () => {
-    closing = true
+  observer.observe(app)
+  const admission = createAdmission(app, {
+    maxRequests: limits.REQUESTS_MAX,
+    maxConnections: limits.CONNECTIONS_MAX,
   })
-  app.addHook('onRequest', async (request, reply) => {
-    // RFC 9112 3.2; Node's own check would answer without a body.
-    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
-      return answerFailure(reply, 'malformedRequest', 'the Host header is missing')
-    }
-    if (closing) return answerFailure(reply.header('connection', 'close'), 'unavailable')
+  app.addHook('onRequest', (request, reply, done) => {
+    const fault = faultOfHead(request.raw)
+    if (fault !== undefined) answerFailure(reply.header('connection', 'close'), 'malformedRequest', fault)
     // Before the body is read: what it holds plays no part where there is nothing.
-    if (request.is404) return answerUnknownRoute(app, request, reply)
+    else if (request.is404 || namesNothing(request.params)) answerUnknownRoute(app, request, reply)
+    else done()
   })
+  readJsonBodies(app, { maxBytes: limits.BODY_MAX_BYTES, maxDepth: limits.BODY_MAX_DEPTH })
 
+  // A JWT's signature takes more than any other refusal, and who sends it may be anybody.
+  await requireAccess(
+    app,
+    strategies.map((strategy) => (token) => admission.counted(() => strategy(token))),
+  )
+  const description = await describeRoutes(app)
   await app.register(async (operations) => {
-    await requireBearer(operations, callerOf)
-    await operations.register(createPlantRoute, { creation })
+    admission.count(operations)
+    if (limits.RATE_LIMIT_PER_MINUTE > 0) await limitRates(operations, limits.RATE_LIMIT_PER_MINUTE)
+    const textLimits = {
+      nameMaxCodePoints: limits.NAME_MAX_CODE_POINTS,
+      tagMaxCodePoints: limits.TAG_MAX_CODE_POINTS,
+    }
+    await operations.register(createPlantRoute, { creation, textLimits })
     await operations.register(readPlantRoute, { reader, partitions })
+    await operations.register(listPlantsRoute, {
+      ...{ lister, partitions, maxPlantsUnderWay: limits.LISTED_PLANTS_MAX },
+    })
   })
-  return app
+  await app.register(descriptionRoute, { description })
+  await app.register(docsPageRoutes)
+  return { app, admission }
 }

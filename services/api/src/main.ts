@@ -4,14 +4,18 @@ import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { checkPreconditions, watchPreconditions } from '@plant-store/shared/preconditions.ts'
+import { createMetrics } from '@plant-store/shared/process/metrics.ts'
 import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
 import { readSettings } from '@plant-store/shared/process/settings.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { createApp } from './app.ts'
-import { openTokens } from './auth/open-tokens.ts'
+import { openAuthentication } from './auth/open-authentication.ts'
+import { CYCLE_LIMITS } from './create-plant/commit-cycle.ts'
 import { createPlantCreation } from './create-plant/create-plant.ts'
+import { addApiMetrics } from './metrics.ts'
+import { createPlantLister } from './read-plants/list-plants.ts'
 import { createPlantReader } from './read-plants/read-plant.ts'
 import { ApiSettings } from './settings.ts'
 import { createView } from './view/view.ts'
@@ -25,12 +29,16 @@ const STOP_WITHIN_MS = 4_000
 
 async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   const settings = readSettings(ApiSettings, process.env)
-  const tokens = await openTokens(settings, log)
-  closeLater(tokens.close)
+  const authentication = await openAuthentication(settings, log)
+  closeLater(authentication.close)
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
 
   let readiness: Readiness = () => ['starting: waiting for kafka and redis']
-  const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, () => readiness())
+  const metrics = createMetrics()
+  const observe = addApiMetrics(metrics)
+  const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, {
+    ...{ readiness: () => readiness(), metrics, log },
+  })
   closeLater(operations.close)
 
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), 'plant-store-api', log)
@@ -58,26 +66,33 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   tail.start()
   const passed = () =>
     new Map(allPartitions(topic.partitions).map((partition) => [partition, view.passed(partition)]))
-  closeLater(watchPreconditions(kafka, readModel, topic, passed, log, fail).close)
+  const reading = { passed, noteEnds: tail.noteEnds }
+  closeLater(watchPreconditions(kafka, readModel, topic, reading, log, fail).close)
 
   const appender = createAppender(kafka, settings.PLANTS_TOPIC)
   closeLater(appender.close)
   await appender.connect()
-  const creation = createPlantCreation(readModel, appender, view, {
+  const creation = createPlantCreation(readModel, observe.observeAppends(appender), view, {
     log,
     time: systemTime,
     deadlineMs: settings.CREATE_DEADLINE_MS,
+    limits: {
+      ...CYCLE_LIMITS,
+      maxQueuedBytes: settings.QUEUE_MAX_MIB * 1_048_576,
+      maxQueueAgeMs: settings.QUEUE_MAX_AGE_MS,
+    },
+    onVerdict: observe.verdict,
     onHalt: fail,
   })
-  const reader = createPlantReader(readModel, view, {
-    log,
-    time: systemTime,
-    deadlineMs: settings.READ_DEADLINE_MS,
+  const readOptions = { log, time: systemTime, deadlineMs: settings.READ_DEADLINE_MS }
+  const reader = createPlantReader(readModel, view, readOptions)
+  const lister = createPlantLister(readModel, view, readOptions)
+  const { app, admission } = await createApp({
+    ...{ log, limits: settings, partitions: topic.partitions, creation, reader, lister },
+    strategies: authentication.strategies,
+    ...{ onAnswered: observe.answered, problems: () => readiness() },
   })
-  const app = await createApp({
-    ...{ log, partitions: topic.partitions, creation, reader },
-    callerOf: tokens.callerOf,
-  })
+  observe.observeParts({ server: app.server, admission, creation, view, tail, readModel })
   // Not before the log was seen to be the one that the read model was folded from.
   readiness = () => ['starting: comparing the log with the read model']
   await tail.proven
@@ -91,7 +106,8 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   ]
   closeLater(async () => {
     stopping = true
-    // Accepts nothing more, answers what is under way, then lets the last append end.
+    // Ends the connections, accepts nothing more, answers what is under way, then lets the last append end.
+    await admission.drain(settings.DRAIN_MS)
     creation.endWithin(ANSWERS_AT_STOP_WITHIN_MS)
     setTimeout(
       () => app.server.closeAllConnections(),
@@ -99,7 +115,7 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
     ).unref()
     await app.close()
     await creation.close()
-  }, STOP_WITHIN_MS)
+  }, settings.DRAIN_MS + STOP_WITHIN_MS)
   log.info({ address, operationsPort: operations.port, partitions: topic.partitions }, 'listening')
 }
 

@@ -1,5 +1,27 @@
+import { MAX_TEXT_CODE_POINTS } from '@plant-store/shared/plant/plant.ts'
 import { Port, SERVICE_SETTINGS } from '@plant-store/shared/process/settings.ts'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+
+const MAX_TIMEOUT_MS = 600_000
+
+/** Limits of the HTTP interface; docs/http-api.md says what a client sees of each. */
+const HTTP_LIMITS = {
+  NAME_MAX_CODE_POINTS: Type.Integer({ minimum: 1, maximum: MAX_TEXT_CODE_POINTS, default: 1_000 }),
+  TAG_MAX_CODE_POINTS: Type.Integer({ minimum: 1, maximum: MAX_TEXT_CODE_POINTS, default: 1_000 }),
+  BODY_MAX_BYTES: Type.Integer({ minimum: 64, maximum: 1_048_576, default: 65_536 }),
+  BODY_MAX_DEPTH: Type.Integer({ minimum: 1, maximum: 500, default: 32 }),
+  HEADERS_MAX_BYTES: Type.Integer({ minimum: 1_024, maximum: 65_536, default: 16_384 }),
+  HEADERS_TIMEOUT_MS: Type.Integer({ minimum: 100, maximum: MAX_TIMEOUT_MS, default: 10_000 }),
+  REQUEST_TIMEOUT_MS: Type.Integer({ minimum: 100, maximum: MAX_TIMEOUT_MS, default: 30_000 }),
+  ANSWER_TIMEOUT_MS: Type.Integer({ minimum: 100, maximum: MAX_TIMEOUT_MS, default: 30_000 }),
+  KEEP_ALIVE_TIMEOUT_MS: Type.Integer({ minimum: 1, maximum: MAX_TIMEOUT_MS, default: 72_000 }),
+  CONNECTIONS_MAX: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 10_000 }),
+  REQUESTS_MAX: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 10_000 }),
+  LISTED_PLANTS_MAX: Type.Integer({ minimum: 1_000, maximum: 1_000_000, default: 10_000 }),
+  RATE_LIMIT_PER_MINUTE: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 }),
+}
+const HttpLimits = Type.Object(HTTP_LIMITS)
+export type HttpLimits = Static<typeof HttpLimits>
 
 /** Settings of the api; the README's table says what each is for. */
 export const ApiSettings = Type.Object({
@@ -8,7 +30,26 @@ export const ApiSettings = Type.Object({
   OPS_PORT: Port(3100),
   PLANT_STORE_TOKEN_DIGESTS: Type.Optional(Type.String()),
   PLANT_STORE_TOKEN_DIGESTS_FILE: Type.Optional(Type.String()),
+  JWT_ISSUER: Type.Optional(Type.String({ pattern: '^\\S{1,500}$', expected: 'the `iss` of the tokens' })),
+  JWT_AUDIENCE: Type.Optional(Type.String({ pattern: '^\\S{1,500}$', expected: 'the `aud` of the tokens' })),
+  JWT_JWKS_URL: Type.Optional(
+    Type.Refine(
+      Type.String({ expected: 'an http(s) URL without user and password', secret: true }),
+      isPlainHttpUrl,
+    ),
+  ),
+  JWT_CLOCK_TOLERANCE_SECONDS: Type.Integer({ minimum: 0, maximum: 300, default: 5 }),
+  ...HTTP_LIMITS,
+  QUEUE_MAX_MIB: Type.Integer({ minimum: 1, maximum: 1_024, default: 16 }),
+  QUEUE_MAX_AGE_MS: Type.Integer({ minimum: 1, maximum: 120_000, default: 5_000 }),
+  DRAIN_MS: Type.Integer({ minimum: 0, maximum: 3_000, default: 500 }),
   CREATE_DEADLINE_MS: Type.Integer({ minimum: 100, maximum: 120_000, default: 10_000 }),
   READ_DEADLINE_MS: Type.Integer({ minimum: 0, maximum: 120_000, default: 2_000 }),
   WINDOW_MAX_MIB: Type.Integer({ minimum: 1, maximum: 16_384, default: 128 }),
 })
+
+// fetch() refuses credentials in a URL, and they would not be secret there.
+function isPlainHttpUrl(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+}

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { checkPreconditions, watchPreconditions } from '@plant-store/shared/preconditions.ts'
+import { createMetrics } from '@plant-store/shared/process/metrics.ts'
 import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
 import { readSettings } from '@plant-store/shared/process/settings.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { addProjectorMetrics } from './metrics.ts'
 import { createProjector } from './projector.ts'
 import { ProjectorSettings } from './settings.ts'
 
@@ -19,7 +21,11 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
 
   let readiness: Readiness = () => ['starting: waiting for kafka and redis']
-  const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, () => readiness())
+  const metrics = createMetrics()
+  const observe = addProjectorMetrics(metrics)
+  const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, {
+    ...{ readiness: () => readiness(), metrics, log },
+  })
   closeLater(operations.close)
 
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), 'plant-store-projector', log)
@@ -30,7 +36,7 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   const groupId = () => `${settings.PLANTS_TOPIC}-projector`
   const fetching = { groupId, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
   const projector = createProjector({
-    readModel,
+    readModel: observe.observeReadModel(readModel),
     follow: (intake) => createFollower({ ...topic, ...intake, kafka, log, time: systemTime, ...fetching }),
     log,
     time: systemTime,
@@ -39,11 +45,13 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   })
   closeLater(projector.close)
   projector.start()
+  observe.observeParts(projector, readModel)
   readiness = () => ['starting: comparing the log with the read model']
   void projector.proven.then(() => {
     readiness = () => [...(readModel.isReady() ? [] : ['redis: not reachable']), ...projector.problems()]
   })
-  closeLater(watchPreconditions(kafka, readModel, topic, projector.checkpoints, log, fail).close)
+  const reading = { passed: projector.checkpoints, noteEnds: projector.noteEnds }
+  closeLater(watchPreconditions(kafka, readModel, topic, reading, log, fail).close)
   log.info({ operationsPort: operations.port, ...topic }, 'projecting')
 }
 

@@ -8,7 +8,10 @@ import type { Time } from '@plant-store/shared/process/time.ts'
 import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
-type Following = Pick<Follower, 'start' | 'assigned' | 'proven' | 'reseek' | 'commitForLagTools' | 'close'>
+type Following = Pick<
+  Follower,
+  'start' | 'assigned' | 'proven' | 'reseek' | 'commitForLagTools' | 'lag' | 'noteEnds' | 'close'
+>
 
 export type ProjectorOptions = {
   readModel: Pick<ReadModel, 'apply' | 'meta'>
@@ -51,6 +54,7 @@ export function createProjector(options: ProjectorOptions) {
       )
       return applied.checkpoint
     }
+    log.debug({ partition, from: from.offset, to: next.offset, records: records.length }, 'applied')
     for (const record of parked) {
       log.warn({ partition, offset: record.offset, reason: record.parked }, 'parked a record')
     }
@@ -104,6 +108,10 @@ export function createProjector(options: ProjectorOptions) {
 
     /** Resolves when the log was seen to be the one that the read model was folded from. */
     proven: follower.proven,
+
+    /** How many records lie before it, as far as is known; undefined without partitions. */
+    lag: follower.lag,
+    noteEnds: follower.noteEnds,
 
     /** The checkpoints of the partitions this projector has. */
     checkpoints(): Map<Partition, Checkpoint> {

@@ -1,5 +1,5 @@
 import type { Consumer, ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
-import { after, BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
+import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import { readRecord } from '../plant/plant-created.ts'
 import type { Log } from '../process/log.ts'
 import { delay, type Time } from '../process/time.ts'
@@ -44,6 +44,8 @@ export function createFollower(options: FollowOptions) {
   let consumer: Consumer
   let running: Promise<void> | undefined
   const committed = new Map<Partition, Offset>()
+  /** The highest next offset that each partition was seen to have. */
+  const seenEnds = new Map<Partition, Offset>()
   const positions = createPositions(options, { seek, ends }, { partitions, time, log })
   const { closing } = positions
 
@@ -56,14 +58,26 @@ export function createFollower(options: FollowOptions) {
   }
 
   async function ends(): Promise<Offset[]> {
-    return (await checkTopic(kafka, { topic, partitions })).ends
+    const state = await checkTopic(kafka, { topic, partitions })
+    noteEnds(state.ends)
+    return state.ends
+  }
+
+  function noteEnds(found: readonly Offset[]): void {
+    for (const [partition, end] of found.entries()) noteEnd(partition as Partition, end)
+  }
+
+  function noteEnd(partition: Partition, end: Offset): void {
+    if (end > (seenEnds.get(partition) ?? FIRST)) seenEnds.set(partition, end)
   }
 
   function deliveryOf(batch: Batch, partition: Partition): Delivery {
+    const end = offsetOf(batch.highWatermark)
+    noteEnd(partition, end)
     return {
       askedFor: offsetOf(batch.fetchedOffset),
       last: offsetOf(batch.lastOffset()),
-      end: offsetOf(batch.highWatermark),
+      end,
       records: batch.messages.map(({ offset, key, value, headers = {} }) =>
         readRecord({ offset: offsetOf(offset), key, value, headers }, partition, partitions),
       ),
@@ -150,6 +164,25 @@ export function createFollower(options: FollowOptions) {
     assigned: positions.assigned,
     proven: positions.proven,
     reseek: positions.reseek,
+
+    /**
+     * How many offsets of the assigned partitions are in the log, as far as is known, and not passed yet; undefined
+     * while it is not known what was passed. Each fetch that brings something tells where the log ends, and so does
+     * `noteEnds`.
+     */
+    lag(): number | undefined {
+      const assigned = positions.assigned()
+      if (assigned === undefined) return undefined
+      let lag = 0
+      for (const [partition, checkpoint] of assigned) {
+        if (checkpoint === undefined) return undefined
+        lag += Math.max(0, (seenEnds.get(partition) ?? FIRST) - after(checkpoint.offset))
+      }
+      return lag
+    },
+
+    /** Takes in where the log's partitions end: a follower that stands still does not see it by itself. */
+    noteEnds,
 
     /** Tells the group how far each partition was read, if that changed. For lag tools only: nothing here reads it back. */
     async commitForLagTools(): Promise<void> {

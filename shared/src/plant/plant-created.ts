@@ -5,6 +5,7 @@ import type { Offset, Partition } from './offset.ts'
 import { partitionOf } from './partition-of.ts'
 import { type NewPlant, Plant, plantOf } from './plant.ts'
 import { type PlantId, parsePlantId } from './plant-id.ts'
+import type { Traceparent } from './traceparent.ts'
 
 /** A record as it lies in the log. */
 export type StoredRecord = {
@@ -61,17 +62,25 @@ const plantShape = Compile(Plant)
 
 /**
  * The event that claims an id for a plant, as a record. The id is text in the payload because consumers
- * in many languages lose digits of an int64 in a JSON number.
+ * in many languages lose digits of an int64 in a JSON number. The trace is for those who look into the log: no
+ * reader here decides by it, so that a retry from another trace is still the same event.
  */
-export function plantCreated(plant: NewPlant, eventId: EventId, partitions: number): NewRecord {
+export function plantCreated(
+  plant: NewPlant,
+  eventId: EventId,
+  partitions: number,
+  traceparent?: Traceparent,
+): NewRecord {
   const id = plant.id.toString()
   const key = Buffer.from(id, 'latin1')
-  return {
+  const record: NewRecord = {
     partition: partitionOf(key, partitions),
     key,
     value: Buffer.from(JSON.stringify({ id, name: plant.name, tag: plant.tag })),
     headers: { ...CONSTANT_HEADERS, ce_id: Buffer.from(eventId, 'latin1') },
   }
+  if (traceparent !== undefined) record.headers.traceparent = Buffer.from(traceparent, 'latin1')
+  return record
 }
 
 /**

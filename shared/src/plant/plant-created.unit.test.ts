@@ -7,6 +7,7 @@ import { partitionOf } from './partition-of.ts'
 import { plantOf } from './plant.ts'
 import { PARKED, plantCreated, readRecord, type StoredRecord } from './plant-created.ts'
 import type { PlantId } from './plant-id.ts'
+import { parseTraceparent, type Traceparent } from './traceparent.ts'
 
 const PARTITIONS = 12
 const OFFSET = 7 as Offset
@@ -56,6 +57,26 @@ describe('an event that creates a plant', () => {
       'content-type': 'application/json; version=1',
     })
     expect(value.toString()).toBe('{"id":"-7","name":"n"}')
+  })
+
+  it('carries the trace of its request as one more header, and reads as it would without', () => {
+    const traceparent = parseTraceparent(
+      '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+    ) as Traceparent
+    fc.assert(
+      fc.property(newPlants, eventIds, (plant, eventId) => {
+        const bare = plantCreated(plant, eventId, PARTITIONS)
+        const traced = plantCreated(plant, eventId, PARTITIONS, traceparent)
+        expect(traced).toEqual({
+          ...bare,
+          headers: { ...bare.headers, traceparent: Buffer.from(traceparent) },
+        })
+        const [first, second] = [bare, traced].map(({ partition, ...record }) =>
+          readRecord({ offset: OFFSET, ...record }, partition, PARTITIONS),
+        )
+        expect(second).toEqual(first)
+      }),
+    )
   })
 
   it('of version 1 can be read for ever', () => {
@@ -211,7 +232,7 @@ describe('for any record', () => {
     ),
   )
   const anyHeaders = fc.dictionary(
-    fc.constantFrom('ce_type', 'ce_id', 'content-type', '__proto__', 'x'),
+    fc.constantFrom('ce_type', 'ce_id', 'content-type', 'traceparent', '__proto__', 'x'),
     headerValue,
   )
 

@@ -2,8 +2,12 @@ import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { MAX_INT64, MIN_INT64, newPlants } from '../../../tests/support/generated-plants.ts'
-import { MAX_TEXT_CODE_POINTS, NewPlant, plantOf } from './plant.ts'
+import { MAX_TEXT_CODE_POINTS, newPlantWithin, plantOf } from './plant.ts'
 
+const NewPlant = newPlantWithin({
+  nameMaxCodePoints: MAX_TEXT_CODE_POINTS,
+  tagMaxCodePoints: MAX_TEXT_CODE_POINTS,
+})
 const accepts = (plant: unknown) => Value.Check(NewPlant, plant)
 
 describe('a new plant', () => {
@@ -30,6 +34,16 @@ describe('a new plant', () => {
     expect(accepts({ id: 1n, name: longest, tag: longest })).toBe(true)
     expect(accepts({ id: 1n, name: longest + codePoint })).toBe(false)
     expect(accepts({ id: 1n, name: 'n', tag: longest + codePoint })).toBe(false)
+  })
+
+  it('may be held to shorter texts, of its name and of its tag', () => {
+    const within = newPlantWithin({ nameMaxCodePoints: 2, tagMaxCodePoints: 1 })
+    const isWithin = (name: string, tag: string) => Value.Check(within, { id: 1n, name, tag })
+    expect([isWithin('🌱🌱', '🌱'), isWithin('🌱🌱🌱', '🌱'), isWithin('🌱', '🌱🌱')]).toEqual([
+      true,
+      false,
+      false,
+    ])
   })
 
   it.each<[string, unknown]>([

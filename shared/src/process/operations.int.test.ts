@@ -1,23 +1,34 @@
 import { request } from 'node:http'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { openOperationsPort } from './operations.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { openRaw } from '../../../tests/support/raw-connection.ts'
+import { createMetrics } from './metrics.ts'
+import { type OperationsParts, openOperationsPort } from './operations.ts'
 
-async function openPort(readiness: () => string[] = () => []) {
-  const { port, close } = await openOperationsPort(0, '127.0.0.1', readiness)
+const noMetrics = {
+  contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  metrics: async () => '',
+} as const
+const idle: OperationsParts = { readiness: () => [], metrics: noMetrics, log: quietLog }
+
+async function openPort(parts: Partial<OperationsParts> = {}) {
+  const { port, close } = await openOperationsPort(0, '127.0.0.1', { ...idle, ...parts })
   onTestFinished(close)
   return { port, close, url: `http://127.0.0.1:${port}` }
 }
 
+const anError = { error: expect.any(Number), message: expect.any(String) }
+
 describe('the operations port', () => {
   it('tells that the process lives, ready or not', async () => {
-    const { url } = await openPort(() => ['kafka: away'])
+    const { url } = await openPort({ readiness: () => ['kafka: away'] })
     const answer = await fetch(`${url}/livez`)
     expect([answer.status, await answer.json()]).toEqual([200, { live: true }])
   })
 
   it('tells whether it is ready, anew each time, and if not, why', async () => {
     const reasons = ['kafka: away', 'redis: away']
-    const { url } = await openPort(() => reasons)
+    const { url } = await openPort({ readiness: () => reasons })
     const before = await fetch(`${url}/readyz`)
     expect([before.status, await before.json()]).toEqual([
       503,
@@ -28,30 +39,64 @@ describe('the operations port', () => {
     expect([after.status, await after.json()]).toEqual([200, { ready: true, reasons: [] }])
   })
 
+  it('tells the metrics of its process in the text format of Prometheus', async () => {
+    const { url } = await openPort({ metrics: createMetrics() })
+    const answer = await fetch(`${url}/metrics`)
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      'text/plain; version=0.0.4; charset=utf-8',
+    ])
+    expect(await answer.text()).toMatch(/^# TYPE nodejs_eventloop_lag_p99_seconds gauge$/m)
+  })
+
+  it('says that it could not answer when a part of it fails, and goes on', async () => {
+    const fail = () => {
+      throw new Error('out of order')
+    }
+    const { url } = await openPort({
+      readiness: fail,
+      metrics: { ...noMetrics, metrics: async () => fail() },
+    })
+    for (const path of ['/readyz', '/metrics', '/readyz']) {
+      const answer = await fetch(`${url}${path}`)
+      expect([answer.status, await answer.json()]).toEqual([500, { ...anError, error: 500 }])
+    }
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+  })
+
   it('has nothing else, and says so in the shape of every error', async () => {
     const { url } = await openPort()
-    for (const path of ['/', '/readyz/', '/livezz', '/plants', '//', '/%']) {
+    for (const path of ['/', '/readyz/', '/livezz', '/metrics/x', '/plants', '//', '/%', '/__proto__']) {
       const answer = await fetch(`${url}${path}`)
       expect(answer.status).toBe(404)
-      expect(await answer.json()).toEqual({ error: expect.any(Number), message: expect.any(String) })
+      expect(await answer.json()).toEqual(anError)
     }
   })
 
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('is only read: not %s', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('is only read: not %s', async (method) => {
     const { url } = await openPort()
-    const answer = await fetch(`${url}/livez`, { method })
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    for (const path of ['/livez', '/readyz', '/metrics']) {
+      const answer = await fetch(`${url}${path}`, { method, ...(method === 'POST' && { body: '{' }) })
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+      expect(await answer.json()).toEqual({ ...anError, error: 405 })
+    }
   })
 
-  it('answers HEAD without a body', async () => {
-    const { url } = await openPort(() => ['kafka: away'])
-    const answer = await fetch(`${url}/readyz`, { method: 'HEAD' })
-    expect([answer.status, await answer.text()]).toEqual([503, ''])
+  it('answers HEAD as it would GET, without the body', async () => {
+    const { url } = await openPort({ readiness: () => ['kafka: away'], metrics: createMetrics() })
+    for (const path of ['/livez', '/readyz', '/metrics', '/nothing']) {
+      const [got, head] = [await fetch(`${url}${path}`), await fetch(`${url}${path}`, { method: 'HEAD' })]
+      expect([head.status, head.headers.get('content-type')]).toEqual([
+        got.status,
+        got.headers.get('content-type'),
+      ])
+      expect([await head.text(), (await got.text()).length > 0]).toEqual(['', true])
+    }
   })
 
   it('is not opened where another process listens', async () => {
     const { port } = await openPort()
-    await expect(openOperationsPort(port, '127.0.0.1', () => [])).rejects.toThrow(/EADDRINUSE/)
+    await expect(openOperationsPort(port, '127.0.0.1', idle)).rejects.toThrow(/EADDRINUSE/)
   })
 
   it('closes although a connection is kept open', async () => {
@@ -62,5 +107,97 @@ describe('the operations port', () => {
     await fetch(`${url}/livez`)
     await close()
     await expect(fetch(`${url}/livez`)).rejects.toThrow()
+  })
+})
+
+describe('what is no proper request to the operations port', () => {
+  it.each([
+    ['nonsense', 'nonsense\r\n\r\n', 400],
+    ['two lengths', 'GET /livez HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
+    ['headers too large', `GET /livez HTTP/1.1\r\nX: ${'x'.repeat(9_000)}\r\n\r\n`, 431],
+    ['an unknown expectation', 'GET /livez HTTP/1.1\r\nExpect: tea\r\n\r\n', 417],
+    ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
+    ['a body that does not end', 'POST /livez HTTP/1.1\r\nContent-Length: 9\r\n\r\n{', 405],
+    ['a head that does not end', 'GET /livez HTTP/1.1\r\n', 408],
+  ])('%s is answered in the shape of every error, and the connection ends', async (_what, sent, status) => {
+    const { url } = await openPort()
+    const connection = openRaw(url)
+    connection.write(sent)
+    await connection.closed
+    const [answer, ...more] = connection.answers()
+    expect([answer?.status, answer?.headers.connection, more]).toEqual([status, 'close', []])
+    expect(answer?.headers['content-type']).toBe('application/json')
+    expect(JSON.parse(answer?.body ?? '')).toEqual({ ...anError, error: status })
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+  })
+
+  it('it is understood without a Host', async () => {
+    const { url } = await openPort()
+    const connection = openRaw(url)
+    connection.write('GET /livez HTTP/1.1\r\n\r\n')
+    await vi.waitFor(() => expect(connection.answers()).toMatchObject([{ status: 200 }]))
+  })
+
+  it('nonsense behind a request gets no answer: it would be taken for that of the request', async () => {
+    const waiting = Promise.withResolvers<string>()
+    const { url } = await openPort({ metrics: { ...noMetrics, metrics: () => waiting.promise } })
+    const connection = openRaw(url)
+    connection.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n')
+    await connection.closed
+    waiting.resolve('')
+    expect(connection.received()).toBe('')
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+  })
+
+  it('a request before the answer to the one before ends the connection: there may be thousands', async () => {
+    const { url } = await openPort()
+    const connection = openRaw(url)
+    connection.write('GET /metrics HTTP/1.1\r\n\r\n'.repeat(2_000))
+    await connection.closed
+    expect(connection.received()).toBe('')
+  })
+
+  it('metrics are made once for all who ask meanwhile, and anew for those who ask later', async () => {
+    const texts: ((text: string) => void)[] = []
+    const metrics = () => new Promise<string>((resolve) => texts.push(resolve))
+    const { url } = await openPort({ metrics: { ...noMetrics, metrics } })
+    const many = Array.from({ length: 10 }, () => openRaw(url))
+    for (const { write } of many) write('GET /metrics HTTP/1.1\r\n\r\n')
+    await vi.waitFor(() => expect(texts).toHaveLength(1))
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    texts[0]?.('first')
+    for (const { answers } of many)
+      await vi.waitFor(() => expect(answers()).toMatchObject([{ body: 'first' }]))
+    const later = fetch(`${url}/metrics`)
+    await vi.waitFor(() => expect(texts).toHaveLength(2))
+    texts[1]?.('second')
+    expect(await (await later).text()).toBe('second')
+  })
+
+  it('connections that are reset in the middle of anything harm nobody', async () => {
+    const { url } = await openPort({ metrics: createMetrics() })
+    const beginnings = ['CONNECT x:1 HTTP/1.1\r\n\r\n', 'GET /metrics HTTP/1.1\r\n\r\n', 'GET /livez', 'x']
+    for (let round = 0; round < 20; round++) {
+      const connections = beginnings.map((beginning) => ({ ...openRaw(url), beginning }))
+      await Promise.all(
+        connections.map(async ({ socket, beginning, closed }) => {
+          socket.write(beginning, () => socket.resetAndDestroy())
+          await closed
+        }),
+      )
+    }
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+  })
+
+  it('connections beyond a hundred are closed, and there is room again when others leave', async () => {
+    const { url } = await openPort()
+    const many = Array.from({ length: 100 }, () => openRaw(url))
+    for (const { write } of many) write('GET /livez HTTP/1.1\r\n\r\n')
+    for (const { answers } of many) await vi.waitFor(() => expect(answers()).toHaveLength(1))
+    const surplus = openRaw(url)
+    await surplus.closed
+    expect(surplus.received()).toBe('')
+    many[0]?.socket.destroy()
+    await vi.waitFor(async () => expect((await fetch(`${url}/livez`)).status).toBe(200))
   })
 })

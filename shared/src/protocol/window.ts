@@ -14,12 +14,15 @@ export type Window = ReturnType<typeof createWindow>
 
 export function createWindow(from: Offset, maxBytes: number) {
   const claims = new Map<PlantId, Claim>()
+  /** The same claims in log order, behind places of dropped ones. */
+  const order = createQueue()
   let start = from
   let next = from
   let heldBytes = 0
 
   function drop(claim: Claim): void {
     claims.delete(claim.id)
+    order.dropOldest()
     heldBytes -= bytesOf(claim)
   }
 
@@ -33,9 +36,17 @@ export function createWindow(from: Offset, maxBytes: number) {
       return next
     },
 
+    /** What it holds now, in claims and in bytes of memory. */
+    get held(): { claims: number; bytes: number } {
+      return { claims: claims.size, bytes: heldBytes }
+    },
+
     firstClaim(id: PlantId): Claim | undefined {
       return claims.get(id)
     },
+
+    /** The first claims of their ids among the offsets after this one, in log order, at most so many. */
+    claimsAfter: order.claimsAfter,
 
     /** Takes the next record in. Returns its claim if it is the first of its id in the window. */
     pass({ offset, claim }: LogRecord): Claim | undefined {
@@ -43,6 +54,7 @@ export function createWindow(from: Offset, maxBytes: number) {
       next = after(offset)
       if (claim === undefined || claims.has(claim.id)) return undefined
       claims.set(claim.id, claim)
+      order.push(claim)
       heldBytes += bytesOf(claim)
       for (const oldest of claims.values()) {
         if (heldBytes <= maxBytes) break
@@ -66,6 +78,42 @@ export function createWindow(from: Offset, maxBytes: number) {
         drop(oldest)
       }
       start = bound
+    },
+  }
+}
+
+/**
+ * Claims in log order, of which some after an offset are found without a look at those before: the end of a list is
+ * asked for again and again, and a window keeps what the read model has had for a while.
+ */
+function createQueue() {
+  const claims: (Claim | undefined)[] = []
+  let dropped = 0
+
+  /** Where the first claim after this offset is, or would be. */
+  function placeAfter(offset: Offset): number {
+    let [low, high] = [dropped, claims.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((claims[middle] as Claim).offset > offset) high = middle
+      else low = middle + 1
+    }
+    return low
+  }
+
+  return {
+    push: (claim: Claim): void => void claims.push(claim),
+
+    dropOldest(): void {
+      claims[dropped++] = undefined
+      if (2 * dropped <= claims.length) return
+      claims.splice(0, dropped)
+      dropped = 0
+    },
+
+    claimsAfter(offset: Offset, max: number): Claim[] {
+      const place = placeAfter(offset)
+      return claims.slice(place, place + max) as Claim[]
     },
   }
 }

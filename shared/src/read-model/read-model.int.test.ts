@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { EDGE_IDS } from '../../../tests/support/generated-plants.ts'
 import { startOwnRedis } from '../../../tests/support/own-redis.ts'
 import { openRedis } from '../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
@@ -109,6 +110,74 @@ describe('looking up', () => {
   })
 })
 
+describe('listing', () => {
+  /** So many plants in one partition, at the offsets from 0 on. */
+  async function addMany(readModel: ReadModel, ids: readonly bigint[]): Promise<Claim[]> {
+    const claims = ids.map((id, offset) => claimAt(offset, id as PlantId))
+    const last = claims.at(-1) as Claim
+    const records = claims.map((claim) => ({ offset: claim.offset, claim }))
+    await readModel.apply(P, START, { offset: last.offset, eventId: last.eventId }, records, randomUUID())
+    return claims
+  }
+
+  it('tells of an empty Redis that there is nothing', async () => {
+    const { readModel } = await openReadModel()
+    const nothing = { claims: [], plants: 0, checkpoint: BEFORE_FIRST }
+    expect(await readModel.list([{ partition: P, from: 0, count: 10 }])).toEqual([nothing])
+    expect(await readModel.list([])).toEqual([])
+  })
+
+  it('asks any number of spans, and answers in that order; a span of no plants has none', async () => {
+    const { readModel } = await openReadModel()
+    const claims = await addMany(readModel, EDGE_IDS)
+    const spans = [
+      [2, 3],
+      [0, 0],
+      [3, 0],
+      [6, 100],
+      [8, 1],
+      [2 ** 48 - 1, 1_000],
+    ] as const
+    const asked = spans.map(([from, count]) => ({ partition: P, from, count }))
+    expect(await readModel.list([...asked, { partition: 1 as Partition, from: 0, count: 1 }])).toEqual([
+      ...spans.map(([from, count]) => ({
+        ...{ claims: claims.slice(from, from + count), plants: 8, checkpoint: 7 },
+      })),
+      { claims: [], plants: 0, checkpoint: BEFORE_FIRST },
+    ])
+  })
+
+  it('tells of plants without a meta that there are none: they are no fold of anything', async () => {
+    const { topic, readModel, redis } = await openReadModel()
+    await addMany(readModel, [1n, 2n])
+    await redis.del(`{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:meta`)
+    const [listed] = await readModel.list([{ partition: P, from: 0, count: 2 }])
+    expect(listed).toEqual({ claims: [], plants: 0, checkpoint: BEFORE_FIRST })
+  })
+
+  it('tells of 1,000 plants at once', async () => {
+    const { readModel } = await openReadModel()
+    const claims = await addMany(
+      readModel,
+      Array.from({ length: 1_500 }, (_, n) => BigInt(n)),
+    )
+    const [listed] = await readModel.list([{ partition: P, from: 400, count: 1_000 }])
+    expect(listed?.claims).toEqual(claims.slice(400, 1_400))
+  })
+
+  it('fails on a plant that has no entry or one that this release can not read, rather than leave it out', async () => {
+    const { topic, readModel, redis } = await openReadModel()
+    await addMany(readModel, [1n, 2n])
+    const plants = `{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:plants`
+    const span = { partition: P, from: 0, count: 2 }
+    await redis.hset(plants, '2', 'no entry')
+    await expect(readModel.list([span])).rejects.toThrow(EntryError)
+    await redis.hdel(plants, '2')
+    await expect(readModel.list([span])).rejects.toThrow(EntryError)
+    expect((await readModel.list([{ ...span, count: 1 }]))[0]?.claims).toHaveLength(1)
+  })
+})
+
 describe('a Redis that forgets its scripts', () => {
   it('is told them again, in a pipeline, too', async () => {
     const { readModel, redis } = await openReadModel()
@@ -122,6 +191,9 @@ describe('a Redis that forgets its scripts', () => {
     const found = await readModel.lookUp(asked)
     expect(found.map(({ checkpoint }) => checkpoint)).toEqual([0, -1, -1])
     expect(found[0]?.entries).toEqual([first])
+    await redis.script('FLUSH')
+    const listed = await readModel.list(asked.map(({ partition }) => ({ partition, from: 0, count: 1 })))
+    expect(listed.map(({ claims }) => claims)).toEqual([[first], [], []])
     await redis.script('FLUSH')
     await add(readModel, P, at, claimAt(1))
     await redis.script('FLUSH')

@@ -4,16 +4,18 @@ import { Redis, type Result } from 'ioredis'
 import { parseEventId } from '../plant/event-id.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
+import { type PlantId, parsePlantId } from '../plant/plant-id.ts'
 import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import { decodeEntry, encodeEntry } from './entry.ts'
+import type { ListedSpan, Span } from '../protocol/list.ts'
+import { decodeEntry, EntryError, encodeEntry } from './entry.ts'
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     plantsApply(pointer: string, ...args: (string | number | Buffer)[]): Result<string[], Context>
     plantsLookUpBuffer(pointer: string, ...ids: string[]): Result<(Buffer | null)[], Context>
+    plantsListBuffer(pointer: string, from: number, count: number): Result<Buffer[], Context>
     plantsCheckpoint(pointer: string): Result<string[], Context>
   }
 }
@@ -35,6 +37,8 @@ export type Applied = { is: 'applied' } | { is: 'stale'; checkpoint: Checkpoint 
 
 /** The entries found, in the order asked for, and how far the model had come when they were read. */
 export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | undefined)[] }
+
+export type PartitionSpan = Span & { partition: Partition }
 
 export type PartitionMeta = {
   checkpoint: Checkpoint
@@ -67,6 +71,7 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
     scripts: {
       plantsApply: { lua: script('apply.lua'), numberOfKeys: 1 },
       plantsLookUp: { lua: script('look-up.lua'), numberOfKeys: 1 },
+      plantsList: { lua: script('list.lua'), numberOfKeys: 1 },
       plantsCheckpoint: { lua: script('checkpoint.lua'), numberOfKeys: 1 },
     },
   })
@@ -112,6 +117,18 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
           return bytes ? decodeEntry(id, bytes) : undefined
         })
         return { checkpoint: offsetOf(String(found[0])), entries }
+      })
+    },
+
+    /** One round trip for any number of spans, of at most 1,000 plants each; each span's answer is atomic. */
+    async list(asked: readonly PartitionSpan[]): Promise<ListedSpan[]> {
+      const pipeline = redis.pipeline()
+      for (const { partition, from, count } of asked)
+        pipeline.plantsListBuffer(pointer(partition), from, count)
+      const answers = (await pipeline.exec()) ?? []
+      return answers.map(([error, found]) => {
+        if (error !== null) throw error
+        return listedSpan(found as Buffer[])
       })
     },
 
@@ -167,6 +184,19 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
       redis.disconnect()
     },
   }
+}
+
+/** Throws an EntryError for what no release would have stored. */
+export function listedSpan([checkpoint, plants, ...found]: readonly (Buffer | null)[]): ListedSpan {
+  const claims: Claim[] = []
+  for (let n = 0; n < found.length; n += 2) {
+    const text = String(found[n])
+    const [id, entry] = [parsePlantId(text), found[n + 1]]
+    if (id === undefined || !entry)
+      throw new EntryError(`the read model lists ${text}, but has no entry for it`)
+    claims.push(decodeEntry(id, entry))
+  }
+  return { claims, plants: Number(plants), checkpoint: offsetOf(String(checkpoint)) }
 }
 
 function checkpointOf(offset = '-1', event = ''): Checkpoint {

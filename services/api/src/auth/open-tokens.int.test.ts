@@ -6,6 +6,7 @@ import type { Log } from '@plant-store/shared/process/log.ts'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
+import { findToken } from './opaque-tokens.ts'
 import { openTokens } from './open-tokens.ts'
 
 const entry = (caller: string, token: string) =>
@@ -14,9 +15,9 @@ const entry = (caller: string, token: string) =>
 async function openFile(file: string) {
   const errors: string[] = []
   const log = { ...quietLog, error: (text: string) => errors.push(text) } as unknown as Log
-  const tokens = await openTokens({ PLANT_STORE_TOKEN_DIGESTS_FILE: file }, log, 10)
-  onTestFinished(tokens.close)
-  return { ...tokens, errors }
+  const { entries, close } = await openTokens(file, log, 10)
+  onTestFinished(close)
+  return { errors, callerOf: (token: string) => findToken(entries(), token)?.label }
 }
 
 describe('the tokens of a file', () => {
@@ -51,11 +52,4 @@ describe('the tokens of a file', () => {
     writeFileSync(file, '')
     await expect(openFile(file)).rejects.toThrow(PreconditionError)
   })
-})
-
-it('no tokens at all, or two ways of naming them, are refused', async () => {
-  const both = { PLANT_STORE_TOKEN_DIGESTS: entry('ann', 'a'), PLANT_STORE_TOKEN_DIGESTS_FILE: '/dev/null' }
-  for (const settings of [{}, both]) {
-    await expect(openTokens(settings, quietLog)).rejects.toThrow(/PLANT_STORE_TOKEN_DIGESTS_FILE/)
-  }
 })

@@ -11,7 +11,7 @@ import type { View } from '../view/view.ts'
 /** How a create ends: the first claim of its id is known, or one of the three ways of not knowing. */
 export type Resolution =
   | { is: 'first'; first: Claim }
-  | { is: 'notWritten' }
+  | { is: 'notWritten'; cause?: unknown }
   | { is: 'outcomeUnknown' }
   | { is: 'coverageGap' }
 
@@ -24,14 +24,18 @@ export type Pending = {
   record: NewRecord
   stage: 'queued' | 'appended' | 'resolved'
   checkpoint: Offset
+  /** When it was submitted, and when its append began, as `time` counts. */
+  since: number
+  appendedAt: number
   resolve(resolution: Resolution): void
 }
 
 type LookUp = Pick<ReadModel, 'lookUp'>
 
 export const CYCLE_LIMITS = {
-  maxQueuedRecords: 10_000,
   maxQueuedBytes: 16 * 1_048_576,
+  /** Who queues behind one that has waited half of its time would hardly be in time. */
+  maxQueueAgeMs: 5_000,
   maxBatchRecords: 2_000,
   /** Well below Kafka's `message.max.bytes` of 1 MiB; kafkajs does not split a batch. */
   maxBatchBytes: 512 * 1_024,
@@ -88,10 +92,11 @@ export function createCommitCycle(
       found = await lookUpBatch(readModel, batch)
     } catch (err) {
       log.warn({ err }, 'the read model could not be asked; nothing was written')
-      for (const pending of batch) pending.resolve({ is: 'notWritten' })
+      for (const pending of batch) pending.resolve({ is: 'notWritten', cause: err })
       return 0
     }
     const toAppend: Pending[] = []
+    const appendedAt = time.now()
     for (const { pending, entry, checkpoint } of found) {
       if (pending.stage !== 'queued') continue
       const known = firstOf(pending.id, { entry, checkpoint }, view.window(pending.record.partition))
@@ -100,6 +105,7 @@ export function createCommitCycle(
       else {
         pending.checkpoint = checkpoint
         pending.stage = 'appended'
+        pending.appendedAt = appendedAt
         toAppend.push(pending)
       }
     }
@@ -128,15 +134,20 @@ export function createCommitCycle(
   }
 
   return {
-    /** Takes a create into the next cycle; false, and nothing happens, when too much waits already. */
+    /** Takes a create into the next cycle; false, and nothing happens, when too much waits already, or for too long. */
     submit(pending: Pending): boolean {
-      if (queue.size >= limits.maxQueuedRecords || queuedBytes >= limits.maxQueuedBytes) return false
+      const [oldest = pending] = queue
+      if (queuedBytes >= limits.maxQueuedBytes || pending.since - oldest.since >= limits.maxQueueAgeMs)
+        return false
       queue.add(pending)
       queuedBytes += bytesOf(pending)
       // A turn later, so that creates which arrive together go together.
       running ??= Promise.resolve().then(run)
       return true
     },
+
+    /** What waits for the next cycle. */
+    queued: (): { records: number; bytes: number } => ({ records: queue.size, bytes: queuedBytes }),
 
     /** Makes room for others when a create no longer waits. */
     withdraw,

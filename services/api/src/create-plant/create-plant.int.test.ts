@@ -15,6 +15,7 @@ import { startOwnRedis } from '../../../../tests/support/own-redis.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { createTestTopic, type TestTopic } from '../../../../tests/support/topic.ts'
 import { createView } from '../view/view.ts'
+import { CYCLE_LIMITS } from './commit-cycle.ts'
 import { createPlantCreation, type Outcome } from './create-plant.ts'
 
 const PARTITIONS = 3
@@ -22,7 +23,12 @@ const WAIT_MS = 20_000
 const WINDOW_BYTES = 64 * 1_048_576
 const DEADLINE_MS = 10_000
 
-type Stores = { kafkaBrokers?: string; redisUrl?: string; deadlineMs?: number }
+type Stores = {
+  kafkaBrokers?: string
+  redisUrl?: string
+  deadlineMs?: number
+  limits?: Partial<typeof CYCLE_LIMITS>
+}
 
 /** What creates plants in an api, on a topic of its own: read model, appender, view and tail; no projector. */
 async function openCreation(stores: Stores = {}) {
@@ -30,6 +36,7 @@ async function openCreation(stores: Stores = {}) {
     kafkaBrokers = inject('kafkaBrokers'),
     redisUrl = inject('redisUrl'),
     deadlineMs = DEADLINE_MS,
+    limits = {},
   } = stores
   const topic = await createTestTopic(kafkaBrokers, PARTITIONS)
   const readModel = createReadModel({ redisUrl, ...topic }, quietLog)
@@ -65,6 +72,7 @@ async function openCreation(stores: Stores = {}) {
   }
   const creation = createPlantCreation(readModel, counted, view, {
     ...{ log: quietLog, time: systemTime, deadlineMs, onHalt },
+    limits: { ...CYCLE_LIMITS, ...limits },
   })
   onTestFinished(async () => {
     await creation.close()
@@ -144,14 +152,15 @@ describe('creating a plant', () => {
     expect(store.view.horizon.of(outcome.partition)).toBe(outcome.offset)
   })
 
-  it('takes 10,000 waiting creates and no more: the rest is told at once that it is not written', async () => {
-    const store = await openCreation()
+  it('takes waiting creates up to so many bytes and no more: the rest is told at once that it is not written', async () => {
+    const bytesOfOne = 200 + '100'.length + '{"id":"100","name":"plant 100"}'.length
+    const store = await openCreation({ limits: { maxQueuedBytes: 500 * bytesOfOne } })
     const outcomes = await Promise.all(
-      Array.from({ length: 10_050 }, (_, id) => store.creation.create(store.random(BigInt(id)))),
+      Array.from({ length: 550 }, (_, n) => store.creation.create(store.random(BigInt(100 + n)))),
     )
-    expect(outcomes.filter(({ is }) => is === 'created')).toHaveLength(10_000)
-    expect(kindsOf(outcomes.slice(10_000))).toEqual(Array(50).fill('notWritten'))
-    expect(await eventIdsInLog(store)).toHaveLength(10_000)
+    expect(kindsOf(outcomes)).toEqual([...Array(500).fill('created'), ...Array(50).fill('notWritten')])
+    expect(await eventIdsInLog(store)).toHaveLength(500)
+    expect((await store.creation.create(store.random(1n))).is).toBe('created')
   })
 
   it('writes nothing while the read model can not be asked', async () => {
@@ -190,5 +199,24 @@ describe('creating a plant while Kafka hangs', () => {
     expect(eventIds).toContain(store.keyed(1n, 'k').eventId)
     // What was told to be not written is not there.
     expect(new Set(eventIds).size).toBe(2)
+  })
+  it('takes no more behind one that has waited too long, and does again when that one has gone', async () => {
+    const { brokers: kafkaBrokers, pause, resume } = await startOwnKafka()
+    const store = await openCreation({ kafkaBrokers, limits: { maxQueueAgeMs: 300 } })
+    await pause()
+    const appended = store.creation.create(store.random(0n))
+    await vi.waitFor(() => expect(store.appends.begun).toBe(1), WAIT_MS)
+    const queued = store.creation.create(store.random(1n))
+    let next = 2n
+    const atOnce = async () => {
+      const outcome = store.creation.create(store.random(next++))
+      return Promise.race([outcome.then(({ is }) => is), new Promise((resolve) => setImmediate(resolve))])
+    }
+    expect(await atOnce()).toBeUndefined()
+    await vi.waitFor(async () => expect(await atOnce()).toBe('notWritten'), WAIT_MS)
+
+    await resume()
+    expect(kindsOf(await Promise.all([appended, queued]))).toEqual(['created', 'created'])
+    expect((await store.creation.create(store.random(next))).is).toBe('created')
   })
 })

@@ -4,6 +4,7 @@ import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/p
 import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Traceparent } from '@plant-store/shared/plant/traceparent.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { repeat } from '@plant-store/shared/process/repeat.ts'
 import type { Time } from '@plant-store/shared/process/time.ts'
@@ -20,13 +21,15 @@ import {
 
 export type Outcome =
   | { is: Verdict; partition: Partition; offset: Offset }
-  | { is: 'notWritten' | 'outcomeUnknown' | 'coverageGap' }
+  | { is: 'notWritten' | 'outcomeUnknown' | 'coverageGap'; cause?: unknown }
 
 export type CreatePlant = {
   plant: NewPlant
   eventId: EventId
   /** Whether the event id comes from an Idempotency-Key: then the same event may be in the log already. */
   keyed: boolean
+  /** The trace that the request belongs to, if any; goes into the event. */
+  traceparent?: Traceparent | undefined
 }
 
 const ASK_READ_MODEL_EVERY_MS = 250
@@ -36,6 +39,8 @@ export type CreationOptions = {
   time: Time
   deadlineMs: number
   limits?: typeof CYCLE_LIMITS
+  /** Told of each create that the log has decided how long that took from the begin of its append. */
+  onVerdict?(waitedMs: number): void
   onHalt(error: Error): void
 }
 
@@ -51,7 +56,7 @@ export function createPlantCreation(
   readModel: Pick<ReadModel, 'lookUp'>,
   appender: Pick<Appender, 'append'>,
   view: View,
-  { log, time, deadlineMs, limits = CYCLE_LIMITS, onHalt }: CreationOptions,
+  { log, time, deadlineMs, limits = CYCLE_LIMITS, onVerdict, onHalt }: CreationOptions,
 ) {
   const cycle = createCommitCycle(readModel, appender, view, { log, time, limits })
   /** Those that others with the same id wait for. */
@@ -97,8 +102,12 @@ export function createPlantCreation(
       record,
       stage: 'queued',
       checkpoint: BEFORE_FIRST,
+      since: time.now(),
+      appendedAt: 0,
       resolve(resolution) {
         if (pending.stage === 'resolved') return
+        if (pending.stage === 'appended' && resolution.is === 'first')
+          onVerdict?.(time.now() - pending.appendedAt)
         pending.stage = 'resolved'
         cycle.withdraw(pending)
         inFlight.delete(id)
@@ -112,10 +121,10 @@ export function createPlantCreation(
     return promise
   }
 
-  async function decide({ plant, eventId, keyed }: CreatePlant): Promise<Outcome> {
+  async function decide({ plant, eventId, keyed, traceparent }: CreatePlant): Promise<Outcome> {
     const deadline = time.now() + deadlineMs
     const remainingMs = () => Math.min(deadline, lastAnswerAt) - time.now()
-    const record = plantCreated(plant, eventId, view.partitions)
+    const record = plantCreated(plant, eventId, view.partitions, traceparent)
     const { partition } = record
 
     function told(first: Claim): Outcome {
@@ -153,6 +162,9 @@ export function createPlantCreation(
       answer.then(forget, forget)
       return answer
     },
+
+    /** What waits to be appended. */
+    queued: cycle.queued,
 
     /** Brings every deadline forward: whatever is still under way in `ms` is answered that it is not known. */
     endWithin(ms: number): void {

@@ -1,26 +1,69 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
-import { NewPlant, Plant, plantOf } from '@plant-store/shared/plant/plant.ts'
-import { ErrorBody, HttpError } from '../http/errors.ts'
+import { newPlantWithin, Plant, plantOf, type TextLimits } from '@plant-store/shared/plant/plant.ts'
+import { parseTraceparent } from '@plant-store/shared/plant/traceparent.ts'
+import type { OperationFacts } from '../description/operation.ts'
+import { HttpError } from '../http/errors.ts'
 import { formatPosition, POSITION_HEADER } from '../http/position.ts'
 import type { PlantCreation } from './create-plant.ts'
+import { parseIdempotencyKey } from './idempotency-key.ts'
 
-const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/
+const SCHEMA = {
+  operationId: 'createPlant',
+  summary: 'Creates a new plant in the store',
+  description:
+    'An id that another plant has is refused as a duplicate, unless this is a retry of its own create.',
+  response: { 200: Plant },
+}
+
+const FACTS: OperationFacts = {
+  answer: 'Plant response',
+  failures: [
+    'malformedJson',
+    'invalidPlant',
+    'duplicateId',
+    'invalidIdempotencyKey',
+    'notWritten',
+    'outcomeUnknown',
+    'coverageGap',
+  ],
+  requestHeaders: ['Idempotency-Key'],
+  responseHeaders: ['Plants-Position'],
+  bodyExamples: {
+    plant: { summary: 'A plant', value: { id: 7, name: 'Monstera', tag: 'indoor' } },
+    largeId: {
+      summary: 'An id beyond 2^53, which stays exact',
+      value: { id: 9_007_199_254_740_993n, name: 'Ficus' },
+    },
+  },
+  answerExample: { name: 'Monstera', tag: 'indoor' },
+  links: {
+    readPlant: {
+      operationId: 'readPlant',
+      parameters: { id: '$request.body#/id' },
+      description: 'An addition: the plant can be read by its id at once.',
+    },
+  },
+}
 
 /** POST /plants */
-export const createPlantRoute: FastifyPluginAsyncTypebox<{ creation: PlantCreation }> = async (
-  app,
-  { creation },
-) => {
+export const createPlantRoute: FastifyPluginAsyncTypebox<{
+  creation: PlantCreation
+  textLimits: TextLimits
+}> = async (app, { creation, textLimits }) => {
   app.post(
     '/plants',
-    { schema: { body: NewPlant, response: { 200: Plant, 400: ErrorBody } } },
+    {
+      schema: { ...SCHEMA, body: newPlantWithin(textLimits) },
+      config: { scope: 'plants:write', operation: FACTS },
+    },
     async ({ body, caller, headers }, reply) => {
       const key = parseIdempotencyKey(headers['idempotency-key'])
       const eventId = key === undefined ? (randomUUID() as EventId) : keyedEventId(caller, key, body)
-      const outcome = await creation.create({ plant: body, eventId, keyed: key !== undefined })
-      if (outcome.is !== 'created' && outcome.is !== 'duplicate') throw new HttpError(outcome.is)
+      const traceparent = parseTraceparent(headers.traceparent)
+      const outcome = await creation.create({ plant: body, eventId, keyed: key !== undefined, traceparent })
+      if (!('offset' in outcome)) throw new HttpError(outcome.is, undefined, {}, outcome.cause)
       const position = formatPosition(outcome)
       if (outcome.is === 'duplicate')
         throw new HttpError('duplicateId', undefined, { [POSITION_HEADER]: position })
@@ -28,13 +71,4 @@ export const createPlantRoute: FastifyPluginAsyncTypebox<{ creation: PlantCreati
       return plantOf(body)
     },
   )
-}
-
-/** The key, with or without the quotes of a structured field's string (draft-ietf-httpapi-idempotency-key-header). */
-function parseIdempotencyKey(header: string | string[] | undefined): string | undefined {
-  if (header === undefined) return undefined
-  const text = String(header)
-  const key = /^"(.*)"$/.exec(text)?.[1] ?? text
-  if (!VISIBLE_ASCII.test(key)) throw new HttpError('invalidIdempotencyKey')
-  return key
 }

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bodyOf, ERRORS, type Failure, HttpError, headersOf, statusOf } from './errors.ts'
+import { describeFaults } from './plant-faults.ts'
 
 /** What Fastify and Node call a failure, and what it is here. */
 const FAILURES: Record<string, Failure> = {
@@ -13,6 +14,7 @@ const FAILURES: Record<string, Failure> = {
 }
 
 export function answerFailure(reply: FastifyReply, failure: Failure, message?: string): FastifyReply {
+  reply.failure = failure
   return reply
     .code(statusOf(failure))
     .headers(headersOf(failure))
@@ -23,6 +25,11 @@ export function answerFailure(reply: FastifyReply, failure: Failure, message?: s
 
 /** Answers whatever was thrown, by a handler, a hook or Fastify itself, in the Error shape. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  // Fastify ends the connection of a body that it could not read; one that has arrived is no reason to.
+  // (Where it was removed Node leaves out "Keep-Alive", too, by which clients know how long the connection may wait.)
+  if (request.raw.complete && reply.raw.shouldKeepAlive && reply.hasHeader('connection'))
+    reply.removeHeader('connection')
+  reply.cause = error instanceof HttpError ? error.cause : undefined
   if (error instanceof HttpError)
     return answerFailure(reply.headers(error.headers), error.failure, error.message)
   const {
@@ -30,23 +37,15 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
     validation,
     statusCode = 500,
   } = (error instanceof Error ? error : {}) as Partial<FastifyError>
-  if (validation !== undefined) return answerFailure(reply, 'invalidPlant', describeFaults(validation))
+  if (validation !== undefined) {
+    const faults = describeFaults(validation, request.body)
+    return answerFailure(reply, 'invalidPlant', `${ERRORS.invalidPlant[1]}: ${faults}`)
+  }
   const known = FAILURES[code]
   if (known !== undefined) return answerFailure(reply, known)
   if (statusCode >= 400 && statusCode < 500) return answerFailure(reply, 'malformedRequest')
-  request.log.error({ err: error }, 'a request failed')
+  reply.cause = error
   return answerFailure(reply, 'internal')
-}
-
-function describeFaults(faults: NonNullable<FastifyError['validation']>): string {
-  const said = faults.map(({ instancePath, keyword, message, params }) => {
-    if (keyword === 'required') {
-      const missing = (params as { requiredProperties?: string[] }).requiredProperties ?? []
-      return `missing: ${missing.join(', ')}`
-    }
-    return `${instancePath.slice(1) || 'the body'} ${message ?? 'is invalid'}`
-  })
-  return `${ERRORS.invalidPlant[1]}: ${said.join('; ')}`
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -57,12 +56,16 @@ export function answerUnknownRoute(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const path = request.url.split('?')[0] ?? ''
-  const allowed = METHODS.filter((method) => app.findRoute({ method, url: routeOf(path) }) !== null)
+  const url = request.url.split('?')[0] ?? ''
+  const allowed = METHODS.filter((method) => {
+    const route = app.findRoute({ method, url })
+    return route !== null && !namesNothing(route.params)
+  })
   if (allowed.length === 0) return answerFailure(reply, 'noSuchRoute')
   return answerFailure(reply.header('allow', allowed.join(', ')), 'methodNotAllowed')
 }
 
-function routeOf(path: string): string {
-  return /^\/plants\/[^/]+$/.test(path) ? '/plants/:id' : path
+/** The router takes `/plants/` for a plant without an id. */
+export function namesNothing(params: unknown): boolean {
+  return (params as { id?: string }).id === ''
 }

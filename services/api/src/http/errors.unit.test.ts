@@ -14,8 +14,11 @@ describe('the table of failures', () => {
       invalidId: 40004,
       invalidIdempotencyKey: 40005,
       invalidPosition: 40006,
+      invalidLimit: 40007,
+      invalidCursor: 40008,
       missingToken: 40100,
       invalidToken: 40101,
+      insufficientScope: 40300,
       noSuchRoute: 40400,
       noSuchPlant: 40401,
       methodNotAllowed: 40500,
@@ -23,6 +26,7 @@ describe('the table of failures', () => {
       bodyTooLarge: 41300,
       unsupportedMediaType: 41500,
       expectationFailed: 41700,
+      tooManyRequests: 42900,
       headersTooLarge: 43100,
       internal: 50000,
       unreadablePlant: 50001,
@@ -30,6 +34,8 @@ describe('the table of failures', () => {
       notWritten: 50301,
       outcomeUnknown: 50302,
       coverageGap: 50303,
+      overloaded: 50304,
+      tokensUncheckable: 50305,
     })
   })
 
@@ -50,7 +56,14 @@ describe('the table of failures', () => {
 
   it('tells when to try again where trying again helps, and only there', () => {
     const withRetry = failures.filter((failure) => headersOf(failure)['retry-after'] !== undefined)
-    expect(withRetry).toEqual(['unavailable', 'notWritten', 'outcomeUnknown', 'coverageGap'])
+    expect(withRetry).toEqual([
+      'unavailable',
+      'notWritten',
+      'outcomeUnknown',
+      'coverageGap',
+      'overloaded',
+      'tokensUncheckable',
+    ])
   })
 })
 

@@ -4,6 +4,7 @@ import { HttpError } from './errors.ts'
 import { exactInteger, OtherNumber, parseJsonBody } from './json-body.ts'
 
 const MOST_DIGITS = 19
+const MAX_DEPTH = 20
 
 /** All ways to spell a JSON number, with many zeros among the digits. */
 const spellings = fc.record({
@@ -42,7 +43,7 @@ function integerBySchoolArithmetic({ sign, whole, fraction, exponent = 0 }: Spel
 
 const failureOf = (body: Buffer): HttpError | undefined => {
   try {
-    parseJsonBody(body)
+    parseJsonBody(body, MAX_DEPTH)
     return undefined
   } catch (error) {
     return error as HttpError
@@ -50,13 +51,22 @@ const failureOf = (body: Buffer): HttpError | undefined => {
 }
 
 describe('a number in a body', () => {
+  // What takes time that grows with the square of these would not end within the time that a test has.
+  it('is looked at once, however many zeros it has', () => {
+    const zeros = '0'.repeat(60_000)
+    for (const text of [`1${zeros}1`, `1.${zeros}1`, `0.${zeros}1${zeros}1`]) {
+      expect(exactInteger(text)).toEqual(new OtherNumber(text))
+    }
+    expect(exactInteger(`1.${zeros}`)).toBe(1n)
+  })
+
   it('is exact when it is an integer, however it is written', () => {
     fc.assert(
       fc.property(spellings, (spelling) => {
         const text = spell(spelling)
         const value = integerBySchoolArithmetic(spelling)
         expect(exactInteger(text)).toEqual(value === undefined ? new OtherNumber(text) : value)
-        expect(parseJsonBody(Buffer.from(text))).toEqual(exactInteger(text))
+        expect(parseJsonBody(Buffer.from(text), MAX_DEPTH)).toEqual(exactInteger(text))
       }),
       { numRuns: 5_000 },
     )
@@ -95,18 +105,19 @@ describe('a number in a body', () => {
 describe('a body', () => {
   it('reads as JSON does, but for its numbers', () => {
     // Without numbers, which have tests of their own above.
+    const words = fc.string({ unit: 'binary', maxLength: 8 })
     const { value: values } = fc.letrec((tie) => ({
       value: fc.oneof(
         { maxDepth: 3 },
-        fc.oneof(fc.string({ unit: 'binary' }), fc.boolean(), fc.constant(null)),
+        fc.oneof(words, fc.boolean(), fc.constant(null)),
         fc.array(tie('value'), { maxLength: 3 }),
-        fc.dictionary(fc.string({ unit: 'binary' }), tie('value'), { maxKeys: 3 }),
+        fc.dictionary(words, tie('value'), { maxKeys: 3 }),
       ),
     }))
     fc.assert(
       fc.property(values, fc.boolean(), (value, pretty) => {
         const text = JSON.stringify(value, null, pretty ? 2 : 0)
-        expect(parseJsonBody(Buffer.from(text))).toEqual(JSON.parse(text))
+        expect(parseJsonBody(Buffer.from(text), MAX_DEPTH)).toEqual(JSON.parse(text))
       }),
     )
   })
@@ -170,9 +181,53 @@ describe('a body', () => {
     expect(failureOf(Buffer.from(text))).toMatchObject({ failure: 'malformedJson' })
   })
 
+  it('is read down to the deepest level allowed, and refused one below', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 50 }), fc.boolean(), (maxDepth, lists) => {
+        const nested = (depth: number) =>
+          Buffer.from(
+            lists
+              ? `${'['.repeat(depth)}${']'.repeat(depth)}`
+              : `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`,
+          )
+        if (maxDepth > 0) expect(() => parseJsonBody(nested(maxDepth), maxDepth)).not.toThrow()
+        expect(() => parseJsonBody(nested(maxDepth + 1), maxDepth)).toThrow(/deeper than/)
+      }),
+    )
+  })
+
+  it('may hold brackets and colons in its texts', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[[\]{}:"\\]*$/), (name) => {
+        expect(parseJsonBody(Buffer.from(JSON.stringify({ [name]: name })), 1)).toEqual({ [name]: name })
+      }),
+    )
+  })
+
+  it.each([
+    ['with another value', '{"id":1,"id":2}'],
+    ['with the same value', '{"id":1,"id":1}'],
+    ['in another spelling', '{"id":1,"\\u0069d":1}'],
+    ['within a list within an object', '{"a":[{"b":{},"b":{}}]}'],
+    ['as a prototype', '{"__proto__":1,"__proto__":1}'],
+    ['with numbers that are no ids', '{"a":1.5,"a":1.5}'],
+  ])('is refused when a key comes twice: %s', (_what, text) => {
+    expect(failureOf(Buffer.from(text))).toMatchObject({ failure: 'malformedJson' })
+  })
+
+  it('is read when no key comes twice in one object, however often in others', () => {
+    const text = '{"a":{"a":1.5,"b":[1.5,{"a":null}]},"b":"a:b","__proto__":{"a":1}}'
+    expect(Object.keys(parseJsonBody(Buffer.from(text), MAX_DEPTH) as object)).toEqual([
+      'a',
+      'b',
+      '__proto__',
+    ])
+  })
+
   it('can not reach a prototype', () => {
     const parsed = parseJsonBody(
       Buffer.from('{"__proto__":{"name":"n"},"constructor":{"prototype":{"tag":"t"}}}'),
+      MAX_DEPTH,
     )
     expect((parsed as { name?: unknown }).name).toBeUndefined()
     expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype)

@@ -1,56 +1,103 @@
-import { offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatPosition, parsePosition } from './position.ts'
+import { formatPosition, formatPositions, parsePositions } from './position.ts'
 
 const PARTITIONS = 12
+const MOST_PARTITIONS = 1_000
 
-describe('the position that an answer gives and a request sends back', () => {
-  it('comes back as it was given', () => {
-    const positions = fc.record({
-      partition: fc.nat(999).map((partition) => partition as Partition),
-      offset: fc.oneof(fc.nat(), fc.nat({ max: 2 ** 48 - 1 }), fc.constant(2 ** 48 - 1)).map(offsetOf),
-    })
+const partitions = fc.nat(MOST_PARTITIONS - 1).map((partition) => partition as Partition)
+const offsets = fc.oneof(fc.nat(), fc.nat({ max: 2 ** 48 - 1 }), fc.constant(2 ** 48 - 1)).map(offsetOf)
+const positions = fc.record({ partition: partitions, offset: offsets })
+const none = new Map<Partition, Offset>()
+const refused = expect.objectContaining({ failure: 'invalidPosition' })
+
+describe('the positions that answers give and a request sends back', () => {
+  it('come back as one was given', () => {
     fc.assert(
       fc.property(positions, (position) => {
-        expect(parsePosition(formatPosition(position), 1_000)).toEqual(position)
+        const parsed = parsePositions(formatPosition(position), MOST_PARTITIONS)
+        expect([...parsed]).toEqual([[position.partition, position.offset]])
       }),
     )
   })
 
+  it('come back as many were given, up to one for each partition', () => {
+    const many = fc
+      .uniqueArray(positions, {
+        minLength: 1,
+        maxLength: MOST_PARTITIONS,
+        selector: (each) => each.partition,
+      })
+      .map((each) => new Map(each.map(({ partition, offset }) => [partition, offset])))
+    fc.assert(
+      fc.property(many, (given) => {
+        expect(parsePositions(formatPositions(given), MOST_PARTITIONS)).toEqual(given)
+      }),
+    )
+    const all = Array.from(
+      { length: MOST_PARTITIONS },
+      (_, p) => [p as Partition, offsetOf(2 ** 48 - 1)] as const,
+    )
+    expect(parsePositions(formatPositions(new Map(all)), MOST_PARTITIONS)).toEqual(new Map(all))
+  })
+
+  it('count with the highest of each partition, in whatever order and however they are joined', () => {
+    const some = fc.array(
+      fc.record({ partition: fc.nat(2).map((partition) => partition as Partition), offset: offsets }),
+      { minLength: 1, maxLength: 20 },
+    )
+    const commas = fc.constantFrom(',', ', ', ' ,', '\t,  ', ',,', ', ,')
+    fc.assert(
+      fc.property(some, commas, (given, comma) => {
+        const highest = new Map<Partition, Offset>()
+        for (const { partition, offset } of [...given].sort((a, b) => a.offset - b.offset))
+          highest.set(partition, offset)
+        const parsed = parsePositions(given.map(formatPosition).join(comma), PARTITIONS)
+        expect(parsed).toEqual(highest)
+      }),
+    )
+  })
+
+  it('are one list when the header is sent twice', () => {
+    expect([...parsePositions(['3-5', '4-6, 3-7'], PARTITIONS)]).toEqual([
+      [3, 7],
+      [4, 6],
+    ])
+  })
+
   it('need not be sent', () => {
-    expect(parsePosition(undefined, PARTITIONS)).toBeUndefined()
+    expect(parsePositions(undefined, PARTITIONS)).toEqual(none)
   })
 
   it.each([
     ...[
       '',
       ' ',
+      ',',
+      ' , ',
       '-',
       '3',
       '3-',
       '-5',
       '3--5',
       '3-5-7',
-      '3-5 ',
-      ' 3-5',
       '3 - 5',
       '3-5\n',
+      '3-5\u00a0',
       '3_5',
       'a-b',
-      '3-1e3',
-      '3-0x5',
     ],
-    ...['3-1.0', '-3-5', '+3-5', '3-+5', '3-5, 3-6', '12-0', '9999-0', '99999-0', '3-281474976710656', '٣-٥'],
-    ...['3-9223372036854775807', `3-${'9'.repeat(400)}`],
-  ])('is refused as %j', (header) => {
-    expect(() => parsePosition(header, PARTITIONS)).toThrow(
-      expect.objectContaining({ failure: 'invalidPosition' }),
-    )
+    ...['3-1e3', '3-0x5', '3-1.0', '-3-5', '+3-5', '3-+5', '3-5; 3-6', '3-5 3-6', '3-5, x', '12-0', '9999-0'],
+    ...['3-5, 12-0', '99999-0', '3-281474976710656', '٣-٥', '3-9223372036854775807', `3-${'9'.repeat(400)}`],
+  ])('are refused as %j', (header) => {
+    expect(() => parsePositions(header, PARTITIONS)).toThrow(refused)
   })
 
-  it('is refused when it is sent twice', () => {
-    const sendTwice = () => parsePosition(['3-5', '3-6'], PARTITIONS)
-    expect(sendTwice).toThrow(expect.objectContaining({ failure: 'invalidPosition' }))
+  it('are refused when the header is longer than one for each partition, and than some answers joined', () => {
+    const joined = (count: number) => Array(count).fill('1-100000').join(', ')
+    expect([...parsePositions(joined(100), PARTITIONS)]).toEqual([[1, 100_000]])
+    expect(() => parsePositions(joined(101), PARTITIONS)).toThrow(refused)
+    expect(() => parsePositions(' '.repeat(30_000), MOST_PARTITIONS)).toThrow(refused)
   })
 })

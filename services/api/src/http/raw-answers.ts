@@ -4,23 +4,44 @@ import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
 
 const CLIENT_ERRORS: Record<string, Failure> = {
   HPE_HEADER_OVERFLOW: 'headersTooLarge',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'bodyTooLarge',
   ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
 }
 
+type Exchange = { request: IncomingMessage; response: ServerResponse }
+
 /**
  * Gives what Node answers by itself, with an empty body or none at all, an answer in the Error shape: connections on
- * which no request comes about, unknown expectations, and CONNECT.
+ * which no request comes about or one does not come to its end, unknown expectations, and CONNECT.
  */
 export function answerNodesOwnCases(server: Server): void {
-  const lastResponses = new WeakMap<Socket, ServerResponse>()
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    lastResponses.set(socket, response)
+  // Node drops, and says nothing of, the headers beyond so many; their bytes are bounded anyway.
+  server.maxHeadersCount = 0
+  // Who only has nothing more to ask may still wait for answers (RFC 9112 9.6).
+  Object.assign(server, { httpAllowHalfOpen: true })
+  const latest = new WeakMap<Socket, Exchange>()
+  const unreadable = new WeakSet<Socket>()
+  // Before Fastify's own listener, which may answer at once.
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    latest.set(request.socket, { request, response })
+    // Node drops what came with it in the same packet: an answer would be taken for that to another request.
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
   })
   server.on('clientError', (error: Error & { code?: string }, socket: Socket) => {
-    // While an earlier request of this connection is not answered, another answer would be taken for its.
-    const isAwaited = lastResponses.get(socket)?.writableFinished === false
-    if (error.code === 'ECONNRESET' || !socket.writable || isAwaited) socket.destroy()
-    else answerOnSocket(socket, CLIENT_ERRORS[error.code ?? ''] ?? 'malformedRequest')
+    const failure = CLIENT_ERRORS[error.code ?? ''] ?? 'malformedRequest'
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+    // Node tells again for each packet that follows.
+    else if (!unreadable.has(socket)) answerInTurn(socket, latest.get(socket), failure)
+    unreadable.add(socket)
+  })
+  // Nothing has moved for a while. Who does not read answers would have them kept for ever; who waits for one may wait.
+  server.on('timeout', (socket: Socket) => {
+    const { response } = latest.get(socket) ?? {}
+    if (response?.writableEnded || socket.writableLength > 0) socket.destroy()
+  })
+  // Whether the body is wanted is known only when its head was looked at.
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', request, response)
   })
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const { status, headers, body } = answerOf('expectationFailed')
@@ -29,8 +50,23 @@ export function answerNodesOwnCases(server: Server): void {
   server.on('connect', (_request: IncomingMessage, socket: Socket) => {
     // Node lets go of the socket here, its errors included: a reset would end the process.
     socket.on('error', () => socket.destroy())
-    answerOnSocket(socket, 'methodNotAllowed')
+    answerInTurn(socket, latest.get(socket), 'methodNotAllowed')
   })
+}
+
+/** Answers what can't be read, after what was asked before it on the same connection: answers have no names. */
+function answerInTurn(socket: Socket, latest: Exchange | undefined, failure: Failure): void {
+  const { request, response } = latest ?? {}
+  if (request?.complete === false) {
+    // It is the body of the latest request that does not come, or is no body. A response has the socket when it
+    // is its turn.
+    if (response?.headersSent || response?.socket !== socket) socket.destroy()
+    else answerOnSocket(socket, failure)
+  } else if (response?.writableFinished === false) {
+    response.once('close', () => {
+      if (socket.writable) answerOnSocket(socket, failure)
+    })
+  } else answerOnSocket(socket, failure)
 }
 
 function answerOnSocket(socket: Socket, failure: Failure): void {
@@ -45,7 +81,7 @@ function answerOf(failure: Failure) {
   const body = JSON.stringify(bodyOf(failure))
   const headers = {
     ...headersOf(failure),
-    ...(failure === 'methodNotAllowed' && { allow: 'GET, POST' }),
+    ...(failure === 'methodNotAllowed' && { allow: 'GET, HEAD, POST' }),
     connection: 'close',
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),

@@ -1,9 +1,31 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
 import { Plant } from '@plant-store/shared/plant/plant.ts'
 import { parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { ErrorBody, HttpError } from '../http/errors.ts'
-import { formatPosition, POSITION_HEADER, parsePosition } from '../http/position.ts'
+import type { OperationFacts } from '../description/operation.ts'
+import { HttpError } from '../http/errors.ts'
+import { formatPosition, POSITION_HEADER, parsePositions } from '../http/position.ts'
 import type { PlantReader } from './read-plant.ts'
+
+const SCHEMA = {
+  operationId: 'readPlant',
+  summary: 'Reads a plant by its id',
+  description: 'An addition to the specification.',
+  params: Type.Object({
+    id: Type.String({
+      format: 'int64',
+      description: 'Identification number of the plant, in decimal: without leading zeros, `+` or a fraction',
+    }),
+  }),
+  response: { 200: Plant },
+}
+
+const FACTS: OperationFacts = {
+  answer: 'The plant with this id',
+  failures: ['invalidId', 'invalidPosition', 'noSuchRoute', 'noSuchPlant', 'unreadablePlant', 'coverageGap'],
+  requestHeaders: ['Plants-Position'],
+  responseHeaders: ['Plants-Position'],
+  answerExample: { name: 'Monstera', tag: 'indoor' },
+}
 
 /** GET /plants/{id} */
 export const readPlantRoute: FastifyPluginAsyncTypebox<{ reader: PlantReader; partitions: number }> = async (
@@ -12,11 +34,12 @@ export const readPlantRoute: FastifyPluginAsyncTypebox<{ reader: PlantReader; pa
 ) => {
   app.get(
     '/plants/:id',
-    { schema: { params: Type.Object({ id: Type.String() }), response: { 200: Plant, 400: ErrorBody } } },
+    { schema: SCHEMA, config: { scope: 'plants:read', operation: FACTS } },
     async ({ params, headers }, reply) => {
       const id = parsePlantId(params.id)
       if (id === undefined) throw new HttpError('invalidId')
-      const found = await reader.read(id, parsePosition(headers[POSITION_HEADER], partitions))
+      const found = await reader.read(id, parsePositions(headers[POSITION_HEADER], partitions))
+      if (found.is === 'coverageGap') throw new HttpError(found.is, undefined, {}, found.cause)
       if (found.is !== 'plant') throw new HttpError(found.is)
       reply.header(POSITION_HEADER, formatPosition(found))
       return found.plant

@@ -99,6 +99,19 @@ export function createView(options: ViewOptions) {
       onFirstClaim = listener
     },
 
+    /** How much this view holds, how many partitions have a gap, and how far the read model is behind the tail, in offsets. */
+    extent(): { claims: number; bytes: number; gaps: number; readModelLag: number } {
+      const extent = { claims: 0, bytes: 0, gaps: 0, readModelLag: 0 }
+      for (const [p, window] of windows.entries()) {
+        const checkpoint = readModelAt[p] as Offset
+        extent.claims += window.held.claims
+        extent.bytes += window.held.bytes
+        extent.gaps += Number(hasGap(window, checkpoint))
+        extent.readModelLag += Math.max(0, window.next - after(checkpoint))
+      }
+      return extent
+    },
+
     /** Why this view can't answer everything now; none when it can. */
     problems(): string[] {
       const problems: string[] = []

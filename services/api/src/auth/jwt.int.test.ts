@@ -1,0 +1,333 @@
+import { createHmac } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { Log } from '@plant-store/shared/process/log.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
+import { exportJWK, exportSPKI, FlattenedSign, generateKeyPair, SignJWT } from 'jose'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { AUDIENCE, type Claims, ISSUER, startIssuer } from '../../../../tests/support/issuer.ts'
+import { quietLog } from '../../../../tests/support/quiet-log.ts'
+import { jwts } from './jwt.ts'
+import { type KeySetLimits, openKeySet } from './key-set.ts'
+
+const TOLERANCE_SECONDS = 5
+const NOW_SECONDS = Date.parse('2027-01-31T00:00:00Z') / 1000
+const GOOD = { iss: ISSUER, aud: AUDIENCE, sub: 'ann', exp: NOW_SECONDS + 60 }
+const ANN = 'jwt:["https://id.example","ann"]'
+
+/** Keys are fetched for no age, and again for each token that names an unknown one. */
+const AT_EACH_TOKEN = { refreshEveryMs: 2 ** 30, coolDownMs: 0, failureCoolDownMs: 0 }
+const ALL_THE_TIME = { refreshEveryMs: 5, failureCoolDownMs: 0 }
+
+/** An issuer with the key `one`, and what accepts its JWTs. */
+async function openIssuer(limits?: Partial<KeySetLimits>) {
+  const issuer = await startIssuer()
+  const sign = (claims: Claims = {}, kid = 'one') => issuer.sign({ ...GOOD, ...claims }, { kid })
+  return { ...issuer, issuer, sign, ...accept(issuer.url, limits) }
+}
+
+function accept(url: string, limits: Partial<KeySetLimits> = AT_EACH_TOKEN) {
+  const said: string[] = []
+  const say = (...words: unknown[]) => said.push(String(words.at(-1)))
+  const log = { ...quietLog, error: say, info: say, debug() {} } as unknown as Log
+  const keys = openKeySet(url, { log, time: systemTime, limits })
+  onTestFinished(keys.close)
+  const strategy = jwts({
+    ...{ issuer: ISSUER, audience: AUDIENCE, clockToleranceSeconds: TOLERANCE_SECONDS },
+    ...{ keyOf: keys.keyOf, now: () => NOW_SECONDS * 1000, log },
+  })
+  /** The caller, `unknown`, or what the failure is called. */
+  const callerOf = (token: string) =>
+    strategy(token).then(
+      (access) => access?.caller ?? 'unknown',
+      ({ failure }: { failure?: string }) => failure ?? 'no failure of the table',
+    )
+  return { strategy, callerOf, said, close: keys.close }
+}
+
+describe('a JWT', () => {
+  it('tells caller and scopes', async () => {
+    const { strategy, sign } = await openIssuer()
+    expect(await strategy(await sign({ scope: 'openid plants:read email plants:read' }))).toEqual({
+      caller: ANN,
+      scopes: ['plants:read'],
+    })
+    expect(await strategy(await sign({ scope: 'plants:read plants:write' }))).toMatchObject({
+      scopes: ['plants:write', 'plants:read'],
+    })
+    for (const scope of [
+      undefined,
+      '',
+      'plants:',
+      'PLANTS:READ',
+      'plants:read,plants:write',
+      ['plants:read'],
+    ]) {
+      expect(await strategy(await sign({ scope }))).toMatchObject({ scopes: [] })
+    }
+  })
+
+  it('never has the caller of a token of ours, nor of another issuer', async () => {
+    const { callerOf, sign } = await openIssuer()
+    expect(await callerOf(await sign({ sub: 'local' }))).toBe('jwt:["https://id.example","local"]')
+    expect(await callerOf(await sign({ sub: '","' }))).toBe('jwt:["https://id.example","\\",\\""]')
+  })
+
+  it.each<[string, Claims, string]>([
+    ['another audience', { aud: 'others' }, 'invalidToken'],
+    ['no audience', { aud: undefined }, 'invalidToken'],
+    ['several audiences, one of them right', { aud: ['others', AUDIENCE] }, ANN],
+    ['another issuer', { iss: 'https://other.example' }, 'unknown'],
+    ['no issuer', { iss: undefined }, 'unknown'],
+    ['no expiry', { exp: undefined }, 'invalidToken'],
+    ['an expiry that is no number', { exp: '2030' }, 'invalidToken'],
+    ['an expiry within the tolerance', { exp: NOW_SECONDS - TOLERANCE_SECONDS + 1 }, ANN],
+    ['an expiry beyond the tolerance', { exp: NOW_SECONDS - TOLERANCE_SECONDS }, 'invalidToken'],
+    ['a beginning within the tolerance', { nbf: NOW_SECONDS + TOLERANCE_SECONDS }, ANN],
+    ['a beginning beyond the tolerance', { nbf: NOW_SECONDS + TOLERANCE_SECONDS + 1 }, 'invalidToken'],
+    ['no subject', { sub: undefined }, 'invalidToken'],
+    ['an empty subject', { sub: '' }, 'invalidToken'],
+    ['a subject that is no text', { sub: 7 }, 'invalidToken'],
+    ['a subject that is too long', { sub: 'x'.repeat(256) }, 'invalidToken'],
+  ])('with %s', async (_what, claims, answer) => {
+    const { callerOf, sign } = await openIssuer()
+    expect(await callerOf(await sign(claims))).toBe(answer)
+  })
+
+  it('that has expired is told so', async () => {
+    const { strategy, sign } = await openIssuer()
+    await expect(strategy(await sign({ exp: 1 }))).rejects.toMatchObject({
+      headers: { 'www-authenticate': expect.stringContaining('error_description="the token has expired"') },
+    })
+  })
+
+  it.each(['RS256', 'PS512', 'ES384', 'Ed25519', 'EdDSA'])('may be signed with %s', async (alg) => {
+    const issuer = await startIssuer()
+    const { publicKey, privateKey } = await generateKeyPair(alg)
+    const keys = JSON.stringify({ keys: [await exportJWK(publicKey)] })
+    issuer.answer = (response) => response.end(keys)
+    const { callerOf } = accept(issuer.url)
+    expect(await callerOf(await new SignJWT(GOOD).setProtectedHeader({ alg }).sign(privateKey))).toBe(ANN)
+  })
+
+  it('that another has signed, or that was changed, is not valid', async () => {
+    const { callerOf, sign } = await openIssuer()
+    const impostor = await startIssuer()
+    expect(await callerOf(await impostor.sign(GOOD))).toBe('invalidToken')
+    const [[head, , signature], [, claims]] = [
+      (await sign()).split('.'),
+      (await sign({ sub: 'bob' })).split('.'),
+    ]
+    expect(await callerOf([head, claims, signature].join('.'))).toBe('invalidToken')
+  })
+
+  it('is not taken with an algorithm that was not chosen for it', async () => {
+    const issuer = await startIssuer()
+    const { publicKey, privateKey } = await generateKeyPair('ML-DSA-44')
+    const keys = JSON.stringify({ keys: [await exportJWK(publicKey)] })
+    issuer.answer = (response) => response.end(keys)
+    const token = new SignJWT(GOOD).setProtectedHeader({ alg: 'ML-DSA-44' })
+    expect(await accept(issuer.url).callerOf(await token.sign(privateKey))).toBe('invalidToken')
+  })
+
+  it('is not taken with a signature that takes no private key', async () => {
+    const { callerOf, publicKey } = await openIssuer()
+    const key = await publicKey('one')
+    const claims = encode(GOOD)
+    expect(await callerOf(`${encode({ alg: 'none' })}.${claims}.`)).toBe('unknown')
+    expect(await callerOf(`${encode({ alg: 'none' })}.${claims}.AAAA`)).toBe('invalidToken')
+    for (const secret of [await exportSPKI(key), JSON.stringify(await exportJWK(key)), '']) {
+      const signed = `${encode({ alg: 'HS256', kid: 'one' })}.${claims}`
+      const signature = createHmac('sha256', secret).update(signed).digest('base64url')
+      expect(await callerOf(`${signed}.${signature}`)).toBe('invalidToken')
+    }
+  })
+
+  it('is not taken with its own key, or one from an address of its own choice', async () => {
+    const { callerOf } = await openIssuer()
+    const impostor = await startIssuer()
+    const { publicKey, privateKey } = await generateKeyPair('ES256')
+    for (const header of [
+      { jwk: await exportJWK(publicKey) },
+      { jku: impostor.url },
+      { crit: ['x'], x: 1 },
+    ]) {
+      const token = new SignJWT(GOOD).setProtectedHeader({ alg: 'ES256', kid: 'one', ...header })
+      expect(await callerOf(await token.sign(privateKey, { crit: { x: true } }))).toBe('invalidToken')
+    }
+    expect(impostor.asked.times).toBe(0)
+  })
+
+  it('is not taken with claims that are not encoded (RFC 7797)', async () => {
+    const { callerOf, privateKey } = await openIssuer()
+    const header = { alg: 'ES256', kid: 'one', b64: false, crit: ['b64'] }
+    const claims = encode(GOOD)
+    const signed = new FlattenedSign(Buffer.from(claims)).setProtectedHeader(header)
+    const { protected: head, signature } = await signed.sign(await privateKey('one'))
+    expect(await callerOf([head, claims, signature].join('.'))).toBe('invalidToken')
+  })
+
+  it('is what it looks like, or costs no key', async () => {
+    const { callerOf, sign, asked } = await openIssuer()
+    expect(await callerOf(await sign())).toBe(ANN)
+    const before = asked.times
+    const [head, claims] = (await sign({}, 'two')).split('.')
+    const others = await sign({ iss: 'https://other.example' }, 'two')
+    for (const token of [
+      'a-token',
+      'a.b',
+      'a.b.c',
+      'a.b.c.d',
+      '..',
+      `${head}.b.c`,
+      `a.${claims}.c`,
+      others,
+    ]) {
+      expect(await callerOf(token)).toMatch(/unknown|invalidToken/)
+    }
+    expect(await callerOf(`${encode({ alg: 'HS256', kid: 'two' })}.${claims}.c`)).toBe('invalidToken')
+    expect(asked.times).toBe(before)
+  })
+})
+
+describe('the keys', () => {
+  it('are fetched again for a token that names a new one, and those withdrawn are forgotten', async () => {
+    const { callerOf, sign, publish } = await openIssuer()
+    expect(await callerOf(await sign())).toBe(ANN)
+    await publish('one', 'two')
+    expect(await callerOf(await sign({}, 'two'))).toBe(ANN)
+    await publish('three')
+    expect(await callerOf(await sign({}, 'three'))).toBe(ANN)
+    expect(await callerOf(await sign())).toBe('invalidToken')
+  })
+
+  it('are fetched for unknown names only once in the cool-down', async () => {
+    const { callerOf, sign, asked } = await openIssuer({ ...AT_EACH_TOKEN, coolDownMs: 600_000 })
+    expect(await callerOf(await sign())).toBe(ANN)
+    for (const kid of ['two', 'three', 'four'])
+      expect(await callerOf(await sign({}, kid))).toBe('invalidToken')
+    expect(asked.times).toBe(1)
+  })
+
+  it('are fetched again from time to time without any token', async () => {
+    const { issuer, callerOf, sign, publish } = await openIssuer(ALL_THE_TIME)
+    expect(await callerOf(await sign())).toBe(ANN)
+    await publish('two')
+    const before = issuer.asked.times
+    await vi.waitFor(() => expect(issuer.asked.times).toBeGreaterThan(before + 2))
+    expect(await callerOf(await sign())).toBe('invalidToken')
+  })
+
+  it('need not be named by a token as long as one alone fits', async () => {
+    const { issuer, callerOf, publicKey } = await openIssuer()
+    const nameless = await new SignJWT(GOOD)
+      .setProtectedHeader({ alg: 'ES256' })
+      .sign(await issuer.privateKey('one'))
+    expect(await callerOf(nameless)).toBe(ANN)
+    const keys = [await exportJWK(await publicKey('one')), await exportJWK(await publicKey('two'))]
+    issuer.answer = (response) => response.end(JSON.stringify({ keys }))
+    expect(await accept(issuer.url).callerOf(nameless)).toBe('invalidToken')
+  })
+})
+
+type Outage = (response: ServerResponse) => unknown
+const OUTAGES: [string, Outage, RegExp][] = [
+  ['ends the connection', (response) => response.destroy(), /UND_ERR_SOCKET/],
+  ['answers 500', (response) => response.writeHead(500).end('{"keys":[]}'), /the answer was 500/],
+  ['answers 404', (response) => response.writeHead(404).end('{"keys":[]}'), /the answer was 404/],
+  ['sends elsewhere', (response) => response.writeHead(302, { location: '/' }).end(), /the answer was 302/],
+  ['answers no JSON', (response) => response.end('<html>'), /is no JWKS/],
+  ['answers no keys', (response) => response.end('{"error":"x"}'), /is no JWKS/],
+  ['is silent', () => {}, /no answer in time/],
+  ['stops in the middle', (response) => response.writeHead(200).write('{"keys":['), /no answer in time/],
+  ['answers without end', sendForEver, /larger than 262144 bytes/],
+]
+
+describe.each(OUTAGES)('an issuer that %s', (_what, outage, reason) => {
+  const limits = { ...AT_EACH_TOKEN, timeoutMs: 200 }
+
+  it('makes no token invalid, and says so once', async () => {
+    const issuer = await startIssuer()
+    issuer.answer = outage
+    const { callerOf, said } = accept(issuer.url, limits)
+    for (let round = 0; round < 3; round++) {
+      expect(await callerOf(await issuer.sign(GOOD))).toBe('tokensUncheckable')
+    }
+    expect(said).toEqual([expect.stringMatching(reason)])
+    issuer.answer = issuer.answerKeys
+    expect(await callerOf(await issuer.sign(GOOD))).toBe(ANN)
+    expect(said).toEqual([expect.anything(), 'the keys that sign JWTs can be fetched again'])
+  })
+
+  it('makes no difference to the keys that are known', async () => {
+    const { issuer, callerOf, sign } = await openIssuer(limits)
+    expect(await callerOf(await sign())).toBe(ANN)
+    issuer.answer = outage
+    expect(await callerOf(await sign({}, 'two'))).toBe('tokensUncheckable')
+    expect(await callerOf(await sign())).toBe(ANN)
+    expect(await callerOf(await sign({ sub: 'bob', aud: 'others' }))).toBe('invalidToken')
+  })
+})
+
+describe('an outage', () => {
+  const refuse: Outage = (response) => response.writeHead(500).end()
+
+  it('of a host that does not answer at all makes no token invalid', async () => {
+    const issuer = await startIssuer()
+    const token = await issuer.sign(GOOD)
+    await issuer.end()
+    const { callerOf, said } = accept(issuer.url)
+    expect(await callerOf(token)).toBe('tokensUncheckable')
+    expect(said).toEqual([expect.stringContaining('ECONNREFUSED')])
+  })
+
+  it('does not have the keys asked for again at each token', async () => {
+    const issuer = await startIssuer()
+    issuer.answer = refuse
+    const { callerOf } = accept(issuer.url, { ...AT_EACH_TOKEN, failureCoolDownMs: 600_000 })
+    for (let round = 0; round < 5; round++) {
+      expect(await callerOf(await issuer.sign(GOOD))).toBe('tokensUncheckable')
+    }
+    expect(issuer.asked.times).toBe(1)
+  })
+
+  it('is survived by known keys only for so long', async () => {
+    const { issuer, callerOf, sign } = await openIssuer({ ...AT_EACH_TOKEN, maxAgeMs: 0 })
+    expect(await callerOf(await sign())).toBe(ANN)
+    issuer.answer = refuse
+    expect(await callerOf(await sign())).toBe('tokensUncheckable')
+  })
+
+  it('is no reason to wait at the end', async () => {
+    const issuer = await startIssuer()
+    issuer.answer = () => {}
+    const { callerOf, said, close } = accept(issuer.url, { timeoutMs: 2 ** 30 })
+    const waiting = callerOf(await issuer.sign(GOOD))
+    await vi.waitFor(() => expect(issuer.asked.times).toBe(1))
+    await close()
+    expect(await waiting).toBe('tokensUncheckable')
+    expect(said).toEqual([])
+  })
+
+  it('is told apart from a key that is of no use', async () => {
+    const issuer = await startIssuer()
+    const keys = [{ kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA', kid: 'one' }]
+    issuer.answer = (response) => response.end(JSON.stringify({ keys }))
+    const { callerOf, said } = accept(issuer.url)
+    const sign = () => issuer.sign(GOOD)
+    for (let round = 0; round < 3; round++) expect(await callerOf(await sign())).toBe('tokensUncheckable')
+    expect(said).toEqual(['a key that signs JWTs can not be used'])
+  })
+})
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url')
+}
+
+function sendForEver(response: ServerResponse): void {
+  const block = ' '.repeat(65_536)
+  const send = () => {
+    while (response.write(block));
+  }
+  response.on('drain', send)
+  send()
+}

@@ -1,0 +1,47 @@
+import { digestOf } from '@plant-store/shared/access/token-entry.ts'
+import { PreconditionError } from '@plant-store/shared/process/failures.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { AUDIENCE, ISSUER, startIssuer } from '../../../../tests/support/issuer.ts'
+import { quietLog } from '../../../../tests/support/quiet-log.ts'
+import { type AuthenticationSettings, openAuthentication } from './open-authentication.ts'
+
+const DIGESTS = { PLANT_STORE_TOKEN_DIGESTS: `ann:${digestOf('a').toString('hex')}` }
+const JWT = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: 'http://127.0.0.1:9/' }
+
+async function open(settings: Partial<AuthenticationSettings>) {
+  const opened = await openAuthentication({ JWT_CLOCK_TOLERANCE_SECONDS: 5, ...settings }, quietLog)
+  onTestFinished(opened.close)
+  const callersOf = async (token: string) =>
+    (await Promise.all(opened.strategies.map((strategy) => strategy(token)))).map((access) => access?.caller)
+  return { ...opened, callersOf }
+}
+
+describe('the api authenticates', () => {
+  it('by tokens, by JWTs, or by both', async () => {
+    const issuer = await startIssuer()
+    const jwt = { ...JWT, JWT_JWKS_URL: issuer.url }
+    const caller = 'jwt:["https://id.example","ann"]'
+    expect(await (await open(DIGESTS)).callersOf('a')).toEqual(['ann'])
+    expect(await (await open(jwt)).callersOf(await issuer.sign())).toEqual([caller])
+    const both = await open({ ...DIGESTS, ...jwt })
+    expect(await both.callersOf('a')).toEqual(['ann', undefined])
+    expect(await both.callersOf(await issuer.sign())).toEqual([undefined, caller])
+  })
+
+  it.each<[string, Partial<AuthenticationSettings>, RegExp]>([
+    ['nothing', {}, /PLANT_STORE_TOKEN_DIGESTS or .*JWT_JWKS_URL/],
+    ['entries and a file', { ...DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE: '/dev/null' }, /not both/],
+    [
+      'a JWT issuer alone',
+      { ...DIGESTS, JWT_ISSUER: ISSUER },
+      /all of JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL/,
+    ],
+    ['no JWT audience', { JWT_ISSUER: ISSUER, JWT_JWKS_URL: JWT.JWT_JWKS_URL }, /all of JWT_ISSUER/],
+    ['no JWT issuer', { JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: JWT.JWT_JWKS_URL }, /all of JWT_ISSUER/],
+    ['entries that are none beside JWTs', { ...JWT, PLANT_STORE_TOKEN_DIGESTS: 'ann' }, /must hold/],
+  ])('by something: with %s it does not start', async (_what, settings, message) => {
+    const opening = open(settings)
+    await expect(opening).rejects.toThrow(PreconditionError)
+    await expect(opening).rejects.toThrow(message)
+  })
+})

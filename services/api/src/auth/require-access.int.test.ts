@@ -1,0 +1,237 @@
+import { type AddressInfo, connect } from 'node:net'
+import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
+import fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { answerError } from '../http/error-answers.ts'
+import { HttpError } from '../http/errors.ts'
+import { opaqueTokens } from './opaque-tokens.ts'
+import { requireAccess } from './require-access.ts'
+import type { Strategy } from './strategy.ts'
+
+const LONGEST = 'x'.repeat(8_192)
+const entry = (label: string, token: string, ...attributes: string[]) =>
+  [`${label}:${digestOf(token).toString('hex')}`, ...attributes].join(' ')
+const ENTRIES = [
+  entry('local', 'all'),
+  entry('reader', 'reader', 'plants:read'),
+  entry('writer', 'writer', 'plants:write'),
+  entry('late', 'late', 'expires=2027-01-31T00:00:00Z'),
+  entry('longest', LONGEST),
+  entry('too-long', `${LONGEST}x`),
+]
+const NOW = Date.parse('2027-02-01T00:00:00Z')
+const entries = parseTokenEntries(ENTRIES.join('\n'), 'here')
+const labelled = opaqueTokens(
+  () => entries,
+  () => NOW,
+)
+
+async function appWith(...strategies: Strategy[]) {
+  const app = fastify()
+  app.setErrorHandler(answerError)
+  await requireAccess(app, strategies.length === 0 ? [labelled] : strategies)
+  return app
+}
+
+const tell = (app: FastifyInstance, method: 'get' | 'post', path: string, options: RouteShorthandOptions) =>
+  app[method](path, options, async ({ caller }) => ({ caller }))
+
+/** The app with a route for each scope, at a port of this machine. */
+async function listening(...strategies: Strategy[]) {
+  const app = await appWith(...strategies)
+  tell(app, 'get', '/read', { config: { scope: 'plants:read' } })
+  tell(app, 'post', '/write', { config: { scope: 'plants:write' } })
+  tell(app, 'get', '/open', { config: { scope: 'public' } })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  onTestFinished(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+
+  /** Sends header lines as they are, and tells status, challenge and error number or caller. */
+  const ask = async (target: string, ...lines: string[]) => {
+    const head = [`${target} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines].join('\r\n')
+    const answer = await exchange(port, `${head}\r\n\r\n`)
+    const status = Number(/^HTTP\/1.1 (\d+) /.exec(answer)?.[1])
+    const challenge = /\r\nwww-authenticate: (.*)\r\n/i.exec(answer)?.[1]
+    const body = /\{.*\}/.exec(answer)?.[0]
+    return {
+      status,
+      challenge,
+      ...(body && (JSON.parse(body) as { error?: number; caller?: string })),
+    }
+  }
+  return { ask, with: (header: string, path = '/read') => ask(`GET ${path}`, `Authorization: ${header}`) }
+}
+
+function exchange(port: number, request: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(request, 'latin1'))
+    socket.on('data', (chunk) => {
+      received += chunk
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(received))
+  })
+}
+
+const BARE = 'Bearer realm="plants"'
+const INVALID = `${BARE}, error="invalid_token"`
+
+describe('a request', () => {
+  it.each([
+    ['the scheme in any case', 'bEARER all'],
+    ['several spaces', 'Bearer    all'],
+    ['spaces at the end', 'Bearer all   '],
+    ['the longest token', `Bearer ${LONGEST}`, 'longest'],
+  ])('reaches its operation with %s', async (_what, header, caller = 'local') => {
+    const api = await listening()
+    expect(await api.with(header)).toMatchObject({ status: 200, caller })
+  })
+
+  it.each([
+    ['no token', 'Bearer', 40100, BARE],
+    ['spaces for a token', 'Bearer    ', 40100, BARE],
+    ['another scheme', 'Basic YTpi', 40100, BARE],
+    ['a scheme that begins like ours', 'Bearers all', 40100, BARE],
+    ['the token alone', 'all', 40100, BARE],
+    ['a quoted token', 'Bearer "all"', 40101, INVALID],
+    ['two tokens', 'Bearer all all', 40101, INVALID],
+    ['two schemes in one header', 'Bearer all, Bearer all', 40101, INVALID],
+    ['a tab', 'Bearer\tall', 40101, INVALID],
+    ['letters that no token has', 'Bearer äll', 40101, INVALID],
+    ['a wrong token', 'Bearer wrong', 40101, INVALID],
+    ['a wrong token that looks like a JWT', 'Bearer e30.e30.e30', 40101, INVALID],
+    ['a token that is too long', `Bearer ${LONGEST}x`, 40101, INVALID],
+    ['an expired token', 'Bearer late', 40101, `${INVALID}, error_description="the token has expired"`],
+  ])('does not with %s', async (_what, header, error, challenge) => {
+    const api = await listening()
+    expect(await api.with(header)).toEqual({ status: 401, error, challenge, message: expect.any(String) })
+  })
+
+  it('does not with more than one Authorization header, even if they are equal', async () => {
+    const { ask } = await listening()
+    for (const second of ['Bearer all', 'Basic YTpi', '']) {
+      expect(await ask('GET /read', 'Authorization: Bearer all', `AUTHORIZATION: ${second}`)).toMatchObject({
+        status: 400,
+        error: 40000,
+        challenge: `${BARE}, error="invalid_request"`,
+      })
+    }
+  })
+
+  it('does not with a token in the query or a form', async () => {
+    const { ask } = await listening()
+    const form = [
+      'Content-Type: application/x-www-form-urlencoded',
+      'Content-Length: 16',
+      '',
+      'access_token=all',
+    ]
+    expect(await ask('GET /read?access_token=all')).toMatchObject({ error: 40100, challenge: BARE })
+    expect(await ask('POST /write', ...form)).toMatchObject({ error: 40100, challenge: BARE })
+  })
+
+  it('is refused before its body is read', async () => {
+    const { ask } = await listening()
+    const announced = ['Content-Type: application/json', 'Content-Length: 1000000']
+    expect(await ask('POST /write', ...announced)).toMatchObject({ status: 401 })
+    expect(await ask('POST /write', 'Authorization: Bearer reader', ...announced)).toMatchObject({
+      status: 403,
+    })
+  })
+})
+
+describe('a route', () => {
+  it('takes a token with its scope, and HEAD what GET takes', async () => {
+    const { ask } = await listening()
+    const refused = (scope: string) => ({
+      status: 403,
+      error: 40300,
+      challenge: `${BARE}, error="insufficient_scope", scope="${scope}"`,
+    })
+    const post = (token: string) => ask('POST /write', `Authorization: Bearer ${token}`, 'Content-Length: 0')
+    const get = (token: string) => ask('GET /read', `Authorization: Bearer ${token}`)
+    const head = (token: string) => ask('HEAD /read', `Authorization: Bearer ${token}`)
+    for (const token of ['all', 'writer']) expect(await post(token)).toMatchObject({ status: 200 })
+    for (const token of ['all', 'reader']) expect(await get(token)).toMatchObject({ status: 200 })
+    for (const token of ['all', 'reader']) expect(await head(token)).toMatchObject({ status: 200 })
+    expect(await post('reader')).toMatchObject(refused('plants:write'))
+    expect(await get('writer')).toMatchObject(refused('plants:read'))
+    expect(await head('writer')).toMatchObject({ status: 403 })
+  })
+
+  it('that is public takes no token, and looks at none', async () => {
+    const { ask } = await listening()
+    for (const line of ['Accept: */*', 'Authorization: Bearer wrong']) {
+      expect(await ask('GET /open', line)).toMatchObject({ status: 200, caller: '' })
+    }
+  })
+
+  it('without a scope keeps the app from starting, wherever it is registered', async () => {
+    const app = await appWith()
+    tell(app, 'get', '/forgotten', {})
+    await app.register(async (part) => {
+      tell(part, 'post', '/forgotten-too', { config: {} })
+    })
+    await expect(app.listen({ port: 0, host: '127.0.0.1' })).rejects.toThrow(
+      /GET \/forgotten, HEAD .*POST \/forgotten-too/,
+    )
+    expect(app.server.listening).toBe(false)
+  })
+
+  it('of a plugin that knows no scopes can be declared by the one that registers it', async () => {
+    const app = await appWith()
+    await app.register(async (part) => {
+      part.addHook('onRoute', (route) => {
+        route.config = { ...route.config, scope: 'public' }
+      })
+      await part.register(async (plugin) => void tell(plugin, 'get', '/page', {}))
+    })
+    expect((await app.inject('/page')).statusCode).toBe(200)
+    expect((await app.inject({ method: 'HEAD', url: '/page' })).statusCode).toBe(200)
+  })
+})
+
+describe('of several strategies', () => {
+  const stranger: Strategy = async () => undefined
+  const guest: Strategy = async () => ({ caller: 'guest', scopes: ['plants:read'] })
+  const unsure: Strategy = async () => {
+    throw new HttpError('tokensUncheckable')
+  }
+
+  it('any one accepts a token', async () => {
+    expect(await (await listening(labelled, guest)).with('Bearer all')).toMatchObject({ caller: 'local' })
+    expect(await (await listening(labelled, guest)).with('Bearer x')).toMatchObject({ caller: 'guest' })
+    expect(await (await listening(stranger, labelled)).with('Bearer x')).toMatchObject({ error: 40101 })
+  })
+
+  it('the one that knows a token and refuses it has the last word, whichever it is', async () => {
+    for (const strategies of [
+      [labelled, guest],
+      [labelled, stranger],
+      [stranger, labelled],
+    ]) {
+      expect((await (await listening(...strategies)).with('Bearer late')).challenge).toMatch(/has expired/)
+    }
+    for (const strategies of [
+      [unsure, stranger],
+      [stranger, unsure],
+      [unsure, guest],
+    ]) {
+      expect(await (await listening(...strategies)).with('Bearer x')).toMatchObject({
+        status: 503,
+        error: 50305,
+      })
+    }
+  })
+
+  it('one that breaks lets nobody in', async () => {
+    const broken: Strategy = async () => {
+      throw new Error('broken')
+    }
+    expect(await (await listening(broken, guest)).with('Bearer x')).toMatchObject({
+      status: 500,
+      error: 50000,
+    })
+  })
+})

@@ -1,0 +1,101 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseIdempotencyKey } from './idempotency-key.ts'
+
+const ascii = (from: number, to: number) =>
+  fc.integer({ min: from, max: to }).map((code) => String.fromCharCode(code))
+/** Anything that a String of a structured field can hold. */
+const keys = fc.string({ unit: ascii(0x20, 0x7e), minLength: 1, maxLength: 255 })
+const quoted = (key: string) => `"${key.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+const refused = expect.objectContaining({ failure: 'invalidIdempotencyKey' })
+
+describe('an Idempotency-Key', () => {
+  it('need not be sent', () => {
+    expect(parseIdempotencyKey(undefined)).toBeUndefined()
+  })
+
+  it('is what the quotes hold, with its escapes taken back', () => {
+    fc.assert(
+      fc.property(keys, (key) => {
+        expect(parseIdempotencyKey(quoted(key))).toBe(key)
+      }),
+    )
+    expect(parseIdempotencyKey('"8e03978e-40d5-43e8-bc93-6894a57f9324"')).toBe(
+      '8e03978e-40d5-43e8-bc93-6894a57f9324',
+    )
+    expect(parseIdempotencyKey('"a \\"b\\" \\\\ c"')).toBe('a "b" \\ c')
+  })
+
+  it('is the same key without quotes, where it is visible and has none', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: ascii(0x21, 0x7e), minLength: 1, maxLength: 255 }), (text) => {
+        const key = text.replaceAll('"', "'")
+        expect(parseIdempotencyKey(key)).toBe(key)
+        expect(parseIdempotencyKey(quoted(key))).toBe(key)
+      }),
+    )
+  })
+
+  it('has 1 to 255 characters, counted without quotes and escapes', () => {
+    expect(parseIdempotencyKey('x'.repeat(255))).toHaveLength(255)
+    expect(parseIdempotencyKey(quoted('"'.repeat(255)))).toHaveLength(255)
+    for (const header of ['', '""', 'x'.repeat(256), quoted('x'.repeat(256)), quoted('\\'.repeat(256))])
+      expect(() => parseIdempotencyKey(header)).toThrow(refused)
+  })
+
+  it.each([
+    ...[
+      '"',
+      '"a',
+      'a"',
+      'a"b',
+      '"a"b"',
+      '"a\\"',
+      '"a\\b"',
+      '"\\',
+      '"a" ',
+      ' "a"',
+      '"a";p=1',
+      '"a"; p',
+      '"a", "b"',
+    ],
+    ...[
+      '"a","b"',
+      'a b',
+      'a, b',
+      ' ',
+      'ä',
+      '"ä"',
+      'a\u007f',
+      '"a\u007f"',
+      '"a\tb"',
+      '"a\n"',
+      'a\n',
+      '\u0000',
+      '“a”',
+    ],
+  ])('is refused as %j', (header) => {
+    expect(() => parseIdempotencyKey(header)).toThrow(refused)
+  })
+
+  it('is refused when it is sent twice', () => {
+    expect(() => parseIdempotencyKey(['a', 'b'])).toThrow(refused)
+    expect(() => parseIdempotencyKey(['"a"'])).toThrow(refused)
+  })
+
+  it('is what it says it is, or refused: nothing is taken for another key', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: ascii(0x20, 0x7f), maxLength: 12 }), (header) => {
+        let key: string | undefined
+        try {
+          key = parseIdempotencyKey(header)
+        } catch (error) {
+          expect(error).toEqual(refused)
+          return
+        }
+        expect([key, quoted(key as string)]).toContain(header)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})

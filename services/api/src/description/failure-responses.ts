@@ -1,0 +1,90 @@
+import { STATUS_CODES } from 'node:http'
+import { bodyOf, ERRORS, type Failure, statusOf } from '../http/errors.ts'
+import { type ResponseHeader, responseHeadersOf } from './headers.ts'
+import { FAILURES_OF_EVERY_OPERATION } from './operation.ts'
+
+const ERROR = { $ref: '#/components/schemas/Error' }
+
+/** Failures that tell where in the log they were decided. */
+const POSITIONED: readonly Failure[] = ['duplicateId']
+
+type Responses = Record<string, { $ref?: string }>
+
+/** The answers that these operations refer to, for `components.responses`. */
+export function sharedResponses(paths: Record<string, Record<string, { responses: Responses }>>) {
+  const references = Object.values(paths)
+    .flatMap((item) => Object.values(item))
+    .flatMap(({ responses }) => Object.values(responses).map(({ $ref }) => $ref))
+  const shared = byStatus(FAILURES_OF_EVERY_OPERATION).filter(([status]) =>
+    references.includes(referenceOf(status)),
+  )
+  return Object.fromEntries(
+    shared.map(([status, failures]) => [nameOf(status), responseOf(status, failures)]),
+  )
+}
+
+/**
+ * The failing answers of an operation by status: with the numbers that it can have. Where it adds none to those of
+ * every operation it refers to the shared answer.
+ */
+export function failureResponses(own: readonly Failure[]): Record<string, object> {
+  const ownStatuses = new Set(own.map(statusOf))
+  const all = byStatus([...new Set([...FAILURES_OF_EVERY_OPERATION, ...own])])
+  return Object.fromEntries(
+    all.map(([status, failures]) => [
+      status,
+      ownStatuses.has(status) ? responseOf(status, failures) : { $ref: referenceOf(status) },
+    ]),
+  )
+}
+
+/** The whole table of failures, in Markdown. */
+export function failureTable(): string {
+  return tableOf(Object.keys(ERRORS) as Failure[])
+}
+
+export function headerReferences(names: readonly ResponseHeader[]): Record<string, object> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function responseOf(status: number, failures: readonly Failure[]) {
+  const headers = [
+    ...(failures.some((failure) => POSITIONED.includes(failure)) ? (['Plants-Position'] as const) : []),
+    ...responseHeadersOf(status),
+  ]
+  return {
+    description: `${titleOf(status)}\n\n${tableOf(failures)}`,
+    headers: headerReferences(headers),
+    content: {
+      'application/json': {
+        schema: ERROR,
+        examples: Object.fromEntries(failures.map((failure) => [failure, { value: bodyOf(failure) }])),
+      },
+    },
+  }
+}
+
+function titleOf(status: number): string {
+  return status === 400 ? 'Unexpected error' : `${STATUS_CODES[status]} (an addition to the specification)`
+}
+
+function tableOf(failures: readonly Failure[]): string {
+  const rows = failures.map((failure) => `| ${ERRORS[failure][0]} | ${ERRORS[failure][1]} |`)
+  return ['| error | message |', '|---|---|', ...rows].join('\n')
+}
+
+function referenceOf(status: number): string {
+  return `#/components/responses/${nameOf(status)}`
+}
+
+function nameOf(status: number): string {
+  return (STATUS_CODES[status] ?? String(status)).replaceAll(' ', '')
+}
+
+function byStatus(failures: readonly Failure[]): [number, Failure[]][] {
+  const groups = Object.groupBy(
+    failures.toSorted((a, b) => ERRORS[a][0] - ERRORS[b][0]),
+    statusOf,
+  )
+  return Object.entries(groups).map(([status, group]) => [Number(status), group ?? []])
+}

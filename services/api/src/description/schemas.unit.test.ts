@@ -1,0 +1,43 @@
+import { Type } from 'typebox'
+import { describe, expect, it } from 'vitest'
+import { takeOutComponents } from './schemas.ts'
+
+describe('schemas of routes in the description', () => {
+  it('are components where they have a title, wherever they are', () => {
+    const Leaf = Type.Object({ form: Type.String() }, { title: 'Leaf' })
+    const { tree, schemas } = takeOutComponents({
+      body: Leaf,
+      list: Type.Array(Type.Object({ leaf: Leaf }, { title: 'Branch' })),
+    })
+    expect(tree).toEqual({
+      body: { $ref: '#/components/schemas/Leaf' },
+      list: { type: 'array', items: { $ref: '#/components/schemas/Branch' } },
+    })
+    expect(schemas).toEqual({
+      Leaf: { type: 'object', required: ['form'], properties: { form: { type: 'string' } } },
+      Branch: {
+        type: 'object',
+        required: ['leaf'],
+        properties: { leaf: { $ref: '#/components/schemas/Leaf' } },
+      },
+    })
+  })
+
+  it('are not taken for each other', () => {
+    const differing = [Type.String({ title: 'Name' }), Type.String({ title: 'Name', maxLength: 3 })]
+    expect(() => takeOutComponents(differing)).toThrow('two schemas that differ have the title Name')
+  })
+
+  it.each([
+    ['a bigint', Type.Unsafe<bigint>({ format: 'int64' })],
+    ['text', Type.String({ format: 'int64' })],
+    ['what it is in JSON', Type.Unsafe<bigint>({ type: 'integer', format: 'int64' })],
+  ])('have integers where an int64 is %s in the service', (_what, schema) => {
+    expect(takeOutComponents(schema).tree).toEqual({ type: 'integer', format: 'int64' })
+  })
+
+  it('leave other formats and fields called title alone', () => {
+    const tree = { when: { type: 'string', format: 'date' }, properties: { title: { type: 'string' } } }
+    expect(takeOutComponents(tree)).toEqual({ tree, schemas: {} })
+  })
+})

@@ -1,0 +1,46 @@
+import { createMetrics } from '@plant-store/shared/process/metrics.ts'
+import { expect, it } from 'vitest'
+import { parseMetrics } from '../../../tests/support/metrics-text.ts'
+import { addApiMetrics } from './metrics.ts'
+
+const appended = Array.from({ length: 3 }, () => ({}) as never)
+
+async function samplesOf(metrics: ReturnType<typeof createMetrics>, name: string) {
+  const families = parseMetrics(await metrics.metrics())
+  const { samples = [] } = families.get(name) ?? {}
+  return Object.fromEntries(samples.map((sample) => [sample.name.slice(name.length), sample.value]))
+}
+
+it('an append that fails is counted and timed as every other, and fails all the same', async () => {
+  const metrics = createMetrics()
+  const lost = new Error('lost')
+  const failing = addApiMetrics(metrics).observeAppends({
+    append: () => Promise.reject(lost),
+  })
+  await expect(failing.append(appended)).rejects.toBe(lost)
+  expect(await samplesOf(metrics, 'plant_store_append_failures_total')).toEqual({ '': 1 })
+  expect(await samplesOf(metrics, 'plant_store_append_records')).toMatchObject({ _count: 1, _sum: 3 })
+  expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
+})
+
+it('an append counts as long as it takes', async () => {
+  const metrics = createMetrics()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const appending = addApiMetrics(metrics)
+    .observeAppends({ append: () => promise })
+    .append(appended)
+  expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 0 })
+  resolve()
+  await appending
+  expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
+  expect(await samplesOf(metrics, 'plant_store_append_failures_total')).toEqual({ '': 0 })
+})
+
+it('two apis in one process share nothing', async () => {
+  const [first, second] = [createMetrics(), createMetrics()]
+  const observe = addApiMetrics(first)
+  addApiMetrics(second)
+  observe.answered({ method: 'GET', route: '/plants/:id', status: 200, error: undefined, durationMs: 1 })
+  expect(await samplesOf(first, 'plant_store_http_requests_total')).toEqual({ '': 1 })
+  expect(await samplesOf(second, 'plant_store_http_requests_total')).toEqual({})
+})

@@ -1,0 +1,133 @@
+import { crc32 } from 'node:zlib'
+import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Cursor, decodeCursor, encodeCursor, firstCursor } from './cursor.ts'
+
+const MOST_PARTITIONS = 1_000
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('')
+
+const counts = fc.oneof(fc.nat(200), fc.nat({ max: 2 ** 48 - 1 }), fc.constantFrom(127, 128, 2 ** 48 - 1))
+const cursors: fc.Arbitrary<Cursor> = fc
+  .array(counts, { minLength: 1, maxLength: 30 })
+  .chain((given) =>
+    fc.record({ partition: fc.nat(given.length - 1).map((p) => p as Partition), given: fc.constant(given) }),
+  )
+
+describe('a cursor', () => {
+  it('comes back as it was given', () => {
+    fc.assert(
+      fc.property(cursors, (cursor) => {
+        const text = encodeCursor(cursor)
+        expect(text).toMatch(/^[\w-]+$/)
+        expect(decodeCursor(text, cursor.given.length)).toEqual(cursor)
+      }),
+    )
+  })
+
+  it('comes back at its longest', () => {
+    const given = Array<number>(MOST_PARTITIONS).fill(2 ** 48 - 1)
+    const cursor = { partition: (MOST_PARTITIONS - 1) as Partition, given }
+    expect(decodeCursor(encodeCursor(cursor), MOST_PARTITIONS)).toEqual(cursor)
+  })
+
+  it('is short while there is little to tell', () => {
+    expect(encodeCursor(firstCursor(12)).length).toBeLessThan(30)
+  })
+
+  it('never changes between releases: a client may come back with one after an update', () => {
+    expect(encodeCursor({ partition: 1 as Partition, given: [0, 300, 2 ** 40] })).toBe(
+      'AQMBAKwCgICAgIAgX_rVpw',
+    )
+  })
+
+  it('is refused by a topic of another size', () => {
+    fc.assert(
+      fc.property(cursors, fc.integer({ min: 1, max: MOST_PARTITIONS }), (cursor, partitions) => {
+        fc.pre(partitions !== cursor.given.length)
+        expect(decodeCursor(encodeCursor(cursor), partitions)).toBeUndefined()
+      }),
+    )
+  })
+
+  it('is refused with any one character changed, left out, doubled, or put in', () => {
+    const places = fc.record({
+      cursor: cursors,
+      at: fc.nat(),
+      character: fc.constantFrom(...BASE64URL),
+    })
+    fc.assert(
+      fc.property(places, ({ cursor, at, character }) => {
+        const text = encodeCursor(cursor)
+        const place = at % text.length
+        const [before, after] = [text.slice(0, place), text.slice(place + 1)]
+        for (const mutant of [
+          before + character + after,
+          before + after,
+          before + character + text.slice(place),
+        ]) {
+          if (mutant !== text) expect(decodeCursor(mutant, cursor.given.length)).toBeUndefined()
+        }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('is refused in any other spelling', () => {
+    const text = encodeCursor({ partition: 1 as Partition, given: [5, 700] })
+    const padded = Buffer.from(text, 'base64url').toString('base64')
+    for (const other of [
+      `${text}=`,
+      `${text}A`,
+      `${text}AAAA`,
+      ` ${text}`,
+      `${text}\n`,
+      text.toLowerCase(),
+      padded,
+    ])
+      expect(decodeCursor(other, 2)).toBeUndefined()
+  })
+
+  it.each([
+    ['another version', [2, 2, 1, 5, 7]],
+    ['a partition that is not there', [1, 2, 2, 5, 7]],
+    ['a count too few', [1, 2, 1, 5]],
+    ['a count too many', [1, 2, 1, 5, 7, 9]],
+    ['nothing', []],
+  ])('is refused with %s, though the checksum is right', (_what, numbers) => {
+    expect(decodeCursor(sealed(numbers), 2)).toBeUndefined()
+  })
+
+  it('is refused with a number in more bytes than it takes, or beyond 2^48', () => {
+    expect(decodeCursor(sealed([1, 2, 1, 5, 7]), 2)).toEqual({ partition: 1, given: [5, 7] })
+    expect(decodeCursor(sealed([1, 2, 1, 0x85, 0, 7]), 2)).toBeUndefined()
+    expect(decodeCursor(sealed([1, 2, 1, 5, 0x87]), 2)).toBeUndefined()
+    const tooHigh = [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40]
+    expect(decodeCursor(sealed([1, 2, 1, 5, ...tooHigh]), 2)).toBeUndefined()
+  })
+
+  it('is refused, whatever the text', () => {
+    const texts = fc.oneof(
+      fc.string(),
+      fc.string({ unit: fc.constantFrom(...BASE64URL) }),
+      fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes).toString('base64url')),
+    )
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 1, max: 20 }), (text, partitions) => {
+        expect(decodeCursor(text, partitions)).toBeUndefined()
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('is not decoded when it is too long to be one', () => {
+    expect(decodeCursor('A'.repeat(50_000_000), MOST_PARTITIONS)).toBeUndefined()
+  })
+})
+
+/** These bytes with their checksum, as a cursor is written. */
+function sealed(bytes: number[]): string {
+  const checksum = Buffer.alloc(4)
+  checksum.writeUInt32BE(crc32(Buffer.from(bytes)))
+  return Buffer.concat([Buffer.from(bytes), checksum]).toString('base64url')
+}

@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto'
+import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
+import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { newPlant } from '../../../../tests/support/generated-plants.ts'
+import { quietLog } from '../../../../tests/support/quiet-log.ts'
+import { createView } from '../view/view.ts'
+import { type Cursor, firstCursor } from './cursor.ts'
+import { createPlantLister, LIST_LIMITS, type PlantList } from './list-plants.ts'
+import { createPlantReader } from './read-plant.ts'
+
+const PARTITIONS = 12
+const DEADLINE_MS = 50
+const WINDOW_BYTES = 12 * 1_048_576
+const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+const none = new Map<Partition, Offset>()
+
+/**
+ * What lists plants in an api, on a real Redis, with a log that is written here: each plant goes to the windows, and to
+ * the read model as far as it is told to come.
+ */
+async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends = [] as number[] } = {}) {
+  const topic = `plants-${randomUUID()}`
+  const readModel = createReadModel({ redisUrl: inject('redisUrl'), topic, partitions: PARTITIONS }, quietLog)
+  await readModel.ready()
+  const checkpoints = Array.from({ length: PARTITIONS }, () => START)
+  const view = createView({
+    ...{ readModel, log: quietLog, time: systemTime, checkpoints, windowMaxBytes: WINDOW_BYTES },
+    ends: checkpoints.map((_, partition) => (ends[partition] ?? 0) as Offset),
+    onHalt: (error) => expect.unreachable(error.message),
+  })
+  onTestFinished(async () => {
+    await view.close()
+    await readModel.close()
+  })
+  const log: Claim[][] = checkpoints.map(() => [])
+  const folded = checkpoints.map(() => START)
+
+  const asked: string[] = []
+  const counted: Pick<typeof readModel, 'list' | 'lookUp'> = {
+    list: (spans) => {
+      asked.push(`list of ${spans.length}`)
+      return readModel.list(spans)
+    },
+    lookUp: (ids) => {
+      asked.push(`look-up in ${ids.length}`)
+      return readModel.lookUp(ids)
+    },
+  }
+  const options = { log: quietLog, time: systemTime, deadlineMs }
+  const lister = createPlantLister(counted, view, { ...options, limits })
+
+  return {
+    ...{ view, log, asked, reader: createPlantReader(readModel, view, options) },
+
+    /** Writes a claim into the log, and the tail reads it. */
+    async write(id: bigint): Promise<Claim> {
+      const { id: plantId, ...plant } = newPlant(id)
+      const partition = partitionOf(Buffer.from(String(id)), PARTITIONS)
+      const claims = log[partition] as Claim[]
+      const offset = offsetOf(claims.length)
+      const claim = { offset, id: plantId, eventId: randomUUID() as Claim['eventId'], plant }
+      claims.push(claim)
+      await view.intake.onRecords(partition, [{ offset, claim }], { offset, eventId: claim.eventId }, START)
+      return claim
+    },
+
+    /** The read model takes in what it does not have yet. */
+    async project(): Promise<void> {
+      for (const [partition, claims] of log.entries()) {
+        const from = folded[partition] as Checkpoint
+        const records = claims.slice(from.offset + 1).map((claim) => ({ offset: claim.offset, claim }))
+        const last = claims.at(-1)
+        if (records.length === 0 || last === undefined) continue
+        const next = { offset: last.offset, eventId: last.eventId }
+        const applied = await readModel.apply(partition as Partition, from, next, records, randomUUID())
+        expect(applied).toEqual({ is: 'applied' })
+        folded[partition] = next
+      }
+    },
+
+    list: (limit: number, cursor = firstCursor(PARTITIONS), positions = none) =>
+      lister.list({ limit, cursor, positions }),
+  }
+}
+
+const idsOf = (list: PlantList) => (list.is === 'page' ? list.claims.map(({ id }) => id) : list.is)
+const firstIds = (log: readonly Claim[][]) =>
+  log
+    .flatMap((claims) => claims.filter((claim, n) => claims.findIndex(({ id }) => id === claim.id) === n))
+    .map(({ id }) => id)
+const range = (count: number) => Array.from({ length: count }, (_, n) => BigInt(n))
+
+async function writeAll(store: Awaited<ReturnType<typeof openLister>>, count: number): Promise<void> {
+  for (const id of range(count)) await store.write(id)
+}
+
+describe('what a page asks Redis for', () => {
+  it('is the partition of the cursor alone as long as it fills the page', async () => {
+    const store = await openLister()
+    await writeAll(store, 200)
+    await store.project()
+    await store.list(5)
+    expect(store.asked).toEqual(['list of 1'])
+  })
+
+  it('is then all other partitions at once, where each has few plants', async () => {
+    const store = await openLister()
+    await writeAll(store, 40)
+    await store.project()
+    const list = await store.list(100)
+    expect(idsOf(list)).toEqual(firstIds(store.log))
+    expect(list).not.toHaveProperty('next')
+    expect(store.asked).toEqual(['list of 1', 'list of 11'])
+  })
+
+  it('is only so many partitions at once as could have a certain number of plants together', async () => {
+    const store = await openLister({ limits: { ...LIST_LIMITS, maxPlantsAtOnce: 300 } })
+    await writeAll(store, 40)
+    await store.project()
+    expect(idsOf(await store.list(100))).toEqual(firstIds(store.log))
+    expect(store.asked).toEqual(['list of 1', ...['list of 3', 'list of 3', 'list of 3', 'list of 2']])
+  })
+
+  it('is each partition once more for what only the windows have', async () => {
+    const store = await openLister()
+    await writeAll(store, 40)
+    expect(idsOf(await store.list(100))).toEqual(firstIds(store.log))
+    expect(store.asked).toEqual(['list of 1', 'look-up in 1', 'list of 11', 'look-up in 11'])
+  })
+})
+
+describe('a page', () => {
+  it.each([1, 7, 20, 33, 1_000])(
+    'of %s is never longer, and the next one goes on after it',
+    async (limit) => {
+      const store = await openLister()
+      await writeAll(store, 60)
+      await store.project()
+      await writeAll(store, 90)
+      const ids = firstIds(store.log)
+      let cursor: Cursor | undefined = firstCursor(PARTITIONS)
+      const listed: unknown[] = []
+      while (cursor !== undefined) {
+        const page: PlantList = await store.list(limit, cursor)
+        if (page.is !== 'page') return expect.unreachable()
+        expect(page.claims.length).toBe(Math.min(limit, ids.length - listed.length))
+        listed.push(...page.claims.map(({ id }) => id))
+        cursor = page.next
+      }
+      expect(listed).toEqual(ids)
+    },
+  )
+
+  it('is not longer either where it takes the plants of many partitions at once', async () => {
+    const store = await openLister()
+    await writeAll(store, 40)
+    await store.project()
+    const first = await store.list(7)
+    expect(idsOf(first)).toEqual(firstIds(store.log).slice(0, 7))
+    if (first.is !== 'page') return expect.unreachable()
+    expect(idsOf(await store.list(20, first.next))).toEqual(firstIds(store.log).slice(7, 27))
+  })
+
+  it('leaves out what is claimed again, wherever the first claim is', async () => {
+    const store = await openLister()
+    await writeAll(store, 30)
+    await store.project()
+    for (const window of Array.from({ length: PARTITIONS }, (_, p) => store.view.window(p as Partition)))
+      window.dropBefore(window.next)
+    await writeAll(store, 40)
+    expect(idsOf(await store.list(1_000))).toEqual(firstIds(store.log))
+  })
+
+  it('shows the highest offset of each partition that it has plants of, and no other', async () => {
+    const store = await openLister()
+    await store.write(1n)
+    const { offset } = await store.write(1n)
+    const list = await store.list(10)
+    expect(list).toMatchObject({ claims: [{ id: 1n }] })
+    const partition = partitionOf(Buffer.from('1'), PARTITIONS)
+    expect(list.is === 'page' && [...list.shown]).toEqual([[partition, 0]])
+    expect(offset).toBe(1)
+    expect(store.view.horizon.of(partition)).toBe(0)
+  })
+
+  it('ends before a partition that can not be told on, and is refused when it would be empty', async () => {
+    // The log had one record more of partition 1 when this instance started.
+    const store = await openLister({ ends: [0, 1_000] })
+    await writeAll(store, 60)
+    await store.project()
+    const first = await store.list(1_000)
+    expect(idsOf(first)).toEqual(firstIds(store.log.slice(0, 2)))
+    if (first.is !== 'page') return expect.unreachable()
+    expect(first.next?.partition).toBe(1)
+    expect(await store.list(1_000, first.next)).toEqual({ is: 'coverageGap' })
+  })
+
+  it('beyond all that is known is refused, and told as soon as it is known', async () => {
+    const store = await openLister({ deadlineMs: 10_000 })
+    const hasIt = partitionOf(Buffer.from('1'), PARTITIONS)
+    const given = firstCursor(PARTITIONS).given.map((_, partition) => (partition === hasIt ? 1 : 0))
+    const list = store.list(10, { partition: hasIt, given })
+    await expect.poll(() => store.asked.length).toBeGreaterThan(2)
+    await store.write(1n)
+    expect(await list).toEqual({ is: 'page', claims: [], shown: none })
+  })
+
+  it('may go so far beyond the read model and no further', async () => {
+    const store = await openLister({ limits: { ...LIST_LIMITS, maxBeyond: 5 } })
+    const partition = 0 as Partition
+    for (let id = 0n; (store.log[partition]?.length ?? 0) < 9; id++) {
+      if (partitionOf(Buffer.from(String(id)), PARTITIONS) === partition) await store.write(id)
+    }
+    const first = await store.list(100)
+    expect(idsOf(first)).toEqual(store.log[partition]?.slice(0, 5).map(({ id }) => id))
+    if (first.is !== 'page') return expect.unreachable()
+    expect(await store.list(100, first.next)).toEqual({ is: 'coverageGap' })
+    await store.project()
+    expect(idsOf(await store.list(100, first.next))).toEqual(
+      store.log[partition]?.slice(5).map(({ id }) => id),
+    )
+  })
+})
+
+describe('positions of several partitions', () => {
+  const beyond = (partition: number) =>
+    new Map([
+      [0, -1],
+      [3, 0],
+      [partition, 1_000],
+    ] as [Partition, Offset][])
+
+  it('are all to be reached before a page is told, though Redis could fill it', async () => {
+    const store = await openLister()
+    await writeAll(store, 100)
+    await store.project()
+    const reached = new Map(store.log.map((claims, p) => [p as Partition, offsetOf(claims.length - 1)]))
+    expect(idsOf(await store.list(3, undefined, reached))).toEqual(firstIds(store.log).slice(0, 3))
+    for (const partition of [0, 5, 11])
+      expect(await store.list(3, undefined, beyond(partition))).toEqual({ is: 'coverageGap' })
+  })
+
+  it('are all to be reached before a read is answered', async () => {
+    const store = await openLister()
+    await writeAll(store, 100)
+    await store.project()
+    const reached = new Map(store.log.map((claims, p) => [p as Partition, offsetOf(claims.length - 1)]))
+    expect(await store.reader.read(newPlant(1n).id, reached)).toMatchObject({ is: 'plant' })
+    expect(await store.reader.read(newPlant(100n).id, reached)).toEqual({ is: 'noSuchPlant' })
+    for (const partition of [0, 5, 11])
+      expect(await store.reader.read(newPlant(1n).id, beyond(partition))).toEqual({ is: 'coverageGap' })
+  })
+})

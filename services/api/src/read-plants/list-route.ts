@@ -1,0 +1,125 @@
+import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
+import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import { Plant } from '@plant-store/shared/plant/plant.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { OperationFacts } from '../description/operation.ts'
+import { HttpError } from '../http/errors.ts'
+import { formatPositions, POSITION_HEADER, parsePositions } from '../http/position.ts'
+import { encodeCursor } from './cursor.ts'
+import type { PlantLister } from './list-plants.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT, parsePageQuery } from './page-query.ts'
+import { createPagesUnderWay } from './pages-under-way.ts'
+
+const PAGE_TAKEN_WITHIN_MS = 30_000
+
+const IdOut = Type.Unsafe<PlantId>({
+  type: 'integer',
+  format: 'int64',
+  description: 'Identification number of the plant',
+})
+
+/** A plant in a list: a Plant with its id. */
+const PlantItem = Type.Object({ id: IdOut, ...Plant.properties }, { title: 'PlantItem' })
+
+const PlantPage = Type.Object(
+  {
+    items: Type.Array(PlantItem, {
+      description:
+        'Plants; those of a page that is not the last one may be none, for what it has may be unreadable',
+    }),
+    next: Type.Optional(
+      Type.String({
+        format: 'plants-cursor',
+        description: 'The `cursor` of the next page; absent at the end of the list',
+      }),
+    ),
+    unreadable: Type.Optional(
+      Type.Array(IdOut, {
+        description:
+          'Ids on this page that are taken by events which this release can not read; absent when there are none',
+      }),
+    ),
+  },
+  { title: 'PlantPage', description: 'A page of the list of plants' },
+)
+
+const SCHEMA = {
+  operationId: 'listPlants',
+  summary: 'Lists the plants, page by page',
+  description:
+    'An addition to the specification. From the first page to the one without `next` each plant comes once, also while ' +
+    'plants are created; the order never changes.',
+  querystring: Type.Object({
+    limit: Type.Optional(
+      Type.Integer({
+        ...{ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
+        description: 'Most plants on the page',
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({
+        format: 'plants-cursor',
+        description: 'The `next` of the page before; without it the list begins',
+      }),
+    ),
+  }),
+  response: { 200: PlantPage },
+}
+
+const FACTS: OperationFacts = {
+  answer: 'A page of the list of plants',
+  failures: ['invalidLimit', 'invalidCursor', 'invalidPosition', 'coverageGap'],
+  requestHeaders: ['Plants-Position'],
+  responseHeaders: ['Plants-Position'],
+  answerExample: {
+    items: [
+      { id: 7, name: 'Monstera', tag: 'indoor' },
+      { id: 9_007_199_254_740_993n, name: 'Ficus' },
+    ],
+    next: encodeCursor({ partition: 1 as Partition, given: [1, 1] }),
+  },
+  links: {
+    listPlants: {
+      operationId: 'listPlants',
+      parameters: { cursor: '$response.body#/next' },
+      description: 'The next page, unless this is the last one.',
+    },
+  },
+}
+
+/** GET /plants */
+export const listPlantsRoute: FastifyPluginAsyncTypebox<{
+  lister: PlantLister
+  partitions: number
+  maxPlantsUnderWay: number
+}> = async (app, { lister, partitions, maxPlantsUnderWay }) => {
+  const pages = createPagesUnderWay({ maxPlants: maxPlantsUnderWay, takenWithinMs: PAGE_TAKEN_WITHIN_MS })
+  app.get(
+    '/plants',
+    {
+      config: { scope: 'plants:read', operation: FACTS },
+      schema: SCHEMA,
+      // The schema describes the query; `parsePageQuery` reads it, and nothing is converted before.
+      validatorCompiler: () => (value: unknown) => ({ value }),
+    },
+    async ({ query, headers }, reply) => {
+      const asked = parsePageQuery(query as Record<string, string | string[]>, partitions)
+      const positions = parsePositions(headers[POSITION_HEADER], partitions)
+      const page = await pages.make(asked.limit, reply.raw, () => lister.list({ ...asked, positions }))
+      if (page === undefined) throw new HttpError('overloaded', 'too many plants are being listed; try again')
+      if (page.is !== 'page') throw new HttpError(page.is, undefined, {}, page.cause)
+      if (page.shown.size > 0) reply.header(POSITION_HEADER, formatPositions(page.shown))
+      return {
+        ...itemsOf(page.claims),
+        ...(page.next !== undefined && { next: encodeCursor(page.next) }),
+      }
+    },
+  )
+}
+
+function itemsOf(claims: readonly Claim[]) {
+  const items = claims.flatMap(({ id, plant }) => (plant === undefined ? [] : [{ id, ...plant }]))
+  const unreadable = claims.flatMap(({ id, plant }) => (plant === undefined ? [id] : []))
+  return { items, ...(unreadable.length > 0 && { unreadable }) }
+}

@@ -1,0 +1,36 @@
+import { readSettings } from '@plant-store/shared/process/settings.ts'
+import { describe, expect, it } from 'vitest'
+import { ApiSettings } from './settings.ts'
+
+const STORES = { KAFKA_BROKERS: '127.0.0.1:9092', REDIS_URL: 'redis://127.0.0.1:6379' }
+const read = (env: NodeJS.ProcessEnv) => readSettings(ApiSettings, { ...STORES, ...env })
+
+describe('the settings of JWTs', () => {
+  it.each(['https://id.example/keys', 'http://127.0.0.1:8080/', 'https://id.example/a/@b?tenant=1'])(
+    'take %s as the address of keys',
+    (url) => {
+      expect(read({ JWT_JWKS_URL: url })).toMatchObject({ JWT_JWKS_URL: url })
+    },
+  )
+
+  it.each([
+    'id.example/keys',
+    'ftp://id.example/',
+    'file:///keys',
+    'https://',
+    'http://a:99999/',
+    'https://u:hunter2@a/',
+    'https://u@a/',
+    'https://:hunter2@a/',
+  ])('refuse %s, and do not repeat it', (url) => {
+    expect(() => read({ JWT_JWKS_URL: url })).toThrow(
+      'settings: JWT_JWKS_URL must be an http(s) URL without user and password',
+    )
+    expect(() => read({ JWT_JWKS_URL: url })).not.toThrow(/hunter2/)
+  })
+
+  it('bound how far clocks may differ: 5 s when not said', () => {
+    expect(read({})).toMatchObject({ JWT_CLOCK_TOLERANCE_SECONDS: 5 })
+    expect(() => read({ JWT_CLOCK_TOLERANCE_SECONDS: '301' })).toThrow(/from 0 to 300/)
+  })
+})

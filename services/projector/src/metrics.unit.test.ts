@@ -1,0 +1,93 @@
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
+import { createMetrics } from '@plant-store/shared/process/metrics.ts'
+import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Applied, PartitionMeta } from '@plant-store/shared/read-model/read-model.ts'
+import { describe, expect, it } from 'vitest'
+import { parseMetrics } from '../../../tests/support/metrics-text.ts'
+import { addProjectorMetrics } from './metrics.ts'
+
+const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+const P = 0 as Partition
+const batch = [PARKED.otherType, undefined, PARKED.badKey, PARKED.otherType].map((parked, n) => ({
+  offset: n as Offset,
+  ...(parked !== undefined && { parked }),
+}))
+const meta = (plants: number): PartitionMeta => ({
+  ...{ checkpoint: START, plants, voids: 2 * plants, parked: 3 * plants, generation: 'g' },
+})
+
+/** A projector's metrics, with a read model that does what it is told. */
+function observe(apply: () => Promise<Applied>) {
+  const metrics = createMetrics()
+  const observer = addProjectorMetrics(metrics)
+  const readModel = observer.observeReadModel({ apply, meta: async (partition) => meta(10 ** partition) })
+  return {
+    readModel,
+    applyBatch: () => readModel.apply(P, START, START, batch, 'g'),
+    observeParts: observer.observeParts,
+
+    /** What a metric tells, by the value of its only label, or by '' or the suffix of its samples. */
+    async read(name: string): Promise<Record<string, number>> {
+      const families = parseMetrics(await metrics.metrics())
+      const { samples = [] } = families.get(`plant_store_${name}`) ?? {}
+      return Object.fromEntries(
+        samples.map((sample) => [
+          sample.labels.reason ?? sample.name.slice(`plant_store_${name}`.length),
+          sample.value,
+        ]),
+      )
+    },
+  }
+}
+
+describe('a batch', () => {
+  it('that was applied counts with its records, and those parked by their reasons', async () => {
+    const { applyBatch, read } = observe(async () => ({ is: 'applied' }))
+    expect(await applyBatch()).toEqual({ is: 'applied' })
+    expect(await read('projector_records_total')).toEqual({ '': 4 })
+    expect(await read('projector_parked_total')).toEqual({
+      ...Object.fromEntries(Object.keys(PARKED).map((reason) => [reason, 0])),
+      ...{ otherType: 2, badKey: 1 },
+    })
+    expect(await read('projector_apply_duration_seconds')).toMatchObject({ _count: 1 })
+    expect([await read('projector_stale_total'), await read('projector_apply_failures_total')]).toEqual([
+      { '': 0 },
+      { '': 0 },
+    ])
+  })
+
+  it('that was refused as stale counts as such, without its records', async () => {
+    const { applyBatch, read } = observe(async () => ({ is: 'stale', checkpoint: START }))
+    expect(await applyBatch()).toEqual({ is: 'stale', checkpoint: START })
+    expect(await read('projector_stale_total')).toEqual({ '': 1 })
+    expect(await read('projector_records_total')).toEqual({ '': 0 })
+    expect(await read('projector_parked_total')).toMatchObject({ otherType: 0 })
+    expect(await read('projector_apply_duration_seconds')).toMatchObject({ _count: 1 })
+  })
+
+  it('that failed counts as such, and fails all the same', async () => {
+    const lost = new Error('lost')
+    const { applyBatch, read } = observe(() => Promise.reject(lost))
+    await expect(applyBatch()).rejects.toBe(lost)
+    expect(await read('projector_apply_failures_total')).toEqual({ '': 1 })
+    expect(await read('projector_records_total')).toEqual({ '': 0 })
+    expect(await read('projector_apply_duration_seconds')).toMatchObject({ _count: 1 })
+  })
+})
+
+it('what the read model holds is told of the partitions that this projector has', async () => {
+  const { readModel, observeParts, read } = observe(async () => ({ is: 'applied' }))
+  const checkpoints = new Map([0, 2, 3].map((partition) => [partition as Partition, START]))
+  let isReady = true
+  observeParts({ checkpoints: () => checkpoints, lag: () => undefined }, { isReady: () => isReady })
+  for (const partition of [0, 1, 2]) await readModel.meta(partition as Partition)
+  expect(await read('read_model_plants')).toEqual({ '': 101 })
+  expect(await read('read_model_voids')).toEqual({ '': 202 })
+  expect(await read('read_model_parked')).toEqual({ '': 303 })
+  expect(await read('projector_partitions')).toEqual({ '': 3 })
+  expect(await read('projector_lag_records')).toEqual({})
+  expect(await read('read_model_reachable')).toEqual({ '': 1 })
+  isReady = false
+  expect(await read('read_model_reachable')).toEqual({ '': 0 })
+})

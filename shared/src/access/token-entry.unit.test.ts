@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { PreconditionError } from '../process/failures.ts'
+import { SCOPES } from './scope.ts'
+import { digestOf, formatTokenEntry, parseTokenEntries, type TokenEntry } from './token-entry.ts'
+
+const ORIGIN = 'PLANT_STORE_TOKEN_DIGESTS'
+const digest = (token: string) => digestOf(token).toString('hex')
+const entry = (label: string, token: string) => `${label}:${digest(token)}`
+const parse = (text: string) => parseTokenEntries(text, ORIGIN)
+
+const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000
+const entries: fc.Arbitrary<TokenEntry> = fc
+  .record({
+    label: fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,63}$/),
+    digest: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes)),
+    scopes: fc.subarray([...SCOPES], { minLength: 1 }),
+    expiresAtSeconds: fc.option(fc.integer({ min: 0, max: LAST_SECOND }), { nil: undefined }),
+  })
+  .map(({ expiresAtSeconds, ...known }) =>
+    expiresAtSeconds === undefined ? known : { ...known, expiresAtMs: expiresAtSeconds * 1000 },
+  )
+const differing = fc.uniqueArray(entries, {
+  ...{ minLength: 1, maxLength: 8 },
+  selector: (each) => each.digest.toString('hex'),
+})
+
+describe('entries of tokens', () => {
+  it('are read as they are written, whatever separates them', () => {
+    const separator = fc.constantFrom(',', '\n', ' , ', '\r\n', ',\n', '\n\n  ')
+    fc.assert(
+      fc.property(differing, separator, (known, between) => {
+        expect(parse(` ${known.map(formatTokenEntry).join(between)} \n`)).toEqual(known)
+      }),
+    )
+  })
+
+  it('have attributes in any order, with any number of spaces', () => {
+    fc.assert(
+      fc.property(
+        entries,
+        fc.integer({ min: 1, max: 3 }),
+        fc.infiniteStream(fc.nat()),
+        (known, width, order) => {
+          const [identity, ...attributes] = formatTokenEntry(known).split(' ')
+          const shuffled = attributes
+            .map((text) => ({ text, at: order.next().value }))
+            .sort((a, b) => a.at - b.at)
+          const text = [identity, ...shuffled.map(({ text }) => text)].join(' '.repeat(width))
+          expect(parse(text)).toEqual([known])
+        },
+      ),
+    )
+  })
+
+  it('have all scopes when they name none', () => {
+    expect(parse(entry('ann', 'a'))).toEqual([
+      { label: 'ann', digest: digestOf('a'), scopes: ['plants:write', 'plants:read'] },
+    ])
+    expect(parse(`${entry('ann', 'a')} expires=2027-01-31T00:00:00Z`)).toMatchObject([
+      { scopes: ['plants:write', 'plants:read'], expiresAtMs: Date.UTC(2027, 0, 31) },
+    ])
+  })
+
+  it('may share a label: the old and the new token of a rotation', () => {
+    expect(parse(`${entry('ann', 'old')},${entry('ann', 'new')}`).map(({ label }) => label)).toEqual([
+      'ann',
+      'ann',
+    ])
+  })
+
+  it.each([
+    ['nothing', '', 1],
+    ['an empty entry', `${entry('ann', 'a')},`, 2],
+    ['no label', `:${digest('a')}`, 1],
+    ['no digest', 'ann:', 1],
+    ['a label alone', 'ann', 1],
+    ['a token in place of its digest', 'ann:a-secret-token', 1],
+    ['a digest that is too short', `ann:${digest('a').slice(1)}`, 1],
+    ['a digest that is too long', `ann:${digest('a')}0`, 1],
+    ['a digest in upper case', `ann:${digest('a').toUpperCase()}`, 1],
+    ['a label in upper case', entry('Ann', 'a'), 1],
+    ['a label with a space', entry('a nn', 'a'), 1],
+    ['a label that is too long', entry('a'.repeat(65), 'a'), 1],
+    ['the wrong separator', `${entry('ann', 'a')};${entry('bob', 'b')}`, 1],
+    ['an unknown scope', `${entry('ann', 'a')} plants:delete`, 1],
+    ['a token as an attribute', `${entry('ann', 'a')} a-secret-token`, 1],
+    ['a scope in upper case', `${entry('ann', 'a')} Plants:Write`, 1],
+    ['a scope twice', `${entry('ann', 'a')} plants:read plants:read`, 1],
+    ['two expiries', `${entry('ann', 'a')} expires=2027-01-01T00:00:00Z expires=2028-01-01T00:00:00Z`, 1],
+    ['an expiry that is no instant', `${entry('ann', 'a')} expires=a-secret-token`, 1],
+    ['an empty expiry', `${entry('ann', 'a')} expires=`, 1],
+    ['a day that does not exist', `${entry('ann', 'a')} expires=2027-02-29T00:00:00Z`, 1],
+    ['an hour that does not exist', `${entry('ann', 'a')} expires=2027-02-28T24:00:00Z`, 1],
+    ['a leap second', `${entry('ann', 'a')} expires=2016-12-31T23:59:60Z`, 1],
+    ['a local time', `${entry('ann', 'a')} expires=2027-01-01T00:00:00+01:00`, 1],
+    ['a year of six digits', `${entry('ann', 'a')} expires=+012027-01-31T00:00Z`, 1],
+    ['a date alone', `${entry('ann', 'a')} expires=2027-01-01`, 1],
+    ['one token for two', `${entry('ann', 'a')},${entry('bob', 'b')},${entry('eve', 'a')}`, 3],
+    [
+      'more than are compared',
+      Array.from({ length: 1_001 }, (_, n) => entry('ann', `${n}`)).join('\n'),
+      1_001,
+    ],
+  ])('are refused with %s, and the message repeats none of it', (_fault, text, number) => {
+    expect(() => parse(text)).toThrow(PreconditionError)
+    expect(() => parse(text)).toThrow(new RegExp(`PLANT_STORE_TOKEN_DIGESTS must hold .*; entry ${number} `))
+    expect(() => parse(text)).not.toThrow(/a-secret-token|ann|bob|[0-9a-f]{20}/i)
+  })
+
+  it('that are refused are never repeated, whatever is wrong', () => {
+    fc.assert(
+      fc.property(entries, fc.stringMatching(/^[a-z0-9]{24}$/), (known, wrong) => {
+        for (const text of [
+          `${known.label}:${wrong}`,
+          `${formatTokenEntry(known)} ${wrong}`,
+          `${wrong}/:x`,
+        ]) {
+          expect(() => parse(text)).toThrow(PreconditionError)
+          expect(() => parse(text)).not.toThrow(new RegExp(`${wrong}|${known.digest.toString('hex')}`))
+        }
+      }),
+    )
+  })
+})

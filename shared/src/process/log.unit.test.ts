@@ -1,0 +1,77 @@
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import { expect, it } from 'vitest'
+import { createLog } from './log.ts'
+
+const TOKEN = 'a-token-nobody-else-may-see'
+
+/** What is written when `say` has its way. */
+function written(say: (log: ReturnType<typeof createLog>) => void): string {
+  const lines: string[] = []
+  say(createLog('test', 'debug', { write: (line) => lines.push(line) }))
+  return lines.join('')
+}
+
+function request(): IncomingMessage {
+  const message = new IncomingMessage(new Socket())
+  message.method = 'GET'
+  message.url = `/plants/1?access_token=${TOKEN}`
+  message.headers = { authorization: `Bearer ${TOKEN}` }
+  message.rawHeaders = ['Authorization', `Bearer ${TOKEN}`]
+  return message
+}
+
+it('an error is told by type, message, code, stack and causes', () => {
+  const cause = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' })
+  const err = Object.assign(new TypeError('no answer', { cause }), { code: 'E_NONE' })
+  const line = JSON.parse(written((log) => log.error({ err }, 'it failed')))
+  expect(line).toMatchObject({ level: 'error', name: 'test', msg: 'it failed' })
+  expect(line.err).toEqual({
+    type: 'TypeError',
+    message: 'no answer: no connection',
+    code: 'E_NONE',
+    stack: expect.stringMatching(/TypeError: no answer(.|\n)*caused by: Error: no connection/),
+  })
+})
+
+it('an error of several tells each', () => {
+  const err = new AggregateError([new Error('one'), new Error('two')], 'all failed')
+  const line = JSON.parse(written((log) => log.error({ err })))
+  expect(line.err).toMatchObject({ message: 'all failed', errors: [{ message: 'one' }, { message: 'two' }] })
+})
+
+it('what is thrown and no error is told when it is a text', () => {
+  expect(JSON.parse(written((log) => log.error({ err: 'a text' }))).err).toBe('a text')
+  expect(JSON.parse(written((log) => log.error({ err: { token: TOKEN } }))).err).toBe('no error, but object')
+})
+
+it.each<[string, () => object]>([
+  ['a request', () => ({ req: request() })],
+  ['a request under another name', () => ({ request: request() })],
+  ['headers', () => ({ headers: { authorization: `Bearer ${TOKEN}` } })],
+  ['an error that carries a request', () => ({ err: Object.assign(new Error('x'), { request: request() }) })],
+  [
+    'an error that carries headers',
+    () => ({ err: Object.assign(new Error('x'), { headers: request().headers }) }),
+  ],
+  [
+    'an error as Node gives it for a bad request',
+    () => ({
+      err: Object.assign(new Error('x'), { rawPacket: Buffer.from(`Authorization: Bearer ${TOKEN}`) }),
+    }),
+  ],
+  [
+    'an error that has such a cause',
+    () => ({ err: new Error('x', { cause: Object.assign(new Error('y'), { request: request() }) }) }),
+  ],
+])('no token is told with %s', (_what, fields) => {
+  const bytes = JSON.stringify([...Buffer.from(TOKEN)]).slice(1, -1)
+  for (const line of [
+    written((log) => log.error(fields())),
+    written((log) => log.child(fields()).error('x')),
+  ]) {
+    expect(line).toMatch(/"level":"error"/)
+    expect(line).not.toContain(TOKEN)
+    expect(line).not.toContain(bytes)
+  }
+})

@@ -1,0 +1,26 @@
+import { join } from 'node:path'
+import { expect, inject, it } from 'vitest'
+import { root } from '../../local/places.mjs'
+import { runCommand } from '../../local/processes/command.mjs'
+import { createPlantStore, TOKEN } from '../support/plant-store.ts'
+
+const FOLDER = join(root, 'tests/contract/client')
+const STEP_TIMEOUT_MS = 120_000
+
+it('a client generated from docs/openapi.yaml compiles strictly, and works', async () => {
+  const { startApi, startProjector } = await createPlantStore({
+    kafkaBrokers: inject('kafkaBrokers'),
+    redisUrl: inject('redisUrl'),
+  })
+  const [{ url }] = await Promise.all([startApi(), startProjector()])
+  await step('npm', ['ci'])
+  await step('npm', ['run', 'generate'])
+  await step('npm', ['run', 'check'])
+  await step('node', ['try-operations.ts'], { BASE_URL: url, TOKEN })
+})
+
+async function step(command: string, args: string[], env: Record<string, string> = {}): Promise<void> {
+  const options = { timeoutMs: STEP_TIMEOUT_MS, cwd: FOLDER, env: { ...process.env, ...env } }
+  const { code, output } = await runCommand(command, args, options)
+  expect(code, `${command} ${args.join(' ')}\n${output}`).toBe(0)
+}

@@ -1,0 +1,70 @@
+import { randomInt } from 'node:crypto'
+import { join } from 'node:path'
+import { expect, inject, it } from 'vitest'
+import { root } from '../../local/places.mjs'
+import { endOf, runCommand } from '../../local/processes/command.mjs'
+import { type Answer, createPlant, send } from '../support/client.ts'
+import { createPlantStore, TOKEN } from '../support/plant-store.ts'
+import { installSchemathesis } from './schemathesis.ts'
+
+/** Fuzzing and sequences of requests go on until so much time is spent. */
+const MAX_SECONDS = 100
+const TIMEOUT_MS = 300_000
+const SUMMARY_LINES = 13
+const PLANTS_BEFORE = 60
+
+// All of Schemathesis's checks and phases, with valid and invalid data. SCHEMATHESIS_SEED repeats a run.
+it('keeps what its description says, whatever it is sent', async () => {
+  const schemathesis = await installSchemathesis()
+  const { startApi, startProjector } = await createPlantStore({
+    kafkaBrokers: inject('kafkaBrokers'),
+    redisUrl: inject('redisUrl'),
+  })
+  const [{ url }] = await Promise.all([startApi(), startProjector()])
+  const seed = process.env.SCHEMATHESIS_SEED ?? String(randomInt(2 ** 32))
+  const { code, output } = await runCommand(
+    schemathesis,
+    [
+      ...['run', `${url}/openapi.json`, '--header', `Authorization: Bearer ${TOKEN}`],
+      ...['--checks', 'all', '--mode', 'all', '--phases', 'examples,coverage,fuzzing,stateful'],
+      ...['--continue-on-failure', '--max-time', String(MAX_SECONDS), '--seed', seed],
+      ...['--no-color', '--output-truncate', 'false', '--output-sanitize', 'false'],
+    ],
+    {
+      timeoutMs: TIMEOUT_MS,
+      // It keeps what it found for its next run there.
+      cwd: inject('testRun'),
+      env: {
+        ...process.env,
+        PYTHONPATH: join(root, 'tests/contract'),
+        PYTHONDONTWRITEBYTECODE: '1',
+        SCHEMATHESIS_HOOKS: 'schemathesis_hooks',
+        PLANTS_POSITIONS: (await someBefore(url)).join(' '),
+        PLANTS_CURSORS: (await cursorsOf(url)).join(' '),
+      },
+    },
+  )
+  console.log(endOf(output, SUMMARY_LINES))
+  expect(code, `SCHEMATHESIS_SEED=${seed} npm run test:contract repeats it.\n${output}`).toBe(0)
+})
+
+/** Creates some plants, and resolves to their positions. */
+async function someBefore(url: string): Promise<string[]> {
+  const positions: string[] = []
+  for (let id = -1n; id >= -PLANTS_BEFORE; id--) {
+    const { answer } = await createPlant(url, id, `plant ${id}`)
+    positions.push(String(answer?.headers['plants-position']))
+  }
+  return positions
+}
+
+/** Some `next` of lists. */
+async function cursorsOf(url: string): Promise<string[]> {
+  const cursors: string[] = []
+  for (const limit of [1, 2, 10, PLANTS_BEFORE - 1]) {
+    const answer = await send(`${url}/plants?limit=${limit}`, {})
+    const { next } = (answer as Answer).body as { next: string }
+    cursors.push(next)
+  }
+  return cursors
+}

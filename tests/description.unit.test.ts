@@ -1,0 +1,212 @@
+import { readFileSync } from 'node:fs'
+import { bodyOf, ERRORS, type Failure, statusOf } from '@plant-store/api/src/http/errors.ts'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { defaultDescription } from '../local/default-description.ts'
+
+type Response = {
+  $ref?: string
+  description: string
+  headers: Record<string, unknown>
+  content: Record<string, { schema: unknown; examples: Record<string, { value: unknown }> }>
+}
+type Operation = { description: string; responses: Record<string, Response>; [more: string]: unknown }
+
+const failures = Object.keys(ERRORS) as Failure[]
+let text: string
+let document: {
+  info: { description: string }
+  paths: Record<string, Record<string, Operation>>
+  components: Record<string, Record<string, unknown>>
+  [more: string]: unknown
+}
+let operations: [name: string, operation: Operation][]
+
+beforeAll(async () => {
+  text = await defaultDescription()
+  document = parse(text, { intAsBigInt: true })
+  operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]): [string, Operation] => [`${method} ${path}`, operation]),
+  )
+})
+
+describe('the description', () => {
+  it('is in docs/openapi.yaml', () => {
+    const written = readFileSync(new URL('../docs/openapi.yaml', import.meta.url), 'utf8')
+    expect(written === text, 'docs/openapi.yaml is not what the service says: run npm run describe').toBe(
+      true,
+    )
+  })
+
+  it('is valid OpenAPI 3.1', async () => {
+    const validator = new Validator()
+    expect(await validator.validate(parse(text))).toEqual({ valid: true })
+    expect(validator.version).toBe('3.1')
+    expect(document).toMatchObject({
+      openapi: '3.1.0',
+      info: { version: '1.0.0', license: { name: 'MIT' } },
+      servers: [{ url: '/' }],
+      security: [{ bearer: [] }],
+      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+    })
+  })
+
+  it('tells the scope that each operation needs', () => {
+    for (const [name, { security }] of operations) {
+      const scope = name.startsWith('get ') ? 'plants:read' : 'plants:write'
+      expect(security, name).toEqual([{ bearer: [scope] }])
+    }
+  })
+
+  it('refers to nothing that is not there, and has nothing that is not referred to', () => {
+    const references = new Set(referencesIn(document))
+    for (const reference of references) expect(resolve(reference), reference).toBeDefined()
+    const { securitySchemes: _, ...components } = document.components
+    const parts = Object.entries(components).flatMap(([kind, named]) =>
+      Object.keys(named).map((name) => `#/components/${kind}/${name}`),
+    )
+    expect([...references].sort()).toEqual(parts.sort())
+  })
+
+  it('has the operation of the specification', () => {
+    const plant = {
+      name: { type: 'string', description: 'The name of the plant' },
+      tag: { type: 'string', description: 'Tag to specify the type of the plant' },
+    }
+    const { schemas } = document.components
+    expect(schemas).toMatchObject({
+      Plant: { type: 'object', required: ['name'], properties: plant },
+      NewPlant: {
+        type: 'object',
+        required: ['name', 'id'],
+        properties: {
+          ...plant,
+          id: { type: 'integer', format: 'int64', description: 'Identification number of the plant' },
+        },
+      },
+      Error: {
+        type: 'object',
+        required: ['error', 'message'],
+        properties: { error: { type: 'integer', format: 'int32' }, message: { type: 'string' } },
+      },
+    })
+    const fieldsOf = (name: string) =>
+      Object.keys((schemas?.[name] as { properties: object } | undefined)?.properties ?? {}).sort()
+    expect([fieldsOf('Plant'), fieldsOf('NewPlant')]).toEqual([
+      ['name', 'tag'],
+      ['id', 'name', 'tag'],
+    ])
+    expect(document.paths['/plants']?.post).toMatchObject({
+      operationId: 'createPlant',
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/NewPlant' } } },
+      },
+      responses: {
+        200: {
+          description: 'Plant response',
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Plant' } } },
+        },
+        400: {
+          description: expect.stringMatching(/^Unexpected error\n/),
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+        },
+      },
+    })
+  })
+
+  it('marks as an addition what the specification does not have', () => {
+    for (const [name, operation] of operations) {
+      if (name !== 'post /plants') expect(operation.description, name).toMatch(/addition/)
+      for (const [status, response] of Object.entries(operation.responses)) {
+        if (Number(status) > 400)
+          expect(resolved(response).description, `${name} ${status}`).toMatch(/addition/)
+      }
+    }
+    for (const kind of ['headers', 'parameters']) {
+      for (const [name, part] of Object.entries(document.components[kind] ?? {})) {
+        expect((part as { description: string }).description, name).toMatch(/^An addition/)
+      }
+    }
+  })
+
+  it('keeps the digits of an id beyond 2^53', () => {
+    expect(JSON.stringify(parse(text))).toContain('9007199254740992')
+    expect(text).toContain('id: 9007199254740993\n')
+  })
+})
+
+describe('the table of failures in the description', () => {
+  it('is the whole table', () => {
+    expect(tableIn(document.info.description)).toEqual(
+      failures.map((failure) => [ERRORS[failure][0], ERRORS[failure][1]]),
+    )
+  })
+
+  it('has what each answer can say: in words and as examples', () => {
+    for (const [name, { responses }] of operations) {
+      const failing = Object.entries(responses).filter(([status]) => Number(status) >= 400)
+      expect(failing.length, name).toBeGreaterThan(0)
+      for (const [status, response] of failing) {
+        const { description, content } = resolved(response)
+        const { schema, examples } = content['application/json'] ?? {}
+        expect(schema).toEqual({ $ref: '#/components/schemas/Error' })
+        const named = Object.keys(examples ?? {}) as Failure[]
+        expect(named.map(statusOf), `${name} ${status}`).toEqual(named.map(() => Number(status)))
+        expect(tableIn(description)).toEqual(named.map((failure) => [...ERRORS[failure]]))
+        for (const failure of named) expect(numbered(examples?.[failure]?.value)).toEqual(bodyOf(failure))
+      }
+    }
+  })
+
+  it('has nothing that no answer can say', () => {
+    const told = operations.flatMap(([, { responses }]) =>
+      Object.values(responses).flatMap((response) => tableIn(resolved(response).description)),
+    )
+    expect([...new Set(told.map(([number]) => Number(number)))].sort((a, b) => a - b)).toEqual(
+      failures.map((failure) => ERRORS[failure][0]),
+    )
+  })
+
+  it('tells the headers that come with a status', () => {
+    const headers: Record<number, string> = {
+      401: 'WWW-Authenticate',
+      405: 'Allow',
+      429: 'Retry-After',
+      503: 'Retry-After',
+    }
+    for (const [name, { responses }] of operations) {
+      for (const [status, header] of Object.entries(headers)) {
+        expect(Object.keys(resolved(responses[status] as Response).headers), name).toContain(header)
+      }
+    }
+  })
+})
+
+function referencesIn(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return []
+  return Object.entries(node).flatMap(([key, value]) => (key === '$ref' ? [value] : referencesIn(value)))
+}
+
+function resolve(reference: string): unknown {
+  const path = reference.replace(/^#\//, '').split('/')
+  return path.reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], document)
+}
+
+function resolved(response: Response): Response {
+  return response.$ref === undefined ? response : (resolve(response.$ref) as Response)
+}
+
+/** The rows of a table in Markdown that begin with a number. */
+function tableIn(markdown: string): [number, string][] {
+  return [...markdown.matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, number, message = '']) => [
+    Number(number),
+    message,
+  ])
+}
+
+function numbered(body: unknown): unknown {
+  const { error, ...rest } = body as { error: bigint }
+  return { error: Number(error), ...rest }
+}

@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { createPlant, readPlant } from './support/client.ts'
+import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
+const BEYOND_DOUBLES = 9007199254740993n
+
+const executablePath = (process.env.PATH ?? '')
+  .split(delimiter)
+  .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+  .find((file) => existsSync(file))
+if (executablePath === undefined) {
+  console.warn(`The page /docs was not tried: install one of ${NAMES.join(', ')}, so that it is on the PATH.`)
+}
+
+let api: RunningApi
+let browser: Browser
+const closers: (() => Promise<void>)[] = []
+
+beforeAll(async () => {
+  if (executablePath === undefined) return
+  const store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+  closers.push(store.end)
+  ;[api] = await Promise.all([store.startApi(), store.startProjector()])
+  // Chromium's sandbox does not work for root, as whom containers often run the tests.
+  browser = await chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 })
+  closers.push(() => browser.close())
+})
+afterAll(async () => {
+  for (const close of closers.reverse()) await close()
+})
+
+it.skipIf(executablePath === undefined)(
+  'the page /docs creates and reads a plant with its id exact, and asks nobody but the service',
+  async () => {
+    const page = await browser.newPage()
+    const { requests, complaints } = watch(page)
+    await page.goto(`${api.url}/docs`)
+    await authorize(page)
+
+    const create = await open(page, 'createPlant')
+    await create.getByRole('combobox').nth(1).selectOption('largeId')
+    expect(await create.locator('textarea').inputValue()).toContain(`"id": ${BEYOND_DOUBLES},`)
+    expect(await execute(create)).toEqual({ status: '200', body: '{\n  "name": "Ficus"\n}' })
+    expect((await readPlant(api.url, BEYOND_DOUBLES))?.body).toEqual({ name: 'Ficus' })
+    expect((await readPlant(api.url, BEYOND_DOUBLES - 1n))?.status).toBe(404)
+
+    await createPlant(api.url, BEYOND_DOUBLES - 1n, 'the id that a double would make of it')
+    const read = await open(page, 'readPlant')
+    await read.getByPlaceholder('id', { exact: true }).fill(String(BEYOND_DOUBLES))
+    expect(await execute(read)).toEqual({ status: '200', body: '{\n  "name": "Ficus"\n}' })
+
+    const list = await open(page, 'listPlants')
+    expect(await execute(list)).toMatchObject({
+      status: '200',
+      body: expect.stringContaining(`"id": ${BEYOND_DOUBLES},\n      "name": "Ficus"`),
+    })
+
+    expect(requests.filter((url) => !url.startsWith(`${api.url}/`) && !url.startsWith('data:'))).toEqual([])
+    expect(complaints).toEqual([])
+  },
+)
+
+/** What the page asks for, and what it complains about: errors, and violations of its policy. */
+function watch(page: Page): { requests: string[]; complaints: string[] } {
+  const requests: string[] = []
+  const complaints: string[] = []
+  page.on('request', (request) => requests.push(request.url()))
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  return { requests, complaints }
+}
+
+async function authorize(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Authorize' }).click()
+  await page.getByLabel('auth-bearer-value').fill(TOKEN)
+  await page.getByRole('button', { name: 'Apply credentials' }).click()
+  await page.getByRole('button', { name: 'Close' }).click()
+}
+
+/** An operation, ready to be tried. */
+async function open(page: Page, operationId: string): Promise<Locator> {
+  const operation = page.locator(`[id$="-${operationId}"]`)
+  await operation.getByRole('button').first().click()
+  await operation.getByRole('button', { name: 'Try it out' }).click()
+  return operation
+}
+
+async function execute(operation: Locator): Promise<{ status: string; body: string }> {
+  await operation.getByRole('button', { name: 'Execute' }).click()
+  const answer = operation.locator('.live-responses-table .response')
+  const status = await answer.locator('.response-col_status').textContent()
+  const body = await answer.locator('.highlight-code code').first().textContent()
+  return { status: status ?? '', body: body ?? '' }
+}

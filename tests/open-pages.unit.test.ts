@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { createDefaultApp, defaultDescription } from '../local/default-description.ts'
+
+let app: Awaited<ReturnType<typeof createDefaultApp>>
+
+beforeAll(async () => {
+  app = await createDefaultApp()
+})
+afterAll(() => app.close())
+
+const PAGES = [
+  ['/openapi.json', 'application/json'],
+  ['/docs', 'text/html; charset=utf-8'],
+  ['/docs/page.js', 'text/javascript; charset=utf-8'],
+  ['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+  ['/docs/swagger-ui.css', 'text/css; charset=utf-8'],
+  ['/docs/favicon.png', 'image/png'],
+] as const
+
+describe('the description and the page that shows it', () => {
+  it.each(PAGES)('%s needs no token, and is %s', async (url, type) => {
+    const answer = await app.inject({ url })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers).toMatchObject({ 'content-type': type, 'x-content-type-options': 'nosniff' })
+    expect(answer.body).not.toBe('')
+  })
+
+  it.each(PAGES)('%s is not sent to a client that has it', async (url) => {
+    const { headers } = await app.inject({ url })
+    const etag = String(headers.etag)
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const answer = await app.inject({ url, headers: { 'if-none-match': known } })
+      expect(answer).toMatchObject({ statusCode: 304, body: '', headers: { etag } })
+    }
+    const other = await app.inject({ url, headers: { 'if-none-match': '"other"' } })
+    expect(other.statusCode).toBe(200)
+  })
+
+  it.each(PAGES)('%s has a HEAD, and no other method', async (url) => {
+    const { headers } = await app.inject({ url })
+    const head = await app.inject({ url, method: 'HEAD' })
+    expect(head).toMatchObject({ statusCode: 200, body: '' })
+    expect(head.headers['content-length']).toBe(headers['content-length'])
+    for (const method of ['POST', 'PUT', 'DELETE'] as const) {
+      const answer = await app.inject({ url, method, body: 'x' })
+      expect(answer.statusCode).toBe(405)
+      expect(answer.headers.allow).toBe('GET, HEAD')
+      expect(answer.json()).toMatchObject({ error: 40500 })
+    }
+  })
+
+  it.each([
+    '/docs/',
+    '/docs/other',
+    '/docs/page.html',
+    '/docs/swagger-ui.css/',
+    '/docs/..%2fapp.ts',
+    '/docs/static/index.html',
+    '/openapi.json/',
+    '/openapi.yaml',
+  ])('%s is nothing', async (url) => {
+    const answer = await app.inject({ url })
+    expect(answer.statusCode).toBe(404)
+    expect(answer.json()).toMatchObject({ error: 40400 })
+  })
+
+  it('are no operations', async () => {
+    const { paths } = parse(await defaultDescription())
+    expect(Object.keys(paths).filter((path) => !path.startsWith('/plants'))).toEqual([])
+  })
+
+  it('may only run and ask for what comes from here, and be shown in no frame', async () => {
+    const { headers } = await app.inject({ url: '/docs' })
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toMatch(/^default-src 'none'; /)
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toMatch(/unsafe|\*|https?:/)
+  })
+
+  it('refer to each other relative to where they are, so that they also work below a path of a proxy', async () => {
+    const { body } = await app.inject({ url: '/docs' })
+    const references = [...body.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, reference]) => reference)
+    const own = PAGES.map(([path]) => path.slice(1)).filter((path) => path.startsWith('docs/'))
+    expect(new Set(references)).toEqual(new Set(own))
+  })
+})

@@ -1,0 +1,484 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { createPlant, errorOf, readPlant, send } from './support/client.ts'
+import { newPlant } from './support/generated-plants.ts'
+import { type MetricFamily, parseMetrics } from './support/metrics-text.ts'
+import { startOwnRedis } from './support/own-redis.ts'
+import {
+  createPlantStore,
+  openPlantStore,
+  openRedis,
+  type PlantStore,
+  type RunningApi,
+  type RunningService,
+  TOKEN,
+} from './support/plant-store.ts'
+import { openRaw } from './support/raw-connection.ts'
+import { readRawRecords } from './support/raw-records.ts'
+
+const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+const WAIT_MS = 20_000
+const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const json = { 'content-type': 'application/json' }
+
+let store: PlantStore
+let api: RunningApi
+let projector: RunningService
+
+beforeAll(async () => {
+  store = await openPlantStore(stores)
+  ;[api, projector] = await Promise.all([
+    store.startApi({ LOG_LEVEL: 'debug' }),
+    store.startProjector({ LOG_LEVEL: 'debug' }),
+  ])
+})
+afterAll(() => store.end())
+
+type Metrics = Map<string, MetricFamily>
+
+async function scrape({ opsUrl }: RunningService): Promise<Metrics> {
+  const answer = await fetch(`${opsUrl}/metrics`)
+  expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  return parseMetrics(await answer.text())
+}
+
+/** The sum of all samples of that name that have these labels, among others; undefined when there is none. */
+function sumOf(metrics: Metrics, name: string, labels: Record<string, string> = {}): number | undefined {
+  const family = metrics.get(name.replace(/_(sum|count|bucket)$/, '')) ?? metrics.get(name)
+  const samples = (family?.samples ?? []).filter(
+    (sample) =>
+      sample.name === name &&
+      Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+  )
+  return samples.length === 0 ? undefined : samples.reduce((sum, { value }) => sum + value, 0)
+}
+
+/** How much a metric grows while `task` runs, or a little after it: an answer is counted when it was sent. */
+async function growthOf(service: RunningService, task: () => Promise<unknown>) {
+  const before = await scrape(service)
+  await task()
+  return {
+    untilGrown: (name: string, labels: Record<string, string>, by: number) =>
+      vi.waitFor(async () => {
+        const grown = (sumOf(await scrape(service), name, labels) ?? 0) - (sumOf(before, name, labels) ?? 0)
+        expect([name, labels, grown]).toEqual([name, labels, by])
+      }, WAIT_MS),
+  }
+}
+
+/** Waits until the projector has counted all that the log holds: what came before a test is no part of it. */
+async function untilAllIsProjected(): Promise<void> {
+  const { ends } = await checkTopic(store.kafka, store)
+  const records = ends.reduce((sum, end) => sum + end, 0)
+  await vi.waitFor(async () => {
+    expect(sumOf(await scrape(projector), 'plant_store_projector_records_total')).toBe(records)
+  }, WAIT_MS)
+}
+
+/** The metrics that a section of the documentation has in its table, with their types. */
+function documented(section: string): Map<string, string> {
+  const text = readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8')
+  const [, after = ''] = text.split(`\n## ${section}\n`)
+  const [table = ''] = after.split('\n## ')
+  return new Map(
+    [...table.matchAll(/^\| `(\w+)` \| (\w+) \| \S.* \|$/gm)].map(([, name = '', type = '']) => [name, type]),
+  )
+}
+
+/** What a service has logged until now. */
+const logOf = ({ logFile }: RunningService) =>
+  readFileSync(logFile, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+const linesOf = (service: RunningService, requestId: string) =>
+  logOf(service).filter((line) => line.requestId === requestId)
+
+const create = (id: bigint, headers: Record<string, string> = {}) =>
+  createPlant(api.url, id, `plant ${id}`, headers)
+
+/** Writes records that no api wrote. */
+async function appendRecords(records: ReturnType<typeof plantCreated>[]): Promise<void> {
+  const appender = createAppender(store.kafka, store.topic)
+  onTestFinished(() => appender.close())
+  await appender.append(records)
+}
+
+describe('the metrics', () => {
+  it.each([
+    ['an api', () => api, 'Metrics of an api'],
+    ['a projector', () => projector, 'Metrics of a projector'],
+  ])('of %s are those that the documentation has, by name and type', async (_service, service, section) => {
+    await create(1n)
+    const served = new Map([...(await scrape(service()))].map(([name, { type }]) => [name, type]))
+    const isOwn = ([name]: [string, string]) => name.startsWith('plant_store_')
+    expect(new Map([...served].filter(isOwn))).toEqual(documented(section))
+    // Which of these there are depends on the system.
+    const ofProcess = documented('Metrics of both processes')
+    const others = [...served].filter((metric) => !isOwn(metric))
+    expect(others.length).toBeGreaterThan(20)
+    for (const [name, type] of others) expect([name, ofProcess.get(name)]).toEqual([name, type])
+  })
+
+  it('have names as Prometheus wants them, and a help of their own', async () => {
+    for (const metrics of [await scrape(api), await scrape(projector)]) {
+      const own = [...metrics].filter(([name]) => name.startsWith('plant_store_'))
+      for (const [name, { type }] of own) {
+        expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter'])
+        expect(name).toMatch(/^plant_store(_[a-z]+)+$/)
+      }
+      expect(new Set(own.map(([, { help }]) => help)).size).toBe(own.length)
+    }
+  })
+
+  it('count requests by method, route, status and error number, and time them by route', async () => {
+    const requests = 'plant_store_http_requests_total'
+    const { untilGrown } = await growthOf(api, async () => {
+      await create(10n)
+      await create(11n)
+      await create(10n)
+      await send(`${api.url}/plants`, { method: 'POST', headers: json, body: '{' })
+      await readPlant(api.url, 10n)
+      await readPlant(api.url, 12n)
+      await readPlant(api.url, 10n, { authorization: '' })
+      await send(`${api.url}/plants`, { method: 'PUT' })
+      await send(`${api.url}/plants/%zz`, {})
+    })
+    const post = { method: 'POST', route: '/plants' }
+    const get = { method: 'GET', route: '/plants/:id' }
+    await untilGrown(requests, { ...post, status: '200', error: '' }, 2)
+    await untilGrown(requests, { ...post, status: '400', error: '40003' }, 1)
+    await untilGrown(requests, { ...post, status: '400', error: '40001' }, 1)
+    await untilGrown(requests, { ...get, status: '200', error: '' }, 1)
+    await untilGrown(requests, { ...get, status: '404', error: '40401' }, 1)
+    await untilGrown(requests, { ...get, status: '401', error: '40100' }, 1)
+    await untilGrown(requests, { method: 'PUT', route: 'unknown', status: '405', error: '40500' }, 1)
+    await untilGrown(requests, { method: 'GET', route: 'unknown', status: '404', error: '40400' }, 1)
+    await untilGrown(requests, {}, 9)
+    await untilGrown('plant_store_http_request_duration_seconds_count', post, 4)
+    await untilGrown('plant_store_http_request_duration_seconds_count', get, 3)
+    expect(sumOf(await scrape(api), 'plant_store_http_request_duration_seconds_sum', post)).toBeGreaterThan(0)
+  })
+
+  it('do not become more with paths, ids, tokens and ids of requests that nobody has sent before', async () => {
+    const sendManyKinds = async () => {
+      for (let n = 0; n < 20; n++) {
+        const headers = { 'x-request-id': randomUUID(), authorization: `Bearer ${randomUUID()}` }
+        await send(`${api.url}/${randomUUID()}`, {})
+        await readPlant(api.url, BigInt(1_000_000 + n), headers)
+        await readPlant(api.url, BigInt(1_000_000 + Math.floor(Math.random() * 1e9)))
+        await send(`${api.url}/plants/1/${randomUUID()}?q=${randomUUID()}`, {})
+        await send(`${api.url}/%${n}`, {})
+      }
+    }
+    const countSamples = async () => {
+      const families = [...(await scrape(api))].filter(([name]) => name.startsWith('plant_store_'))
+      return families.map(([name, { samples }]) => [name, samples.length])
+    }
+    await sendManyKinds()
+    const before = await countSamples()
+    await sendManyKinds()
+    expect(await countSamples()).toEqual(before)
+  })
+
+  it('tell of a client that left before its answer', async () => {
+    const { untilGrown } = await growthOf(api, async () => {
+      const { write, socket } = openRaw(api.url)
+      // No log reaches this position: it waits.
+      const head = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\nPlants-Position: 0-999999`
+      write(`GET /plants/1 HTTP/1.1\r\n${head}\r\n\r\n`)
+      await vi.waitFor(async () =>
+        expect(sumOf(await scrape(api), 'plant_store_http_requests_under_way')).toBe(1),
+      )
+      // One who only has nothing more to say would still be answered.
+      socket.resetAndDestroy()
+    })
+    await untilGrown('plant_store_http_requests_total', { route: '/plants/:id', status: '0' }, 1)
+    await vi.waitFor(async () =>
+      expect(sumOf(await scrape(api), 'plant_store_http_requests_under_way')).toBe(0),
+    )
+  })
+
+  it('tell of connections, and of what came there that can not be read', async () => {
+    const { untilGrown } = await growthOf(api, async () => {
+      const open = openRaw(api.url)
+      await vi.waitFor(async () =>
+        expect(sumOf(await scrape(api), 'plant_store_http_connections')).toBeGreaterThan(0),
+      )
+      open.write('nonsense\r\n\r\n')
+      await open.closed
+    })
+    await untilGrown('plant_store_http_unreadable_requests_total', {}, 1)
+  })
+
+  it('tell of appends, verdicts, and what the window holds', async () => {
+    const { untilGrown } = await growthOf(api, async () => {
+      await Promise.all(Array.from({ length: 20 }, (_, n) => create(BigInt(100 + n))))
+      // Known to be taken without an append.
+      await create(100n)
+    })
+    await untilGrown('plant_store_append_records_sum', {}, 20)
+    await untilGrown('plant_store_verdict_wait_seconds_count', {}, 20)
+    const metrics = await scrape(api)
+    const appends = sumOf(metrics, 'plant_store_append_records_count') as number
+    expect(sumOf(metrics, 'plant_store_append_duration_seconds_count')).toBe(appends)
+    expect(sumOf(metrics, 'plant_store_append_duration_seconds_sum')).toBeGreaterThan(0)
+    expect(sumOf(metrics, 'plant_store_verdict_wait_seconds_sum')).toBeGreaterThan(0)
+    // It drops what the read model has had for a while, but not so soon.
+    expect(sumOf(metrics, 'plant_store_window_claims')).toBeGreaterThanOrEqual(20)
+    expect(sumOf(metrics, 'plant_store_window_bytes')).toBeGreaterThan(20 * 100)
+    for (const name of ['queue_records', 'queue_bytes', 'append_failures_total', 'coverage_gap_partitions']) {
+      expect([name, sumOf(metrics, `plant_store_${name}`)]).toEqual([name, 0])
+    }
+    expect(sumOf(metrics, 'plant_store_tail_partitions')).toBe(store.partitions)
+  })
+
+  it('tell what the projector applied, found void and parked, and that it has all', async () => {
+    await untilAllIsProjected()
+    const before = await scrape(projector)
+    const { untilGrown } = await growthOf(projector, async () => {
+      const events = [200n, 200n, 201n, 202n].map((id) =>
+        plantCreated(newPlant(id), randomUUID() as EventId, store.partitions),
+      )
+      const [first, second, foreign, unreadable] = events as [(typeof events)[0], ...typeof events]
+      await appendRecords([
+        first,
+        second as typeof first,
+        { ...(foreign as typeof first), headers: {} },
+        { ...(unreadable as typeof first), value: Buffer.from('{') },
+      ])
+    })
+    await untilGrown('plant_store_projector_records_total', {}, 4)
+    await untilGrown('plant_store_projector_parked_total', { reason: 'otherType' }, 1)
+    await untilGrown('plant_store_projector_parked_total', { reason: 'unreadablePayload' }, 1)
+    await untilGrown('plant_store_projector_parked_total', {}, 2)
+    const metas = await Promise.all(
+      allPartitions(store.partitions).map((partition) => store.readModel.meta(partition)),
+    )
+    for (const count of ['plants', 'voids', 'parked'] as const) {
+      const stored = metas.reduce((sum, meta) => sum + meta[count], 0)
+      expect([count, stored]).not.toEqual([count, 0])
+      await vi.waitFor(
+        async () => expect(sumOf(await scrape(projector), `plant_store_read_model_${count}`)).toBe(stored),
+        WAIT_MS,
+      )
+    }
+    const metrics = await scrape(projector)
+    const batches = 'plant_store_projector_apply_duration_seconds_count'
+    expect(sumOf(metrics, batches)).toBeGreaterThan(sumOf(before, batches) as number)
+    expect(sumOf(metrics, 'plant_store_projector_partitions')).toBe(store.partitions)
+    for (const name of ['projector_lag_records', 'projector_stale_total', 'projector_apply_failures_total']) {
+      expect([name, sumOf(metrics, `plant_store_${name}`)]).toEqual([name, 0])
+    }
+  })
+
+  it('tell how far the read model is behind, of a gap, and that both are over', async () => {
+    await create(300n)
+    const [late] = await Promise.all([store.startApi(), untilProjected()])
+    const gapsAndLag = async () => {
+      const metrics = await scrape(late)
+      return [
+        sumOf(metrics, 'plant_store_coverage_gap_partitions'),
+        sumOf(metrics, 'plant_store_read_model_lag_records'),
+      ] as [number, number]
+    }
+    await vi.waitFor(async () => expect(await gapsAndLag()).toEqual([0, 0]), WAIT_MS)
+    process.kill(projector.pid, 'SIGSTOP')
+    const redis = openRedis(stores.redisUrl)
+    await redis.del(await redis.keys(`{${store.topic}:*`))
+    await vi.waitFor(async () => {
+      const [gaps, lag] = await gapsAndLag()
+      expect(gaps).toBeGreaterThan(0)
+      expect(lag).toBeGreaterThan(20)
+    }, WAIT_MS)
+    process.kill(projector.pid, 'SIGCONT')
+    await vi.waitFor(async () => expect(await gapsAndLag()).toEqual([0, 0]), WAIT_MS)
+    // The projector found another checkpoint than its own.
+    expect(await untilProjected()).toBe(0)
+  })
+})
+
+async function untilProjected(): Promise<number | undefined> {
+  return vi.waitFor(async () => {
+    const lag = sumOf(await scrape(projector), 'plant_store_projector_lag_records')
+    expect(lag).toBe(0)
+    return lag
+  }, WAIT_MS)
+}
+
+describe('the id of a request', () => {
+  it.each(['a', '!~', 'x'.repeat(128), '{"b":1}', '%0d%0aSet-Cookie:x'])(
+    'is the one that the request has: %s',
+    async (given) => {
+      const answer = await readPlant(api.url, 1n, { 'x-request-id': given })
+      expect(answer?.headers['x-request-id']).toBe(given)
+      await vi.waitFor(() => expect(linesOf(api, given)).not.toEqual([]))
+    },
+  )
+
+  it.each([
+    ['there is none', {}],
+    ['it is empty', { 'x-request-id': '' }],
+    ['it is too long', { 'x-request-id': 'x'.repeat(129) }],
+    ['it has a space', { 'x-request-id': 'a b' }],
+    ['it has other characters than ASCII', { 'x-request-id': 'caf\u00e9' }],
+  ])('is a new one when %s', async (_fault, headers: Record<string, string>) => {
+    const answers = [await readPlant(api.url, 1n, headers), await readPlant(api.url, 1n, headers)]
+    const ids = answers.map((answer) => answer?.headers['x-request-id'])
+    expect(ids).toEqual([expect.stringMatching(UUID), expect.stringMatching(UUID)])
+    expect(ids[0]).not.toBe(ids[1])
+  })
+
+  it('is a new one when there are several', async () => {
+    const { write, answers } = openRaw(api.url)
+    write('GET /nothing HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\r\nX-Request-Id: b\r\n\r\n')
+    await vi.waitFor(() => expect(answers()).toHaveLength(1))
+    expect(answers()[0]?.headers['x-request-id']).toMatch(UUID)
+  })
+
+  it.each([
+    ['a new plant', 200, 'POST', '/plants', json, '{"id":400,"name":"n"}'],
+    ['no JSON', 400, 'POST', '/plants', json, '{'],
+    ['no token', 401, 'GET', '/plants/1', { authorization: '' }, ''],
+    ['an unknown plant', 404, 'GET', '/plants/404404', {}, ''],
+    ['a path that can not be decoded', 404, 'GET', '/plants/%zz', {}, ''],
+    ['an id that is too long', 404, 'GET', `/plants/${'1'.repeat(2_000)}`, {}, ''],
+    ['an unknown path', 404, 'GET', '/nothing', {}, ''],
+    ['another method', 405, 'DELETE', '/plants/1', {}, ''],
+    ['a body too large', 413, 'POST', '/plants', json, 'x'.repeat(70_000)],
+    ['no type', 415, 'POST', '/plants', {}, '{}'],
+    ['a position that no log has', 503, 'GET', '/plants/1', { 'plants-position': '0-999999' }, ''],
+  ])(
+    'is in the answer and in the log, for %s: %i',
+    async (_what, status, method, path, headers: object, body) => {
+      const id = randomUUID()
+      const answer = await send(`${api.url}${path}`, {
+        method,
+        body,
+        headers: { ...headers, 'x-request-id': id },
+      })
+      expect([answer?.status, answer?.headers['x-request-id']]).toEqual([status, id])
+      await vi.waitFor(() => expect(linesOf(api, id)).toHaveLength(1))
+      expect(linesOf(api, id)[0]).toMatchObject({ method, status, requestId: id })
+    },
+  )
+})
+
+describe('the log', () => {
+  it('at debug has a line for each request: what it was, what became of it, how long it took, and whose it was', async () => {
+    const id = randomUUID()
+    const { answer } = await create(500n, { 'x-request-id': id, traceparent: TRACEPARENT })
+    await vi.waitFor(() => expect(linesOf(api, id)).toHaveLength(1))
+    const position = String(answer?.headers['plants-position'])
+    expect(linesOf(api, id)[0]).toEqual({
+      ...{ level: 'debug', name: 'api', msg: 'answered', requestId: id, method: 'POST', route: '/plants' },
+      ...{ status: 200, caller: 'tests', position, traceparent: TRACEPARENT },
+      ...{
+        durationMs: expect.any(Number),
+        time: expect.any(String),
+        pid: api.pid,
+        hostname: expect.any(String),
+      },
+    })
+    // The projector tells of the same place.
+    const [partition, offset] = position.split('-').map(Number) as [number, number]
+    await vi.waitFor(() => {
+      const applied = logOf(projector).filter(({ msg }) => msg === 'applied')
+      const isIn = (line: Record<string, unknown>) =>
+        line.partition === partition && Number(line.from) < offset && offset <= Number(line.to)
+      expect(applied.filter(isIn)).toHaveLength(1)
+    }, WAIT_MS)
+  })
+
+  it('never has tokens, keys or plants, whatever goes wrong', async () => {
+    const secrets = {
+      authorization: `Bearer ${TOKEN}x-secret-token`,
+      'idempotency-key': 'secret-key',
+      traceparent: 'secret-trace',
+    }
+    const body = '{"id":501,"name":"secret-name","tag":"secret-tag","other":"secret-field"}'
+    const own = { authorization: `Bearer ${TOKEN}` }
+    for (const headers of [
+      { ...secrets, ...own },
+      secrets,
+      { ...secrets, ...own, 'plants-position': 'secret-place' },
+    ]) {
+      await send(`${api.url}/plants`, { method: 'POST', headers: { ...json, ...headers }, body })
+      await send(`${api.url}/plants`, {
+        method: 'POST',
+        headers: { ...json, ...headers },
+        body: body.slice(0, -1),
+      })
+      await send(`${api.url}/plants/secret-id?secret-query`, { headers })
+    }
+    const id = randomUUID()
+    await readPlant(api.url, 1n, { 'x-request-id': id })
+    await vi.waitFor(() => expect(linesOf(api, id)).toHaveLength(1))
+    for (const service of [api, projector]) {
+      const text = readFileSync(service.logFile, 'utf8')
+      expect(text).not.toMatch(/secret/i)
+      expect(text).not.toContain(TOKEN)
+    }
+  })
+
+  it('at info has one line for each request that failed by the service, with the cause, and none for others', async () => {
+    const redis = await startOwnRedis()
+    const own = await createPlantStore({ ...stores, redisUrl: redis.url })
+    const quiet = await own.startApi({ READ_DEADLINE_MS: '100' })
+    const [created, refused, failed, unread] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+    const headers = (id: string) => ({ 'x-request-id': id })
+    expect((await createPlant(quiet.url, 1n, 'n', headers(created))).answer?.status).toBe(200)
+    expect((await createPlant(quiet.url, 1n, 'n', headers(refused))).answer?.status).toBe(400)
+    await redis.stop()
+    await vi.waitFor(async () =>
+      expect(sumOf(await scrape(quiet), 'plant_store_read_model_reachable')).toBe(0),
+    )
+    expect(errorOf((await createPlant(quiet.url, 2n, 'secret-name', headers(failed))).answer)).toBe(50301)
+    expect(errorOf(await readPlant(quiet.url, 3n, headers(unread)))).toBe(50303)
+    const common = { level: 'warn', msg: 'a request failed', status: 503, caller: 'tests' }
+    const problems = expect.arrayContaining(['redis: not reachable'])
+    await vi.waitFor(() => expect(linesOf(quiet, unread)).toHaveLength(1))
+    expect(linesOf(quiet, unread)).toMatchObject([
+      { ...common, error: 50303, failure: 'coverageGap', method: 'GET', route: '/plants/:id', problems },
+    ])
+    const err = { type: expect.any(String), message: expect.any(String), stack: expect.any(String) }
+    expect(linesOf(quiet, failed)).toMatchObject([
+      { ...common, error: 50301, failure: 'notWritten', method: 'POST', route: '/plants', problems, err },
+    ])
+    expect([...linesOf(quiet, created), ...linesOf(quiet, refused)]).toEqual([])
+    expect(readFileSync(quiet.logFile, 'utf8')).not.toContain('secret-name')
+  })
+})
+
+it('the trace of a create goes into its event when it is valid, as version 00 has it', async () => {
+  const later = TRACEPARENT.replace('00-', '01-')
+  await create(600n, { traceparent: TRACEPARENT })
+  await create(601n, { traceparent: `${later}-more` })
+  await create(602n, { traceparent: TRACEPARENT.toUpperCase() })
+  await create(603n)
+  // A retry from another trace is the same creation.
+  const retried = { 'idempotency-key': 'k', traceparent: TRACEPARENT }
+  const other = { ...retried, traceparent: TRACEPARENT.replace('4bf9', '0000') }
+  const answers = [(await create(604n, retried)).answer, (await create(604n, other)).answer]
+  expect(answers.map((answer) => answer?.status)).toEqual([200, 200])
+
+  const records = await readRawRecords(store)
+  const traceOf = (id: number) =>
+    records
+      .filter(({ key }) => String(key) === String(id))
+      .map(({ headers }) => headers?.traceparent?.toString())
+  expect([600, 601, 602, 603, 604].map(traceOf)).toEqual([
+    [TRACEPARENT],
+    [TRACEPARENT],
+    [undefined],
+    [undefined],
+    [TRACEPARENT],
+  ])
+})

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, inject, it, vi } from 'vitest'
+import { createPlant, errorOf, onConnections, readPlant, send } from './support/client.ts'
+import { createPlantStore, TOKEN } from './support/plant-store.ts'
+import { openRaw } from './support/raw-connection.ts'
+import { expectAnswersToBeTrue, readTruth } from './support/truth.ts'
+
+const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+const OVERLOADED = 50304
+const COVERAGE_GAP = 50303
+/** A read that waits until its deadline: no log reaches this position. */
+const waiting = (token = TOKEN) =>
+  `GET /plants/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nPlants-Position: 0-999999\r\n\r\n`
+const bodiesOf = (connection: ReturnType<typeof openRaw>) =>
+  connection.answers().map(({ body }) => (JSON.parse(body) as { error: number }).error)
+
+describe('when too many requests are under way', () => {
+  it('more are refused at once, before their token is looked at, and taken again as soon as there is room', async () => {
+    const store = await createPlantStore(stores)
+    const [api] = await Promise.all([
+      store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' }),
+      store.startProjector(),
+    ])
+    const connections = Array.from({ length: 3 }, () => openRaw(api.url))
+    for (const { write } of connections) write(waiting())
+    await vi.waitFor(async () => {
+      const refused = await send(`${api.url}/plants`, { method: 'POST', headers: { authorization: '' } })
+      expect(refused).toMatchObject({
+        status: 503,
+        body: { error: OVERLOADED },
+        headers: { 'retry-after': '1' },
+      })
+    })
+    for (const connection of connections) {
+      await vi.waitFor(() => expect(bodiesOf(connection)).toEqual([COVERAGE_GAP]), 10_000)
+    }
+    expect((await createPlant(api.url, 1n, 'n')).answer?.status).toBe(200)
+  })
+
+  it('those that come all at once are no exception', async () => {
+    const store = await createPlantStore(stores)
+    const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '1000' })
+    const connection = openRaw(api.url)
+    connection.write(waiting().repeat(100))
+    await vi.waitFor(() => expect(bodiesOf(connection)).toHaveLength(100), 20_000)
+    expect(bodiesOf(connection).filter((error) => error === COVERAGE_GAP)).toHaveLength(3)
+    expect(bodiesOf(connection).filter((error) => error === OVERLOADED)).toHaveLength(97)
+  })
+
+  it('those whose client has left count as long as they are worked on', async () => {
+    const store = await createPlantStore(stores)
+    const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' })
+    const leaver = openRaw(api.url)
+    leaver.write(waiting().repeat(3))
+    await vi.waitFor(async () => expect(errorOf(await readPlant(api.url, 1n))).toBe(OVERLOADED))
+    leaver.socket.destroy()
+    await leaver.closed
+    expect(errorOf(await readPlant(api.url, 1n))).toBe(OVERLOADED)
+    await vi.waitFor(async () => expect((await readPlant(api.url, 1n))?.status).toBe(404), 10_000)
+  })
+
+  it('at several times what an instance takes, each answer is true, and those taken in are served', async () => {
+    const store = await createPlantStore(stores)
+    const [api] = await Promise.all([store.startApi({ REQUESTS_MAX: '20' }), store.startProjector()])
+    const ids = Array.from({ length: 20_000 }, (_, n) => BigInt(n))
+    const creates = await onConnections(200, ids, (id) => createPlant(api.url, id, `plant ${id}`))
+    const errors = creates.filter(({ answer }) => answer?.status !== 200).map(({ answer }) => errorOf(answer))
+    expect(new Set(errors)).toEqual(new Set([OVERLOADED]))
+    const truth = await readTruth(store)
+    expectAnswersToBeTrue(creates, truth)
+    expect(truth.records).toBe(creates.length - errors.length)
+  })
+})
+
+describe('when there are too many connections', () => {
+  it('one more is told so and closed, twice as many are only closed, and there is room when one leaves', async () => {
+    const store = await createPlantStore(stores)
+    const api = await store.startApi({ CONNECTIONS_MAX: '2' })
+    const ask = (url = api.url) => {
+      const connection = openRaw(url)
+      connection.write('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n')
+      return connection
+    }
+    const [first, second] = [ask(), ask()]
+    for (const connection of [first, second]) {
+      await vi.waitFor(() => expect(bodiesOf(connection)).toEqual([40400]))
+    }
+    const third = ask()
+    await third.closed
+    expect(bodiesOf(third)).toEqual([OVERLOADED])
+    expect(third.answers()[0]).toMatchObject({ headers: { connection: 'close', 'retry-after': '1' } })
+
+    const silent = [openRaw(api.url), openRaw(api.url)]
+    await Promise.all(silent.map(({ socket }) => vi.waitFor(() => expect(socket.readyState).toBe('open'))))
+    const fifth = ask()
+    await fifth.closed
+    expect(fifth.received()).toBe('')
+
+    for (const { socket } of [first, ...silent]) socket.destroy()
+    await vi.waitFor(async () => {
+      const connection = ask()
+      await vi.waitFor(() => expect(connection.answers()).toHaveLength(1))
+      const [error] = bodiesOf(connection)
+      connection.socket.destroy()
+      expect(error).toBe(40400)
+    }, 10_000)
+  })
+})
+
+describe('a client that does not read', () => {
+  it('is not waited for: its answers are dropped with its connection, and one that only waits is answered', async () => {
+    const store = await createPlantStore(stores)
+    const [api] = await Promise.all([
+      store.startApi({ ANSWER_TIMEOUT_MS: '500', KEEP_ALIVE_TIMEOUT_MS: '500', READ_DEADLINE_MS: '2000' }),
+      store.startProjector(),
+    ])
+    const name = '🌱'.repeat(1_000)
+    const ids = Array.from({ length: 1_000 }, (_, n) => BigInt(n))
+    await onConnections(50, ids, (id) => createPlant(api.url, id, name))
+    const connections = async () => {
+      const metrics = await (await fetch(`${api.opsUrl}/metrics`)).text()
+      return /^plant_store_http_connections (\d+)$/m.exec(metrics)?.[1]
+    }
+    await vi.waitFor(async () => expect(await connections()).toBe('0'), 10_000)
+    const unread = openRaw(api.url)
+    unread.socket.pause()
+    // More than what the system itself may hold for a connection.
+    const list = `GET /plants?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`
+    unread.write(list.repeat(8))
+    await vi.waitFor(async () => expect(await connections()).toBe('1'), 10_000)
+    await vi.waitFor(async () => expect(await connections()).toBe('0'), 30_000)
+    const patient = openRaw(api.url)
+    patient.write(waiting())
+    await vi.waitFor(() => expect(bodiesOf(patient)).toEqual([COVERAGE_GAP]), 10_000)
+  })
+})
+
+describe('a limit of requests a minute', () => {
+  const entry = (caller: string, token: string) =>
+    `${caller}:${createHash('sha256').update(token).digest('hex')}`
+  const as = (token: string) => ({ authorization: `Bearer ${token}` })
+
+  it('holds for each caller apart, whichever of its tokens it uses', async () => {
+    const store = await createPlantStore(stores)
+    const api = await store.startApi({
+      RATE_LIMIT_PER_MINUTE: '5',
+      PLANT_STORE_TOKEN_DIGESTS: [entry('ann', 'old'), entry('ann', 'new'), entry('bob', 'b')].join(','),
+    })
+    const statusesOf = async (token: string, times: number) => {
+      const statuses: (number | undefined)[] = []
+      for (let n = 0; n < times; n++) statuses.push((await readPlant(api.url, 1n, as(token)))?.status)
+      return statuses
+    }
+    expect(await statusesOf('nobody', 10)).toEqual(Array(10).fill(401))
+    expect(await statusesOf('old', 3)).toEqual([404, 404, 404])
+    expect(await statusesOf('new', 4)).toEqual([404, 404, 429, 429])
+    expect(await statusesOf('bob', 1)).toEqual([401])
+    expect(await statusesOf('b', 1)).toEqual([404])
+    const refused = await readPlant(api.url, 1n, as('old'))
+    expect(refused?.body).toEqual({ error: 42900, message: expect.stringContaining('too many requests') })
+    expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(0)
+    expect(Number(refused?.headers['retry-after'])).toBeLessThanOrEqual(60)
+  })
+})

@@ -1,0 +1,124 @@
+import type { Positions } from '@plant-store/api/src/http/position.ts'
+import { decodeCursor, encodeCursor, firstCursor } from '@plant-store/api/src/read-plants/cursor.ts'
+import type { PlantList } from '@plant-store/api/src/read-plants/list-plants.ts'
+import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { SimulatedApi } from './api.ts'
+import type { Log } from './kafka.ts'
+import type { Random } from './random.ts'
+import { firstsOf, winnerOf } from './truth.ts'
+
+/** A list that a client pages through: what it was given of each partition, and the cursor it goes on with. */
+type Listing = { given: PlantId[][]; cursor: string; hasEnded: boolean }
+type Page = PlantList & { is: 'page' }
+
+const LIMITS = [1, 1, 2, 3, 100]
+const ALL_PAGES = 100
+
+/** Clients that page through lists, on any api and for as long as they like, and hold every page to the log. */
+export function createListings(
+  log: Log,
+  onShown: (api: SimulatedApi, page: Page) => void,
+  say: (what: () => string) => void,
+  broken: (promise: string) => void,
+) {
+  const partitions = log.ends().length
+  /** Those that nobody asks a page of at the moment. */
+  let open: Listing[] = []
+
+  const begin = (): Listing => ({
+    given: allPartitions(partitions).map(() => []),
+    cursor: encodeCursor(firstCursor(partitions)),
+    hasEnded: false,
+  })
+
+  /** The plants that a page which this api answers now must not end without. */
+  function mustKnow(api: SimulatedApi, positions: Positions): Claim[] {
+    return allPartitions(partitions).flatMap((partition) =>
+      firstsOf(log, partition).filter(
+        ({ id, offset }) =>
+          api.shown.has(id) ||
+          offset < (api.startedAt[partition] as number) ||
+          offset <= (positions.get(partition) ?? -1),
+      ),
+    )
+  }
+
+  async function turnPage(api: SimulatedApi, listing: Listing, limit: number, positions: Positions) {
+    const cursor = decodeCursor(listing.cursor, partitions)
+    if (cursor === undefined) return broken('a cursor that was given is refused')
+    const { name } = api.life
+    say(() => `${name} is asked for ${limit} plants after ${cursor.given.join()}${at(positions)}`)
+    const known = mustKnow(api, positions)
+    api.waiting++
+    const asking = api.startListing()
+    const page = await asking.list({ cursor, limit, positions })
+    api.waiting--
+    say(() => `${name} lists ${told(page)}`)
+    if (page.is !== 'page') return
+    if ([...positions].some(([partition, offset]) => asking.reach(partition) < offset))
+      broken('a list answered from before its position')
+    take(listing, page, limit)
+    if (listing.hasEnded && known.some(({ id }) => !listing.given.flat().includes(id)))
+      broken('a list ended without a plant')
+    onShown(api, page)
+  }
+
+  function take(listing: Listing, { claims, shown, next }: Page, limit: number): void {
+    if (claims.length > limit) broken('a page is longer than asked for')
+    if (claims.length === 0 && next !== undefined) broken('an empty page that is not the last one')
+    const highest = new Map<number, number>()
+    for (const claim of claims) {
+      const partition = partitionOf(Buffer.from(claim.id.toString()), partitions)
+      takeClaim(claim, listing.given[partition] as PlantId[])
+      highest.set(partition, claim.offset)
+    }
+    if ([...shown].join() !== [...highest].join()) broken('a list with a position that it does not show')
+    if (next !== undefined) listing.cursor = encodeCursor(next)
+    listing.hasEnded = next === undefined
+  }
+
+  function takeClaim({ id, plant, offset }: Claim, given: PlantId[]): void {
+    const winner = winnerOf(log, id)
+    if (winner === undefined) broken('a list invented a plant')
+    else if (winner.plant !== plant || winner.offset !== offset) broken('a list changed a plant')
+    else if (given.includes(id)) broken('a list repeated a plant')
+    else if (firstsOf(log, winner.partition)[given.length]?.id !== id) broken('a list left a plant out')
+    given.push(id)
+  }
+
+  return {
+    /** The next page of a list that somebody has begun, or the first one of a new one. */
+    page(api: SimulatedApi, random: Random, positions: Positions): void {
+      const listing = (random.chance(0.8) ? random.pick(open) : undefined) ?? begin()
+      open = open.filter((other) => other !== listing)
+      void turnPage(api, listing, random.pick(LIMITS) as number, positions).then(() => {
+        if (!listing.hasEnded) open.push(listing)
+      })
+    },
+
+    /** At rest: pages through a whole list, which has to be exactly the fold of the log. */
+    async all(api: SimulatedApi, limit: number): Promise<void> {
+      const listing = begin()
+      for (let pages = 0; !listing.hasEnded && pages < ALL_PAGES; pages++)
+        await turnPage(api, listing, limit, new Map())
+      const fold = allPartitions(partitions).map((partition) => firstsOf(log, partition).map(({ id }) => id))
+      if (!listing.hasEnded || listing.given.join(';') !== fold.join(';'))
+        broken(`${api.life.name} does not list the fold of the log: ${listing.given.join(';')}`)
+    },
+  }
+}
+
+function told(list: PlantList): string {
+  if (list.is !== 'page') return list.is
+  const ids = list.claims.map(({ id }) => id).join(', ') || 'nothing'
+  return list.next === undefined ? `${ids}, and that is all` : ids
+}
+
+/** In words. */
+export function at(positions: Positions): string {
+  const texts = [...positions].map(([partition, offset]) => `${partition}-${offset}`)
+  return texts.length === 0 ? '' : ` at ${texts.join(', ')}`
+}

@@ -1,0 +1,44 @@
+import { connect, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export type RawAnswer = { status: number; headers: Record<string, string>; body: string }
+
+/** A connection on which a test writes what it likes. */
+export function openRaw(url: string) {
+  const { hostname, port } = new URL(url)
+  const socket: Socket = connect(Number(port), hostname)
+  onTestFinished(() => void socket.destroy())
+  let received = Buffer.alloc(0)
+  socket.on('data', (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk])
+  })
+  // What a test sends may well have the connection reset.
+  socket.on('error', () => undefined)
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => resolve())
+  })
+  return {
+    socket,
+    closed,
+    write: (text: string) => void socket.write(text, 'latin1'),
+    received: () => received.toString('latin1'),
+    /** The whole answers received until now, in order. */
+    answers: (): RawAnswer[] => parseAnswers(received.toString('latin1')),
+  }
+}
+
+/** Answers with a Content-Length or, as those to HEAD and 1xx, without a body. Throws for anything else. */
+function parseAnswers(text: string, answers: RawAnswer[] = []): RawAnswer[] {
+  const end = text.indexOf('\r\n\r\n')
+  if (end < 0) return answers
+  const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n')
+  const status = Number(/^HTTP\/1\.1 (\d{3}) [\w '-]+$/.exec(statusLine)?.[1])
+  if (!status) throw new Error(`no status line: ${statusLine}`)
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]),
+  )
+  const length = status < 200 ? 0 : Number(headers['content-length'])
+  const rest = text.slice(end + 4)
+  if (rest.length < length) return answers
+  return parseAnswers(rest.slice(length), [...answers, { status, headers, body: rest.slice(0, length) }])
+}

@@ -1,0 +1,24 @@
+import { randomUUID } from 'node:crypto'
+import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import type { KafkaMessage } from 'kafkajs'
+import { expect, onTestFinished, vi } from 'vitest'
+import type { TestTopic } from './topic.ts'
+
+const WAIT_MS = 20_000
+
+/** All records of a topic as they lie in the log now, headers and all, in no order. */
+export async function readRawRecords({ kafka, topic, partitions }: TestTopic): Promise<KafkaMessage[]> {
+  const { ends } = await checkTopic(kafka, { topic, partitions })
+  const found = new Map<string, KafkaMessage>()
+  const consumer = kafka.consumer({ groupId: `test-${randomUUID()}` })
+  onTestFinished(() => consumer.disconnect())
+  await consumer.connect()
+  await consumer.subscribe({ topic, fromBeginning: true })
+  await consumer.run({
+    autoCommit: false,
+    eachMessage: async ({ partition, message }) => void found.set(`${partition}-${message.offset}`, message),
+  })
+  const count = ends.reduce((sum, end) => sum + Number(end), 0)
+  await vi.waitFor(() => expect(found.size).toBeGreaterThanOrEqual(count), WAIT_MS)
+  return [...found.values()]
+}

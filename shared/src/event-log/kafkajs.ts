@@ -8,11 +8,14 @@ import { keepCommitted } from './keep-committed.ts'
 
 const require = createRequire(import.meta.url)
 
+const CLUSTER = 'kafkajs/src/cluster/index.js'
 const REQUEST_QUEUE = 'kafkajs/src/network/requestQueue/index.js'
 const BATCH = 'kafkajs/src/consumer/batch.js'
 const FILTER_ABORTED = 'kafkajs/src/consumer/filterAbortedMessages.js'
 const PENDING_CHECK_MS = 10
 const MAX_BATCH_BYTES = 64 * 1_048_576
+
+type Topics = { topics?: string[] }
 
 type RequestQueue = {
   pending: unknown[]
@@ -37,6 +40,18 @@ function scheduleCheckPendingRequests(this: RequestQueue): void {
   )
 }
 
+/**
+ * kafkajs drops the errors of the brokers it asks for metadata (one that was away may not lead anything yet) and
+ * then reads a property of nothing. This says what happened; who asked may ask again.
+ */
+function metadataOrError(ask: (this: unknown, topics?: Topics) => Promise<object | null>) {
+  return async function metadata(this: unknown, topics?: Topics): Promise<object> {
+    const answer = await ask.call(this, topics)
+    if (answer === null) throw new Error(`no broker tells the metadata of ${topics?.topics?.join(', ')}`)
+    return answer
+  }
+}
+
 function load(): typeof import('kafkajs') {
   if (require.cache[require.resolve(BATCH)] !== undefined) {
     throw new Error(
@@ -47,6 +62,8 @@ function load(): typeof import('kafkajs') {
   const filter = require.cache[require.resolve(FILTER_ABORTED)] as NodeJS.Module
   filter.exports = keepCommitted
   Object.assign(require(REQUEST_QUEUE).prototype, { scheduleCheckPendingRequests })
+  const cluster = require(CLUSTER).prototype
+  cluster.metadata = metadataOrError(cluster.metadata)
   const loaded: typeof import('kafkajs') = require('kafkajs')
   // Without a codec one batch that anybody compressed this way stops every reader for ever.
   loaded.CompressionCodecs[loaded.CompressionTypes.ZSTD] = () => ({

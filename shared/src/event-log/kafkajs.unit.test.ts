@@ -62,3 +62,31 @@ describe('the timer of kafkajs that is corrected here', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 })
+
+describe('the metadata that kafkajs is asked for', () => {
+  const Cluster = require('kafkajs/src/cluster/index.js')
+
+  function clusterOf(broker: { metadata(topics: string[]): Promise<object> }) {
+    const brokerPool = {
+      async refreshMetadataIfNecessary() {},
+      async withBroker(callback: (asked: object) => Promise<object>) {
+        return callback({ broker }).catch(() => null)
+      },
+    }
+    const retrier = (attempt: () => Promise<object>) => attempt()
+    return Object.assign(Object.create(Cluster.prototype), { brokerPool, retrier })
+  }
+
+  it('is what a broker tells', async () => {
+    const told = { topicMetadata: [] }
+    const cluster = clusterOf({ metadata: async () => told })
+    expect(await cluster.metadata({ topics: ['plants'] })).toBe(told)
+  })
+
+  it('is missed with an error that says so, when each broker refuses', async () => {
+    const refused = clusterOf({ metadata: () => Promise.reject(new Error('LEADER_NOT_AVAILABLE')) })
+    await expect(refused.metadata({ topics: ['plants'] })).rejects.toThrow(
+      'no broker tells the metadata of plants',
+    )
+  })
+})

@@ -23,11 +23,14 @@ export function createOperators({
   newLife,
   say,
   broken,
+  mayRefuse,
 }: {
   surroundings: Surroundings
   newLife(name: string): Life
   say(what: () => string): void
   broken(promise: string): void
+  /** Whether there is something that a rebuild has to refuse. */
+  mayRefuse(): boolean
 }) {
   const { log, rules, freshGeneration } = surroundings
   let rebuilds: SimulatedRebuild[] = []
@@ -49,7 +52,8 @@ export function createOperators({
     if (outcome === undefined) return 'not yet'
     if ('failure' in outcome) {
       const { name, message } = outcome.failure
-      if (name !== 'Error' && name !== 'RebuildError') broken(`a rebuild fails with ${name}: ${message}`)
+      const mayBe = ['Error', 'RebuildError', ...(mayRefuse() ? ['PreconditionError'] : [])]
+      if (!mayBe.includes(name)) broken(`a rebuild fails with ${name}: ${message}`)
       return message
     }
     const different = outcome.finished.find(({ is }) => is === 'different')
@@ -130,4 +134,7 @@ const DAMAGES: ((generation: Generation) => void)[] = [
     for (const [id, claim] of plants) plants.set(id, { ...claim, eventId: eventIdOf('foreigner', 0xffffff) })
   },
   ({ order }) => void order.reverse(),
+  ({ parked }) => {
+    for (const offset of parked.keys()) parked.set(offset, 99)
+  },
 ]

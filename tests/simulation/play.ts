@@ -1,6 +1,6 @@
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { createRandom } from './random.ts'
-import { REFUSALS } from './refusals.ts'
+import { REFUSALS, refuseRebuildOfNewerFold } from './refusals.ts'
 import { rebuildWeightsOf, type Schedule, takeStep, weightsOf } from './schedule.ts'
 import { settle } from './settle.ts'
 import { settleRebuilds } from './settle-rebuilds.ts'
@@ -28,8 +28,9 @@ export function scheduleOf(seed: number): Schedule {
   const steps = Array.from({ length: count }, () => random.below(2 ** 32))
   const ending = random.below(2 ** 32)
   const lists = random.pick([0, 0.3, 0.9]) as number
-  const rebuildWeights = random.chance(REBUILDS) ? rebuildWeightsOf(random) : []
-  return { calm, habits: { ...habits, lists }, windows, weights, rebuildWeights, steps, ending }
+  const rebuilds = random.chance(REBUILDS)
+  if (rebuilds) weights.push(...rebuildWeightsOf(random))
+  return { calm, habits: { ...habits, lists }, windows, weights, rebuilds, steps, ending }
 }
 
 /** Plays a schedule to its end, lets everything settle, and tells the first promise that was broken. */
@@ -51,9 +52,12 @@ export async function play(schedule: Schedule, inWords = false): Promise<Played>
   }
   say(() => '--- no more faults ---')
   await settle(world, random)
-  if (world.firstBroken() === undefined && schedule.rebuildWeights.length > 0)
+  if (world.firstBroken() === undefined && schedule.rebuilds)
     await settleRebuilds(world, createRandom(schedule.ending + 1))
 
-  if (world.firstBroken() === undefined) await random.pick(REFUSALS)?.(world, random)
+  if (world.firstBroken() === undefined) {
+    const refusals = schedule.rebuilds ? [...REFUSALS, refuseRebuildOfNewerFold] : REFUSALS
+    await random.pick(refusals)?.(world, random)
+  }
   return { broken: world.firstBroken(), words }
 }

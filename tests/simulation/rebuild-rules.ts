@@ -66,6 +66,7 @@ export function createRebuildRules(broken: (promise: string) => void) {
       const generation = keys.generations.get(name)
       const [found, reached] = [generation?.mark, liveOf(keys)?.checkpoint.offset ?? BEFORE_FIRST]
       const pointer = keys.live ?? ''
+      const replaced = liveOf(keys)?.fold ?? FOLD_VERSION
       const answer = carryOut()
       if (answer.is !== 'switched') return answer
       const read = begun.get(keyOf(life, partition))?.read
@@ -78,6 +79,7 @@ export function createRebuildRules(broken: (promise: string) => void) {
       else if (offset < verified) broken('a switch to what lost a part of what was verified')
       else if (offset < reached) broken('the live checkpoint falls by a switch')
       else if (generation.fold !== FOLD_VERSION) broken('a switch to what another release folds')
+      else if (replaced > FOLD_VERSION) broken('a switch from what a newer release folds')
       return answer
     },
   }

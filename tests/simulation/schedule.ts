@@ -9,9 +9,9 @@ export type Schedule = {
   habits: Habits
   /** How large the windows of apis may be, in bytes a partition: 300 hold no plant, 400 one, 800 two. */
   windows: readonly number[]
+  /** Those of rebuilds are left out when nobody rebuilds. */
   weights: readonly number[]
-  /** None when nobody rebuilds. */
-  rebuildWeights: readonly number[]
+  rebuilds: boolean
   steps: readonly number[]
   /** What follows the last step follows from this. */
   ending: number
@@ -82,8 +82,7 @@ export function rebuildWeightsOf(random: Random): number[] {
 const ALL_STEPS = [...STEPS, ...REBUILD_STEPS]
 
 /** One step, as this number has it. */
-export function takeStep(world: World, number: number, { calm, ...schedule }: Schedule): void {
-  const weights = [...schedule.weights, ...schedule.rebuildWeights]
+export function takeStep(world: World, number: number, { calm, weights }: Schedule): void {
   const random = createRandom(number)
   world.network.set(calm, random)
   let left = (random.below(1_000_000) / 1_000_000) * weights.reduce((sum, weight) => sum + weight, 0)

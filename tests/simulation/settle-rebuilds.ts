@@ -11,6 +11,7 @@ const LAST_REBUILDS = 2
 export async function settleRebuilds(world: World, random: Random): Promise<void> {
   if (!(await goOn(world, random, () => world.operators.running().length === 0)))
     return world.broken('a rebuild does not end')
+  await disturb(world, random)
   let last: SimulatedRebuild | undefined
   for (let n = 0; n < LAST_REBUILDS && !hasSwitched(last); n++) {
     const rebuild = world.operators.begin(random.pick([1_000, 4]) as number, false)
@@ -27,6 +28,23 @@ export async function settleRebuilds(world: World, random: Random): Promise<void
       world.broken(`at rest there is left: ${filling}, ${names}`)
   }
   world.surroundings.onApplied()
+}
+
+/** Redis falls back under a rebuild, and nothing is written: it has to notice by itself. */
+async function disturb(world: World, random: Random): Promise<void> {
+  const rebuild = world.operators.begin(1_000, true)
+  const rounds = async (count: number) => {
+    let left = count
+    await goOn(world, random, () => left-- === 0)
+  }
+  await rounds(random.below(4))
+  world.snapshot()
+  await rounds(random.below(4))
+  world.failOver(random)
+  world.reconnectAll()
+  if (!(await goOn(world, random, () => rebuild.ended() !== undefined)))
+    return world.broken('a rebuild does not end that fell back')
+  if (!(await goOn(world, random, isAtRest))) world.broken('nothing settles after Redis fell back')
 }
 
 function hasSwitched(rebuild: SimulatedRebuild | undefined): boolean {

@@ -99,7 +99,7 @@ export function createWorld(
     return life
   }
 
-  const operators = createOperators({ surroundings, newLife, say, broken })
+  const operators = createOperators({ surroundings, newLife, say, broken, mayRefuse: () => mayHalt })
 
   const world = {
     ...{ clock, log, network, clients, apis, projectors, operators, surroundings, foreign },

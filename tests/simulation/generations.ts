@@ -1,5 +1,4 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Begun, Generations, Switched } from '@plant-store/shared/read-model/generations.ts'
 import { beginScript, dropScript, markScript, stateScript, switchScript } from './generation-scripts.ts'
 import type { Life } from './life.ts'
@@ -113,8 +112,9 @@ export function connectGenerations(
     },
 
     async *order(partition, name) {
-      const idsOf = ({ order }: Generation): readonly PlantId[] => order
-      for await (const ids of batches(partition, name, 'order', idsOf)) yield ids.map(String)
+      const listed = ({ order, plants }: Generation) =>
+        order.map((id) => ({ id: String(id), claim: plants.get(id) }))
+      yield* batches(partition, name, 'order', listed)
     },
 
     async *parked(partition, name) {

@@ -94,7 +94,8 @@ export function createGenerations(
       next: Checkpoint,
       records: readonly LogRecord[],
     ): Promise<Filled> {
-      const call = { generation, partitions, expected, next, freshGeneration: '', records }
+      const scope = { generation, foldVersion: FOLD_VERSION, partitions, freshGeneration: '' }
+      const call = { ...scope, expected, next, records }
       return appliedOf(await redis.plantsApply(pointer(partition), ...applyArguments(call)), partitions)
     },
 
@@ -167,12 +168,15 @@ export function createGenerations(
       }
     },
 
-    /** The ids in log order, from an index on, in batches. */
-    async *order(partition: Partition, generation: string): AsyncGenerator<string[]> {
+    /** The ids in log order, each with the entry there is of it, in batches. */
+    async *order(partition: Partition, generation: string): AsyncGenerator<StoredPlant[]> {
       for (let from = 0; ; from += PLANTS_PER_SCAN) {
         const key = keyOf(partition, generation, 'order')
         const ids = await redis.lrange(key, from, from + PLANTS_PER_SCAN - 1)
-        if (ids.length > 0) yield ids
+        if (ids.length > 0) {
+          const entries = await redis.hmgetBuffer(keyOf(partition, generation, 'plants'), ...ids)
+          yield ids.map((id, n) => ({ id, claim: claimOf(id, entries[n]) }))
+        }
         if (ids.length < PLANTS_PER_SCAN) return
       }
     },
@@ -186,7 +190,7 @@ export function createGenerations(
   }
 }
 
-function switchedOf([outcome = '', first = '', second = '']: readonly string[]): Switched {
+export function switchedOf([outcome = '', first = '', second = '']: readonly string[]): Switched {
   if (outcome === 'OK') return { is: 'switched' }
   if (outcome === 'GONE') return { is: 'gone' }
   if (outcome === 'UNMARKED') return { is: 'unmarked', mark: first }
@@ -201,10 +205,10 @@ function refuse(outcome: string, detail = ''): never {
   throw new Error(`the read model answers what no script here says: ${outcome}`)
 }
 
-function claimOf(text: string, entry: Buffer): Claim | undefined {
+function claimOf(text: string, entry: Buffer | null | undefined): Claim | undefined {
   const id = parsePlantId(text)
   try {
-    return id === undefined ? undefined : decodeEntry(id, entry)
+    return id === undefined || !entry ? undefined : decodeEntry(id, entry)
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
@@ -82,19 +82,22 @@ async function comparePlants(reader: GenerationReader, compared: Compared, tell:
   }
 }
 
+/**
+ * The offsets of what is listed have to ascend. That needs no fold, and so holds across slices; that the entries are the
+ * right ones, and as many as the ids, is compared elsewhere.
+ */
 async function compareOrder(reader: GenerationReader, compared: Compared, tell: Tell): Promise<void> {
-  const { partition, generation, fold, slice, listed, onRead } = compared
-  const expected = fold.plants.keys()
+  const { partition, generation, listed, onRead } = compared
   let index = 0
-  for await (const ids of reader.order(partition, generation)) {
-    for (const text of ids) {
+  let last: number = BEFORE_FIRST
+  for await (const plants of reader.order(partition, generation)) {
+    for (const { id, claim } of plants) {
       if (index === listed) return
       const at = `index ${index++}`
-      const id = parsePlantId(text)
-      if (id !== undefined && !isIn(slice, id)) continue
-      const next = expected.next().value
-      // What follows is out of place, too, and would tell no more.
-      if (next === undefined || text !== String(next)) return tell('order', at, next && String(next), text)
+      if (claim === undefined) tell('order', at, 'an id that has an entry', id)
+      else if (claim.offset <= last)
+        tell('order', at, `what comes after offset ${last}`, `${id} of offset ${claim.offset}`)
+      else last = claim.offset
     }
     onRead?.()
   }

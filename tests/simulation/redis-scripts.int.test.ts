@@ -35,6 +35,7 @@ const OUTCOMES = {
   drop: ['dropped', 'live', 'filling'],
 }
 const HISTORIES = 500
+const LIMIT_MS = 240_000
 const STEPS = 60
 const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 
@@ -260,7 +261,7 @@ function openScripts(): Redis {
 }
 
 describe('the twin of the scripts', () => {
-  it('answers as they do, and holds after each step what Redis holds', async () => {
+  it('answers as they do, and holds after each step what Redis holds', { timeout: LIMIT_MS }, async () => {
     const redis = openScripts()
     const topic = `plants-${randomUUID()}`
     const outcomes = new Set<string>()

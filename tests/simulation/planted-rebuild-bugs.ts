@@ -1,4 +1,4 @@
-import { bug, type PlantedBug } from './planted-bug.ts'
+import { bug, type PlantedBug, rare } from './planted-bug.ts'
 
 const FILL = 'services/projector/src/rebuild/fill.ts'
 const FINISH = 'services/projector/src/rebuild/finish.ts'
@@ -86,9 +86,15 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
   bug('nothing is compared', VERIFICATION, ['return [...whole, ...differences]', 'return []']),
-  bug('entries are not compared', COMPARE, ['  await comparePlants(reader, compared, tell)\n', '']),
-  bug('the order is not compared', COMPARE, ['  await compareOrder(reader, compared, tell)\n', '']),
-  bug('what is parked is not compared', COMPARE, ['  await compareParked(reader, compared, tell)\n', '']),
+  bug('entries are not compared', COMPARE, [
+    "if (textOf(claim) !== expected) tell('plant', id, expected, textOf(claim))",
+    '',
+  ]),
+  bug('the order is not compared', COMPARE, ['claim.offset <= last', 'claim.offset === Infinity']),
+  bug('what is parked is not compared', COMPARE, [
+    'if (reason !== expected) tell(',
+    'if (reason === Infinity) tell(',
+  ]),
   bug('counts are not compared', VERIFICATION, [
     'return [...whole, ...differences]',
     'return [...differences]',
@@ -106,7 +112,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'filled = begun.checkpoint\n',
     'filled = begun.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),
-  bug('a rebuild does not follow back to where the generation fell', FINISH, [
+  rare(5442, 'a rebuild does not follow back to where the generation fell', FINISH, [
     '    await fill.look()\n    refollow(partition)\n    return false',
     '    await fill.look()\n    return false',
   ]),

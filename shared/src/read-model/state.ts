@@ -1,0 +1,48 @@
+import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { storedCheckpoint } from './stored-checkpoint.ts'
+
+/** What state.lua tells of one generation, all of one moment. */
+export type GenerationState = {
+  /** '' when the live one was asked for and there is no pointer. */
+  generation: string
+  /** What the pointers name; '' without one. */
+  live: string
+  filling: string
+  /** Undefined when the generation has no meta: then it is no fold of anything, whatever other keys there are. */
+  checkpoint: Checkpoint | undefined
+  fold: number
+  partitions: number
+  /** As the meta counts them. */
+  plants: number
+  voids: number
+  parked: number
+  mark: string
+  /** How much its keys hold. */
+  held: { plants: number; order: number; parked: number }
+  /** -1 for a key that does not expire, as all should; -2 for one that is not there. */
+  msToLive: Record<'live' | 'filling' | 'meta' | 'plants' | 'order' | 'parked', number>
+}
+
+export function generationState(told: readonly string[]): GenerationState {
+  const [generation = '', live = '', filling = '', offset, event, ...rest] = told
+  const mark = rest[5] ?? ''
+  const number = (at: number) => Number(rest[at])
+  return {
+    ...{ generation, live, filling, mark },
+    checkpoint: offset ? storedCheckpoint(offset, event) : undefined,
+    fold: number(0),
+    partitions: number(1),
+    plants: number(2),
+    voids: number(3),
+    parked: number(4),
+    held: { plants: number(6), order: number(7), parked: number(8) },
+    msToLive: {
+      live: number(9),
+      filling: number(10),
+      meta: number(11),
+      plants: number(12),
+      order: number(13),
+      parked: number(14),
+    },
+  }
+}

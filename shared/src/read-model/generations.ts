@@ -204,6 +204,10 @@ export function createGenerations(
       }
     },
 
+    /** The names of the fields of its meta. */
+    metaFields: (partition: Partition, generation: string): Promise<string[]> =>
+      redis.hkeys(keyOf(partition, generation, 'meta')),
+
     /** The type of each key that there is, of the pointers and of a generation: nothing else can be asked about a wrong one. */
     async keyTypes(partition: Partition, generation: string): Promise<Map<string, string>> {
       const kinds = [...KINDS]

@@ -1,7 +1,8 @@
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { storedCheckpoint } from './stored-checkpoint.ts'
 
-const META_FIELDS = [
+/** All fields of a meta. */
+export const META_FIELDS = [
   ...(['checkpoint', 'event', 'fold', 'partitions'] as const),
   ...(['plants', 'voids', 'parked', 'mark'] as const),
 ] as const

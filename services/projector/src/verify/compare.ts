@@ -120,17 +120,17 @@ async function compareOrder(reader: GenerationReader, compared: Compared): Promi
   }
 }
 
-/** Where the ids of other slices were created, as the generation has it. */
+/** Where the ids of other slices were created, as the generation has it; not if that can't be. */
 async function otherOffsets(
   reader: GenerationReader,
-  { partition, generation, slice }: Compared,
+  { partition, generation, slice, upTo }: Compared,
   ids: readonly string[],
 ): Promise<Map<string, Offset>> {
   const others = ids.filter((text) => !isTextIn(slice, parsePlantId(text)))
   const offsets = new Map<string, Offset>()
   if (others.length === 0) return offsets
   for (const { id, claim } of await reader.entries(partition, generation, others)) {
-    if (claim !== undefined) offsets.set(id, claim.offset)
+    if (claim !== undefined && claim.offset <= upTo) offsets.set(id, claim.offset)
   }
   return offsets
 }

@@ -31,6 +31,7 @@ type MetaDifference =
   /** It is no offset, or the log ends before it. */
   | { what: 'checkpoint'; expected: string; found: string }
   | { what: 'checkpointEvent'; offset: Offset; expected: string; found: string }
+  | { what: 'strangeField'; found: string }
   | { what: 'foldVersion' | 'partitionCount' | 'mark'; expected: string; found: string }
   | { what: 'count'; of: Counted; expected: string; found: string }
   /** How much a key holds, where the differences of what it holds do not tell it. */
@@ -97,6 +98,8 @@ function subject(told: GenerationDifference): string {
       return `the checkpoint is no offset of this log: ${expectedAndFound(told)}`
     case 'checkpointEvent':
       return `another event at checkpoint ${told.offset}: ${expectedAndFound(told)}`
+    case 'strangeField':
+      return `key meta has a field ${JSON.stringify(told.found)} that means nothing`
     case 'foldVersion':
       return `another fold version: ${expectedAndFound(told)}`
     case 'partitionCount':

@@ -3,7 +3,7 @@ import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { FOLD_VERSION } from '@plant-store/shared/read-model/refusals.ts'
-import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
+import { type GenerationState, META_FIELDS } from '@plant-store/shared/read-model/state.ts'
 import type { Held } from './compare.ts'
 import type { GenerationDifference } from './difference.ts'
 import { type Findings, noFindings, note } from './findings.ts'
@@ -25,7 +25,7 @@ export type Subject = {
 
 /** Looks at the keys and at the state of the live generation of a partition. */
 export async function openSubject(
-  reader: Pick<Generations, 'pointers' | 'keyTypes' | 'state'>,
+  reader: Pick<Generations, 'pointers' | 'keyTypes' | 'metaFields' | 'state'>,
   partition: Partition,
 ): Promise<Subject> {
   const { live: generation, filling } = await reader.pointers(partition)
@@ -42,6 +42,9 @@ export async function openSubject(
     tell(subject, { what: 'pointerDangling', key: 'filling', found: filling })
   const state = await reader.state(partition, generation)
   tell(subject, ...expiryDifferences(state))
+  const fields = await reader.metaFields(partition, generation)
+  const strange = fields.filter((name) => !META_FIELDS.some((known) => known === name))
+  tell(subject, ...strange.map((found): GenerationDifference => ({ what: 'strangeField', found })))
   const { checkpoint, fold } = state.texts
   if (generation !== '' && checkpoint === '')
     tell(subject, { what: 'pointerDangling', key: 'live', found: generation })

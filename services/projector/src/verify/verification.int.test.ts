@@ -214,6 +214,7 @@ const CORRUPTIONS: Corruption[] = [
     [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found: '2' }],
   ],
   ['a mark left over', inMeta('mark', 'm'), [{ what: 'mark', expected: '', found: 'm' }]],
+  ['a field too many in the meta', inMeta('hint', ''), [{ what: 'strangeField', found: 'hint' }]],
   ['an older fold', inMeta('fold', '0'), [{ what: 'foldVersion', expected: '1', found: '0' }]],
   ['a newer fold', inMeta('fold', '2'), [{ what: 'foldVersion', expected: '1', found: '2' }]],
   [

@@ -15,7 +15,7 @@ import { hasMoved, lastCompared, openSubject, type Subject, tell } from './subje
 export type VerificationOptions = {
   generations: Pick<
     Generations,
-    'list' | 'pointers' | 'keyTypes' | 'state' | 'plants' | 'entries' | 'order' | 'parked'
+    'list' | 'pointers' | 'keyTypes' | 'metaFields' | 'state' | 'plants' | 'entries' | 'order' | 'parked'
   >
   /** How many partitions the topic has. */
   partitions: number

@@ -5,10 +5,7 @@ import { systemTime } from '@plant-store/shared/process/time.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { onTestFinished } from 'vitest'
-import {
-  createVerification,
-  type VerificationOptions,
-} from '../../services/projector/src/verify/verification.ts'
+import { createVerifier, type VerifierOptions } from '../../services/projector/src/verify/verifier.ts'
 import type { LogBatch } from './generated-logs.ts'
 import { openRedis } from './plant-store.ts'
 import { quietLog } from './quiet-log.ts'
@@ -51,8 +48,8 @@ export async function openVerifiedLog(redisUrl: string, partitions: number) {
       if (keys.length > 0) await redis.del(keys)
     },
 
-    verify(options: Partial<VerificationOptions> = {}) {
-      const verification = createVerification({
+    verify(options: Partial<VerifierOptions> = {}) {
+      const verifier = createVerifier({
         ...{ generations: readModel.generations, partitions, time: systemTime },
         ends: async () => [...ends],
         async read(ranges, onRecords) {
@@ -63,7 +60,7 @@ export async function openVerifiedLog(redisUrl: string, partitions: number) {
         },
         ...options,
       })
-      return verification.verify(allPartitions(partitions))
+      return verifier.verify(allPartitions(partitions))
     },
   }
 }

@@ -20,6 +20,8 @@ export type Compared = {
   /** How many ids the generation had in order when it had come up to there. */
   listed: number
   tell(difference: GenerationDifference): void
+  /** Told after each batch. */
+  onRead?: () => void
 }
 
 /** How much of this slice the generation has, up to `upTo`. */
@@ -54,6 +56,7 @@ async function compareEntries(reader: GenerationReader, compared: Compared): Pro
         tell({ what: 'entryExtra', id: text, found: claimInWords(claim) })
       }
     }
+    compared.onRead?.()
   }
   for (const [id, claim] of fold.plants) {
     // In log order: beyond this one all are.
@@ -113,6 +116,7 @@ async function compareOrder(reader: GenerationReader, compared: Compared): Promi
         before = { id: text, offset: claim.offset }
       }
     }
+    compared.onRead?.()
   }
   for (const [id, { offset }] of fold.plants) {
     if (offset > upTo) break
@@ -154,6 +158,7 @@ async function compareParked(reader: GenerationReader, compared: Compared): Prom
         tell({ what: 'parkedExtra', offset: text, found })
       }
     }
+    compared.onRead?.()
   }
   for (const [offset, reason] of fold.parked) {
     if (offset > upTo) break

@@ -8,6 +8,9 @@ import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
  */
 export type Slice = { index: number; count: number }
 
+/** The plants of so many records are in memory at once, at about 400 bytes each. */
+export const RECORDS_AT_ONCE_MAX = 1_000_000
+
 /** 2^64 divided by the golden ratio, so that ids which follow each other are spread. */
 const SPREAD = 0x9e3779b97f4a7c15n
 const HASH_BITS = 64

@@ -5,14 +5,14 @@ import { delay, type Time } from '@plant-store/shared/process/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations, PartitionGenerations } from '@plant-store/shared/read-model/generations.ts'
+import { partitionGroups } from '../rebuild/partition-groups.ts'
 import { compareWithFold } from './compare.ts'
 import { type Findings, noFindings, note, noteAll } from './findings.ts'
 import { metaDifferences } from './meta-differences.ts'
-import { type Portion, portionsOf } from './portions.ts'
-import { ofSlice, type Slice, slicesOf } from './slice.ts'
+import { ofSlice, RECORDS_AT_ONCE_MAX, type Slice, slicesFor, slicesOf } from './slice.ts'
 import { hasMoved, lastCompared, openSubject, type Subject, tell } from './subject.ts'
 
-export type VerificationOptions = {
+export type VerifierOptions = {
   generations: Pick<
     Generations,
     'list' | 'pointers' | 'keyTypes' | 'metaFields' | 'state' | 'plants' | 'entries' | 'order' | 'parked'
@@ -53,10 +53,15 @@ const LEFTOVER_AFTER_MS = 2_000
  * may go on: what comes in beyond the checkpoint is left out. Rejects when a live generation is exchanged again and
  * again, and when log or read model can't be read.
  */
-export function createVerification(options: VerificationOptions) {
-  const { generations, partitions: size, ends, read, time, onRead, recordsAtOnceMax } = options
+export function createVerifier(options: VerifierOptions) {
+  const { generations, partitions: size, ends, read, time, onRead } = options
+  const { recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
 
-  async function verifyPortion({ partitions, slices }: Portion, verified: Verified): Promise<void> {
+  async function verifyGroup(
+    partitions: readonly Partition[],
+    slices: number,
+    verified: Verified,
+  ): Promise<void> {
     let left = partitions
     for (let attempt = 1; left.length > 0; attempt++) {
       if (attempt > ATTEMPTS_MAX) {
@@ -156,8 +161,11 @@ export function createVerification(options: VerificationOptions) {
     async verify(asked: readonly Partition[]): Promise<Verified> {
       const verified: Verified = { partitions: [], findings: noFindings() }
       const found = await ends()
-      const records = new Map(asked.map((partition) => [partition, found[partition] as number]))
-      for (const portion of portionsOf(records, recordsAtOnceMax)) await verifyPortion(portion, verified)
+      const recordsOf = (partition: Partition) => found[partition] as number
+      for (const group of partitionGroups(asked, recordsOf, recordsAtOnceMax)) {
+        const slices = slicesFor(Math.max(...group.map(recordsOf)), recordsAtOnceMax)
+        await verifyGroup(group, slices, verified)
+      }
       await verifyKeys(new Set(asked), verified.findings)
       return verified
     },

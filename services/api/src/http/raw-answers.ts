@@ -1,5 +1,6 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { type Answer, answerOnSocket, answerWith, refuseConnect } from '@plant-store/shared/process/answer.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
 import type { LatestResponse } from './latest-response.ts'
 
@@ -28,7 +29,7 @@ export function answerNodesOwnCases(server: Server, latestOn: LatestResponse): v
     const failure = CLIENT_ERRORS[error.code ?? ''] ?? 'malformedRequest'
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
     // Node tells again for each packet that follows.
-    else if (!unreadable.has(socket)) answerInTurn(socket, latestOn(socket), failure)
+    else if (!unreadable.has(socket)) answerInTurn(socket, latestOn(socket), answerOf(failure))
     unreadable.add(socket)
   })
   // Nothing has moved for a while. Who does not read answers would have them kept for ever; who waits for one may wait.
@@ -41,46 +42,31 @@ export function answerNodesOwnCases(server: Server, latestOn: LatestResponse): v
     server.emit('request', request, response)
   })
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    const { status, headers, body } = answerOf('expectationFailed')
-    response.writeHead(status, headers).end(body)
+    answerWith(response, answerOf('expectationFailed'))
   })
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-    // Node lets go of the socket here, its errors included: a reset would end the process.
-    socket.on('error', () => socket.destroy())
-    answerInTurn(socket, latestOn(socket), 'methodNotAllowed')
-  })
+  refuseConnect(server, (socket) => answerInTurn(socket, latestOn(socket), answerOf('methodNotAllowed')))
 }
 
 /** Answers what can't be read, after what was asked before it on the same connection: answers have no names. */
-function answerInTurn(socket: Socket, response: ServerResponse | undefined, failure: Failure): void {
+function answerInTurn(socket: Socket, response: ServerResponse | undefined, answer: Answer): void {
   if (response?.req.complete === false) {
     // It is the body of the latest request that does not come, or is no body. A response has the socket when it
     // is its turn.
     if (response.headersSent || response.socket !== socket) socket.destroy()
-    else answerOnSocket(socket, failure)
+    else answerOnSocket(socket, answer)
   } else if (response?.writableFinished === false) {
     response.once('close', () => {
-      if (socket.writable) answerOnSocket(socket, failure)
+      if (socket.writable) answerOnSocket(socket, answer)
     })
-  } else answerOnSocket(socket, failure)
+  } else answerOnSocket(socket, answer)
 }
 
-function answerOnSocket(socket: Socket, failure: Failure): void {
-  const { status, headers, body } = answerOf(failure)
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () =>
-    socket.destroySoon(),
-  )
-}
-
-function answerOf(failure: Failure) {
-  const body = JSON.stringify(bodyOf(failure))
+function answerOf(failure: Failure): Answer {
   const headers = {
     ...headersOf(failure),
     ...(failure === 'methodNotAllowed' && { allow: 'GET, HEAD, POST' }),
     connection: 'close',
     'content-type': 'application/json',
-    'content-length': String(Buffer.byteLength(body)),
   }
-  return { status: statusOf(failure), headers, body }
+  return { status: statusOf(failure), headers, body: JSON.stringify(bodyOf(failure)) }
 }

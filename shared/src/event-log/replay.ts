@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { after, type Offset, type Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import { delay } from '../process/time.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
+import { freshReplayGroup } from './groups.ts'
 
 /** What to read of a partition: what comes after a checkpoint, up to before `end`. */
 export type Range = { from: Checkpoint; end: Offset }
@@ -44,7 +44,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     ...options,
     only: new Set(left.keys()),
     groupId() {
-      const group = `${topic}-replay-${randomUUID()}`
+      const group = freshReplayGroup(topic)
       groups.push(group)
       return group
     },

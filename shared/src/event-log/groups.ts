@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Admin, Kafka } from 'kafkajs'
 import type { Partition } from '../plant/offset.ts'
 import { withAdmin } from './admin.ts'
@@ -14,6 +13,7 @@ export type Readers = {
   projectors: Member[]
   apis: Member[]
   replays: Member[]
+  rebuilds: Member[]
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -22,32 +22,29 @@ const MAX_GROUPS_DESCRIBED = 1_000
 
 /** The group in which projectors share the partitions. */
 export const projectorGroup = (topic: string) => `${topic}-projector`
-/** A group for one consumer of an api. */
-export const freshTailGroup = (topic: string) => `${topicsTails(topic)}${randomUUID()}`
-/** A group for one consumer of a replay. */
-export const freshReplayGroup = (topic: string) => `${topicsReplays(topic)}${randomUUID()}`
 
-const topicsTails = (topic: string) => `${topic}-tail-`
-const topicsReplays = (topic: string) => `${topic}-replay-`
+/** What the groups of all other readers begin with; each reader has one of its own. */
+export const groupPrefix = (topic: string, reader: 'tail' | 'replay' | 'rebuild') => `${topic}-${reader}`
 
 /** Asks who reads the topic now. */
 export async function readReaders(kafka: Kafka, topic: string): Promise<Readers> {
   return withAdmin(kafka, async (admin) => {
     const { groups } = await admin.listGroups()
-    const named = (prefix: string) =>
-      groups
+    const membersOf = async (reader: Parameters<typeof groupPrefix>[1]) => {
+      const prefix = `${groupPrefix(topic, reader)}-`
+      const names = groups
         .map(({ groupId }) => groupId)
         .filter((name) => name.startsWith(prefix) && UUID.test(name.slice(prefix.length)))
-    const [projectors] = await describe(admin, [projectorGroup(topic)], topic)
-    const membersOf = async (prefix: string) => {
-      const found = await describe(admin, named(prefix).slice(0, MAX_GROUPS_DESCRIBED), topic)
+      const found = await describe(admin, names.slice(0, MAX_GROUPS_DESCRIBED), topic)
       return found.flatMap(({ members }) => members)
     }
+    const [projectors] = await describe(admin, [projectorGroup(topic)], topic)
     return {
       projectorState: projectors?.state ?? 'Dead',
       projectors: projectors?.members ?? [],
-      apis: await membersOf(topicsTails(topic)),
-      replays: await membersOf(topicsReplays(topic)),
+      apis: await membersOf('tail'),
+      replays: await membersOf('replay'),
+      rebuilds: await membersOf('rebuild'),
     }
   })
 }

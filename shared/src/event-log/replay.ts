@@ -3,7 +3,8 @@ import type { LogRecord } from '../plant/plant-created.ts'
 import { delay } from '../process/time.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
-import { freshReplayGroup } from './groups.ts'
+import { groupPrefix } from './groups.ts'
+import { createThrowawayGroups } from './throwaway-groups.ts'
 
 /** What to read of a partition: what comes after a checkpoint, up to before `end`. */
 export type Range = { from: Checkpoint; end: Offset }
@@ -36,18 +37,14 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   const left = new Map([...ranges].filter(([, { from, end }]) => after(from.offset) < end))
   if (left.size === 0) return
   const stood = new Map([...left].map(([partition, { from }]) => [partition, from]))
-  const groups: string[] = []
+  const groups = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), options.log)
   const ended = Promise.withResolvers<void>()
   let progressAt = time.now()
 
   const follower = createFollower({
     ...options,
     only: new Set(left.keys()),
-    groupId() {
-      const group = freshReplayGroup(topic)
-      groups.push(group)
-      return group
-    },
+    groupId: groups.groupId,
     minBytes: MIN_BYTES,
     maxWaitMs: MAX_WAIT_MS,
     maxBytesPerPartition: MAX_BYTES_PER_PARTITION,
@@ -85,7 +82,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     watching.abort()
     signal?.removeEventListener('abort', abort)
     await follower.close()
-    await forget()
+    await groups.forget()
   }
 
   async function watch(ending: AbortSignal): Promise<void> {
@@ -99,19 +96,6 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
             'away, or a transaction that somebody left open hides what comes after it',
         ),
       )
-    }
-  }
-
-  /** Kafka would forget the group by itself, after days. */
-  async function forget(): Promise<void> {
-    const admin = kafka.admin()
-    try {
-      await admin.connect()
-      await admin.deleteGroups(groups)
-    } catch (err) {
-      options.log.debug({ err }, 'a group of a replay was not deleted; Kafka forgets it by itself')
-    } finally {
-      await admin.disconnect().catch(() => {})
     }
   }
 }

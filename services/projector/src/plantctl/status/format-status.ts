@@ -60,7 +60,7 @@ function totalLines({ topic, partitions }: StoreStatus): string[] {
 }
 
 function readerLines({ readers, partitions }: StoreStatus, { paint, columns }: Showing): string[] {
-  const { projectors, apis, replays } = readers
+  const { projectors, apis, rebuilds, replays } = readers
   const lines = (title: string, members: readonly Member[]) => {
     const told = members
       .slice(0, MEMBERS_MAX)
@@ -71,7 +71,8 @@ function readerLines({ readers, partitions }: StoreStatus, { paint, columns }: S
   return [
     ...lines('Projectors', projectors),
     ...lines('Apis', apis),
-    ...(replays.length === 0 ? [] : lines('Replays (rebuild, verify, events …)', replays)),
+    ...(rebuilds.length === 0 ? [] : lines('Rebuilds', rebuilds)),
+    ...(replays.length === 0 ? [] : lines('Replays', replays)),
   ]
 }
 

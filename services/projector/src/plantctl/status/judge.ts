@@ -151,7 +151,7 @@ function notices({ partitions, readers, warnings, strangeKeys, topic }: StoreSta
   if (readers.apis.length === 0) notices.push('no api runs')
   if (filled.length > 0) {
     notices.push(
-      readers.replays.length > 0
+      readers.rebuilds.length > 0
         ? `a rebuild is under way: it fills ${partitionsNamed(filled)}`
         : `a rebuild was broken off while it filled ${partitionsNamed(filled)}: plantctl rebuild goes on with it`,
     )

@@ -37,6 +37,14 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
   const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
   closers.push(readModel.close)
 
+  const environment = {
+    PATH: process.env.PATH,
+    KAFKA_BROKERS: kafkaBrokers,
+    REDIS_URL: redisUrl,
+    PLANTS_TOPIC: topic,
+    PLANTS_PARTITIONS: String(PARTITIONS),
+  }
+
   async function startService(
     service: 'api' | 'projector',
     settings: Record<string, string>,
@@ -49,11 +57,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
       args: [new URL(`../../services/${service}/src/main.ts`, import.meta.url).pathname],
       logFile,
       env: {
-        PATH: process.env.PATH,
-        KAFKA_BROKERS: kafkaBrokers,
-        REDIS_URL: redisUrl,
-        PLANTS_TOPIC: topic,
-        PLANTS_PARTITIONS: String(PARTITIONS),
+        ...environment,
         OPS_PORT: String(opsPort),
         ...settings,
       },
@@ -73,6 +77,8 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
   return {
     ...log,
     readModel,
+    /** The settings by which a process finds this store. */
+    environment,
 
     async startApi(settings: Record<string, string> = {}): Promise<RunningApi> {
       const port = await freePort()

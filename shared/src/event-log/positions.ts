@@ -1,7 +1,7 @@
 import type { Offset, Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import { type BackOff, createBackOff } from '../process/back-off.ts'
-import { PreconditionError } from '../process/failures.ts'
+import { messageOf, PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
 import { delay, type Time } from '../process/time.ts'
 import { admit, type Checkpoint, type Delivery, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
@@ -174,14 +174,7 @@ export function createPositions<R extends LogRecord>(
     /** Begins with these partitions anew, wherever they stood before. */
     assign(assigned: readonly Partition[]): void {
       const unknown = assigned.find((partition) => partition >= partitions)
-      if (unknown !== undefined) {
-        fail(
-          new PreconditionError(
-            `the topic grew beyond ${partitions} partitions (partition ${unknown}): its ids have moved, and it can ` +
-              `not be used any more. Restore it from a copy, with ${partitions} partitions`,
-          ),
-        )
-      }
+      if (unknown !== undefined) fail(grown(unknown, partitions))
       const begun = new Map<Partition, Position>()
       positions = begun
       for (const partition of assigned) {
@@ -282,6 +275,9 @@ export function anotherLog(reason: string, partition: Partition): PreconditionEr
   )
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+function grown(partition: Partition, partitions: number): PreconditionError {
+  return new PreconditionError(
+    `the topic grew beyond ${partitions} partitions (partition ${partition}): its ids have moved, and it can not be ` +
+      `used any more. Restore it from a copy, with ${partitions} partitions`,
+  )
 }

@@ -1,4 +1,4 @@
-import { PreconditionError } from './failures.ts'
+import { messageOf, PreconditionError } from './failures.ts'
 import type { Log } from './log.ts'
 import { delay, type Time } from './time.ts'
 
@@ -38,7 +38,7 @@ export function repeat({ time, everyMs, task, what, log, onHalt }: Repetition): 
       } catch (error) {
         if (closing.signal.aborted) return
         if (error instanceof PreconditionError) return onHalt(error)
-        problem = `${what}: ${error instanceof Error ? error.message : error}`
+        problem = `${what}: ${messageOf(error)}`
         log.debug({ err: error }, `${what} failed; trying again`)
       }
     }

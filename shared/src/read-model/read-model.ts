@@ -35,8 +35,11 @@ export type ReadModelSettings = { redisUrl: string; topic: string; partitions: n
 
 export type Applied = { is: 'applied' } | { is: 'stale'; checkpoint: Checkpoint }
 
-/** The entries found, in the order asked for, and how far the model had come when they were read. */
-export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | undefined)[] }
+/**
+ * The entries found, in the order asked for, and how far the model had come when they were read. One that
+ * this release can't read is an error of its own: others that were asked for along with it are as good as ever.
+ */
+export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | EntryError | undefined)[] }
 
 export type PartitionSpan = Span & { partition: Partition }
 
@@ -66,6 +69,7 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MAX_MS),
+    maxLoadingRetryTime: RECONNECT_MAX_MS,
     // After a failover the old master is read-only: find the new one.
     reconnectOnError: (error) => READ_ONLY.test(error.message),
     scripts: {
@@ -89,6 +93,13 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
 
   return {
     isReady: (): boolean => redis.status === 'ready',
+
+    /** Why Redis can't be asked now, in words; none when it can. */
+    problems(): string[] {
+      if (redis.status === 'ready') return []
+      if (redis.status === 'connect') return ['redis: it answers, but is not ready: it is loading its data']
+      return ['redis: not reachable', ...(lastProblem === '' ? [] : [`redis: ${lastProblem}`])]
+    },
 
     /** Resolves when Redis can be asked; rejects with the reason when it can't be reached now. */
     async ready(): Promise<void> {
@@ -114,7 +125,7 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
         if (error !== null) throw error
         const entries = ids.map((id, at) => {
           const bytes = found[at + 1]
-          return bytes ? decodeEntry(id, bytes) : undefined
+          return bytes ? readEntry(id, bytes) : undefined
         })
         return { checkpoint: offsetOf(String(found[0])), entries }
       })
@@ -186,6 +197,15 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
   }
 }
 
+function readEntry(id: PlantId, bytes: Buffer): Claim | EntryError {
+  try {
+    return decodeEntry(id, bytes)
+  } catch (error) {
+    if (error instanceof EntryError) return error
+    throw error
+  }
+}
+
 /** Throws an EntryError for what no release would have stored. */
 export function listedSpan([checkpoint, plants, ...found]: readonly (Buffer | null)[]): ListedSpan {
   const claims: Claim[] = []
@@ -212,8 +232,12 @@ function checkServerInfo(info: string): void {
   }
   const policy = field('maxmemory_policy')
   if (policy !== 'noeviction') {
+    const evicted = Number(field('evicted_keys'))
     throw new PreconditionError(
-      `Redis would evict plants when it is full: set maxmemory-policy to noeviction (it is ${policy})`,
+      `Redis would evict plants when it is full: set maxmemory-policy to noeviction (it is ${policy})` +
+        (evicted > 0
+          ? `. It has evicted ${evicted} keys: delete those of this topic to have them folded again`
+          : ''),
     )
   }
 }

@@ -27,7 +27,8 @@ export function createSimulatedFollower(
     intake,
     {
       pause(partition) {
-        cursorOf(partition).paused = true
+        // Of a topic that grew there may be more than are known here.
+        if (partition < partitions) cursorOf(partition).paused = true
       },
       seek(partition, offset) {
         const cursor = cursorOf(partition)

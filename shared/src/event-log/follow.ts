@@ -219,8 +219,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
     /** Why the log is not followed now, in words; none when all partitions go on. */
     problems(): string[] {
-      if (positions.assigned() !== undefined) return positions.problems()
-      return [`waiting for the group to be joined${failure === undefined ? '' : `: ${failure}`}`]
+      return [...(failure === undefined ? [] : [failure]), ...positions.problems()]
     },
 
     /**

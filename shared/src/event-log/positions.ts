@@ -174,7 +174,7 @@ export function createPositions<R extends LogRecord>(
     /** Begins with these partitions anew, wherever they stood before. */
     assign(assigned: readonly Partition[]): void {
       const unknown = assigned.find((partition) => partition >= partitions)
-      if (unknown !== undefined) fail(grown(unknown, partitions))
+      if (unknown !== undefined) return void fail(grown(unknown, partitions))
       const begun = new Map<Partition, Position>()
       positions = begun
       for (const partition of assigned) {
@@ -249,8 +249,9 @@ export function createPositions<R extends LogRecord>(
 
     /** Why partitions do not go on, in words; none when all do. */
     problems(): string[] {
+      if (positions === undefined) return ['waiting for the group to be joined']
       const stuck = new Map<string, Partition[]>()
-      for (const [partition, { checkpoint, problem }] of positions ?? []) {
+      for (const [partition, { checkpoint, problem }] of positions) {
         const reason = problem ?? (checkpoint === undefined ? 'its checkpoint is not known yet' : undefined)
         if (reason !== undefined) stuck.set(reason, [...(stuck.get(reason) ?? []), partition])
       }

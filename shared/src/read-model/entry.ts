@@ -25,6 +25,12 @@ export class EntryError extends Error {
   override name = 'EntryError'
 }
 
+/** Throws the EntryError of an entry that this release can't read. */
+export function readable(entry: Claim | EntryError | undefined): Claim | undefined {
+  if (entry instanceof EntryError) throw entry
+  return entry
+}
+
 export function encodeEntry({ eventId, offset, plant }: Claim): Buffer {
   const head = Buffer.allocUnsafe(TEXT_AT)
   head[0] = plant === undefined ? UNREADABLE : plant.tag === undefined ? NAME : NAME_AND_TAG

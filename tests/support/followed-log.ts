@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createFollower, type Follower, type FollowOptions } from '@plant-store/shared/event-log/follow.ts'
 import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
-import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { onTestFinished } from 'vitest'
@@ -37,6 +37,7 @@ export function followLog(
     log: quietLog,
     time: systemTime,
     groupId: () => `test-${randomUUID()}`,
+    read: recordReader(topic.partitions),
     minBytes: 1,
     maxWaitMs: 100,
     checkpointOf: async (partition) => checkpoints.get(partition) ?? START,

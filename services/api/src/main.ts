@@ -3,6 +3,7 @@ import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { checkPreconditions, watchPreconditions } from '@plant-store/shared/preconditions.ts'
 import { createMetrics } from '@plant-store/shared/process/metrics.ts'
 import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
@@ -59,6 +60,7 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
     ...{ ...topic, ...view.intake, kafka, log, time: systemTime },
     // A group of its own that commits nothing: Kafka forgets it when this process has left.
     groupId: () => `${settings.PLANTS_TOPIC}-tail-${randomUUID()}`,
+    read: recordReader(topic.partitions),
     minBytes: TAIL_MIN_BYTES,
     maxWaitMs: TAIL_MAX_WAIT_MS,
   })

@@ -4,7 +4,12 @@ import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { type NewRecord, PARKED, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import {
+  type NewRecord,
+  PARKED,
+  plantCreated,
+  recordReader,
+} from '@plant-store/shared/plant/plant-created.ts'
 import { PreconditionError } from '@plant-store/shared/process/failures.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -43,10 +48,11 @@ async function openStore() {
       const halts: Error[] = []
       const quietly = { log: quietLog, time: systemTime }
       const groupId = () => `${topic.topic}-projector`
+      const read = recordReader(topic.partitions)
       const projector = createProjector({
         readModel,
         follow: (intake) =>
-          createFollower({ ...topic, ...intake, ...quietly, groupId, minBytes: 1, maxWaitMs: 20 }),
+          createFollower({ ...topic, ...intake, ...quietly, groupId, read, minBytes: 1, maxWaitMs: 20 }),
         ...quietly,
         freshGeneration: randomUUID,
         onHalt: (error) => halts.push(error),

@@ -1,17 +1,24 @@
 import type { Consumer, ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
 import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
-import { readRecord } from '../plant/plant-created.ts'
+import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import type { Log } from '../process/log.ts'
 import { delay, type Time } from '../process/time.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
 import { createPositions, type Intake } from './positions.ts'
 import { checkTopic, type TopicSettings } from './topic.ts'
 
-export type FollowOptions = TopicSettings &
-  Intake & {
+/** A record as a fetch brings it, with the time that its producer or the broker gave it (since 1970). */
+export type FetchedRecord = StoredRecord & { timestampMs: number }
+
+export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
+  Intake<R> & {
     kafka: Kafka
     log: Log
     time: Time
+    /** What the intake is given of a record. */
+    read(record: FetchedRecord, partition: Partition): R
+    /** The partitions to follow; without it all that the group assigns. */
+    only?: ReadonlySet<Partition>
     /**
      * The group to join, asked for each time a consumer begins. Members of one group share the partitions; a group
      * that nobody else is in gives them all, at once if it is a new one: another would first wait for the session
@@ -21,6 +28,8 @@ export type FollowOptions = TopicSettings &
     /** Kafka answers a fetch when so many bytes are there, or after the wait. */
     minBytes: number
     maxWaitMs: number
+    /** How much of a partition one fetch brings at most, if its first batch is not larger. */
+    maxBytesPerPartition?: number
   }
 
 type Batch = EachBatchPayload['batch'] & { fetchedOffset: string }
@@ -39,8 +48,8 @@ export type Follower = ReturnType<typeof createFollower>
  * Follows the committed records of a topic into an intake. kafkajs has no assign(): it joins a group, and where the
  * group thinks it stands means nothing here; positions.ts has the rules.
  */
-export function createFollower(options: FollowOptions) {
-  const { kafka, topic, partitions, log, time } = options
+export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
+  const { kafka, topic, partitions, log, time, only, read } = options
   let consumer: Consumer
   let running: Promise<void> | undefined
   const committed = new Map<Partition, Offset>()
@@ -71,15 +80,15 @@ export function createFollower(options: FollowOptions) {
     if (end > (seenEnds.get(partition) ?? FIRST)) seenEnds.set(partition, end)
   }
 
-  function deliveryOf(batch: Batch, partition: Partition): Delivery {
+  function deliveryOf(batch: Batch, partition: Partition): Delivery<R> {
     const end = offsetOf(batch.highWatermark)
     noteEnd(partition, end)
     return {
       askedFor: offsetOf(batch.fetchedOffset),
       last: offsetOf(batch.lastOffset()),
       end,
-      records: batch.messages.map(({ offset, key, value, headers = {} }) =>
-        readRecord({ offset: offsetOf(offset), key, value, headers }, partition, partitions),
+      records: batch.messages.map(({ offset, key, value, headers = {}, timestamp }) =>
+        read({ offset: offsetOf(offset), key, value, headers, timestampMs: Number(timestamp) }, partition),
       ),
     }
   }
@@ -110,7 +119,7 @@ export function createFollower(options: FollowOptions) {
       rebalanceTimeout: REBALANCE_TIMEOUT_MS,
       minBytes: options.minBytes,
       maxWaitTimeInMs: options.maxWaitMs,
-      maxBytesPerPartition: MAX_BYTES_PER_PARTITION,
+      maxBytesPerPartition: options.maxBytesPerPartition ?? MAX_BYTES_PER_PARTITION,
       allowAutoTopicCreation: false,
       readUncommitted: false,
       // What crashed begins anew below, not by itself.
@@ -125,9 +134,12 @@ export function createFollower(options: FollowOptions) {
         resolve()
       })
     })
-    consumer.on(GROUP_JOIN, ({ payload }) =>
-      positions.assign((payload.memberAssignment[topic] ?? []) as Partition[]),
-    )
+    consumer.on(GROUP_JOIN, ({ payload }) => {
+      const assigned = (payload.memberAssignment[topic] ?? []) as Partition[]
+      const others = assigned.filter((partition) => only?.has(partition) === false)
+      if (others.length > 0) consumer.pause([{ topic, partitions: others }])
+      positions.assign(assigned.filter((partition) => !others.includes(partition)))
+    })
     consumer.on(START_BATCH_PROCESS, ({ payload }) => {
       if (payload.batchSize === 0) takeNoRecords(payload)
     })

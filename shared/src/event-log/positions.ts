@@ -6,19 +6,14 @@ import { delay, type Time } from '../process/time.ts'
 import { admit, type Checkpoint, type Delivery, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
 
 /** What takes in the records of a log, and tells where it stands. */
-export type Intake = {
+export type Intake<R extends LogRecord = LogRecord> = {
   /** Where to go on; asked at each assignment of a partition and at each `reseek`. */
   checkpointOf(partition: Partition): Promise<Checkpoint>
   /**
    * Takes in the records between two checkpoints and tells the one then reached: `next`, or another to
    * seek to. One call at a time for each partition. When it rejects, it is called again.
    */
-  onRecords(
-    partition: Partition,
-    records: LogRecord[],
-    next: Checkpoint,
-    from: Checkpoint,
-  ): Promise<Checkpoint>
+  onRecords(partition: Partition, records: R[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint>
   /** Called once, when following can't go on. */
   onHalt(error: Error): void
 }
@@ -46,8 +41,8 @@ export type Positions = ReturnType<typeof createPositions>
  * checkpoint, and each delivery is judged against it by `admit`, so that nothing is skipped, taken twice, or taken
  * from another log.
  */
-export function createPositions(
-  { checkpointOf, onRecords, onHalt }: Intake,
+export function createPositions<R extends LogRecord>(
+  { checkpointOf, onRecords, onHalt }: Intake<R>,
   source: Source,
   { partitions, time, log }: { partitions: number; time: Time; log: Log },
 ) {
@@ -111,7 +106,7 @@ export function createPositions(
     if (positions !== undefined && [...positions.values()].every(({ proven }) => proven)) allProven.resolve()
   }
 
-  async function take(partition: Partition, position: Position, delivery: Delivery): Promise<void> {
+  async function take(partition: Partition, position: Position, delivery: Delivery<R>): Promise<void> {
     const { checkpoint } = position
     if (checkpoint === undefined || !isCurrent(partition, position) || closing.signal.aborted) return
     // What lies beyond the checkpoint does not show which event the log holds there.
@@ -130,7 +125,7 @@ export function createPositions(
   async function pass(
     partition: Partition,
     position: Position,
-    records: LogRecord[],
+    records: R[],
     from: Checkpoint,
     next: Checkpoint,
   ): Promise<void> {
@@ -170,7 +165,7 @@ export function createPositions(
      * Judges what was delivered, after all that came before of this partition; `read` tells it then, or nothing when
      * it is out of date. Resolves with how far the partition stands afterwards.
      */
-    async deliver(partition: Partition, read: () => Delivery | undefined): Promise<Offset | undefined> {
+    async deliver(partition: Partition, read: () => Delivery<R> | undefined): Promise<Offset | undefined> {
       const position = positions?.get(partition)
       if (position === undefined) return undefined
       if (position.checkpoint === undefined) {

@@ -103,6 +103,11 @@ export function readRecord(record: StoredRecord, partition: Partition, partition
   return plant === undefined ? { offset, claim, parked: PARKED.unreadablePayload } : { offset, claim }
 }
 
+/** Reads the records of a topic that has so many partitions. */
+export function recordReader(partitions: number) {
+  return (record: StoredRecord, partition: Partition): LogRecord => readRecord(record, partition, partitions)
+}
+
 /** The header's text; undefined when it is absent, has no content, or there are several. */
 function header(headers: StoredRecord['headers'], name: string): string | undefined {
   const value = headers[name]

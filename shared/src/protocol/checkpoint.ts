@@ -9,15 +9,15 @@ import type { LogRecord } from '../plant/plant-created.ts'
 export type Checkpoint = { offset: Offset; eventId: EventId | '' }
 
 /** What Kafka delivered: records from `askedFor` on, up to `last`; `end` is the next offset to be written. */
-export type Delivery = {
+export type Delivery<R extends LogRecord = LogRecord> = {
   askedFor: Offset
   last: Offset
   end: Offset
-  records: readonly LogRecord[]
+  records: readonly R[]
 }
 
-export type Admission =
-  | { do: 'apply'; records: LogRecord[]; checkpoint: Checkpoint }
+export type Admission<R extends LogRecord = LogRecord> =
+  | { do: 'apply'; records: R[]; checkpoint: Checkpoint }
   | { do: 'seek' }
   | { do: 'halt'; reason: string }
 
@@ -38,7 +38,7 @@ export function outOfBounds({ offset }: Checkpoint, end: Offset): string | undef
  * records, aborted transactions), never between the offset asked for and the checkpoint: a delivery that
  * was asked for beyond the checkpoint is sought back. What was passed before is left out.
  */
-export function admit(checkpoint: Checkpoint, delivery: Delivery): Admission {
+export function admit<R extends LogRecord>(checkpoint: Checkpoint, delivery: Delivery<R>): Admission<R> {
   const bounds = outOfBounds(checkpoint, delivery.end)
   if (bounds !== undefined) return { do: 'halt', reason: bounds }
   if (delivery.askedFor > after(checkpoint.offset)) return { do: 'seek' }

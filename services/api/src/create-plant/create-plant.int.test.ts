@@ -4,7 +4,7 @@ import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { plantCreated, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
@@ -56,6 +56,7 @@ async function openCreation(stores: Stores = {}) {
   const tail = createFollower({
     ...{ ...topic, ...view.intake, log: quietLog, time: systemTime },
     groupId: () => `test-${randomUUID()}`,
+    read: recordReader(topic.partitions),
     minBytes: 1,
     maxWaitMs: 100,
   })

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { START } from '../../../tests/support/followed-log.ts'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
+import { type LogRecord, plantCreated, recordReader } from '../plant/plant-created.ts'
+import { systemTime } from '../process/time.ts'
+import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
+import { createAppender } from './append.ts'
+import { type Range, replay } from './replay.ts'
+import { checkTopic } from './topic.ts'
+
+const PARTITIONS = 3
+
+async function openLog(events: number) {
+  const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+  const appender = createAppender(topic.kafka, topic.topic)
+  await appender.connect()
+  onTestFinished(() => appender.close())
+  const ids = Array.from({ length: events }, (_, n) => BigInt(n))
+  await appender.append(ids.map((id) => plantCreated(newPlant(id), randomUUID() as EventId, PARTITIONS)))
+  const { ends } = await checkTopic(topic.kafka, topic)
+  return { topic, ends }
+}
+
+const wholeLog = (ends: readonly Offset[]) =>
+  new Map(
+    allPartitions(PARTITIONS).map((p): [Partition, Range] => [p, { from: START, end: ends[p] as Offset }]),
+  )
+
+/** Replays into memory: the records and the last checkpoint of each partition. */
+async function read({
+  topic,
+  ...options
+}: {
+  topic: TestTopic
+  ranges: Map<Partition, Range>
+  signal?: AbortSignal
+}) {
+  const records = new Map<Partition, LogRecord[]>()
+  const reached = new Map<Partition, Checkpoint>()
+  await replay({
+    ...topic,
+    ...options,
+    ...{ log: quietLog, time: systemTime, read: recordReader(PARTITIONS) },
+    onRecords(partition, some, checkpoint) {
+      records.set(partition, [...(records.get(partition) ?? []), ...some])
+      reached.set(partition, checkpoint)
+    },
+  })
+  const offsets = new Map(
+    [...records].map(([partition, all]) => [partition, all.map(({ offset }) => offset)]),
+  )
+  return { records, offsets, reached }
+}
+
+const span = (from: number, end: number) => Array.from({ length: end - from }, (_, n) => from + n)
+
+describe('replaying a log', () => {
+  it('reads each record of it once, in the order of its partition, and ends', async () => {
+    const { topic, ends } = await openLog(500)
+    const { offsets, records, reached } = await read({ topic, ranges: wholeLog(ends) })
+    for (const partition of allPartitions(PARTITIONS)) {
+      const end = ends[partition] as Offset
+      expect(offsets.get(partition)).toEqual(span(0, end))
+      expect(reached.get(partition)).toEqual(checkpointAt(offsetOf(end - 1), records.get(partition) ?? []))
+    }
+  })
+
+  it('reads ranges of some partitions, and nothing else', async () => {
+    const { topic, ends } = await openLog(300)
+    const [first, , third] = allPartitions(PARTITIONS) as [Partition, Partition, Partition]
+    const end = offsetOf((ends[third] as Offset) - 5)
+    const { offsets, reached } = await read({
+      topic,
+      ranges: new Map([
+        [first, { from: { offset: offsetOf(9), eventId: '' }, end: offsetOf(11) }],
+        [third, { from: START, end }],
+      ]),
+    })
+    expect(offsets).toEqual(
+      new Map(
+        [
+          [first, [10]],
+          [third, span(0, end)],
+        ].map(([p, o]) => [p as Partition, o]),
+      ),
+    )
+    expect(reached.get(first)?.offset).toBe(10)
+    expect(reached.get(third)?.offset).toBe(end - 1)
+  })
+
+  it('of nothing ends at once', async () => {
+    const { topic, ends } = await openLog(1)
+    const ranges = new Map(
+      allPartitions(PARTITIONS).map((p): [Partition, Range] => {
+        const offset = offsetOf((ends[p] as Offset) - 1)
+        return [p, { from: { offset, eventId: '' }, end: ends[p] as Offset }]
+      }),
+    )
+    expect((await read({ topic, ranges })).offsets.size).toBe(0)
+  })
+
+  it('leaves no group behind', async () => {
+    const { topic, ends } = await openLog(10)
+    await read({ topic, ranges: wholeLog(ends) })
+    const admin = topic.kafka.admin()
+    await admin.connect()
+    onTestFinished(() => admin.disconnect())
+    const groups = (await admin.listGroups()).groups.map(({ groupId }) => groupId)
+    expect(groups.filter((group) => group.startsWith(topic.topic))).toEqual([])
+  })
+
+  it('ends with what its taker throws', async () => {
+    const { topic, ends } = await openLog(10)
+    const failing = replay({
+      ...topic,
+      ranges: wholeLog(ends),
+      ...{ log: quietLog, time: systemTime, read: recordReader(PARTITIONS) },
+      onRecords() {
+        throw new Error('full')
+      },
+    })
+    await expect(failing).rejects.toThrow('full')
+  })
+
+  it('ends when it is broken off', async () => {
+    const { topic } = await openLog(10)
+    const breaking = new AbortController()
+    // Up to where nothing is: it waits.
+    const reading = read({ topic, ranges: wholeLog([100, 100, 100] as Offset[]), signal: breaking.signal })
+    breaking.abort(new Error('enough'))
+    await expect(reading).rejects.toThrow('enough')
+    await expect(
+      read({ topic, ranges: wholeLog([1, 1, 1] as Offset[]), signal: breaking.signal }),
+    ).rejects.toThrow('enough')
+  })
+})

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { after, type Offset, type Partition } from '../plant/offset.ts'
+import type { LogRecord } from '../plant/plant-created.ts'
+import { delay } from '../process/time.ts'
+import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
+import { createFollower, type FollowOptions } from './follow.ts'
+
+/** What to read of a partition: what comes after a checkpoint, up to before `end`. */
+export type Range = { from: Checkpoint; end: Offset }
+
+export type ReplayOptions<R extends LogRecord> = Pick<
+  FollowOptions<R>,
+  'kafka' | 'topic' | 'partitions' | 'log' | 'time' | 'read'
+> & {
+  ranges: ReadonlyMap<Partition, Range>
+  /** Takes in records in the order of their partition; partitions take turns. `reached` is how far it has come then. */
+  onRecords(partition: Partition, records: R[], reached: Checkpoint): Promise<void> | void
+  /** Breaks the replay off: it then rejects with the signal's reason. */
+  signal?: AbortSignal
+}
+
+/** Kafka answers with a full fetch, or with what there is after this time. */
+const MAX_WAIT_MS = 100
+const MIN_BYTES = 1_048_576
+const MAX_BYTES_PER_PARTITION = 4 * 1_048_576
+const NO_PROGRESS_MS = 60_000
+const WATCH_EVERY_MS = 1_000
+
+/**
+ * Reads ranges of the log and ends. Rejects when it gets no further for a minute (Kafka is away, or a
+ * transaction that somebody left open hides what comes after it), with a PreconditionError when the topic is not
+ * as it must be or `from` is a checkpoint of another log, and with what `onRecords` threw.
+ */
+export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Promise<void> {
+  const { kafka, topic, ranges, onRecords, time, signal } = options
+  const left = new Map([...ranges].filter(([, { from, end }]) => after(from.offset) < end))
+  if (left.size === 0) return
+  const stood = new Map([...left].map(([partition, { from }]) => [partition, from]))
+  const groups: string[] = []
+  const ended = Promise.withResolvers<void>()
+  let progressAt = time.now()
+
+  const follower = createFollower({
+    ...options,
+    only: new Set(left.keys()),
+    groupId() {
+      const group = `${topic}-replay-${randomUUID()}`
+      groups.push(group)
+      return group
+    },
+    minBytes: MIN_BYTES,
+    maxWaitMs: MAX_WAIT_MS,
+    maxBytesPerPartition: MAX_BYTES_PER_PARTITION,
+    checkpointOf: async (partition) => stood.get(partition) as Checkpoint,
+    onHalt: ended.reject,
+    async onRecords(partition, records, next) {
+      const range = left.get(partition)
+      if (range === undefined) return next
+      progressAt = time.now()
+      const isLast = after(next.offset) >= range.end
+      const wanted = isLast ? records.filter(({ offset }) => offset < range.end) : records
+      const reached = isLast ? checkpointAt((range.end - 1) as Offset, wanted) : next
+      try {
+        await onRecords(partition, wanted, reached)
+      } catch (error) {
+        ended.reject(error)
+        return next
+      }
+      stood.set(partition, next)
+      progressAt = time.now()
+      if (isLast) left.delete(partition)
+      if (left.size === 0) ended.resolve()
+      return next
+    },
+  })
+  const abort = () => ended.reject(signal?.reason)
+  signal?.addEventListener('abort', abort)
+  const watching = new AbortController()
+  try {
+    signal?.throwIfAborted()
+    follower.start()
+    void watch(watching.signal)
+    await ended.promise
+  } finally {
+    watching.abort()
+    signal?.removeEventListener('abort', abort)
+    await follower.close()
+    await forget()
+  }
+
+  async function watch(ending: AbortSignal): Promise<void> {
+    while (!ending.aborted) {
+      await delay(time, WATCH_EVERY_MS, ending)
+      if (time.now() - progressAt < NO_PROGRESS_MS) continue
+      const where = [...left.keys()].map((partition) => `${partition} after ${stood.get(partition)?.offset}`)
+      ended.reject(
+        new Error(
+          `the log was not read on for ${NO_PROGRESS_MS / 1_000} s (partition ${where.join(', ')}): Kafka is ` +
+            'away, or a transaction that somebody left open hides what comes after it',
+        ),
+      )
+    }
+  }
+
+  /** Kafka would forget the group by itself, after days. */
+  async function forget(): Promise<void> {
+    const admin = kafka.admin()
+    try {
+      await admin.connect()
+      await admin.deleteGroups(groups)
+    } catch (err) {
+      options.log.debug({ err }, 'a group of a replay was not deleted; Kafka forgets it by itself')
+    } finally {
+      await admin.disconnect().catch(() => {})
+    }
+  }
+}

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { FETCHING } from '@plant-store/shared/event-log/replay.ts'
 import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { createLog } from '@plant-store/shared/process/log.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -22,8 +24,6 @@ export type Reading = {
 /** Reads the whole topic, and calls `begun` when it is given its partitions. */
 export type Reader = (reading: Reading, begun: () => void) => Promise<void>
 
-/** The same for all readers. */
-const FETCHING = { minBytes: 65_536, maxWaitMs: 20, maxBytesPerPartition: 1_048_576 }
 const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const log = createLog('bench', 'warn')
 
@@ -65,7 +65,7 @@ const consumeOnly: Reader = async ({ kafkaBrokers, topic, partitions, events }, 
 const decode: Reader = async ({ kafkaBrokers, topic, partitions, events }, begun) => {
   const { all, count, fail } = countdown(events)
   const follower = createFollower({
-    ...{ topic, partitions, log, time: systemTime, ...FETCHING },
+    ...{ topic, partitions, log, time: systemTime, ...FETCHING, read: recordReader(partitions) },
     kafka: createKafka(kafkaBrokers.split(','), 'bench', log),
     groupId: () => `bench-${randomUUID()}`,
     async checkpointOf() {
@@ -90,6 +90,7 @@ const project: Reader = async ({ kafkaBrokers, redisUrl, topic, partitions, even
   await readModel.ready()
   const kafka = createKafka(kafkaBrokers.split(','), 'bench', log)
   const groupId = () => `bench-${randomUUID()}`
+  const read = recordReader(partitions)
   const projector = createProjector({
     readModel: {
       async meta(partition: Partition) {
@@ -103,7 +104,7 @@ const project: Reader = async ({ kafkaBrokers, redisUrl, topic, partitions, even
       },
     },
     follow: (intake) =>
-      createFollower({ topic, partitions, ...intake, kafka, log, time: systemTime, groupId, ...FETCHING }),
+      createFollower({ topic, partitions, ...intake, kafka, log, time: systemTime, groupId, read, ...FETCHING }),
     log,
     time: systemTime,
     freshGeneration: () => generation,

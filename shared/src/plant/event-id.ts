@@ -8,6 +8,10 @@ export type EventId = string & { readonly [brand]: 'EventId' }
 
 const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
+const DASH = 0x2d
+const DIGIT_0 = 0x30
+const LETTER_A = 0x61
+
 /** Namespace of the ids below; made once, never to change: a retry must find the event of its first try. */
 const KEYED_NAMESPACE = Buffer.from('6f0c2a5e1d2b4c0f9a7b3e8d54c1f6a2', 'hex')
 
@@ -15,9 +19,18 @@ export function parseEventId(text: string): EventId | undefined {
   return CANONICAL_UUID.test(text) ? (text as EventId) : undefined
 }
 
-/** The 16 bytes of an event id. */
-export function eventIdBytes(id: EventId): Buffer {
-  return Buffer.from(id.replaceAll('-', ''), 'hex')
+/** Writes the 16 bytes of an event id, `at` and after. By hand: Buffer's hex takes three times as long with the dashes. */
+export function writeEventId(id: EventId, into: Uint8Array, at: number): void {
+  let end = at
+  for (let index = 0; index < id.length; index += 2) {
+    if (id.charCodeAt(index) === DASH) index++
+    into[end++] = (hexDigit(id.charCodeAt(index)) << 4) | hexDigit(id.charCodeAt(index + 1))
+  }
+}
+
+/** Of a digit or a letter from a to f. */
+function hexDigit(code: number): number {
+  return code < LETTER_A ? code - DIGIT_0 : code - LETTER_A + 10
 }
 
 /** The event id in these 16 bytes. */

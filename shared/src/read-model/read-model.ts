@@ -9,7 +9,8 @@ import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '../protocol/list.ts'
-import { decodeEntry, EntryError, encodeEntry } from './entry.ts'
+import { decodeEntry, EntryError } from './entry.ts'
+import { packRecords } from './packed-records.ts'
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -159,18 +160,17 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
       records: readonly LogRecord[],
       freshGeneration: string,
     ): Promise<Applied> {
-      const scope = ['', FOLD_VERSION, partitions]
-      const args: (string | number | Buffer)[] = scope.concat(
+      const [outcome, first, second] = await redis.plantsApply(
+        pointer(partition),
+        '',
+        FOLD_VERSION,
+        partitions,
         expected.offset,
         next.offset,
         next.eventId,
         freshGeneration,
+        packRecords(records),
       )
-      for (const { offset, claim, parked } of records) {
-        args.push(claim === undefined ? '' : String(claim.id), claim === undefined ? '' : encodeEntry(claim))
-        args.push(parked === undefined ? '' : `${offset}:${parked}`)
-      }
-      const [outcome, first, second] = await redis.plantsApply(pointer(partition), ...args)
       if (outcome === 'FOLD') refuseNewerFold(Number(first))
       if (outcome === 'PARTITIONS') refuseOtherSize(Number(first), partitions)
       if (outcome === 'STALE') return { is: 'stale', checkpoint: checkpointOf(first, second) }

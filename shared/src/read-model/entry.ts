@@ -19,7 +19,6 @@ const TEXT_AT = OFFSET_AT + OFFSET_BYTES
 const LENGTH_BYTES = 2
 /** UTF-8 has at most three bytes for a unit of UTF-16, four for two. */
 const MAX_BYTES_PER_UNIT = 3
-const MAX_ASCII = 0x7f
 /** What is no text of an entry. */
 const FOREIGN = Symbol('foreign')
 
@@ -53,14 +52,9 @@ export function writeEntry({ eventId, offset, plant }: Claim, into: Buffer, at: 
   return writeText(plant.tag, into, nameEnd)
 }
 
-/** Returns where the UTF-8 ends. What is ASCII is written here: a call into Buffer costs more than a short text. */
+/** Returns where its UTF-8 ends. */
 function writeText(text: string, into: Buffer, at: number): number {
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index)
-    if (unit > MAX_ASCII) return at + into.write(text, at)
-    into[at + index] = unit
-  }
-  return at + text.length
+  return at + into.write(text, at)
 }
 
 /** Throws an EntryError for anything that `encodeEntry` does not make. */

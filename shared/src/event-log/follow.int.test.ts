@@ -19,7 +19,7 @@ import { kafkajs } from './kafkajs.ts'
 import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
-const LONGER_THAN_A_SESSION_MS = 9_000
+const LONGER_THAN_A_SESSION_MS = 8_000
 const P = 0 as Partition
 
 async function openTopic(partitions = 1, brokers = inject('kafkaBrokers')) {

@@ -1,9 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { after, type Offset, type Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import { delay } from '../process/time.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
+import { groupPrefix } from './groups.ts'
+import { createThrowawayGroups } from './throwaway-groups.ts'
 
 /** What to read of a partition: what comes after a checkpoint, up to before `end`. */
 export type Range = { from: Checkpoint; end: Offset }
@@ -19,10 +20,8 @@ export type ReplayOptions<R extends LogRecord> = Pick<
   signal?: AbortSignal
 }
 
-/** Kafka answers with a full fetch, or with what there is after this time. */
-const MAX_WAIT_MS = 100
-const MIN_BYTES = 1_048_576
-const MAX_BYTES_PER_PARTITION = 4 * 1_048_576
+/** Kafka answers with a full fetch, or with what there is after the wait. */
+export const FETCHING = { minBytes: 1_048_576, maxWaitMs: 100, maxBytesPerPartition: 4 * 1_048_576 }
 const NO_PROGRESS_MS = 60_000
 const WATCH_EVERY_MS = 1_000
 
@@ -36,21 +35,15 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   const left = new Map([...ranges].filter(([, { from, end }]) => after(from.offset) < end))
   if (left.size === 0) return
   const stood = new Map([...left].map(([partition, { from }]) => [partition, from]))
-  const groups: string[] = []
+  const groups = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), options.log)
   const ended = Promise.withResolvers<void>()
   let progressAt = time.now()
 
   const follower = createFollower({
     ...options,
     only: new Set(left.keys()),
-    groupId() {
-      const group = `${topic}-replay-${randomUUID()}`
-      groups.push(group)
-      return group
-    },
-    minBytes: MIN_BYTES,
-    maxWaitMs: MAX_WAIT_MS,
-    maxBytesPerPartition: MAX_BYTES_PER_PARTITION,
+    groupId: groups.groupId,
+    ...FETCHING,
     checkpointOf: async (partition) => stood.get(partition) as Checkpoint,
     onHalt: ended.reject,
     async onRecords(partition, records, next) {
@@ -85,7 +78,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     watching.abort()
     signal?.removeEventListener('abort', abort)
     await follower.close()
-    await forget()
+    await groups.forget()
   }
 
   async function watch(ending: AbortSignal): Promise<void> {
@@ -99,19 +92,6 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
             'away, or a transaction that somebody left open hides what comes after it',
         ),
       )
-    }
-  }
-
-  /** Kafka would forget the group by itself, after days. */
-  async function forget(): Promise<void> {
-    const admin = kafka.admin()
-    try {
-      await admin.connect()
-      await admin.deleteGroups(groups)
-    } catch (err) {
-      options.log.debug({ err }, 'a group of a replay was not deleted; Kafka forgets it by itself')
-    } finally {
-      await admin.disconnect().catch(() => {})
     }
   }
 }

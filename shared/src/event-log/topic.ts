@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka } from 'kafkajs'
 import { FIRST, type Offset, offsetOf } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
+import { withAdmin } from './admin.ts'
 import { kafkajs } from './kafkajs.ts'
 
 type Configuration = ReadonlyMap<string, string>
@@ -152,14 +153,4 @@ async function checkOffsets(admin: Admin, { topic }: TopicSettings): Promise<Off
     ends[partition] = offsetOf(high)
   }
   return ends
-}
-
-async function withAdmin<T>(kafka: Kafka, use: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = kafka.admin()
-  await admin.connect()
-  try {
-    return await use(admin)
-  } finally {
-    await admin.disconnect()
-  }
 }

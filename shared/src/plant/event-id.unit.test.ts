@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventIds, newPlants } from '../../../tests/support/generated-plants.ts'
-import { eventIdBytes, eventIdOfBytes, keyedEventId, parseEventId } from './event-id.ts'
+import { eventIdOfBytes, keyedEventId, parseEventId, writeEventId } from './event-id.ts'
 import type { NewPlant } from './plant.ts'
 import type { PlantId } from './plant-id.ts'
 
@@ -16,8 +16,11 @@ describe('an event id', () => {
   it('survives its 16 bytes', () => {
     fc.assert(
       fc.property(eventIds, (id) => {
-        expect(eventIdBytes(id)).toHaveLength(16)
-        expect(eventIdOfBytes(eventIdBytes(id))).toBe(id)
+        const bytes = Buffer.alloc(20, 0xee)
+        writeEventId(id, bytes, 2)
+        expect(bytes.subarray(2, 18).toString('hex')).toBe(id.replaceAll('-', ''))
+        expect(eventIdOfBytes(bytes.subarray(2, 18))).toBe(id)
+        expect([...bytes.subarray(0, 2), ...bytes.subarray(18)]).toEqual([0xee, 0xee, 0xee, 0xee])
         expect(parseEventId(id)).toBe(id)
       }),
     )

@@ -19,6 +19,7 @@ import type { PlantId } from '../plant/plant-id.ts'
 import { PreconditionError } from '../process/failures.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { emptyPartition, fold } from '../protocol/first-wins.ts'
+import { packRecords } from './packed-records.ts'
 import { createReadModel } from './read-model.ts'
 
 const PARTITIONS = 1_000
@@ -215,9 +216,7 @@ describe('applying is refused, and nothing changes,', () => {
         0,
         '',
         randomUUID(),
-        '7',
-        'entry',
-        '',
+        packRecords(batchOf(0, 7n).records),
       )
     expect(await applyTo('gone')).toEqual(['GONE'])
     await expectUnchanged()

@@ -5,12 +5,12 @@ import { allPartitions, type Offset, type Partition } from './plant/offset.ts'
 import type { Log } from './process/log.ts'
 import { patiently } from './process/patience.ts'
 import { type Repeated, repeat } from './process/repeat.ts'
-import { systemTime } from './process/time.ts'
+import type { Time } from './process/time.ts'
 import { type Checkpoint, outOfBounds } from './protocol/checkpoint.ts'
 import type { ReadModel } from './read-model/read-model.ts'
 
 const GIVE_UP_AFTER_MS = 120_000
-const RETRY_MS = 500
+const RETRY = { everyMs: 250, longestMs: 2_000 }
 
 /** Where log and read model stand, per partition: the checkpoint, and the next offset of the log. */
 export type Standing = { checkpoints: Checkpoint[]; ends: Offset[] }
@@ -26,7 +26,7 @@ export async function checkPreconditions(
   log: Log,
 ): Promise<Standing> {
   return patiently(() => check(kafka, readModel, settings, log), {
-    everyMs: RETRY_MS,
+    ...RETRY,
     giveUpAfterMs: GIVE_UP_AFTER_MS,
     onFailure: (err) => log.warn({ err }, 'kafka or redis does not answer yet; trying again'),
   })
@@ -80,8 +80,7 @@ export function watchPreconditions(
   readModel: ReadModel,
   settings: TopicSettings,
   { passed, noteEnds }: WatchedReader,
-  log: Log,
-  onHalt: (error: Error) => void,
+  common: { time: Time; log: Log; onHalt(error: Error): void },
 ): Pick<Repeated, 'close'> {
   async function checkLog(): Promise<void> {
     const checkpoints = passed()
@@ -89,7 +88,6 @@ export function watchPreconditions(
     noteEnds(ends)
     for (const [partition, checkpoint] of checkpoints) refuseOutOfBounds(partition, checkpoint, ends)
   }
-  const common = { time: systemTime, log, onHalt }
   const watched = [
     repeat({ ...common, everyMs: WATCH_LOG_EVERY_MS, task: checkLog, what: 'checking the log' }),
     repeat({ ...common, everyMs: WATCH_REDIS_EVERY_MS, task: readModel.checkServer, what: 'checking Redis' }),

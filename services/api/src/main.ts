@@ -35,7 +35,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   closeLater(authentication.close)
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
 
-  let problems: Readiness = () => ['starting: waiting for kafka and redis']
+  let problems: Readiness = () => ['starting']
   const readiness = readinessUntil(ending, () => problems())
   const metrics = createMetrics()
   const observe = addApiMetrics(metrics)
@@ -47,6 +47,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), 'plant-store-api', log)
   const readModel = createReadModel({ redisUrl: settings.REDIS_URL, ...topic }, log)
   closeLater(readModel.close)
+  problems = () => ['starting: waiting for kafka and redis', ...readModel.problems()]
   const standing = await checkPreconditions(kafka, readModel, topic, log)
 
   const view = createView({
@@ -70,8 +71,9 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   tail.start()
   const passed = () =>
     new Map(allPartitions(topic.partitions).map((partition) => [partition, view.passed(partition)]))
+  const watching = { time: systemTime, log, onHalt: fail }
   const reading = { passed, noteEnds: tail.noteEnds }
-  closeLater(watchPreconditions(kafka, readModel, topic, reading, log, fail).close)
+  closeLater(watchPreconditions(kafka, readModel, topic, reading, watching).close)
 
   const appender = createAppender(kafka, settings.PLANTS_TOPIC)
   closeLater(appender.close)

@@ -22,7 +22,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   const settings = readSettings(ProjectorSettings, process.env)
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
 
-  let problems: Readiness = () => ['starting: waiting for kafka and redis']
+  let problems: Readiness = () => ['starting']
   const readiness = readinessUntil(ending, () => problems())
   const metrics = createMetrics()
   const observe = addProjectorMetrics(metrics)
@@ -34,6 +34,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), 'plant-store-projector', log)
   const readModel = createReadModel({ redisUrl: settings.REDIS_URL, ...topic }, log)
   closeLater(readModel.close)
+  problems = () => ['starting: waiting for kafka and redis', ...readModel.problems()]
   await checkPreconditions(kafka, readModel, topic, log)
 
   const groupId = () => projectorGroup(settings.PLANTS_TOPIC)
@@ -55,8 +56,9 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   void projector.proven.then(() => {
     problems = working
   })
+  const watching = { time: systemTime, log, onHalt: fail }
   const reading = { passed: projector.checkpoints, noteEnds: projector.noteEnds }
-  closeLater(watchPreconditions(kafka, readModel, topic, reading, log, fail).close)
+  closeLater(watchPreconditions(kafka, readModel, topic, reading, watching).close)
   log.info({ operationsPort: operations.port, ...topic }, 'projecting')
 }
 

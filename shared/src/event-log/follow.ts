@@ -219,7 +219,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
     /** Why the log is not followed now, in words; none when all partitions go on. */
     problems(): string[] {
-      return [...(failure === undefined ? [] : [failure]), ...positions.problems()]
+      return [...(failure === undefined ? [] : [`kafka: ${failure}`]), ...positions.problems()]
     },
 
     /**

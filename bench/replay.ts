@@ -107,7 +107,11 @@ function progress(events: number): (appended: number) => void {
 }
 
 /** All readers once in each round, so that what else the machine does meets them alike. */
-async function takeTurns(reading: Reading, rounds: number, replayed: Replayed): Promise<Map<ReaderName, Run[]>> {
+async function takeTurns(
+  reading: Reading,
+  rounds: number,
+  replayed: Replayed,
+): Promise<Map<ReaderName, Run[]>> {
   const runs = new Map<ReaderName, Run[]>()
   for (let round = 1; round <= rounds; round++) {
     for (const name of Object.keys(READERS) as ReaderName[]) {

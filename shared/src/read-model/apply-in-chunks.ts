@@ -5,7 +5,11 @@ import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 export const MAX_RECORDS_PER_APPLY = 512
 
 /** Applies records to a partition that stands at `from`, and tells the checkpoint it has then: `next`, or another. */
-export type Apply<R extends LogRecord> = (from: Checkpoint, records: R[], next: Checkpoint) => Promise<Checkpoint>
+export type Apply<R extends LogRecord> = (
+  from: Checkpoint,
+  records: R[],
+  next: Checkpoint,
+) => Promise<Checkpoint>
 
 /**
  * Applies the records between two checkpoints in chunks, all under way at once: Redis takes one after another while

@@ -1,4 +1,6 @@
 import type { Command } from './command.ts'
+import { events } from './events.ts'
+import { rebuild } from './rebuild.ts'
 import { status } from './status.ts'
 import { tokenCreate } from './token-create.ts'
 
@@ -6,7 +8,8 @@ type Group = { title: string; commands: Record<string, Command> }
 
 /** All commands by name, grouped by what they are for. */
 const GROUPS: Group[] = [
-  { title: 'Look at it', commands: { status } },
+  { title: 'Look at it', commands: { status, events } },
+  { title: 'Make it new', commands: { rebuild } },
   { title: 'Give access', commands: { 'token create': tokenCreate } },
 ]
 

@@ -102,7 +102,10 @@ it('a rebuild that is killed again and again serves nothing half done, and the n
       await vi.waitFor(async () => expect(await keys()).not.toEqual([]), { timeout: WAIT_MS, interval: 5 })
     } else {
       const creates = load.done.creates + Math.floor(Math.random() * 4_000)
-      await vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(creates), { timeout: WAIT_MS, interval: 5 })
+      await vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(creates), {
+        timeout: WAIT_MS,
+        interval: 5,
+      })
     }
     rebuild.kill('SIGKILL')
     if ((await rebuild.ended).code === null) killed++

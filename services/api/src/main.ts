@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { checkPreconditions, watchPreconditions } from '@plant-store/shared/preconditions.ts'
@@ -59,7 +60,7 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   const tail = createFollower({
     ...{ ...topic, ...view.intake, kafka, log, time: systemTime },
     // A group of its own that commits nothing: Kafka forgets it when this process has left.
-    groupId: () => `${settings.PLANTS_TOPIC}-tail-${randomUUID()}`,
+    groupId: () => `${groupPrefix(settings.PLANTS_TOPIC, 'tail')}-${randomUUID()}`,
     read: recordReader(topic.partitions),
     minBytes: TAIL_MIN_BYTES,
     maxWaitMs: TAIL_MAX_WAIT_MS,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { projectorGroup } from '@plant-store/shared/event-log/groups.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { checkPreconditions, watchPreconditions } from '@plant-store/shared/preconditions.ts'
 import { createMetrics } from '@plant-store/shared/process/metrics.ts'
@@ -34,7 +35,7 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   closeLater(readModel.close)
   await checkPreconditions(kafka, readModel, topic, log)
 
-  const groupId = () => `${settings.PLANTS_TOPIC}-projector`
+  const groupId = () => projectorGroup(settings.PLANTS_TOPIC)
   const read = recordReader(topic.partitions)
   const fetching = { groupId, read, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
   const projector = createProjector({

@@ -3,6 +3,7 @@ import type { LogRecord } from '../plant/plant-created.ts'
 import { delay } from '../process/time.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
+import { groupPrefix } from './groups.ts'
 import { createThrowawayGroups } from './throwaway-groups.ts'
 
 /** What to read of a partition: what comes after a checkpoint, up to before `end`. */
@@ -36,7 +37,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   const left = new Map([...ranges].filter(([, { from, end }]) => after(from.offset) < end))
   if (left.size === 0) return
   const stood = new Map([...left].map(([partition, { from }]) => [partition, from]))
-  const groups = createThrowawayGroups(kafka, `${topic}-replay`, options.log)
+  const groups = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), options.log)
   const ended = Promise.withResolvers<void>()
   let progressAt = time.now()
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka } from 'kafkajs'
 import { FIRST, type Offset, offsetOf } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
+import { withAdmin } from './admin.ts'
 import { kafkajs } from './kafkajs.ts'
 
 type Configuration = ReadonlyMap<string, string>
@@ -59,6 +60,24 @@ export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise
     checkRetention(settings.topic, configuration)
     const warnings = warningsOf(settings.topic, configuration, replicas)
     return { ends: await checkOffsets(admin, settings), warnings }
+  })
+}
+
+/**
+ * The offset of the first record of each partition whose time is not before this one (milliseconds since 1970), the next
+ * offset to be written where there is none. The times are those that producers or the broker gave, and may
+ * go back and forth a little.
+ */
+export async function offsetsAt(
+  kafka: Kafka,
+  { topic }: TopicSettings,
+  timestampMs: number,
+): Promise<Offset[]> {
+  return withAdmin(kafka, async (admin) => {
+    const offsets: Offset[] = []
+    for (const { partition, offset } of await admin.fetchTopicOffsetsByTimestamp(topic, timestampMs))
+      offsets[partition] = offsetOf(offset)
+    return offsets
   })
 }
 
@@ -152,14 +171,4 @@ async function checkOffsets(admin: Admin, { topic }: TopicSettings): Promise<Off
     ends[partition] = offsetOf(high)
   }
   return ends
-}
-
-async function withAdmin<T>(kafka: Kafka, use: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = kafka.admin()
-  await admin.connect()
-  try {
-    return await use(admin)
-  } finally {
-    await admin.disconnect()
-  }
 }

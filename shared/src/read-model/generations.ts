@@ -54,6 +54,7 @@ export type Generations = ReturnType<typeof createGenerations>
 const PLANTS_PER_SCAN = 1_000
 const KEYS_PER_SCAN = 1_000
 const NO_KEY = 'none'
+const ENTRIES_WEIGHED = 20
 const KINDS = new Set(['meta', 'plants', 'order', 'parked'])
 
 /**
@@ -166,6 +167,14 @@ export function createGenerations(
         return { partition, ...(await pointers(partition)), names: known }
       })
       return { partitions: await Promise.all(found), strange: strange.sort() }
+    },
+
+    /** Memory that a generation takes, in bytes; estimated, from a few entries of each key. */
+    async bytes(partition: Partition, generation: string): Promise<number> {
+      const sizes = [...KINDS].map((kind) =>
+        redis.memory('USAGE', keyOf(partition, generation, kind), 'SAMPLES', ENTRIES_WEIGHED),
+      )
+      return (await Promise.all(sizes)).reduce((sum: number, size) => sum + Number(size ?? 0), 0)
     },
 
     /**

@@ -43,10 +43,7 @@ const wholeOf = (partition: Partition, ends: readonly Offset[]): [Partition, Ran
   { from: emptyPartition().checkpoint, end: ends[partition] as Offset },
 ]
 
-async function readAtOnce(
-  group: readonly Partition[],
-  { read, ends, onPlants }: PlantsOfLog,
-): Promise<void> {
+async function readAtOnce(group: readonly Partition[], { read, ends, onPlants }: PlantsOfLog): Promise<void> {
   const states = new Map(group.map((partition) => [partition, emptyPartition()]))
   await read(new Map(group.map((partition) => wholeOf(partition, ends))), (partition, records) => {
     fold(states.get(partition) ?? emptyPartition(), records)

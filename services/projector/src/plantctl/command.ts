@@ -33,6 +33,8 @@ export type Surroundings = {
   colours: boolean
   /** Width of the terminal now; infinite where there is none, for then nothing is to be shortened. */
   readonly columns: number
+  /** Its height now; infinite likewise. */
+  readonly rows: number
   /** Aborted by SIGINT (Ctrl-C) or SIGTERM; a second one ends the process at once. */
   signal: AbortSignal
 }

@@ -1,10 +1,18 @@
+import { asOf } from './as-of.ts'
 import type { Command } from './command.ts'
+import { exportPlants } from './export.ts'
+import { status } from './status.ts'
 import { tokenCreate } from './token-create.ts'
+import { verify } from './verify.ts'
 
 type Group = { title: string; commands: Record<string, Command> }
 
 /** All commands by name, grouped by what they are for. */
-const GROUPS: Group[] = [{ title: 'Give access', commands: { 'token create': tokenCreate } }]
+const GROUPS: Group[] = [
+  { title: 'Look at it', commands: { status, verify } },
+  { title: 'Look into the log', commands: { 'as-of': asOf, export: exportPlants } },
+  { title: 'Give access', commands: { 'token create': tokenCreate } },
+]
 
 export const COMMANDS: Record<string, Command> = Object.assign({}, ...GROUPS.map(({ commands }) => commands))
 

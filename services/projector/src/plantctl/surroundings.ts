@@ -32,6 +32,9 @@ export function openSurroundings(process: NodeJS.Process): Surroundings {
     get columns() {
       return stdout.isTTY === true ? stdout.columns : Number.POSITIVE_INFINITY
     },
+    get rows() {
+      return stdout.isTTY === true ? stdout.rows : Number.POSITIVE_INFINITY
+    },
   }
 }
 

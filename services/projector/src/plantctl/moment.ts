@@ -10,7 +10,8 @@ export type Moment =
 const UNITS_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const AGO = /^(\d{1,7})([smhd])$/
 const WITH_MILLISECONDS = /^(.*:\d\d)\.(\d{3})Z$/
-const POSITION = /^(\d{1,4})-(\d{1,15})$/
+/** Offsets have 48 bits. */
+const POSITION = /^(\d{1,4})-(\d{1,14})$/
 const EXPECTED =
   `expected an instant in UTC (${INSTANT_EXAMPLE}, with .250 before the Z if you like), how long ago (90s, 30m, 12h, ` +
   '7d), or positions (3-120,5-7)'

@@ -166,6 +166,8 @@ export function createVerifier(options: VerifierOptions) {
         const slices = slicesFor(Math.max(...group.map(recordsOf)), recordsAtOnceMax)
         await verifyGroup(group, slices, verified)
       }
+      // What was begun again came later.
+      verified.partitions.sort((a, b) => a.partition - b.partition)
       await verifyKeys(new Set(asked), verified.findings)
       return verified
     },

@@ -60,7 +60,7 @@ it('finds no difference while creates run at full rate and while the projector l
 })
 
 it.each([
-  [['--partition', '6'], /--partition 6: expected a number from 0 to 5/],
+  [['--partition', '6'], /--partition 6: expected a partition from 0 to 5/],
   [['--partition', '01'], /--partition 01: expected/],
   [['now'], /now/],
 ])('refuses %j', async (args, message) => {

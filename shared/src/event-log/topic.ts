@@ -63,21 +63,14 @@ export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise
   })
 }
 
-/**
- * The offset of the first record of each partition whose time is not before this one (milliseconds since 1970), the next
- * offset to be written where there is none. The times are those that producers or the broker gave, and may
- * go back and forth a little.
- */
-export async function offsetsAt(
-  kafka: Kafka,
-  { topic }: TopicSettings,
-  timestampMs: number,
-): Promise<Offset[]> {
+/** Of each partition the offset of its first record of this time (ms since 1970) or later, or its end when there is none. */
+export async function offsetsAt(kafka: Kafka, topic: string, ms: number): Promise<Offset[]> {
   return withAdmin(kafka, async (admin) => {
-    const offsets: Offset[] = []
-    for (const { partition, offset } of await admin.fetchTopicOffsetsByTimestamp(topic, timestampMs))
-      offsets[partition] = offsetOf(offset)
-    return offsets
+    const found: Offset[] = []
+    for (const { partition, offset } of await admin.fetchTopicOffsetsByTimestamp(topic, ms)) {
+      found[partition] = offsetOf(offset)
+    }
+    return found
   })
 }
 

@@ -18,6 +18,8 @@ export type PlantsOfLog = {
   ends: readonly Offset[]
   /** Takes in plants in their order: by partition, then as the log created them. */
   onPlants(partition: Partition, claims: Claim[]): Promise<void>
+  /** Told how many records there are to read. */
+  onBegin?(records: number): void
   recordsAtOnceMax?: number
 }
 
@@ -31,8 +33,12 @@ export async function readPlantsOfLog(options: PlantsOfLog): Promise<void> {
   const { ends, recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
   const recordsOf = (partition: Partition) => ends[partition] as number
   const partitions = allPartitions(ends.length)
+  const slicesOfPartition = (partition: Partition) => slicesFor(recordsOf(partition), recordsAtOnceMax)
+  const readings = (partition: Partition) =>
+    slicesOfPartition(partition) === 1 ? 1 : slicesOfPartition(partition) + 1
+  options.onBegin?.(partitions.reduce((sum, p) => sum + recordsOf(p) * readings(p), 0))
   for (const group of partitionGroups(partitions, recordsOf, recordsAtOnceMax)) {
-    const slices = slicesFor(Math.max(...group.map(recordsOf)), recordsAtOnceMax)
+    const slices = Math.max(...group.map(slicesOfPartition))
     if (slices === 1) await readAtOnce(group, options)
     else for (const partition of group) await readInSlices(partition, slices, options)
   }

@@ -58,19 +58,19 @@ it('at each position the plants are those of the fold of what comes before, in t
 })
 
 it('an export is the same bytes however it was cut, and its digest tells any difference', async () => {
-  const written = async (batches: LogBatch[], end: Offset, recordsAtOnceMax: number) => {
-    let text = ''
-    const { add, finish } = createExport(async (lines) => void (text += lines))
+  const exported = async (batches: LogBatch[], end: Offset, recordsAtOnceMax: number) => {
+    const written: string[] = []
+    const { add, finish } = createExport(async (lines) => void written.push(lines))
     await readPlantsOfLog({
       ...{ read: readerOf([[], batches]), ends: [FIRST, end], onPlants: add, recordsAtOnceMax },
     })
-    return { ...(await finish('plants', [FIRST, end])), text }
+    return { ...(await finish('plants', [FIRST, end])), text: written.join('') }
   }
   await fc.assert(
     fc.asyncProperty(logs, fc.constantFrom(1, 4), async (batches, atOnce) => {
       const end = ((batches.at(-1)?.next.offset ?? -1) + 1) as Offset
-      const whole = await written(batches, end, 1_000)
-      expect(await written(batches, end, atOnce)).toEqual(whole)
+      const whole = await exported(batches, end, 1_000)
+      expect(await exported(batches, end, atOnce)).toEqual(whole)
       const plants = [...fold(emptyPartition(), recordsOf(batches)).plants.values()]
       const lines = whole.text.split('\n').slice(0, -1)
       expect(lines).toHaveLength(plants.length + 1)
@@ -82,7 +82,7 @@ it('an export is the same bytes however it was cut, and its digest tells any dif
       )
       const lastPlant = plants.at(-1)
       if (lastPlant !== undefined) {
-        const shorter = await written(batches, lastPlant.offset, 1_000)
+        const shorter = await exported(batches, lastPlant.offset, 1_000)
         expect(shorter.sha256).not.toBe(whole.sha256)
         expect(shorter.plants).toBe(whole.plants - 1)
       }

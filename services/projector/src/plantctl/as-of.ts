@@ -1,13 +1,14 @@
 import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { readPlantsOfLog } from '../export/plants-of-log.ts'
+import { type AsOfPoint, asOfPoint } from './as-of-point.ts'
 import { type Command, EXIT, type ExitCode, type Surroundings, UsageError } from './command.ts'
 import { endsAt, type Rest } from './ends-at.ts'
-import { type Moment, momentOf } from './moment.ts'
 import { openStore, type Store } from './open-store.ts'
 import { readOptions } from './options.ts'
 import { partitionOfId, plantAsOf, plantInWords, plantJson } from './plant-as-of.ts'
 import { logReader } from './read-log.ts'
 import { createReadingProgress } from './reading-progress.ts'
+import { safeJson } from './safe-text.ts'
 import { writeExport } from './write-export.ts'
 
 const help = `Tells how it was: one plant, or all of them, as of an instant or a position of the log.
@@ -25,7 +26,7 @@ const help = `Tells how it was: one plant, or all of them, as of an instant or a
             at, -1 for none), and unless absent position, event, at (the time of the record), name and tag
 
 As of an instant is what lies in each partition before the first record that is later; the times are those of the records.
-It may also be said as how long ago: 90s, 30m, 12h, 7d. A position is that of Plants-Position, <partition>-<offset>, several
+It may also be said as how long ago: 30s, 15m, 2h, 7d. A position is that of Plants-Position, <partition>-<offset>, several
 with commas; what lies at it belongs to it.
 `
 
@@ -54,9 +55,9 @@ export const asOf: Command = {
     const now = Date.now()
     const store = await openStore(surroundings)
     try {
-      const moment = momentOf(when, store.partitions, now)
-      if (id === undefined) return await tellAll(store, surroundings, moment, rest, values.output)
-      return await tellOne(store, surroundings, moment, rest, { id, json: values.json === true })
+      const point = asOfPoint(when, store.partitions, now)
+      if (id === undefined) return await tellAll(store, surroundings, point, rest, values.output)
+      return await tellOne(store, surroundings, point, rest, { id, json: values.json === true })
     } finally {
       await store.close()
     }
@@ -66,37 +67,42 @@ export const asOf: Command = {
 async function tellAll(
   store: Store,
   surroundings: Surroundings,
-  moment: Moment,
+  point: AsOfPoint,
   rest: Rest | undefined,
   output: string | undefined,
 ): Promise<ExitCode> {
-  const ends = await endsAt(store, moment, { rest })
-  const progress = createReadingProgress(surroundings)
+  const ends = await endsAt(store, point, { rest })
+  const progress = createReadingProgress(surroundings, 'exporting')
   try {
     await writeExport(store, surroundings, output, async ({ add }) => {
       await readPlantsOfLog({
-        ...{ read: logReader(store, surroundings.signal, progress.onRead), ends, onPlants: add },
+        ...{
+          read: logReader(store, surroundings.signal, progress.onRead),
+          ends,
+          onPlants: add,
+          onBegin: progress.begin,
+        },
       })
-      progress.end()
+      await progress.end()
       return ends
     })
     return EXIT.done
   } finally {
-    progress.end()
+    await progress.end()
   }
 }
 
 async function tellOne(
   store: Store,
   { out, signal }: Surroundings,
-  moment: Moment,
+  point: AsOfPoint,
   rest: Rest | undefined,
   { id, json }: { id: PlantId; json: boolean },
 ): Promise<ExitCode> {
   const partition = partitionOfId(id, store.partitions)
-  const ends = await endsAt(store, moment, { rest, wanted: [partition] })
+  const ends = await endsAt(store, point, { rest, wanted: [partition] })
   const told = await plantAsOf(store, id, ends, signal)
-  await out(json ? `${JSON.stringify(plantJson(told))}\n` : plantInWords(told))
+  await out(json ? `${safeJson(plantJson(told))}\n` : plantInWords(told))
   return EXIT.done
 }
 

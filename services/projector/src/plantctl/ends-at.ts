@@ -1,24 +1,24 @@
 import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { AsOfPoint } from './as-of-point.ts'
 import { UsageError } from './command.ts'
-import type { Moment } from './moment.ts'
 import type { Store } from './open-store.ts'
 
 /** What is taken of partitions that a position does not name. */
 export type Rest = 'now' | 'empty'
 
 /**
- * Before which offset of each partition a moment ends. As of an instant it is what comes before the first record that
+ * Before which offset of each partition it ends as of a point. As of a moment it is what comes before the first record that
  * is later. Throws a UsageError for a position that the log has not reached, and where nothing is said of a
  * partition that is wanted.
  */
 export async function endsAt(
   store: Pick<Store, 'kafka' | 'topic' | 'partitions'>,
-  moment: Moment,
+  point: AsOfPoint,
   { rest, wanted = allPartitions(store.partitions) }: { rest?: Rest | undefined; wanted?: Partition[] },
 ): Promise<Offset[]> {
-  if (moment.is === 'instant') return offsetsAt(store.kafka, store, moment.ms + 1)
-  const { positions } = moment
+  if (point.is === 'moment') return offsetsAt(store.kafka, store.topic, point.ms + 1)
+  const { positions } = point
   const unnamed = wanted.filter((partition) => !positions.has(partition))
   if (unnamed.length > 0 && rest === undefined) {
     throw new UsageError(

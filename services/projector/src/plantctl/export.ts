@@ -36,19 +36,19 @@ export const exportPlants: Command = {
       'from-redis': { type: 'boolean' },
     })
     const store = await openStore(surroundings)
-    const progress = createReadingProgress(surroundings)
+    const progress = createReadingProgress(surroundings, 'exporting')
     try {
       await writeExport(store, surroundings, values.output, async ({ add }) => {
         if (values['from-redis']) return readPlantsOfReadModel(store.readModel, store.partitions, add)
         const { ends } = await checkTopic(store.kafka, store)
         const read = logReader(store, surroundings.signal, progress.onRead)
-        await readPlantsOfLog({ read, ends, onPlants: add })
-        progress.end()
+        await readPlantsOfLog({ read, ends, onPlants: add, onBegin: progress.begin })
+        await progress.end()
         return ends
       })
       return EXIT.done
     } finally {
-      progress.end()
+      await progress.end()
       await store.close()
     }
   },

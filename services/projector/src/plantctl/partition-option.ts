@@ -1,14 +1,15 @@
-import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { UsageError } from './command.ts'
 
-const NUMBER = /^(0|[1-9]\d{0,3})$/
-
-/** The partitions that `--partition` names, all of them without it. Throws a UsageError for one that there is not. */
-export function partitionsAsked(given: readonly string[] | undefined, partitions: number): Partition[] {
-  const all = allPartitions(partitions)
-  if (given === undefined) return all
-  const wrong = given.find((text) => !NUMBER.test(text) || Number(text) >= partitions)
-  if (wrong !== undefined)
-    throw new UsageError(`--partition ${wrong}: expected a number from 0 to ${partitions - 1}`)
-  return all.filter((partition) => given.includes(String(partition)))
+/** The partitions named by `--partition`, each once and in order; undefined when none is. */
+export function partitionsAmong(
+  given: readonly string[] | undefined,
+  count: number,
+): Partition[] | undefined {
+  if (given === undefined) return undefined
+  const wrong = given.find((text) => !/^(0|[1-9]\d{0,3})$/.test(text) || Number(text) >= count)
+  if (wrong !== undefined) {
+    throw new UsageError(`--partition ${wrong}: expected a partition from 0 to ${count - 1}`)
+  }
+  return [...new Set(given.map(Number))].sort((a, b) => a - b) as Partition[]
 }

@@ -6,6 +6,7 @@ import { type Claim, type LogRecord, readRecord } from '@plant-store/shared/plan
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import type { Store } from './open-store.ts'
+import { safeText } from './safe-text.ts'
 
 /** What the log says of one id up to some place; without `first` nothing created it. */
 export type PlantAsOf = {
@@ -15,6 +16,8 @@ export type PlantAsOf = {
   upTo: number
   first: { claim: Claim; timestampMs: number } | undefined
 }
+
+const TEXT_CHARACTERS = 1_000
 
 type TimedRecord = LogRecord & { timestampMs: number }
 
@@ -86,7 +89,7 @@ export function plantInWords({ id, partition, upTo, first }: PlantAsOf): string 
   const { plant, offset, eventId } = claim
   const words = plant === undefined ? 'was there, but this release can’t read its event' : 'was there'
   const texts = Object.entries(plant ?? {}).map(
-    ([name, text]) => `  ${name.padEnd(9)}${JSON.stringify(text)}\n`,
+    ([name, text]) => `  ${name.padEnd(9)}"${safeText(text, TEXT_CHARACTERS)}"\n`,
   )
   const created = `created at ${partition}-${offset}, ${new Date(timestampMs).toISOString()}, by event ${eventId}`
   return `plant ${id} ${words} (${looked})\n${texts.join('')}  ${created}\n`

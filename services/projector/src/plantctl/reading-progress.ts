@@ -1,25 +1,29 @@
 import type { Surroundings } from './command.ts'
-import { grouped } from './quantity.ts'
+import { progressBar } from './progress-bar.ts'
+import { startProgressLine } from './progress-line.ts'
 
-const DRAW_EVERY_MS = 200
-const ERASE_LINE = '\r\x1b[K'
-
-/** Tells a person how many records of the log were read; a script sees nothing of it. */
-export function createReadingProgress({ tell, isWatched }: Pick<Surroundings, 'tell' | 'isWatched'>) {
-  let read = 0
-  let drawnAt = Number.NEGATIVE_INFINITY
+/** Shows on stderr how much of the log was read, from when it is known how much there is. */
+export function createReadingProgress(surroundings: Surroundings, what: string) {
+  let passed = 0
+  let line: ReturnType<typeof startProgressLine> | undefined
   return {
-    onRead(records: number): void {
-      read += records
-      const now = performance.now()
-      if (!isWatched || now - drawnAt < DRAW_EVERY_MS) return
-      drawnAt = now
-      tell(`${ERASE_LINE}${grouped(read)} records of the log read`)
+    /** So many records are to be read, if nothing has to be read again. */
+    begin(of: number): void {
+      const begunAt = performance.now()
+      line = startProgressLine(surroundings, (columns) => {
+        const elapsedMs = performance.now() - begunAt
+        return progressBar({ passed: Math.min(passed, of), before: 0, of, elapsedMs }, what, columns)
+      })
     },
 
-    /** Takes the line away. */
-    end(): void {
-      if (isWatched) tell(ERASE_LINE)
+    onRead(records: number): void {
+      passed += records
+    },
+
+    async end(): Promise<void> {
+      const ending = line
+      line = undefined
+      await ending?.end()
     },
   }
 }

@@ -1,17 +1,20 @@
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
-import { inWords } from '../verify/difference.ts'
+import { differenceInWords } from '../verify/difference.ts'
 import { countOf } from '../verify/findings.ts'
 import { createVerifier, type Verified } from '../verify/verifier.ts'
 import { type Command, EXIT, type Surroundings } from './command.ts'
 import { openStore } from './open-store.ts'
 import { readOptions } from './options.ts'
-import { partitionsAsked } from './partition-option.ts'
+import { partitionsAmong } from './partition-option.ts'
 import { counted, grouped } from './quantity.ts'
 import { logReader } from './read-log.ts'
 import { createReadingProgress } from './reading-progress.ts'
+import { safeJson, safeText } from './safe-text.ts'
 
 const SHOWN_MAX = 20
+const LINE_CHARACTERS = 1_000
 const help = `Holds the read model to the log: reads the log from its first record, folds it, and compares each entry, their
 order, what is parked, the counts and the checkpoint of each live generation, byte for byte, and looks for keys that
 nothing needs. It only reads, and what serves goes on: of each partition the log is folded up to the checkpoint that
@@ -39,27 +42,28 @@ export const verify: Command = {
       json: { type: 'boolean' },
     })
     const store = await openStore(surroundings)
-    const progress = createReadingProgress(surroundings)
+    const progress = createReadingProgress(surroundings, 'comparing')
     try {
-      const asked = partitionsAsked(values.partition, store.partitions)
+      const asked = partitionsAmong(values.partition, store.partitions) ?? allPartitions(store.partitions)
       const verifier = createVerifier({
         ...{ generations: store.readModel.generations, partitions: store.partitions, time: systemTime },
         ends: async () => (await checkTopic(store.kafka, store)).ends,
+        onBegin: progress.begin,
         read: logReader(store, surroundings.signal, progress.onRead),
       })
       const verified = await verifier.verify(asked)
-      progress.end()
+      await progress.end()
       await (values.json ? tellJson : tellInWords)(verified, surroundings)
       return countOf(verified.findings) === 0 ? EXIT.done : EXIT.notAsItShouldBe
     } finally {
-      progress.end()
+      await progress.end()
       await store.close()
     }
   },
 }
 
 async function tellJson({ partitions, findings }: Verified, { out }: Surroundings): Promise<void> {
-  await out(`${JSON.stringify({ differences: findings.kept, more: findings.more, partitions })}\n`)
+  await out(`${safeJson({ differences: findings.kept, more: findings.more, partitions })}\n`)
 }
 
 async function tellInWords(verified: Verified, { out, tell }: Surroundings): Promise<void> {
@@ -70,7 +74,9 @@ async function tellInWords(verified: Verified, { out, tell }: Surroundings): Pro
     return
   }
   const shown = findings.kept.slice(0, SHOWN_MAX)
-  await out(shown.map((difference) => `${inWords(difference)}\n`).join(''))
+  await out(
+    shown.map((difference) => `${safeText(differenceInWords(difference), LINE_CHARACTERS)}\n`).join(''),
+  )
   if (count > shown.length) await out(`… and ${grouped(count - shown.length)} more; --json tells them\n`)
   tell(`${counted(count, 'difference')}; compared were ${extentOf(verified)}\n`)
   const differing = new Set(

@@ -144,6 +144,11 @@ const CORRUPTIONS: Corruption[] = [
     order('1', '3', '2', '4', '5'),
     [{ what: 'orderMisplaced', id: '2', after: '3' }],
   ],
+  [
+    'two ids exchanged that were created one right after the other',
+    order('1', '2', '3', '5', '4'),
+    [{ what: 'orderMisplaced', id: '4', after: '5' }],
+  ],
   ['an id missing in the order', order('1', '2', '4', '5'), [{ what: 'orderMissing', id: '3' }]],
   ['an id too many in the order', order('1', '2', '3', '9', '4', '5'), [{ what: 'orderExtra', id: '9' }]],
   ['no id in the order', order('1', '2', 'x', '3', '4', '5'), [{ what: 'orderExtra', id: 'x' }]],

@@ -220,6 +220,11 @@ const CORRUPTIONS: Corruption[] = [
     inParked('3', '2'),
     [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found: '2' }],
   ],
+  [
+    'a reason written otherwise',
+    inParked('3', '01'),
+    [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found: '01' }],
+  ],
   ['a mark left over', inMeta('mark', 'm'), [{ what: 'mark', expected: '', found: 'm' }]],
   ['a field too many in the meta', inMeta('hint', ''), [{ what: 'strangeField', found: 'hint' }]],
   ['an older fold', inMeta('fold', '0'), [{ what: 'foldVersion', expected: '1', found: '0' }]],
@@ -298,6 +303,17 @@ const sorted = (differences: readonly Difference[]) =>
 const subjectOf = (difference: Difference) =>
   JSON.stringify([difference.what, 'id' in difference ? difference.id : ''])
 
+it('finds an event at a checkpoint that should name none', async () => {
+  const { redis, at, verify, write, apply } = await openCorruptible()
+  const control = { records: [], next: { offset: offsetOf(7), eventId: '' as const } }
+  write(P, control)
+  await apply(P, control, GENERATION)
+  expect((await verify()).findings).toEqual({ kept: [], more: 0 })
+  await redis.hset(`${at}${GENERATION}:meta`, 'event', 'some')
+  const found = { what: 'checkpointEvent', offset: offsetOf(7), expected: '', found: 'some' }
+  expect((await verify()).findings.kept).toEqual([{ partition: P, generation: GENERATION, ...found }])
+})
+
 const aboutKeys: [
   what: string,
   corrupt: (redis: Redis, at: string) => Promise<unknown>,
@@ -363,7 +379,8 @@ it('a store that nothing was written to is as it should be, and so is one whose 
 describe('while others write', () => {
   const more = (from: number, count: number) => {
     const records = Array.from({ length: count }, (_, n): LogRecord => {
-      const record = claimAt(from + n, BigInt(1_000 + ((from + n) % 700)))
+      // Every third of them claims the id of another one again.
+      const record = claimAt(from + n, BigInt(1_000 + from + n - (n % 3 === 0 ? 200 : 0)))
       return n % 5 === 0 ? { ...record, parked: PARKED.unknownVersion } : record
     })
     return { records, next: checkpointAt((from + count - 1) as Offset, records) }

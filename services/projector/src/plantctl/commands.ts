@@ -1,5 +1,8 @@
 import type { Command } from './command.ts'
 import { events } from './events.ts'
+import { parkedList } from './parked-list.ts'
+import { parkedReapply } from './parked-reapply.ts'
+import { parkedShow } from './parked-show.ts'
 import { rebuild } from './rebuild.ts'
 import { status } from './status.ts'
 import { tokenCreate } from './token-create.ts'
@@ -8,8 +11,11 @@ type Group = { title: string; commands: Record<string, Command> }
 
 /** All commands by name, grouped by what they are for. */
 const GROUPS: Group[] = [
-  { title: 'Look at it', commands: { status, events } },
-  { title: 'Make it new', commands: { rebuild } },
+  {
+    title: 'Look at it',
+    commands: { status, events, 'parked list': parkedList, 'parked show': parkedShow },
+  },
+  { title: 'Put it right', commands: { rebuild, 'parked reapply': parkedReapply } },
   { title: 'Give access', commands: { 'token create': tokenCreate } },
 ]
 

@@ -10,7 +10,7 @@ import { type Rulings, rulingsByReadModel, rulingsOfOneId } from './events/rulin
 import { type Selection, type Shown, selectedPartitions, shownOf } from './events/selection.ts'
 import { type LogPoint, logPointOf } from './log-point.ts'
 import { openStore, type Store } from './open-store.ts'
-import { readOptions } from './options.ts'
+import { limitOf, readOptions } from './options.ts'
 import { partitionsAmong } from './partition-option.ts'
 
 const help = `Prints the records of the log, and tells of each what it came to.
@@ -60,7 +60,7 @@ export const events: Command = {
     })
     const { follow = false, json = false, raw = false } = values
     const id = values.id === undefined ? undefined : idOf(values.id)
-    const limit = values.limit === undefined ? Number.POSITIVE_INFINITY : limitOf(values.limit)
+    const limit = limitOf(values.limit, Number.MAX_SAFE_INTEGER) ?? Number.POSITIVE_INFINITY
     if (follow && values.to !== undefined) throw new UsageError('--follow goes on and on: it has no --to')
     const store = await openStore(surroundings)
     try {
@@ -147,9 +147,4 @@ function idOf(text: string): PlantId {
   if (id === undefined)
     throw new UsageError(`--id ${text}: expected an int64 in decimal, such as 7 (--id=-7 for a negative one)`)
   return id
-}
-
-function limitOf(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new UsageError(`--limit ${text}: expected a whole number from 1 on`)
 }

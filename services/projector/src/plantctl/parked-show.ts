@@ -95,7 +95,7 @@ function json({ event, ruled, reason }: Shown, raw: boolean): string {
 
 function inWords({ event, ruled, reason }: Shown, { colours }: Surroundings): string {
   const { key, value, headers } = event.stored
-  const text = (bytes: unknown, max: number) =>
+  const text = (bytes: Buffer | string | null | undefined, max: number) =>
     bytes === null || bytes === undefined ? 'none' : `"${safeText(String(bytes), max)}"`
   const lines = Object.entries(headers).map(
     ([name, header]) =>

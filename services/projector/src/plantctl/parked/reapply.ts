@@ -65,7 +65,10 @@ export async function reapplyParked(
   async function reapplyRuns(runs: ReadonlyMap<Partition, Run[]>): Promise<void> {
     for (let n = 0; ; n++) {
       const turn = new Map<Partition, Run>()
-      for (const [partition, some] of runs) if (some[n] !== undefined) turn.set(partition, some[n])
+      for (const [partition, some] of runs) {
+        const run = some[n]
+        if (run !== undefined) turn.set(partition, run)
+      }
       if (turn.size === 0) return
       const reasons = new Map([...turn].map(([partition, { records }]) => [partition, reasonsOf(records)]))
       await read(turn, (partition, records) => take(partition, records, reasons.get(partition) ?? new Map()))

@@ -5,8 +5,10 @@ import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
 import { openRedis } from '../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { dumpKeys, pointerOf } from '../../../tests/support/stored-partition.ts'
-import { BEFORE_FIRST, type Partition } from '../plant/offset.ts'
-import { type LogRecord, PARKED } from '../plant/plant-created.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '../plant/offset.ts'
+import { type Claim, type LogRecord, PARKED } from '../plant/plant-created.ts'
+import type { PlantId } from '../plant/plant-id.ts'
 import { PreconditionError } from '../process/failures.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { createReadModel } from './read-model.ts'
@@ -111,6 +113,26 @@ it('it changes nothing that a newer release, or another size of the topic, has f
   const newer = await dumpKeys(redis, topic)
   await expect(reapply(P, parkedOf(turns))).rejects.toThrow(PreconditionError)
   expect(await dumpKeys(redis, topic)).toEqual(newer)
+})
+
+it('an entry that can be read stays as it is, whatever is parked at its offset', async () => {
+  const { topic, redis, apply, reapply, bytesOf } = await openReadModel()
+  const claim: Claim = {
+    ...{ offset: 0 as Offset, id: 7n as PlantId, eventId: randomUUID() as EventId },
+    plant: { name: 'fern' },
+  }
+  const record = { offset: claim.offset, claim }
+  await apply(P, START, { records: [record], next: { offset: claim.offset, eventId: claim.eventId } })
+  const { plants } = await bytesOf(P)
+  await redis.hset(
+    `{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:parked`,
+    '0',
+    PARKED.unknownVersion,
+  )
+
+  const other = { ...record, claim: { ...claim, plant: { name: 'oak' } } }
+  expect(await reapply(P, [{ was: PARKED.unknownVersion, record: other }])).toBe(1)
+  expect((await bytesOf(P)).plants).toEqual(plants)
 })
 
 it('of a read model that is gone there is nothing to put into place', async () => {

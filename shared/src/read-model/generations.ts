@@ -5,6 +5,7 @@ import { parsePlantId } from '../plant/plant-id.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { type Applied, appliedOf, applyArguments } from './apply.ts'
 import { decodeEntry } from './entry.ts'
+import { type Reapplied, reappliedOf, reapplyArguments } from './reapply.ts'
 import { keyPrefix, livePointer } from './redis.ts'
 import { FOLD_VERSION, refuseNewerFold, refuseOtherSize } from './refusals.ts'
 import { type GenerationState, generationState } from './state.ts'
@@ -167,6 +168,22 @@ export function createGenerations(
         return { partition, ...(await pointers(partition)), names: known }
       })
       return { partitions: await Promise.all(found), strange: strange.sort() }
+    },
+
+    /** Why the record at an offset is parked in the live generation; undefined when it is not. */
+    async parkedAt(partition: Partition, offset: Offset): Promise<number | undefined> {
+      const live = await redis.get(pointer(partition))
+      const reason = live === null ? null : await redis.hget(keyOf(partition, live, 'parked'), String(offset))
+      return reason === null ? undefined : Number(reason)
+    },
+
+    /**
+     * Puts parked records of the live generation into place as this release reads them; tells how many that changed. Made
+     * again it changes nothing.
+     */
+    async reapply(partition: Partition, reapplied: readonly Reapplied[]): Promise<number> {
+      const args = reapplyArguments(partitions, reapplied)
+      return reappliedOf(await redis.plantsReapply(pointer(partition), ...args), partitions)
     },
 
     /** Memory that a generation takes, in bytes; estimated, from a few entries of each key. */

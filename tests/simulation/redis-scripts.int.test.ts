@@ -5,7 +5,8 @@ import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '@plant-stor
 import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
-import { decodeEntry, encodeEntry } from '@plant-store/shared/read-model/entry.ts'
+import { decodeEntry } from '@plant-store/shared/read-model/entry.ts'
+import { packRecords } from '@plant-store/shared/read-model/packed-records.ts'
 import { listedSpan, type PartitionLookUp } from '@plant-store/shared/read-model/read-model.ts'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
@@ -166,11 +167,7 @@ function openRealPartition(redis: Redis, pointer: string) {
 function argumentsOf(call: ApplyCall): (string | number | Buffer)[] {
   const { generation, foldVersion, partitions, expected, next, freshGeneration, records } = call
   const scope = [generation, foldVersion, partitions, expected.offset, next.offset, next.eventId]
-  const perRecord = records.flatMap(({ offset, claim, parked }) => [
-    ...(claim === undefined ? ['', ''] : [String(claim.id), encodeEntry(claim)]),
-    parked === undefined ? '' : `${offset}:${parked}`,
-  ])
-  return [...scope, freshGeneration, ...perRecord]
+  return [...scope, freshGeneration, packRecords(records)]
 }
 
 function checkpointOf(offset = '', event = ''): Checkpoint {

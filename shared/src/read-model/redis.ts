@@ -59,7 +59,7 @@ export const keyPrefix = (topic: string, partition: Partition) => `{${topic}:${p
 export const livePointer = (topic: string, partition: Partition) => `${keyPrefix(topic, partition)}live`
 
 /** A connection that comes back by itself. Calls reject at once while Redis is away. */
-export function connectRedis(redisUrl: string, log: Log): Redis {
+export function connectRedis(redisUrl: string, log: Log) {
   const redis = new Redis(redisUrl, {
     connectionName: 'plant-store',
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -69,6 +69,7 @@ export function connectRedis(redisUrl: string, log: Log): Redis {
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MAX_MS),
+    maxLoadingRetryTime: RECONNECT_MAX_MS,
     // After a failover the old master is read-only: find the new one.
     reconnectOnError: (error) => READ_ONLY.test(error.message),
     scripts: SCRIPTS,
@@ -82,5 +83,12 @@ export function connectRedis(redisUrl: string, log: Log): Redis {
     if (lastProblem !== '') log.info('redis: reachable again')
     lastProblem = ''
   })
-  return redis
+  return {
+    redis,
+    problems(): string[] {
+      if (redis.status === 'ready') return []
+      if (redis.status === 'connect') return ['redis: it answers, but is not ready: it is loading its data']
+      return ['redis: not reachable', ...(lastProblem === '' ? [] : [`redis: ${lastProblem}`])]
+    },
+  }
 }

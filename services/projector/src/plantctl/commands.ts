@@ -1,11 +1,14 @@
+import { asOf } from './as-of.ts'
 import type { Command } from './command.ts'
 import { events } from './events.ts'
+import { exportPlants } from './export.ts'
 import { parkedList } from './parked-list.ts'
 import { parkedReapply } from './parked-reapply.ts'
 import { parkedShow } from './parked-show.ts'
 import { rebuild } from './rebuild.ts'
 import { status } from './status.ts'
 import { tokenCreate } from './token-create.ts'
+import { verify } from './verify.ts'
 
 type Group = { title: string; commands: Record<string, Command> }
 
@@ -13,9 +16,19 @@ type Group = { title: string; commands: Record<string, Command> }
 const GROUPS: Group[] = [
   {
     title: 'Look at it',
-    commands: { status, events, 'parked list': parkedList, 'parked show': parkedShow },
+    commands: {
+      status,
+      events,
+      'as-of': asOf,
+      export: exportPlants,
+      'parked list': parkedList,
+      'parked show': parkedShow,
+    },
   },
-  { title: 'Put it right', commands: { rebuild, 'parked reapply': parkedReapply } },
+  {
+    title: 'Prove it, and make it new',
+    commands: { verify, rebuild, 'parked reapply': parkedReapply },
+  },
   { title: 'Give access', commands: { 'token create': tokenCreate } },
 ]
 

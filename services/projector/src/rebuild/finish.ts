@@ -2,7 +2,7 @@ import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/s
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { delay, type Time } from '@plant-store/shared/process/time.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
-import type { Difference } from '../verify/compare.ts'
+import type { Difference } from '../verify/difference.ts'
 import type { Slice } from '../verify/slice.ts'
 import { isFinal, neverQuiet, nothingOf, RebuildError } from './failures.ts'
 import type { Fill } from './fill.ts'
@@ -86,11 +86,14 @@ export async function finish(options: FinishOptions): Promise<Finished> {
     return false
   }
 
-  async function untilAt(goal: Offset): Promise<void> {
-    const waited = new AbortController()
-    const ending = AbortSignal.any([signal, waited.signal])
-    await Promise.race([fill.untilAt(goal), delay(time, LOOK_EVERY_MS, ending)])
-    waited.abort()
+  function untilAt(goal: Offset): Promise<void> {
+    return new Promise((resolve) => {
+      const takeBack = time.after(LOOK_EVERY_MS, resolve)
+      void fill.untilAt(goal).then(() => {
+        takeBack()
+        resolve()
+      })
+    })
   }
 
   async function verifyAndSwitch(): Promise<Finished | undefined> {

@@ -10,6 +10,16 @@ import type { PartitionStatus, StoreStatus } from './read-status.ts'
 import { statusJson } from './status-json.ts'
 
 const NAME = '0123abcd-0000-4000-8000-000000000000'
+const TEXTS = {
+  checkpoint: '',
+  event: '',
+  fold: '',
+  partitions: '',
+  plants: '',
+  voids: '',
+  parked: '',
+  mark: '',
+}
 const NO_EXPIRY = { live: -1, filling: -2, meta: -1, plants: -1, order: -1, parked: -2 }
 
 function stateAt(offset: number, changes: Partial<GenerationState> = {}): GenerationState {
@@ -18,6 +28,7 @@ function stateAt(offset: number, changes: Partial<GenerationState> = {}): Genera
     checkpoint: { offset: offset as Offset, eventId: '' as EventId },
     ...{ plants: 5, voids: 1, parked: 0 },
     held: { plants: 5, order: 5, parked: 0 },
+    texts: TEXTS,
     msToLive: NO_EXPIRY,
     ...changes,
   }

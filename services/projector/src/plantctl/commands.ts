@@ -16,10 +16,19 @@ type Group = { title: string; commands: Record<string, Command> }
 const GROUPS: Group[] = [
   {
     title: 'Look at it',
-    commands: { status, events, 'parked list': parkedList, 'parked show': parkedShow },
+    commands: {
+      status,
+      events,
+      'as-of': asOf,
+      export: exportPlants,
+      'parked list': parkedList,
+      'parked show': parkedShow,
+    },
   },
-  { title: 'Prove it, and put it right', commands: { verify, rebuild, 'parked reapply': parkedReapply } },
-  { title: 'Travel in time', commands: { 'as-of': asOf, export: exportPlants } },
+  {
+    title: 'Prove it, and make it new',
+    commands: { verify, rebuild, 'parked reapply': parkedReapply },
+  },
   { title: 'Give access', commands: { 'token create': tokenCreate } },
 ]
 

@@ -1,7 +1,5 @@
-import { replay } from '@plant-store/shared/event-log/replay.ts'
+import type { Range } from '@plant-store/shared/event-log/replay.ts'
 import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
-import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
-import { systemTime } from '@plant-store/shared/process/time.ts'
 import { type Command, EXIT, type Surroundings } from './command.ts'
 import { formatPosition } from './log-point.ts'
 import { openStore, type Store } from './open-store.ts'
@@ -10,6 +8,7 @@ import { type Reapplication, reapplyParked } from './parked/reapply.ts'
 import { partitionsAmong } from './partition-option.ts'
 import { startProgressLine } from './progress-line.ts'
 import { counted, grouped } from './quantity.ts'
+import { logReader } from './read-log.ts'
 
 const help = `Reads parked records from the log again, and puts into place what this release can read: after an upgrade that
 knows a newer version of the event, or mends how one is read. The read model is then what a rebuild would make of it,
@@ -60,12 +59,13 @@ async function reapply(
   partitions: ReturnType<typeof allPartitions>,
   dryRun: boolean,
 ): Promise<Reapplication> {
-  const { kafka, topic, partitions: size, log, readModel } = store
+  const { readModel } = store
   const { generations } = readModel
   // Also refuses what a newer release has folded.
   const metas = await Promise.all(partitions.map(readModel.meta))
   const some = partitions.filter((_, n) => (metas[n]?.parked ?? 0) > 0)
   const of = metas.reduce((sum, { parked }) => sum + (parked || 0), 0)
+  const read = logReader(store, surroundings.signal, () => {})
   let looked = 0
   const line = startProgressLine(surroundings, () => `${grouped(looked)} of ${counted(of, 'parked record')}`)
   try {
@@ -75,19 +75,9 @@ async function reapply(
         onLooked(records) {
           looked += records
         },
+        // Not from a place that the read model has been at: there is no event that it must hold.
         read: (spans, onRecords) =>
-          replay({
-            ...{ kafka, topic, partitions: size, log, time: systemTime, signal: surroundings.signal },
-            read: recordReader(size),
-            // Not a place that the read model has been at: there is no event that it must hold.
-            ranges: new Map(
-              [...spans].map(([partition, { from, end }]) => [
-                partition,
-                { from: { offset: (from - 1) as Offset, eventId: '' }, end },
-              ]),
-            ),
-            onRecords,
-          }),
+          read(new Map([...spans].map(([p, span]) => [p, fromAnywhere(span)])), onRecords),
       },
       some,
     )
@@ -95,6 +85,11 @@ async function reapply(
     await line.end()
   }
 }
+
+const fromAnywhere = ({ from, end }: { from: Offset; end: Offset }): Range => ({
+  from: { offset: (from - 1) as Offset, eventId: '' },
+  end,
+})
 
 function inWords({ looked, placed, renamed, kept, needRebuild }: Reapplication, dryRun: boolean): string {
   if (looked === 0) return 'Nothing is parked.\n'

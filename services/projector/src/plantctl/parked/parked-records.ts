@@ -44,11 +44,18 @@ async function scan(reader: Reader, partition: Partition, { begin, take }: Takin
     const { live } = await reader.state(partition)
     begin()
     for await (const batch of reader.parked(partition, live)) {
-      take(batch.map(([offset, reason]) => ({ offset: offsetOf(offset), reason: Number(reason) })))
+      take(batch.flatMap(([offset, reason]) => parkedRecord(offset, reason) ?? []))
     }
     if ((await reader.state(partition)).live === live) return
   }
   throw new Error(
     `the live generation of partition ${partition} changes again and again: is it being rebuilt over and over?`,
   )
+}
+
+/** Undefined for what no release parks: plantctl verify tells of it. */
+function parkedRecord(offset: string, reason: string): ParkedRecord | undefined {
+  return /^\d{1,15}$/.test(offset) && /^\d{1,9}$/.test(reason)
+    ? { offset: offsetOf(offset), reason: Number(reason) }
+    : undefined
 }

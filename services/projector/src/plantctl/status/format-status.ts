@@ -18,7 +18,7 @@ export function statusLines(status: StoreStatus, showing: Showing): string[] {
   return [
     ...verdictLines(status, showing),
     '',
-    ...totalLines(status),
+    ...totalLines(status, showing),
     '',
     ...readerLines(status, showing),
     '',
@@ -37,26 +37,27 @@ function verdictLines(status: StoreStatus, { paint, columns }: Showing): string[
   ]
 }
 
-function totalLines({ topic, partitions }: StoreStatus): string[] {
+function totalLines({ topic, partitions }: StoreStatus, { columns }: Showing): string[] {
   const total = (of: (one: PartitionStatus) => number | undefined) => totalOf(partitions, of)
-  const records = partitions.some(({ end }) => end === undefined)
-    ? ''
-    : `, ${counted(
+  const log = [counted(partitions.length, 'partition')]
+  if (partitions.every(({ end }) => end !== undefined))
+    log.push(
+      counted(
         total(({ end }) => end),
         'offset',
-      )}`
-  return [
-    `${topic}: ${counted(partitions.length, 'partition')}${records}, read model ${grouped(total(lagOf))} behind`,
-    `  ${[
-      counted(
-        total(({ live }) => live.plants),
-        'plant',
       ),
-      `${grouped(total(({ live }) => live.voids))} void`,
-      `${grouped(total(({ live }) => live.parked))} parked`,
-      `${sized(total(({ bytes }) => bytes))} in Redis`,
-    ].join(', ')}`,
+    )
+  log.push(`read model ${grouped(total(lagOf))} behind`)
+  const sums = [
+    counted(
+      total(({ live }) => live.plants),
+      'plant',
+    ),
+    `${grouped(total(({ live }) => live.voids))} void`,
+    `${grouped(total(({ live }) => live.parked))} parked`,
+    `${sized(total(({ bytes }) => bytes))} in Redis`,
   ]
+  return [...wrapped('', `${topic}: ${log.join(', ')}`, columns), ...wrapped('  ', sums.join(', '), columns)]
 }
 
 function readerLines({ readers, partitions }: StoreStatus, { paint, columns }: Showing): string[] {

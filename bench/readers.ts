@@ -44,9 +44,9 @@ function countdown(events: number) {
 /** A kafkajs consumer as anybody has it, without anything that this project corrects in it, which does nothing. */
 const consumeOnly: Reader = async ({ kafkaBrokers, topic, partitions, events }, begun) => {
   const kafka = new Kafka({ brokers: kafkaBrokers.split(','), logLevel: logLevel.NOTHING })
-  const { minBytes, maxWaitMs: maxWaitTimeInMs, maxBytesPerPartition } = FETCHING
+  const { minBytes, maxWaitMs: maxWaitTimeInMs, maxBytesPerPartition, maxBytes } = FETCHING
   const groupId = `bench-${randomUUID()}`
-  const consumer = kafka.consumer({ groupId, minBytes, maxWaitTimeInMs, maxBytesPerPartition })
+  const consumer = kafka.consumer({ groupId, minBytes, maxWaitTimeInMs, maxBytesPerPartition, maxBytes })
   const { all, count, fail } = countdown(events)
   consumer.on(consumer.events.GROUP_JOIN, begun)
   consumer.on(consumer.events.CRASH, ({ payload }) => fail(payload.error))

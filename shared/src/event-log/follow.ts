@@ -30,6 +30,8 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     /** Kafka answers a fetch when so many bytes are there, or after the wait. */
     minBytes: number
     maxWaitMs: number
+    /** How much one fetch brings at most, if its first batch is not larger. */
+    maxBytes?: number
     /** How much of a partition one fetch brings at most, if its first batch is not larger. */
     maxBytesPerPartition?: number
   }
@@ -41,6 +43,7 @@ const SESSION_TIMEOUT_MS = 6_000
 const HEARTBEAT_MS = 2_000
 /** How long the group waits for members to join again; without a limit of its own a close may wait a minute. */
 const REBALANCE_TIMEOUT_MS = 10_000
+const MAX_BYTES = 10 * 1_048_576
 const MAX_BYTES_PER_PARTITION = 1_048_576
 const RESTART = { firstMs: 250, longestMs: 5_000 }
 
@@ -155,6 +158,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       rebalanceTimeout: REBALANCE_TIMEOUT_MS,
       minBytes: options.minBytes,
       maxWaitTimeInMs: options.maxWaitMs,
+      maxBytes: options.maxBytes ?? MAX_BYTES,
       maxBytesPerPartition: options.maxBytesPerPartition ?? MAX_BYTES_PER_PARTITION,
       allowAutoTopicCreation: false,
       readUncommitted: false,

@@ -20,8 +20,16 @@ export type ReplayOptions<R extends LogRecord> = Pick<
   signal?: AbortSignal
 }
 
-/** Kafka answers with a full fetch, or with what there is after the wait. */
-export const FETCHING = { minBytes: 1_048_576, maxWaitMs: 100, maxBytesPerPartition: 4 * 1_048_576 }
+/**
+ * Kafka answers with a full fetch, or with what there is after the wait. A fetch in all is no larger than what the
+ * caches and the young part of the heap bear: from more records at once nothing is gained but garbage that was promoted.
+ */
+export const FETCHING = {
+  minBytes: 1_048_576,
+  maxBytes: 4 * 1_048_576,
+  maxBytesPerPartition: 1_048_576,
+  maxWaitMs: 100,
+}
 const NO_PROGRESS_MS = 60_000
 const WATCH_EVERY_MS = 1_000
 

@@ -63,6 +63,17 @@ export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise
   })
 }
 
+/** Of each partition the offset of its first record of this time (ms since 1970) or later, or its end when there is none. */
+export async function offsetsAt(kafka: Kafka, topic: string, ms: number): Promise<Offset[]> {
+  return withAdmin(kafka, async (admin) => {
+    const found: Offset[] = []
+    for (const { partition, offset } of await admin.fetchTopicOffsetsByTimestamp(topic, ms)) {
+      found[partition] = offsetOf(offset)
+    }
+    return found
+  })
+}
+
 /** A broker hears of a new topic or partition a little after it was made; so what is missing must stay missing. */
 async function confirmed<T>(check: () => Promise<T>): Promise<T> {
   for (let attempt = 1; attempt < CONFIRM_ATTEMPTS; attempt++) {

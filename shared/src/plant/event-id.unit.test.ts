@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventIds, newPlants } from '../../../tests/support/generated-plants.ts'
-import { eventIdOfBytes, keyedEventId, parseEventId, writeEventId } from './event-id.ts'
+import { eventIdOfBytes, keyedEventId, parseEventId, readEventId, writeEventId } from './event-id.ts'
 import type { NewPlant } from './plant.ts'
 import type { PlantId } from './plant-id.ts'
 
@@ -32,6 +32,20 @@ describe('an event id', () => {
     ...['6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6a2\n', '6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6ag'],
   ])('is not written %j, for equal ids must be equal texts', (text) => {
     expect(parseEventId(text)).toBeUndefined()
+    expect(readEventId(Buffer.from(text))).toBeUndefined()
+  })
+
+  it('reads from the bytes of a text as from the text, whichever byte is another', () => {
+    const bytes = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('09afgAF-/:`')))
+    fc.assert(
+      fc.property(eventIds, fc.nat(35), bytes, (id, at, byte) => {
+        const text = Buffer.from(id)
+        expect(readEventId(text)).toBe(id)
+        text[at] = byte
+        expect(readEventId(text)).toBe(parseEventId(text.toString('latin1')))
+      }),
+      { numRuns: 2_000 },
+    )
   })
 })
 

@@ -35,6 +35,8 @@ export type Surroundings = {
   readonly columns: number
   /** Its height now; infinite likewise. */
   readonly rows: number
+  /** Width of the terminal that stderr is, likewise. */
+  readonly tellColumns: number
   /** Aborted by SIGINT (Ctrl-C) or SIGTERM; a second one ends the process at once. */
   signal: AbortSignal
 }

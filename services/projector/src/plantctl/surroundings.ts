@@ -10,6 +10,9 @@ class BrokenOff extends Error {
   override name = 'BrokenOff'
 }
 
+const COLUMNS = 80
+const ROWS = 24
+
 /** What this process gives a command. */
 export function openSurroundings(process: NodeJS.Process): Surroundings {
   const { env, stdout, stderr } = process
@@ -30,12 +33,20 @@ export function openSurroundings(process: NodeJS.Process): Surroundings {
     isWatched: stderr.isTTY === true,
     colours: stdout.isTTY === true && !env.NO_COLOR,
     get columns() {
-      return stdout.isTTY === true ? stdout.columns : Number.POSITIVE_INFINITY
+      return sizeOf(stdout, stdout.columns, COLUMNS)
     },
     get rows() {
-      return stdout.isTTY === true ? stdout.rows : Number.POSITIVE_INFINITY
+      return sizeOf(stdout, stdout.rows, ROWS)
+    },
+    get tellColumns() {
+      return sizeOf(stderr, stderr.columns, COLUMNS)
     },
   }
+}
+
+/** Some terminals do not know their size, and say 0. */
+function sizeOf({ isTTY }: NodeJS.WriteStream, told: number, usual: number): number {
+  return isTTY ? told || usual : Number.POSITIVE_INFINITY
 }
 
 /** Resolves when the text has left this process; rejects when that can't be, or nobody waits for it any more. */

@@ -12,11 +12,10 @@ export async function cleanUp(
   partitions: readonly Partition[],
 ): Promise<Leftover[]> {
   const dropped: Leftover[] = []
-  for (const { partition, live, filling, names } of (await generations.list()).partitions) {
+  for (const { partition, names } of (await generations.list()).partitions) {
     if (!partitions.includes(partition)) continue
     for (const generation of names) {
-      if (generation === live || generation === filling) continue
-      // Refused if that has changed since it was listed.
+      // What is live or being filled is refused: only the script knows it, at that moment.
       const answer = await generations.drop(partition, generation)
       if (answer.is === 'dropped') dropped.push({ partition, generation })
     }

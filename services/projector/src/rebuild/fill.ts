@@ -112,7 +112,6 @@ export function createFill(options: FillOptions) {
     take: (records: readonly LogRecord[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint> =>
       inTurn(async () => {
         if (hasEnded) return next
-        if (from.offset > standing().offset) return standing()
         foldIn(records, next)
         const reached = await fillIn(records, next, from)
         tellWaiting()

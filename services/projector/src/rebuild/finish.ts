@@ -86,11 +86,14 @@ export async function finish(options: FinishOptions): Promise<Finished> {
     return false
   }
 
-  async function untilAt(goal: Offset): Promise<void> {
-    const waited = new AbortController()
-    const ending = AbortSignal.any([signal, waited.signal])
-    await Promise.race([fill.untilAt(goal), delay(time, LOOK_EVERY_MS, ending)])
-    waited.abort()
+  function untilAt(goal: Offset): Promise<void> {
+    return new Promise((resolve) => {
+      const takeBack = time.after(LOOK_EVERY_MS, resolve)
+      void fill.untilAt(goal).then(() => {
+        takeBack()
+        resolve()
+      })
+    })
   }
 
   async function verifyAndSwitch(): Promise<Finished | undefined> {

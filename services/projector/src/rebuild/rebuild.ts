@@ -1,6 +1,6 @@
 import type { Follower } from '@plant-store/shared/event-log/follow.ts'
 import type { Intake } from '@plant-store/shared/event-log/positions.ts'
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { PreconditionError } from '@plant-store/shared/process/failures.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { patiently } from '@plant-store/shared/process/patience.ts'
@@ -18,7 +18,7 @@ import type { Progress } from './progress.ts'
 import type { Verify } from './verification.ts'
 
 export type RebuildDependencies = {
-  generations: Generations
+  generations: Pick<Generations, 'begin' | 'fill' | 'mark' | 'state' | 'switchTo' | 'drop' | 'list'>
   /** Follows some partitions of the log into an intake. */
   follow(
     intake: Intake,
@@ -65,33 +65,38 @@ export function createRebuild(dependencies: RebuildDependencies) {
   const { generations, readEnds, time, log } = dependencies
   const { recordsAtOnceMax = RECORDS_AT_ONCE_MAX, maxRecordsPerApply = MAX_RECORDS_PER_APPLY } = dependencies
 
-  /** Where the log ends; throws when Redis holds nothing of a partition that would be replaced, or what is of another log. */
-  async function checkLive({ partitions, fromEmpty }: RebuildRun): Promise<Offset[]> {
+  /**
+   * Which partitions there is something to do for, and where the log ends. Throws when Redis holds nothing of a
+   * partition that would be replaced, or what is of another log.
+   */
+  async function checkLive({ partitions, fromEmpty }: RebuildRun) {
     const states = await Promise.all(partitions.map((partition) => generations.state(partition)))
     // After the checkpoints: the other way round one could seem to lie beyond the end.
     const ends = await readEnds()
-    const empty = partitions.filter((_, n) => states[n]?.checkpoint === undefined)
+    const isWritten = (partition: Partition) => (ends[partition] as Offset) > FIRST
+    const empty = partitions.filter((p, n) => states[n]?.checkpoint === undefined && isWritten(p))
     if (empty.length > 0 && !fromEmpty) throw new RebuildError(nothingOf(empty))
     for (const [n, partition] of partitions.entries()) {
       const checkpoint = states[n]?.checkpoint
       const reason = checkpoint && outOfBounds(checkpoint, ends[partition] as Offset)
       if (reason !== undefined) throw new PreconditionError(`${reason} (partition ${partition})`)
     }
-    return ends
+    const filled = partitions.filter((p, n) => states[n]?.checkpoint !== undefined || isWritten(p))
+    return { ends, filled }
   }
 
   return {
     /**
-     * Resolves with what became of each partition. Rejects with a RebuildError or a PreconditionError, whose message
+     * Resolves with what became of each partition that holds anything, in the log or in Redis. Rejects with a RebuildError or a PreconditionError, whose message
      * says what to do, or with the signal's reason; live generations are as they were, or already the new ones.
      */
     async run(run: RebuildRun): Promise<Finished[]> {
       const { partitions, signal } = run
       signal.throwIfAborted()
-      const ends = await checkLive(run)
+      const { ends, filled } = await checkLive(run)
       const keepPace = createPace(run.recordsPerSecond, time, signal)
       const finished: Finished[] = []
-      for (const group of partitionGroups(partitions, (p) => ends[p] as Offset, recordsAtOnceMax)) {
+      for (const group of partitionGroups(filled, (p) => ends[p] as Offset, recordsAtOnceMax)) {
         const limits = { recordsAtOnceMax, maxRecordsPerApply }
         finished.push(...(await rebuildGroup(group, { ...dependencies, ...run, ...limits, ends, keepPace })))
       }

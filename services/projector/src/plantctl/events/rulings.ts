@@ -46,27 +46,16 @@ export function rulingsByReadModel(
   const start = (checkpoint + 1) as Offset
   const firsts = createFirsts(start, claimsMax)
 
-  async function lookUp(ids: readonly PlantId[]): Promise<PartitionLookUp | undefined> {
-    try {
-      return (await readModel.lookUp([{ partition, ids }]))[0]
-    } catch (error) {
-      if (error instanceof EntryError) return undefined
-      throw error
-    }
-  }
-
-  /** An entry that is none makes only its own id unknown. */
   async function ruleSome(claims: readonly Claim[]): Promise<Ruled[]> {
-    const found = await lookUp(claims.map(({ id }) => id))
-    if (found === undefined) {
-      if (claims.length === 1) return [{ is: 'unknown' }]
-      const half = Math.ceil(claims.length / 2)
-      return [...(await ruleSome(claims.slice(0, half))), ...(await ruleSome(claims.slice(half)))]
-    }
-    const ruled = claims.map((claim, n) =>
-      rulingBy(found.entries[n] ?? firsts.firstAfter(found.checkpoint, claim.id), claim),
-    )
-    firsts.forgetUpTo(found.checkpoint)
+    const [found] = await readModel.lookUp([{ partition, ids: claims.map(({ id }) => id) }])
+    const { checkpoint: passed, entries } = found as PartitionLookUp
+    const ruled = claims.map((claim, n) => {
+      const entry = entries[n]
+      // Bytes that are no entry make only their own id unknown.
+      if (entry instanceof EntryError) return { is: 'unknown' } as const
+      return rulingBy(entry ?? firsts.firstAfter(passed, claim.id), claim)
+    })
+    firsts.forgetUpTo(passed)
     return ruled
   }
 

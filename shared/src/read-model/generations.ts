@@ -5,6 +5,7 @@ import { parsePlantId } from '../plant/plant-id.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { type Applied, appliedOf, applyArguments } from './apply.ts'
 import { decodeEntry } from './entry.ts'
+import { type Reapplied, reappliedOf, reapplyArguments } from './reapply.ts'
 import { keyPrefix, livePointer } from './redis.ts'
 import { FOLD_VERSION, refuseNewerFold, refuseOtherSize } from './refusals.ts'
 import { type GenerationState, generationState } from './state.ts'
@@ -108,7 +109,8 @@ export function createGenerations(
       next: Checkpoint,
       records: readonly LogRecord[],
     ): Promise<Filled> {
-      const call = { generation, partitions, expected, next, freshGeneration: '', records }
+      const scope = { generation, foldVersion: FOLD_VERSION, partitions, freshGeneration: '' }
+      const call = { ...scope, expected, next, records }
       return appliedOf(await redis.plantsApply(pointer(partition), ...applyArguments(call)), partitions)
     },
 
@@ -167,6 +169,22 @@ export function createGenerations(
         return { partition, ...(await pointers(partition)), names: known }
       })
       return { partitions: await Promise.all(found), strange: strange.sort() }
+    },
+
+    /** Why the record at an offset is parked in the live generation; undefined when it is not. */
+    async parkedAt(partition: Partition, offset: Offset): Promise<number | undefined> {
+      const live = await redis.get(pointer(partition))
+      const reason = live === null ? null : await redis.hget(keyOf(partition, live, 'parked'), String(offset))
+      return reason === null ? undefined : Number(reason)
+    },
+
+    /**
+     * Puts parked records of the live generation into place as this release reads them; tells how many that changed. Made
+     * again it changes nothing.
+     */
+    async reapply(partition: Partition, reapplied: readonly Reapplied[]): Promise<number> {
+      const args = reapplyArguments(partitions, reapplied)
+      return reappliedOf(await redis.plantsReapply(pointer(partition), ...args), partitions)
     },
 
     /** Memory that a generation takes, in bytes; estimated, from a few entries of each key. */
@@ -233,7 +251,7 @@ export function createGenerations(
   }
 }
 
-function switchedOf([outcome = '', first = '', second = '']: readonly string[]): Switched {
+export function switchedOf([outcome = '', first = '', second = '']: readonly string[]): Switched {
   if (outcome === 'OK') return { is: 'switched' }
   if (outcome === 'GONE') return { is: 'gone' }
   if (outcome === 'UNMARKED') return { is: 'unmarked', mark: first }
@@ -248,10 +266,10 @@ function refuse(outcome: string, detail = ''): never {
   throw new Error(`the read model answers what no script here says: ${outcome}`)
 }
 
-function claimOf(text: string, entry: Buffer): Claim | undefined {
+function claimOf(text: string, entry: Buffer | null | undefined): Claim | undefined {
   const id = parsePlantId(text)
   try {
-    return id === undefined ? undefined : decodeEntry(id, entry)
+    return id === undefined || !entry ? undefined : decodeEntry(id, entry)
   } catch {
     return undefined
   }

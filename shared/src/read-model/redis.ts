@@ -20,6 +20,7 @@ declare module 'ioredis' {
       verified: number,
       fold: number,
     ): Result<string[], Context>
+    plantsReapply(pointer: string, ...args: (string | number | Buffer)[]): Result<string[], Context>
     plantsDrop(pointer: string, generation: string, abandon: string): Result<string[], Context>
   }
 }
@@ -48,6 +49,7 @@ export const SCRIPTS = {
   plantsState: script('state.lua'),
   plantsSwitch: script('switch.lua'),
   plantsDrop: script('drop.lua'),
+  plantsReapply: script('reapply.lua'),
 }
 
 /** What all keys of a partition begin with; its hash tag keeps them together in a cluster. */

@@ -2,6 +2,9 @@ import { asOf } from './as-of.ts'
 import type { Command } from './command.ts'
 import { events } from './events.ts'
 import { exportPlants } from './export.ts'
+import { parkedList } from './parked-list.ts'
+import { parkedReapply } from './parked-reapply.ts'
+import { parkedShow } from './parked-show.ts'
 import { rebuild } from './rebuild.ts'
 import { status } from './status.ts'
 import { tokenCreate } from './token-create.ts'
@@ -11,8 +14,12 @@ type Group = { title: string; commands: Record<string, Command> }
 
 /** All commands by name, grouped by what they are for. */
 const GROUPS: Group[] = [
-  { title: 'Look at it', commands: { status, events, 'as-of': asOf, export: exportPlants } },
-  { title: 'Prove it, and make it new', commands: { verify, rebuild } },
+  {
+    title: 'Look at it',
+    commands: { status, events, 'parked list': parkedList, 'parked show': parkedShow },
+  },
+  { title: 'Prove it, and put it right', commands: { verify, rebuild, 'parked reapply': parkedReapply } },
+  { title: 'Travel in time', commands: { 'as-of': asOf, export: exportPlants } },
   { title: 'Give access', commands: { 'token create': tokenCreate } },
 ]
 

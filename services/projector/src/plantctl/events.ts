@@ -1,16 +1,17 @@
 import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { type Command, EXIT, type Surroundings, UsageError } from './command.ts'
 import { openEventPrinter } from './events/event-printer.ts'
 import type { LogEvent } from './events/log-event.ts'
 import { readEvents } from './events/read-events.ts'
 import { type Rulings, rulingsByReadModel, rulingsOfOneId } from './events/rulings.ts'
 import { type Selection, type Shown, selectedPartitions, shownOf } from './events/selection.ts'
+import { idOption } from './id-option.ts'
 import { type LogPoint, logPointOf } from './log-point.ts'
 import { openStore, type Store } from './open-store.ts'
-import { readOptions } from './options.ts'
+import { limitOf, readOptions } from './options.ts'
 import { partitionsAmong } from './partition-option.ts'
 
 const help = `Prints the records of the log, and tells of each what it came to.
@@ -59,8 +60,8 @@ export const events: Command = {
       raw: { type: 'boolean' },
     })
     const { follow = false, json = false, raw = false } = values
-    const id = values.id === undefined ? undefined : idOf(values.id)
-    const limit = values.limit === undefined ? Number.POSITIVE_INFINITY : limitOf(values.limit)
+    const id = idOption(values.id)
+    const limit = limitOf(values.limit, Number.MAX_SAFE_INTEGER) ?? Number.POSITIVE_INFINITY
     if (follow && values.to !== undefined) throw new UsageError('--follow goes on and on: it has no --to')
     const store = await openStore(surroundings)
     try {
@@ -140,16 +141,4 @@ async function rulingsOf({ readModel }: Store, partitions: readonly Partition[],
     return [partition, rulingsByReadModel(readModel, partition, checkpoint.offset)] as const
   })
   return new Map<Partition, Rulings>(await Promise.all(rulings))
-}
-
-function idOf(text: string): PlantId {
-  const id = parsePlantId(text)
-  if (id === undefined)
-    throw new UsageError(`--id ${text}: expected an int64 in decimal, such as 7 (--id=-7 for a negative one)`)
-  return id
-}
-
-function limitOf(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new UsageError(`--limit ${text}: expected a whole number from 1 on`)
 }

@@ -31,3 +31,10 @@ function parsed<const O extends ParseArgsOptionsConfig>(
     throw new UsageError((error as Error).message, { cause: error })
   }
 }
+
+/** The number that `--limit` says, at most `max`; undefined without it. Throws a UsageError. */
+export function limitOf(text: string | undefined, max: number): number | undefined {
+  if (text === undefined || (/^[1-9]\d{0,14}$/.test(text) && Number(text) <= max))
+    return text === undefined ? text : Number(text)
+  throw new UsageError(`--limit ${text}: expected a whole number from 1 to ${max}`)
+}

@@ -19,7 +19,12 @@ export function startProgressLine(surroundings: Surroundings, line: (columns: nu
     const { tellColumns, tell } = surroundings
     // A line as wide as the terminal would go over into the next one.
     const text = line(tellColumns - 1)
-    drawn = lengthOf(text) < tellColumns ? text : [...text].slice(0, tellColumns - 1).join('')
+    drawn =
+      lengthOf(text) < tellColumns
+        ? text
+        : Array.from(text)
+            .slice(0, tellColumns - 1)
+            .join('')
     tell(isWatched ? `${CLEAR}${drawn}` : `${text}\n`)
   }
 

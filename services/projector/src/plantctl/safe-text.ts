@@ -5,7 +5,7 @@ const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** A text that anybody may have written, for a terminal: what could do harm is escaped, and what is too long cut. */
 export function safeText(text: string, maxCharacters: number): string {
-  const characters = [...text]
+  const characters = Array.from(text)
   const kept = characters.slice(0, maxCharacters).join('')
   const shown = kept.replaceAll('\\', '\\\\').replace(UNSAFE, escaped)
   return characters.length > maxCharacters ? `${shown}… (${characters.length} characters)` : shown

@@ -44,4 +44,4 @@ function fitting<M extends { column: { givesWay?: number }; width: number }>(
 }
 
 /** How many characters of a line it takes, colours not counted. */
-export const lengthOf = (text: string): number => [...stripVTControlCharacters(text)].length
+export const lengthOf = (text: string): number => Array.from(stripVTControlCharacters(text)).length

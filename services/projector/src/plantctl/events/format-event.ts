@@ -32,25 +32,36 @@ export function eventLine(
   paint: Paint,
   positionWidth: number,
 ): string {
+  return [...eventHead(event, ruled, paint, positionWidth), ...contentOf(event)].join('  ')
+}
+
+/** When and where it was written, and what it came to. */
+export function eventHead(
+  event: LogEvent,
+  ruled: Ruled | undefined,
+  paint: Paint,
+  positionWidth: number,
+): string[] {
+  const { claim, partition } = event
   const mark = markOf(ruled)
   const head = [
     timeOf(event),
     formatPosition(event).padStart(positionWidth),
     paint(COLOURS[mark], mark.padEnd(MARK_WIDTH)),
   ]
-  return [...head, ...detailsOf(event, ruled)].join('  ')
+  if (claim !== undefined) head.push(String(claim.id))
+  if (ruled?.is === 'void')
+    head.push(`the id was given at ${formatPosition({ partition, offset: ruled.first })}`)
+  if (ruled?.is === 'repeated')
+    head.push(`the same event is at ${formatPosition({ partition, offset: ruled.first })}`)
+  if (ruled?.is === 'unknown') head.push(UNKNOWN)
+  return head
 }
 
-function detailsOf(event: LogEvent, ruled: Ruled | undefined): string[] {
-  const { claim, parked, partition, stored } = event
+const UNKNOWN = 'who was first is not known: the read model does not fit the log (plantctl verify)'
+
+function contentOf({ claim, parked, stored }: LogEvent): string[] {
   const details: string[] = []
-  if (claim !== undefined) details.push(String(claim.id))
-  if (ruled?.is === 'void')
-    details.push(`the id was given at ${formatPosition({ partition, offset: ruled.first })}`)
-  if (ruled?.is === 'repeated')
-    details.push(`the same event is at ${formatPosition({ partition, offset: ruled.first })}`)
-  if (ruled?.is === 'unknown')
-    details.push('who was first is not known: the read model does not fit the log (plantctl verify)')
   if (claim?.plant !== undefined) {
     details.push(quoted(claim.plant.name, NAME_CHARACTERS))
     if (claim.plant.tag !== undefined) details.push(`tag ${quoted(claim.plant.tag, NAME_CHARACTERS)}`)

@@ -354,8 +354,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'read()',
   ]),
   bug('a topic that grew is followed', POSITIONS, [
-    'if (unknown !== undefined) return void fail(',
-    'if (unknown === Infinity) return void fail(',
+    'if (unknown !== undefined) {',
+    'if (unknown === Infinity) {',
   ]),
   bug('an api goes on what a newer release has folded', VIEW, [
     "what: 'reading the checkpoints' },\n    ...{ log, onHalt },",

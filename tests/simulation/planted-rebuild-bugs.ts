@@ -1,4 +1,4 @@
-import { bug, type PlantedBug } from './planted-bug.ts'
+import { bug, type PlantedBug, rare } from './planted-bug.ts'
 
 const FILL = 'services/projector/src/rebuild/fill.ts'
 const FINISH = 'services/projector/src/rebuild/finish.ts'
@@ -112,7 +112,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'filled = begun.checkpoint\n',
     'filled = begun.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),
-  bug('a rebuild does not follow back to where the generation fell', FINISH, [
+  rare(5442, 'a rebuild does not follow back to where the generation fell', FINISH, [
     '    await fill.look()\n    refollow(partition)\n    return false',
     '    await fill.look()\n    return false',
   ]),

@@ -55,10 +55,10 @@ export async function startApi(
   windowBytes: number,
   surroundings: Surroundings,
 ): Promise<SimulatedApi> {
-  const { clock, log, network, quiet, onHalt, onApplied } = surroundings
+  const { clock, log, network, quiet, rules, onHalt, onApplied } = surroundings
   const partitions = log.ends().length
   const time = clock.timeOf(life)
-  const readModel = connectReadModel(life, network, onApplied)
+  const readModel = connectReadModel(life, network, rules, onApplied)
   const ends = async () => ({
     ends: (await network.call(life, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
   })

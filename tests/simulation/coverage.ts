@@ -20,6 +20,14 @@ export const DECIDING = [
   'services/api/src/read-plants/until-told.ts',
   'services/api/src/view/view.ts',
   'services/projector/src/projector.ts',
+  'services/projector/src/rebuild/clean-up.ts',
+  'services/projector/src/rebuild/fill.ts',
+  'services/projector/src/rebuild/finish.ts',
+  'services/projector/src/rebuild/group.ts',
+  'services/projector/src/rebuild/rebuild.ts',
+  'services/projector/src/rebuild/verification.ts',
+  'services/projector/src/verify/compare.ts',
+  'services/projector/src/verify/slice.ts',
 ]
 
 export type Coverage = { file: string; lines: number; reached: number; unreached: string[] }

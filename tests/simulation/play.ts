@@ -1,8 +1,9 @@
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { createRandom } from './random.ts'
-import { REFUSALS } from './refusals.ts'
-import { type Schedule, takeStep, weightsOf } from './schedule.ts'
+import { REFUSALS, refuseRebuildOfNewerFold } from './refusals.ts'
+import { rebuildWeightsOf, type Schedule, takeStep, weightsOf } from './schedule.ts'
 import { settle } from './settle.ts'
+import { settleRebuilds } from './settle-rebuilds.ts'
 import { turn } from './turns.ts'
 import { createWorld, IDS, PARTITIONS } from './world.ts'
 
@@ -10,6 +11,8 @@ export type Played = { broken: string | undefined; words: string[] }
 
 const MIN_STEPS = 60
 const MAX_STEPS = 260
+/** In how many of all schedules somebody rebuilds. */
+const REBUILDS = 0.5
 
 export function scheduleOf(seed: number): Schedule {
   const random = createRandom(seed)
@@ -25,7 +28,9 @@ export function scheduleOf(seed: number): Schedule {
   const steps = Array.from({ length: count }, () => random.below(2 ** 32))
   const ending = random.below(2 ** 32)
   const lists = random.pick([0, 0.3, 0.9]) as number
-  return { calm, habits: { ...habits, lists }, windows, weights, steps, ending }
+  const rebuilds = random.chance(REBUILDS)
+  if (rebuilds) weights.push(...rebuildWeightsOf(random))
+  return { calm, habits: { ...habits, lists }, windows, weights, rebuilds, steps, ending }
 }
 
 /** Plays a schedule to its end, lets everything settle, and tells the first promise that was broken. */
@@ -47,6 +52,12 @@ export async function play(schedule: Schedule, inWords = false): Promise<Played>
   }
   say(() => '--- no more faults ---')
   await settle(world, random)
-  if (world.firstBroken() === undefined) await random.pick(REFUSALS)?.(world, random)
+  if (world.firstBroken() === undefined && schedule.rebuilds)
+    await settleRebuilds(world, createRandom(schedule.ending + 1))
+
+  if (world.firstBroken() === undefined) {
+    const refusals = schedule.rebuilds ? [...REFUSALS, refuseRebuildOfNewerFold] : REFUSALS
+    await random.pick(refusals)?.(world, random)
+  }
   return { broken: world.firstBroken(), words }
 }

@@ -19,11 +19,11 @@ export function startProjector(
   assigned: readonly Partition[],
   surroundings: Surroundings,
 ): SimulatedProjector {
-  const { clock, network, quiet, onHalt, onApplied, freshGeneration } = surroundings
+  const { clock, network, quiet, rules, onHalt, onApplied, freshGeneration } = surroundings
   const time = clock.timeOf(life)
   let follower: SimulatedFollower | undefined
   const projector = createProjector({
-    readModel: connectReadModel(life, network, onApplied),
+    readModel: connectReadModel(life, network, rules, onApplied),
     follow(intake) {
       follower = createSimulatedFollower(life, intake, { ...surroundings, time })
       return follower as never

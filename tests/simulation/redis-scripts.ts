@@ -5,9 +5,9 @@ import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
 import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/read-model.ts'
 
-// The four scripts of the read model (apply.lua, look-up.lua, list.lua, checkpoint.lua) on one partition, as plain
-// functions over plain data: what a simulation of the product has for its Redis. A test holds them to the
-// real scripts on a real Redis, call by call and key by key. They share no code with the product: who is
+// The scripts of the read model that serve (apply.lua, look-up.lua, list.lua, checkpoint.lua) on one partition, as plain
+// functions over plain data: what a simulation of the product has for its Redis; generation-scripts.ts has those of a
+// rebuild. A test holds them to the real scripts on a real Redis, call by call and key by key. They share no code with the product: who is
 // first is written here once more, so that a simulation can judge the product's own rule.
 
 /**
@@ -24,10 +24,15 @@ export type Generation = {
   /** How often something was parked. More than `parked` has offsets when one was parked again. */
   parkedCount: number
   voids: number
+  mark: string | undefined
 }
 
-/** What Redis holds of a partition: the pointer, and what it may name. */
-export type PartitionKeys = { live: string | undefined; generations: Map<string, Generation> }
+/** What Redis holds of a partition: the pointers, and what they may name. */
+export type PartitionKeys = {
+  live: string | undefined
+  filling: string | undefined
+  generations: Map<string, Generation>
+}
 
 export type ApplyCall = {
   /** '' for the live one. */
@@ -51,20 +56,27 @@ export type ApplyOutcome =
 /** What checkpoint.lua tells; `partitions` and `fold` are undefined when there is no generation. */
 export type StoredMeta = PartitionMeta & { partitions: number | undefined; fold: number | undefined }
 
-const START: Checkpoint = Object.freeze({ offset: BEFORE_FIRST, eventId: '' })
+export const START: Checkpoint = Object.freeze({ offset: BEFORE_FIRST, eventId: '' })
 const OK: ApplyOutcome = Object.freeze({ is: 'OK' })
 const GONE: ApplyOutcome = Object.freeze({ is: 'GONE' })
 const STALE_AT_START: ApplyOutcome = Object.freeze({ is: 'STALE', checkpoint: START })
 
 export function emptyKeys(): PartitionKeys {
-  return { live: undefined, generations: new Map() }
+  return { live: undefined, filling: undefined, generations: new Map() }
+}
+
+export function emptyGeneration(fold: number, partitions: number): Generation {
+  return {
+    ...{ checkpoint: START, fold, partitions, plants: new Map(), order: [], parked: new Map() },
+    ...{ parkedCount: 0, voids: 0, mark: undefined },
+  }
 }
 
 /** The same keys, to go their own way. Claims and checkpoints never change and are shared. */
-export function copyKeys({ live, generations }: PartitionKeys): PartitionKeys {
+export function copyKeys({ live, filling, generations }: PartitionKeys): PartitionKeys {
   const copies = new Map<string, Generation>()
   for (const [name, generation] of generations) {
-    const { checkpoint, fold, partitions, plants, order, parked, parkedCount, voids } = generation
+    const { checkpoint, fold, partitions, plants, order, parked, parkedCount, voids, mark } = generation
     copies.set(name, {
       checkpoint,
       fold,
@@ -74,9 +86,10 @@ export function copyKeys({ live, generations }: PartitionKeys): PartitionKeys {
       parked: new Map(parked),
       parkedCount,
       voids,
+      mark,
     })
   }
-  return { live, generations: copies }
+  return { live, filling, generations: copies }
 }
 
 /** apply.lua: all refusals come before the first change. */
@@ -110,16 +123,7 @@ export function applyScript(keys: PartitionKeys, call: ApplyCall): ApplyOutcome 
 function beginLive(keys: PartitionKeys, { freshGeneration, foldVersion, partitions }: ApplyCall): Generation {
   let generation = keys.generations.get(freshGeneration)
   if (generation === undefined) {
-    generation = {
-      checkpoint: START,
-      fold: foldVersion,
-      partitions,
-      plants: new Map(),
-      order: [],
-      parked: new Map(),
-      parkedCount: 0,
-      voids: 0,
-    }
+    generation = emptyGeneration(foldVersion, partitions)
     keys.generations.set(freshGeneration, generation)
   }
   keys.live = freshGeneration

@@ -4,6 +4,7 @@ import { PreconditionError } from '@plant-store/shared/process/failures.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Life } from './life.ts'
 import type { Network } from './network.ts'
+import type { RebuildRules } from './rebuild-rules.ts'
 import {
   applyScript,
   checkpointScript,
@@ -14,7 +15,7 @@ import {
   type PartitionKeys,
 } from './redis-scripts.ts'
 
-const FOLD_VERSION = 1
+export const FOLD_VERSION = 1
 
 /** One Redis server: what it holds of each partition. */
 export type RedisServer = { partitions: PartitionKeys[] }
@@ -30,14 +31,19 @@ export function copyServer({ partitions }: RedisServer): RedisServer {
 export type SimulatedReadModel = Pick<ReadModel, 'lookUp' | 'list' | 'meta' | 'apply'>
 
 /** As read-model.ts does. */
-function refuse(fold = FOLD_VERSION, partitions: number | undefined, server: RedisServer): void {
-  if (fold > FOLD_VERSION) throw new PreconditionError('folded by a newer release')
+export function refuse(fold: number | undefined, partitions: number | undefined, server: RedisServer): void {
+  if (fold !== undefined && fold > FOLD_VERSION) throw new PreconditionError('folded by a newer release')
   if (partitions !== undefined && partitions !== server.partitions.length)
     throw new PreconditionError('folded from a topic of another size')
 }
 
 /** The read model as one process has it: each script goes over the network to the server it is connected to. */
-export function connectReadModel(life: Life, network: Network, onApplied: () => void): SimulatedReadModel {
+export function connectReadModel(
+  life: Life,
+  network: Network,
+  rules: RebuildRules,
+  onApplied: () => void,
+): SimulatedReadModel {
   const keysOf = (partition: Partition) => life.redis.partitions[partition] as PartitionKeys
   return {
     lookUp: (asked) =>
@@ -76,11 +82,9 @@ export function connectReadModel(life: Life, network: Network, onApplied: () => 
         () => {
           const { partitions } = life.redis
           const call = { expected, next, records, freshGeneration, partitions: partitions.length }
-          const applied = applyScript(keysOf(partition), {
-            ...call,
-            generation: '',
-            foldVersion: FOLD_VERSION,
-          })
+          const keys = keysOf(partition)
+          const applied = applyScript(keys, { ...call, generation: '', foldVersion: FOLD_VERSION })
+          rules.noteNames(keys)
           onApplied()
           return applied
         },

@@ -1,5 +1,6 @@
 import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { PreconditionError } from '@plant-store/shared/process/failures.ts'
 import type { Life } from './life.ts'
 import type { Random } from './random.ts'
 import { goOn } from './turns.ts'
@@ -74,6 +75,31 @@ async function refuseMorePartitions(world: World, random: Random): Promise<void>
   projector?.follower.rebalance(allPartitions(PARTITIONS + 1), random)
   const hasHalted = () => projector === undefined || world.halted.has(projector.life)
   if (!(await goOn(world, random, hasHalted))) world.broken('a projector follows a topic that grew')
+}
+
+/** A rebuild neither begins beside what a newer release has folded, nor ends beside what one folds meanwhile. */
+export async function refuseRebuildOfNewerFold(world: World, random: Random): Promise<void> {
+  world.expectHalts()
+  const rebuild = world.operators.begin(1_000, false)
+  let rounds = random.below(6)
+  await goOn(world, random, () => rounds-- === 0)
+  const ended = rebuild.ended()
+  for (const { live, generations } of world.master().partitions) {
+    const generation = live === undefined ? undefined : generations.get(live)
+    if (generation !== undefined) generation.fold++
+  }
+  const folded = JSON.stringify(world.master(), withBigints)
+  const again = world.operators.begin(1_000, false)
+  const haveEnded = () => rebuild.ended() !== undefined && again.ended() !== undefined
+  if (!(await goOn(world, random, haveEnded))) world.broken('a rebuild goes on beside a newer release')
+  for (const each of ended === undefined ? [rebuild, again] : [again]) {
+    const outcome = each.ended()
+    if (outcome !== undefined && 'failure' in outcome && outcome.failure instanceof PreconditionError)
+      continue
+    world.broken(`a rebuild does not refuse what a newer release has folded: ${JSON.stringify(outcome)}`)
+  }
+  if (ended !== undefined && JSON.stringify(world.master(), withBigints) !== folded)
+    world.broken('what a newer release has folded was changed')
 }
 
 const newPlace = (places: readonly unknown[]) => places.length

@@ -9,7 +9,9 @@ export type Schedule = {
   habits: Habits
   /** How large the windows of apis may be, in bytes a partition: 300 hold no plant, 400 one, 800 two. */
   windows: readonly number[]
+  /** Those of rebuilds are left out when nobody rebuilds. */
   weights: readonly number[]
+  rebuilds: boolean
   steps: readonly number[]
   /** What follows the last step follows from this. */
   ending: number
@@ -42,8 +44,25 @@ const STEPS: [weight: number, step: (world: World, random: Random) => void][] = 
   [0.5, (world, random) => world.skip(random)],
   [0.3, stopApi],
 ]
+/** What happens in schedules with rebuilds, besides. */
+const REBUILD_STEPS: typeof STEPS = [
+  [2, (world, random) => world.operators.start(random)],
+  [16, (world, random) => world.operators.deliver(random)],
+  // Not in each of these:
+  [0.4, (world, random) => world.operators.stop(random)],
+  [
+    0.6,
+    (world, random) => {
+      const rebuild = random.pick(world.operators.running())
+      if (rebuild !== undefined) world.crash(rebuild.life, random)
+    },
+  ],
+  [1.5, (world, random) => world.damage(random)],
+  [0.3, (world, random) => world.operators.leaveOlder(world.master(), random)],
+]
 /** The first so many are in every schedule. */
 const ESSENTIAL = 6
+const ESSENTIAL_OF_REBUILDS = 2
 
 /** How often things happen in one schedule: some more than in others, and some not at all (swarm testing). */
 export function weightsOf(random: Random): number[] {
@@ -52,12 +71,22 @@ export function weightsOf(random: Random): number[] {
   )
 }
 
+/** How often what rebuilds take happens. */
+export function rebuildWeightsOf(random: Random): number[] {
+  return REBUILD_STEPS.map(
+    ([weight], n) =>
+      weight * (random.pick(n < ESSENTIAL_OF_REBUILDS ? [0.5, 1, 2] : [0, 0.5, 1, 5]) as number),
+  )
+}
+
+const ALL_STEPS = [...STEPS, ...REBUILD_STEPS]
+
 /** One step, as this number has it. */
 export function takeStep(world: World, number: number, { calm, weights }: Schedule): void {
   const random = createRandom(number)
   world.network.set(calm, random)
   let left = (random.below(1_000_000) / 1_000_000) * weights.reduce((sum, weight) => sum + weight, 0)
-  const chosen = STEPS.find((_, n) => {
+  const chosen = ALL_STEPS.find((_, n) => {
     left -= weights[n] as number
     return left < 0
   })

@@ -63,7 +63,7 @@ async function checkReadsWithoutKafka(world: World): Promise<void> {
   }
 }
 
-function isAtRest(world: World): boolean {
+export function isAtRest(world: World): boolean {
   const apis = world.started()
   const isAtEnd = ({ offset }: Checkpoint, p: Partition) => offset === world.log.end(p) - 1
   const problems = [

@@ -3,6 +3,7 @@ import type { Clock } from './clock.ts'
 import type { Log } from './kafka.ts'
 import type { Life } from './life.ts'
 import type { Network } from './network.ts'
+import type { RebuildRules } from './rebuild-rules.ts'
 
 /** What every process of the simulation is in. */
 export type Surroundings = {
@@ -11,7 +12,10 @@ export type Surroundings = {
   network: Network
   /** The log of the processes: it says nothing. */
   quiet: ProcessLog
+  /** What must hold of a rebuild. */
+  rules: RebuildRules
   freshGeneration(): string
+  freshMark(): string
   /** Told after each apply, carried out or refused. */
   onApplied(): void
   onHalt(life: Life, error: Error): void

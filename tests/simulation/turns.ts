@@ -21,6 +21,7 @@ export async function goOn(
     for (const partition of allPartitions(PARTITIONS)) {
       for (const { tail } of world.started()) tail.deliver(partition, random, isCalm)
       for (const { follower } of world.projecting()) follower.deliver(partition, random, isCalm)
+      for (const { follower } of world.operators.running()) follower()?.deliver(partition, random, isCalm)
     }
     await turn()
     world.clock.advance(ROUND_MS)

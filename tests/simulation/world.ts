@@ -19,8 +19,10 @@ import { foreignRecord, meaningOf } from './foreign-records.ts'
 import { createKafkaLog, type Log } from './kafka.ts'
 import type { Life } from './life.ts'
 import { createNetwork } from './network.ts'
+import { createOperators } from './operators.ts'
 import { type SimulatedProjector, startProjector } from './projector.ts'
 import type { Random } from './random.ts'
+import { createRebuildRules } from './rebuild-rules.ts'
 import { copyServer, emptyServer, type RedisServer } from './redis.ts'
 import { applyScript, checkpointScript, type PartitionKeys } from './redis-scripts.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -61,6 +63,7 @@ export function createWorld(
   let mayHalt = false
   let lives = 0
   let generations = 0
+  let marks = 0
   let foreigners = 0
   let brokenPromise: string | undefined
 
@@ -78,8 +81,9 @@ export function createWorld(
   }
 
   const surroundings: Surroundings = {
-    ...{ clock, log, network, quiet, onApplied },
+    ...{ clock, log, network, quiet, onApplied, rules: createRebuildRules(broken) },
     freshGeneration: () => `g${++generations}`,
+    freshMark: () => `m${++marks}`,
     onHalt(life, error) {
       halted.add(life)
       say(() => `${life.name} halts: ${error.message}`)
@@ -95,8 +99,10 @@ export function createWorld(
     return life
   }
 
+  const operators = createOperators({ surroundings, newLife, say, broken, mayRefuse: () => mayHalt })
+
   const world = {
-    ...{ clock, log, network, clients, apis, projectors, surroundings, foreign },
+    ...{ clock, log, network, clients, apis, projectors, operators, surroundings, foreign },
     broken,
     halted,
     firstBroken: () => brokenPromise,
@@ -159,6 +165,9 @@ export function createWorld(
       network.cutOff(life, random)
     },
 
+    /** On the master, or on a replica that may be master one day. */
+    damage: (random: Random) => operators.damage(random.pick([master, ...snapshots]) as RedisServer, random),
+
     snapshot(): void {
       snapshots.push(copyServer(master))
     },
@@ -192,6 +201,7 @@ export function createWorld(
       say(() => 'Redis is EMPTIED')
       for (const keys of master.partitions) {
         keys.live = undefined
+        keys.filling = undefined
         keys.generations.clear()
       }
     },

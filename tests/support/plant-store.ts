@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { Redis } from 'ioredis'
 import { inject, onTestFinished } from 'vitest'
@@ -37,6 +37,14 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
   const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
   closers.push(readModel.close)
 
+  const environment = {
+    PATH: process.env.PATH,
+    KAFKA_BROKERS: kafkaBrokers,
+    REDIS_URL: redisUrl,
+    PLANTS_TOPIC: topic,
+    PLANTS_PARTITIONS: String(PARTITIONS),
+  }
+
   async function startService(
     service: 'api' | 'projector',
     settings: Record<string, string>,
@@ -49,11 +57,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
       args: [new URL(`../../services/${service}/src/main.ts`, import.meta.url).pathname],
       logFile,
       env: {
-        PATH: process.env.PATH,
-        KAFKA_BROKERS: kafkaBrokers,
-        REDIS_URL: redisUrl,
-        PLANTS_TOPIC: topic,
-        PLANTS_PARTITIONS: String(PARTITIONS),
+        ...environment,
         OPS_PORT: String(opsPort),
         ...settings,
       },
@@ -73,10 +77,12 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
   return {
     ...log,
     readModel,
+    /** The settings by which a process finds this store. */
+    environment,
 
     async startApi(settings: Record<string, string> = {}): Promise<RunningApi> {
       const port = await freePort()
-      const digest = createHash('sha256').update(TOKEN).digest('hex')
+      const digest = digestOf(TOKEN).toString('hex')
       const tokens = { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: `${CALLER}:${digest}` }
       return { ...(await startService('api', { ...tokens, ...settings })), url: `http://127.0.0.1:${port}` }
     },

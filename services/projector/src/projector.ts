@@ -11,7 +11,7 @@ import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
 type Following = Pick<
   Follower,
-  'start' | 'assigned' | 'proven' | 'reseek' | 'commitForLagTools' | 'lag' | 'noteEnds' | 'close'
+  'start' | 'assigned' | 'problems' | 'proven' | 'reseek' | 'commitForLagTools' | 'lag' | 'noteEnds' | 'close'
 >
 
 export type ProjectorOptions = {
@@ -54,8 +54,11 @@ export function createProjector(options: ProjectorOptions) {
       return applied.checkpoint
     }
     log.debug({ partition, from: from.offset, to: next.offset, records: records.length }, 'applied')
-    for (const record of parked) {
-      log.warn({ partition, offset: record.offset, reason: record.parked }, 'parked a record')
+    // One line for all of them: somebody may have written millions.
+    const [first] = parked
+    if (first !== undefined) {
+      const { offset, parked: reason } = first
+      log.warn({ partition, parked: parked.length, first: { offset, reason } }, 'parked records')
     }
     return next
   }
@@ -118,12 +121,10 @@ export function createProjector(options: ProjectorOptions) {
       return known
     },
 
-    /** Why nothing is projected now; none when the work goes on. */
+    /** Why something is not projected now, in words; none when the work goes on. */
     problems(): string[] {
-      const assigned = follower.assigned()
-      if (assigned === undefined) return ['kafka: waiting for the group to be joined']
-      const unknown = [...assigned].filter(([, checkpoint]) => checkpoint === undefined)
-      return unknown.map(([partition]) => `partition ${partition}: its checkpoint is not known yet`)
+      const comparison = comparing.problem()
+      return [...follower.problems(), ...(comparison === undefined ? [] : [comparison])]
     },
 
     async close(): Promise<void> {

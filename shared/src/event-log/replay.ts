@@ -1,9 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { after, type Offset, type Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import { delay } from '../process/time.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
+import { groupPrefix } from './groups.ts'
+import { createThrowawayGroups } from './throwaway-groups.ts'
 
 /** What to read of a partition: what comes after a checkpoint, up to before `end`. */
 export type Range = { from: Checkpoint; end: Offset }
@@ -42,18 +43,14 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   const left = new Map([...ranges].filter(([, { from, end }]) => after(from.offset) < end))
   if (left.size === 0) return
   const stood = new Map([...left].map(([partition, { from }]) => [partition, from]))
-  const groups: string[] = []
+  const groups = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), options.log)
   const ended = Promise.withResolvers<void>()
   let progressAt = time.now()
 
   const follower = createFollower({
     ...options,
     only: new Set(left.keys()),
-    groupId() {
-      const group = `${topic}-replay-${randomUUID()}`
-      groups.push(group)
-      return group
-    },
+    groupId: groups.groupId,
     ...FETCHING,
     checkpointOf: async (partition) => stood.get(partition) as Checkpoint,
     onHalt: ended.reject,
@@ -89,7 +86,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     watching.abort()
     signal?.removeEventListener('abort', abort)
     await follower.close()
-    await forget()
+    await groups.forget()
   }
 
   async function watch(ending: AbortSignal): Promise<void> {
@@ -103,19 +100,6 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
             'away, or a transaction that somebody left open hides what comes after it',
         ),
       )
-    }
-  }
-
-  /** Kafka would forget the group by itself, after days. */
-  async function forget(): Promise<void> {
-    const admin = kafka.admin()
-    try {
-      await admin.connect()
-      await admin.deleteGroups(groups)
-    } catch (err) {
-      options.log.debug({ err }, 'a group of a replay was not deleted; Kafka forgets it by itself')
-    } finally {
-      await admin.disconnect().catch(() => {})
     }
   }
 }

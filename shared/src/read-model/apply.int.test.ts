@@ -170,8 +170,7 @@ describe('applying a log to the read model', () => {
     await apply(START, batchOf(0, ...ids))
     expect((await stored()).order).toEqual(ids.map(String))
     const [found] = await readModel.lookUp([{ partition: P, ids: ids as PlantId[] }])
-    expect(found?.entries.map((entry) => entry?.id)).toEqual(ids)
-    expect(found?.entries.map((entry) => entry?.offset)).toEqual(ids.map((_, index) => index))
+    expect(found?.entries).toMatchObject(ids.map((id, offset) => ({ id, offset })))
   })
 
   it('keeps offsets exact beyond 32 bits', async () => {

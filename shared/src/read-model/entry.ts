@@ -27,6 +27,12 @@ export class EntryError extends Error {
   override name = 'EntryError'
 }
 
+/** Throws the EntryError of an entry that this release can't read. */
+export function readable(entry: Claim | EntryError | undefined): Claim | undefined {
+  if (entry instanceof EntryError) throw entry
+  return entry
+}
+
 /** No entry of this claim is longer. */
 export function maxEntryBytes({ plant }: Claim): number {
   const texts = plant === undefined ? 0 : plant.name.length + (plant.tag?.length ?? 0)

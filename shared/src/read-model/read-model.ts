@@ -1,43 +1,27 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { Redis, type Result } from 'ioredis'
-import { parseEventId } from '../plant/event-id.ts'
-import { type Offset, offsetOf, type Partition } from '../plant/offset.ts'
+import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import { type PlantId, parsePlantId } from '../plant/plant-id.ts'
 import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '../protocol/list.ts'
+import { type Applied, appliedOf, applyArguments } from './apply.ts'
 import { decodeEntry, EntryError } from './entry.ts'
-import { packRecords } from './packed-records.ts'
+import { createGenerations } from './generations.ts'
+import { CONNECT_TIMEOUT_MS, connectRedis, livePointer } from './redis.ts'
+import { refuseNewerFold, refuseOtherSize } from './refusals.ts'
+import { storedCheckpoint } from './stored-checkpoint.ts'
 
-declare module 'ioredis' {
-  interface RedisCommander<Context> {
-    plantsApply(pointer: string, ...args: (string | number | Buffer)[]): Result<string[], Context>
-    plantsLookUpBuffer(pointer: string, ...ids: string[]): Result<(Buffer | null)[], Context>
-    plantsListBuffer(pointer: string, from: number, count: number): Result<Buffer[], Context>
-    plantsCheckpoint(pointer: string): Result<string[], Context>
-  }
-}
-
-/** Raised by a change of what apply.lua makes of a log. A release never applies to what a newer one folded. */
-const FOLD_VERSION = 1
-const CONNECT_TIMEOUT_MS = 3_000
-const COMMAND_TIMEOUT_MS = 2_000
-/** A connection on which no answer comes for so long is given up: a lost address closes nothing. */
-const SOCKET_TIMEOUT_MS = 5_000
-/** Redis 6.2 wraps what a script ran into in an error of its own. */
-const READ_ONLY = /\bREADONLY\b/
-const RECONNECT_MAX_MS = 1_000
 const OLDEST_REDIS = [6, 2] as const
 
 export type ReadModelSettings = { redisUrl: string; topic: string; partitions: number }
 
-export type Applied = { is: 'applied' } | { is: 'stale'; checkpoint: Checkpoint }
-
-/** The entries found, in the order asked for, and how far the model had come when they were read. */
-export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | undefined)[] }
+/**
+ * The entries found, in the order asked for, and how far the model had come when they were read. One that
+ * this release can't read is an error of its own: others that were asked for along with it are as good as ever.
+ */
+export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | EntryError | undefined)[] }
 
 export type PartitionSpan = Span & { partition: Partition }
 
@@ -51,45 +35,23 @@ export type PartitionMeta = {
 
 export type ReadModel = ReturnType<typeof createReadModel>
 
-const script = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8')
-
 /**
  * The read model in Redis: per partition the exact fold of its log's offsets 0..checkpoint. All keys of a
  * partition share a hash tag, so that a cluster keeps them together. Calls reject at once while Redis is away.
  */
 export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettings, log: Log) {
-  const redis = new Redis(redisUrl, {
-    connectionName: 'plant-store',
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    socketTimeout: SOCKET_TIMEOUT_MS,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
-    retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MAX_MS),
-    // After a failover the old master is read-only: find the new one.
-    reconnectOnError: (error) => READ_ONLY.test(error.message),
-    scripts: {
-      plantsApply: { lua: script('apply.lua'), numberOfKeys: 1 },
-      plantsLookUp: { lua: script('look-up.lua'), numberOfKeys: 1 },
-      plantsList: { lua: script('list.lua'), numberOfKeys: 1 },
-      plantsCheckpoint: { lua: script('checkpoint.lua'), numberOfKeys: 1 },
-    },
-  })
-  let lastProblem = ''
-  redis.on('error', (err: Error) => {
-    if (err.message !== lastProblem) log.warn({ err }, 'redis: not reachable, trying again')
-    lastProblem = err.message
-  })
-  redis.on('ready', () => {
-    if (lastProblem !== '') log.info('redis: reachable again')
-    lastProblem = ''
-  })
-  const pointers = Array.from({ length: partitions }, (_, partition) => `{${topic}:${partition}}:live`)
+  const { redis, problems } = connectRedis(redisUrl, log)
+  const pointers = allPartitions(partitions).map((partition) => livePointer(topic, partition))
   const pointer = (partition: Partition) => pointers[partition] as string
 
   return {
+    /** What a rebuild and an operator see: all generations of a partition, not the live one alone. */
+    generations: createGenerations(redis, { topic, partitions }),
+
     isReady: (): boolean => redis.status === 'ready',
+
+    /** Why Redis can't be asked now, in words; none when it can. */
+    problems,
 
     /** Resolves when Redis can be asked; rejects with the reason when it can't be reached now. */
     async ready(): Promise<void> {
@@ -115,7 +77,7 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
         if (error !== null) throw error
         const entries = ids.map((id, at) => {
           const bytes = found[at + 1]
-          return bytes ? decodeEntry(id, bytes) : undefined
+          return bytes ? readEntry(id, bytes) : undefined
         })
         return { checkpoint: offsetOf(String(found[0])), entries }
       })
@@ -141,7 +103,7 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
       if (count) refuseOtherSize(Number(count), partitions)
       if (fold) refuseNewerFold(Number(fold))
       return {
-        checkpoint: checkpointOf(offset, event),
+        checkpoint: storedCheckpoint(offset, event),
         plants: Number(plants),
         voids: Number(voids),
         parked: Number(parked),
@@ -160,22 +122,11 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
       records: readonly LogRecord[],
       freshGeneration: string,
     ): Promise<Applied> {
-      const [outcome, first, second] = await redis.plantsApply(
-        pointer(partition),
-        '',
-        FOLD_VERSION,
-        partitions,
-        expected.offset,
-        next.offset,
-        next.eventId,
-        freshGeneration,
-        packRecords(records),
-      )
-      if (outcome === 'FOLD') refuseNewerFold(Number(first))
-      if (outcome === 'PARTITIONS') refuseOtherSize(Number(first), partitions)
-      if (outcome === 'STALE') return { is: 'stale', checkpoint: checkpointOf(first, second) }
-      if (outcome !== 'OK') throw new Error(`the read model did not apply: ${outcome}`)
-      return { is: 'applied' }
+      const call = { generation: '', partitions, expected, next, freshGeneration, records }
+      const answer = await redis.plantsApply(pointer(partition), ...applyArguments(call))
+      const applied = appliedOf(answer, partitions)
+      if (applied.is === 'gone') throw new Error('the read model did not apply: GONE')
+      return applied
     },
 
     /** Lets calls under way finish. */
@@ -183,6 +134,15 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
       if (redis.status === 'ready') await redis.quit().catch(() => {})
       redis.disconnect()
     },
+  }
+}
+
+function readEntry(id: PlantId, bytes: Buffer): Claim | EntryError {
+  try {
+    return decodeEntry(id, bytes)
+  } catch (error) {
+    if (error instanceof EntryError) return error
+    throw error
   }
 }
 
@@ -199,10 +159,6 @@ export function listedSpan([checkpoint, plants, ...found]: readonly (Buffer | nu
   return { claims, plants: Number(plants), checkpoint: offsetOf(String(checkpoint)) }
 }
 
-function checkpointOf(offset = '-1', event = ''): Checkpoint {
-  return { offset: offsetOf(offset) as Offset, eventId: parseEventId(event) ?? '' }
-}
-
 function checkServerInfo(info: string): void {
   const field = (name: string) => info.match(new RegExp(`^${name}:(.*?)\\r?$`, 'm'))?.[1] ?? ''
   const version = field('redis_version')
@@ -212,23 +168,12 @@ function checkServerInfo(info: string): void {
   }
   const policy = field('maxmemory_policy')
   if (policy !== 'noeviction') {
+    const evicted = Number(field('evicted_keys'))
     throw new PreconditionError(
-      `Redis would evict plants when it is full: set maxmemory-policy to noeviction (it is ${policy})`,
+      `Redis would evict plants when it is full: set maxmemory-policy to noeviction (it is ${policy})` +
+        (evicted > 0
+          ? `. It has evicted ${evicted} keys: delete those of this topic to have them folded again`
+          : ''),
     )
   }
-}
-
-function refuseOtherSize(found: number, configured: number): void {
-  if (found === configured) return
-  throw new PreconditionError(
-    `the read model was folded from a topic of ${found} partitions, but PLANTS_PARTITIONS is ${configured}: ` +
-      'set it right, or use another REDIS_URL, or delete the keys of this topic to have them folded again',
-  )
-}
-
-function refuseNewerFold(found: number): void {
-  if (found <= FOLD_VERSION) return
-  throw new PreconditionError(
-    `the read model was folded by a newer release (fold version ${found}, this one has ${FOLD_VERSION}): start that release`,
-  )
 }

@@ -1,0 +1,118 @@
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { patiently } from '@plant-store/shared/process/patience.ts'
+import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
+import { slicesFor } from '../verify/slice.ts'
+import { stuck } from './failures.ts'
+import { createFill, type Fill } from './fill.ts'
+import { type Finished, finish } from './finish.ts'
+import { type Phase, watchProgress } from './progress.ts'
+import type { RebuildDependencies, RebuildRun } from './rebuild.ts'
+
+type GroupOptions = Required<RebuildDependencies> &
+  RebuildRun & {
+    ends: readonly Offset[]
+    keepPace(records: number): Promise<void>
+  }
+
+const RETRY_MS = 250
+const BEGIN_GIVE_UP_MS = 10_000
+
+/** Rebuilds some partitions side by side, from one reading of the log. */
+export async function rebuildGroup(group: readonly Partition[], options: GroupOptions): Promise<Finished[]> {
+  const { follow, ends, keepPace, onProgress, time } = options
+  const failed = Promise.withResolvers<never>()
+  const ending = new AbortController()
+  const signal = AbortSignal.any([options.signal, ending.signal])
+  const phases = new Map<Partition, Phase>()
+  const slice = (partition: Partition) => ({
+    ...{ index: 0, count: slicesFor(ends[partition] as Offset, options.recordsAtOnceMax) },
+  })
+  const fills = new Map(
+    group.map((partition) => [partition, createFill({ ...options, partition, slice: slice(partition) })]),
+  )
+  const fillOf = (partition: Partition) => fills.get(partition) as Fill
+
+  for (const fill of fills.values()) {
+    // A begin whose answer was lost is taken up by the next one.
+    const patience = { time, everyMs: RETRY_MS, giveUpAfterMs: BEGIN_GIVE_UP_MS }
+    await patiently(() => begin(fill, options), patience)
+  }
+
+  const { onAlive } = watchProgress({ time, signal, onStuck: () => failed.reject(stuck(left())) })
+  const left = () => group.filter((partition) => !isDone(phases.get(partition)))
+
+  function tell(partition: Partition, phase = phases.get(partition) ?? 'filling'): void {
+    phases.set(partition, phase)
+    const passed = after(fillOf(partition).standing().offset)
+    onProgress({ partition, phase, passed, of: ends[partition] as Offset })
+  }
+
+  const follower = follow(
+    {
+      checkpointOf: async (partition) => fillOf(partition).standing(),
+      async onRecords(partition, records, next, from) {
+        const reached = await fillOf(partition).take(records, next, from)
+        onAlive()
+        if (!isDone(phases.get(partition))) tell(partition)
+        await keepPace(records.length)
+        return reached
+      },
+      onHalt: failed.reject,
+    },
+    new Set(group),
+  )
+
+  function refollow(partition: Partition): void {
+    const at = follower.assigned()?.get(partition)
+    if (at !== undefined && at.offset > fillOf(partition).standing().offset) {
+      follower.reseek(new Map([[partition, at]]))
+    }
+  }
+
+  const finishing = group.map(async (partition) => {
+    const finished = await finish({
+      ...options,
+      ...{ fill: fillOf(partition), slice: slice(partition), refollow, onAlive, signal },
+      atLeast: ((ends[partition] as Offset) - 1) as Offset,
+      onPhase: (phase) => tell(partition, phase),
+    })
+    tell(partition, finished.is)
+    if (finished.is === 'switched') await makeRoom(finished, options)
+    return finished
+  })
+  const abort = () => failed.reject(options.signal.reason)
+  options.signal.addEventListener('abort', abort)
+  try {
+    follower.start()
+    return await Promise.race([Promise.all(finishing), failed.promise])
+  } finally {
+    ending.abort()
+    options.signal.removeEventListener('abort', abort)
+    await follower.close()
+    await Promise.allSettled(finishing)
+  }
+}
+
+async function begin(fill: Fill, { generations, readEnds, log }: GroupOptions): Promise<void> {
+  const { partition } = fill
+  await fill.begin()
+  const end = (await readEnds())[partition] as Offset
+  const reason = outOfBounds(fill.filled(), end)
+  if (reason === undefined) return
+  log.warn({ partition, generation: fill.generation(), reason }, 'what was being filled is abandoned')
+  await generations.drop(partition, fill.generation(), { abandon: true })
+  await fill.begin()
+}
+
+/** Drops what was replaced before the next group is filled; if that fails, the clean-up at the end does it. */
+async function makeRoom(
+  { partition, replaced }: { partition: Partition; replaced: string },
+  { generations, log }: GroupOptions,
+): Promise<void> {
+  if (replaced === '') return
+  await generations
+    .drop(partition, replaced)
+    .catch((err: unknown) => log.warn({ err, partition }, 'what was replaced is not dropped yet'))
+}
+
+const isDone = (phase: Phase | undefined) => phase === 'switched' || phase === 'different'

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import type { Kafka } from '@plant-store/shared/event-log/connection.ts'
+import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
+import { replay } from '@plant-store/shared/event-log/replay.ts'
+import { createThrowawayGroups } from '@plant-store/shared/event-log/throwaway-groups.ts'
+import { checkTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
+import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { readRecord, type StoredRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Log } from '@plant-store/shared/process/log.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
+import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import type { Generations } from '@plant-store/shared/read-model/generations.ts'
+import { ofSlice, type Slice } from '../verify/slice.ts'
+import { createRebuild, type Rebuild } from './rebuild.ts'
+import { createVerification } from './verification.ts'
+
+export type OpenRebuildOptions = TopicSettings & {
+  kafka: Kafka
+  generations: Generations
+  log: Log
+  recordsAtOnceMax?: number
+}
+
+/** Near the end of the log Kafka answers soon: the new generation has to draw level with the live one. */
+const MAX_WAIT_MS = 10
+const MIN_BYTES = 1
+const MAX_BYTES_PER_PARTITION = 1_048_576
+
+/** A rebuild on a real Kafka and a real Redis. */
+export function openRebuild(options: OpenRebuildOptions): Rebuild {
+  const { kafka, topic, partitions, generations, log, recordsAtOnceMax } = options
+  const settings = { topic, partitions }
+  const read = (record: StoredRecord, partition: Partition) => readRecord(record, partition, partitions)
+  const common = { kafka, ...settings, log, time: systemTime, read }
+
+  async function foldSlice(partition: Partition, upTo: Offset, slice: Slice, signal: AbortSignal) {
+    const state = emptyPartition()
+    const from = { offset: BEFORE_FIRST, eventId: '' as const }
+    await replay({
+      ...{ ...common, signal },
+      ranges: new Map([[partition, { from, end: after(upTo) }]]),
+      onRecords: (_partition, records) => void fold(state, ofSlice(slice, records)),
+    })
+    return state
+  }
+
+  return createRebuild({
+    generations,
+    follow(intake, only) {
+      const { groupId, forget } = createThrowawayGroups(kafka, groupPrefix(topic, 'rebuild'), log)
+      const fetching = {
+        minBytes: MIN_BYTES,
+        maxWaitMs: MAX_WAIT_MS,
+        maxBytesPerPartition: MAX_BYTES_PER_PARTITION,
+      }
+      const follower = createFollower({ ...common, ...intake, ...fetching, groupId, only })
+      return {
+        ...follower,
+        async close() {
+          await follower.close()
+          await forget()
+        },
+      }
+    },
+    readEnds: async () => (await checkTopic(kafka, settings)).ends,
+    verify: createVerification({ reader: generations, partitions, foldSlice }),
+    ...{ freshName: randomUUID, freshMark: randomUUID, time: systemTime, log },
+    ...(recordsAtOnceMax !== undefined && { recordsAtOnceMax }),
+  })
+}

@@ -1,0 +1,71 @@
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
+import { compareWithFold, type GenerationReader } from '../verify/compare.ts'
+import type { Difference, GenerationDifference } from '../verify/difference.ts'
+import { noFindings, note } from '../verify/findings.ts'
+import { type Counts, expiryDifferences, metaDifferences } from '../verify/meta-differences.ts'
+import type { Slice } from '../verify/slice.ts'
+
+/** More would tell nothing new. */
+const DIFFERENCES_MAX = 100
+
+/** The moment for which a generation is compared: fold and generation stood at the same checkpoint. */
+export type Cut = {
+  checkpoint: Checkpoint
+  slice: Slice
+  /** What the fold of the slice had counted there. */
+  counts: Counts
+  /** What the generation said of itself there. */
+  found: GenerationState
+}
+
+export type Verify = (
+  partition: Partition,
+  generation: string,
+  fold: PartitionState,
+  cut: Cut,
+  going: { onRead(): void; signal: AbortSignal },
+) => Promise<Difference[]>
+
+export type VerificationOptions = {
+  reader: GenerationReader
+  partitions: number
+  /** Folds one slice of a partition from the log's first offset up to this one, apart from Redis. */
+  foldSlice(partition: Partition, upTo: Offset, slice: Slice, signal: AbortSignal): Promise<PartitionState>
+}
+
+/**
+ * Compares a generation with the fold of the log: its slice with the fold at hand, each other one with a fold of its
+ * own, one after the other, so that no more than one is in memory besides.
+ */
+export function createVerification({ reader, partitions, foldSlice }: VerificationOptions): Verify {
+  return async (partition, generation, fold, { checkpoint, slice, counts, found }, going) => {
+    const upTo = checkpoint.offset
+    const findings = noFindings()
+    const tell = (difference: GenerationDifference) =>
+      note(findings, { partition, generation, ...difference }, DIFFERENCES_MAX)
+    const listed = found.held.order
+    const common = { partition, generation, upTo, listed, tell, onRead: going.onRead }
+    const held = await compareWithFold(reader, { ...common, fold, slice })
+    const sum = { ...counts }
+    for (let n = 1; n < slice.count; n++) {
+      const other = { ...slice, index: (slice.index + n) % slice.count }
+      const otherFold = await foldSlice(partition, upTo, other, going.signal)
+      const otherHeld = await compareWithFold(reader, { ...common, fold: otherFold, slice: other })
+      held.plants += otherHeld.plants
+      held.parked += otherHeld.parked
+      sum.plants += otherFold.plants.size
+      sum.voids += otherFold.voids
+      sum.parked += otherFold.parked.size
+    }
+    const log = { reached: checkpoint, end: after(upTo), partitions, mark: found.mark }
+    for (const difference of [
+      ...metaDifferences(found, { ...log, counts: sum, held }),
+      ...expiryDifferences(found),
+    ])
+      tell(difference)
+    return findings.kept
+  }
+}

@@ -1,0 +1,353 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { startOwnRedis } from '../../../tests/support/own-redis.ts'
+import { openRedis } from '../../../tests/support/plant-store.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { dumpKeys } from '../../../tests/support/stored-partition.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
+import type { LogRecord } from '../plant/plant-created.ts'
+import type { PlantId } from '../plant/plant-id.ts'
+import { PreconditionError } from '../process/failures.ts'
+import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
+import { createReadModel } from './read-model.ts'
+
+const PARTITIONS = 3
+const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+const P = 1 as Partition
+
+async function openGenerations(redisUrl = inject('redisUrl'), topic = `plants-${randomUUID()}`) {
+  const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
+  onTestFinished(() => readModel.close())
+  await readModel.ready()
+  const redis = openRedis(redisUrl)
+  const { generations } = readModel
+  const at = `{${topic}:${P}}:`
+  return {
+    ...{ topic, readModel, redis, generations, at },
+
+    /** A live generation of so many plants. */
+    async live(name: string, plants: number): Promise<Checkpoint> {
+      const { records, next } = batch(0, plants)
+      expect(await readModel.apply(P, START, next, records, name)).toEqual({ is: 'applied' })
+      return next
+    },
+
+    /** One being filled, of so many plants, marked. */
+    async filled(name: string, plants: number, mark = 'mark'): Promise<Checkpoint> {
+      const { records, next } = batch(0, plants)
+      expect(await generations.begin(P, name)).toEqual({ is: 'begun', generation: name, checkpoint: START })
+      expect(await generations.fill(P, name, START, next, records)).toEqual({ is: 'applied' })
+      expect(await generations.mark(P, name, mark)).toEqual({ is: 'marked' })
+      return next
+    },
+
+    /** Whatever is done changes no key. */
+    async expectUnchanged<T>(doing: () => Promise<T>): Promise<T> {
+      const before = await dumpKeys(redis, topic)
+      const result = await doing()
+      expect(await dumpKeys(redis, topic)).toEqual(before)
+      return result
+    },
+
+    /** Keeps all keys now; the function returned is a failover to what was kept. */
+    async replica(): Promise<() => Promise<void>> {
+      const keys = await redis.keys(`{${topic}:*`)
+      const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)))
+      return async () => {
+        const present = await redis.keys(`{${topic}:*`)
+        if (present.length > 0) await redis.del(present)
+        await Promise.all(keys.map((key, n) => redis.restore(key, 0, dumps[n] as Buffer)))
+      }
+    },
+  }
+}
+
+/** Records from an offset on, a plant each; the event ids follow from the offsets, as those of one log. */
+function batch(first: number, count: number): { records: LogRecord[]; next: Checkpoint } {
+  const records = Array.from({ length: count }, (_, n): LogRecord => {
+    const offset = offsetOf(first + n)
+    const eventId = `00000000-0000-4000-8000-${String(offset).padStart(12, '0')}` as EventId
+    return { offset, claim: { offset, id: BigInt(offset) as PlantId, eventId, plant: { name: 'n' } } }
+  })
+  return { records, next: checkpointAt((first + count - 1) as Offset, records) }
+}
+
+const switchCall = (generation: string, expectedLive: string, verified: number, mark = 'mark') => ({
+  ...{ generation, mark, expectedLive, verified: verified as Offset },
+})
+
+describe('beginning to fill', () => {
+  it('makes an empty generation, and takes it up again where it stands', async () => {
+    const { generations } = await openGenerations()
+    expect(await generations.begin(P, 'one')).toEqual({ is: 'begun', generation: 'one', checkpoint: START })
+    const { records, next } = batch(0, 2)
+    await generations.fill(P, 'one', START, next, records)
+    expect(await generations.begin(P, 'two')).toEqual({ is: 'resumed', generation: 'one', checkpoint: next })
+    expect(await generations.state(P, 'one')).toMatchObject({
+      ...{ generation: 'one', live: '', filling: 'one', checkpoint: next, fold: 1, partitions: PARTITIONS },
+      ...{ plants: 2, voids: 0, parked: 0, mark: '', held: { plants: 2, order: 2, parked: 0 } },
+      msToLive: { live: -2, filling: -1, meta: -1, plants: -1, order: -1, parked: -2 },
+    })
+  })
+
+  it('refuses a name under which there is any key', async () => {
+    const { generations, redis, at, expectUnchanged } = await openGenerations()
+    for (const kind of ['meta', 'plants', 'parked']) await redis.hset(`${at}of-${kind}:${kind}`, 'a', 'b')
+    await redis.rpush(`${at}of-order:order`, 'a')
+    for (const kind of ['meta', 'plants', 'order', 'parked']) {
+      expect(await expectUnchanged(() => generations.begin(P, `of-${kind}`))).toEqual({ is: 'taken' })
+    }
+  })
+
+  it('refuses beside what a newer release folded, live or being filled, and a live one of another topic size', async () => {
+    const { generations, redis, at, live, expectUnchanged } = await openGenerations()
+    await live('old', 1)
+    await redis.hset(`${at}old:meta`, 'fold', 2)
+    const begin = () => generations.begin(P, 'new')
+    await expectUnchanged(() => expect(begin()).rejects.toThrow(PreconditionError))
+    await expectUnchanged(() => expect(begin()).rejects.toThrow(/fold version 2.*start that release/))
+    await redis.hset(`${at}old:meta`, 'fold', 1, 'partitions', 4)
+    await expectUnchanged(() => expect(begin()).rejects.toThrow(/4 partitions.*PLANTS_PARTITIONS is 3/))
+    await redis.hset(`${at}old:meta`, 'partitions', 3)
+    await begin()
+    await redis.hset(`${at}new:meta`, 'fold', 2)
+    await expectUnchanged(() => expect(begin()).rejects.toThrow(PreconditionError))
+  })
+
+  it.each([
+    ['an older release was filling', 'hset', ['fold', '0']],
+    ['is for a topic of another size', 'hset', ['partitions', '4']],
+    ['has lost its meta', 'del', []],
+  ] as const)('leaves what %s, and begins anew', async (_what, command, args) => {
+    const { generations, redis, at, filled } = await openGenerations()
+    await filled('left', 2)
+    if (command === 'del') await redis.del(`${at}left:meta`)
+    else await redis.hset(`${at}left:meta`, ...args)
+    expect(await generations.begin(P, 'fresh')).toMatchObject({ is: 'begun', generation: 'fresh' })
+    expect(await redis.exists(`${at}left:plants`)).toBe(1)
+    expect(await generations.drop(P, 'left')).toMatchObject({ is: 'dropped' })
+  })
+
+  it('does not fill what is live', async () => {
+    const { generations, redis, at, live } = await openGenerations()
+    await live('old', 1)
+    await redis.set(`${at}filling`, 'old')
+    expect(await generations.begin(P, 'fresh')).toMatchObject({ is: 'begun', generation: 'fresh' })
+  })
+})
+
+describe('filling', () => {
+  it('tells where the generation stands when that is elsewhere, and makes none that is gone', async () => {
+    const { generations, filled, live, expectUnchanged } = await openGenerations()
+    await live('old', 1)
+    const next = await filled('new', 2)
+    const more = batch(5, 1)
+    const fill = (name: string) => generations.fill(P, name, START, more.next, more.records)
+    expect(await expectUnchanged(() => fill('new'))).toEqual({ is: 'stale', checkpoint: next })
+    expect(await expectUnchanged(() => fill('never'))).toEqual({ is: 'gone' })
+    await generations.drop(P, 'new', { abandon: true })
+    expect(await expectUnchanged(() => fill('new'))).toEqual({ is: 'gone' })
+  })
+})
+
+describe('switching', () => {
+  it('makes the filled generation live, and leaves neither mark nor pointer', async () => {
+    const { generations, live, filled, readModel } = await openGenerations()
+    await live('old', 2)
+    const next = await filled('new', 3)
+    expect(await generations.switchTo(P, switchCall('new', 'old', 2))).toEqual({ is: 'switched' })
+    expect(await readModel.meta(P)).toMatchObject({ generation: 'new', checkpoint: next, plants: 3 })
+    expect(await generations.state(P)).toMatchObject({ generation: 'new', filling: '', mark: '' })
+    const [found] = await readModel.lookUp([{ partition: P, ids: [2n as PlantId] }])
+    expect(found?.entries[0]).toMatchObject({ id: 2n })
+  })
+
+  it('is refused, and changes nothing, whenever what was verified may not be what would be live', async () => {
+    const { generations, redis, at, live, filled, expectUnchanged } = await openGenerations()
+    await live('old', 4)
+    await filled('new', 3)
+    const answer = (...call: Parameters<typeof switchCall>) =>
+      expectUnchanged(() => generations.switchTo(P, switchCall(...call)))
+    expect(await answer('gone', 'old', 2)).toEqual({ is: 'gone' })
+    expect(await answer('new', 'old', 2, 'another')).toEqual({ is: 'unmarked', mark: 'mark' })
+    expect(await answer('new', 'older', 2)).toEqual({ is: 'changed', live: 'old' })
+    expect(await answer('new', '', 2)).toEqual({ is: 'changed', live: 'old' })
+    expect(await answer('new', 'old', 3)).toEqual({ is: 'fellBack', checkpoint: 2 })
+    expect(await answer('new', 'old', 2)).toEqual({ is: 'behind', checkpoint: 2, live: 3 })
+    const more = batch(3, 1)
+    await generations.fill(P, 'new', batch(0, 3).next, more.next, more.records)
+    await redis.hset(`${at}old:meta`, 'fold', 2)
+    await expect(answer('new', 'old', 2)).rejects.toThrow(PreconditionError)
+    await redis.hset(`${at}old:meta`, 'fold', 1)
+    await redis.hset(`${at}new:meta`, 'fold', 2)
+    await expect(answer('new', 'old', 2)).rejects.toThrow(PreconditionError)
+    await redis.hset(`${at}new:meta`, 'fold', 1)
+    await redis.hdel(`${at}new:meta`, 'mark')
+    expect(await answer('new', 'old', 2)).toEqual({ is: 'unmarked', mark: '' })
+    await generations.mark(P, 'new', 'mark')
+    expect(await generations.switchTo(P, switchCall('new', 'old', 2))).toEqual({ is: 'switched' })
+  })
+
+  it('takes the place of nothing only when nothing is expected', async () => {
+    const { generations, filled, expectUnchanged } = await openGenerations()
+    await filled('new', 1)
+    const refused = () => generations.switchTo(P, switchCall('new', 'old', 0))
+    expect(await expectUnchanged(refused)).toEqual({ is: 'changed', live: '' })
+    expect(await generations.switchTo(P, switchCall('new', '', 0))).toEqual({ is: 'switched' })
+  })
+
+  it('leaves the pointer to what another rebuild fills', async () => {
+    const { generations, redis, at, filled } = await openGenerations()
+    await filled('new', 1)
+    await redis.set(`${at}filling`, 'another')
+    await generations.switchTo(P, switchCall('new', '', 0))
+    expect(await redis.get(`${at}filling`)).toBe('another')
+  })
+
+  it('of one that a failover brought back to before its verification began is refused', async () => {
+    const { generations, filled, live, replica } = await openGenerations()
+    await live('old', 1)
+    const next = await filled('new', 2, 'an-earlier-mark')
+    const failOver = await replica()
+    await generations.mark(P, 'new', 'mark')
+    await failOver()
+    expect(await generations.switchTo(P, switchCall('new', 'old', next.offset))).toEqual({
+      ...{ is: 'unmarked', mark: 'an-earlier-mark' },
+    })
+  })
+
+  it('marks neither what is gone nor what is live', async () => {
+    const { generations, live, expectUnchanged } = await openGenerations()
+    await live('old', 1)
+    expect(await expectUnchanged(() => generations.mark(P, 'old', 'm'))).toEqual({ is: 'live' })
+    expect(await expectUnchanged(() => generations.mark(P, 'never', 'm'))).toEqual({ is: 'gone' })
+  })
+})
+
+describe('dropping', () => {
+  it('takes all keys of a generation, and neither what is live nor, unless abandoned, what is filled', async () => {
+    const { generations, redis, topic, live, filled, expectUnchanged } = await openGenerations()
+    await live('old', 1)
+    await filled('new', 2)
+    expect(await expectUnchanged(() => generations.drop(P, 'old', { abandon: true }))).toEqual({ is: 'live' })
+    expect(await expectUnchanged(() => generations.drop(P, 'new'))).toEqual({ is: 'filling' })
+    expect(await generations.drop(P, 'new', { abandon: true })).toEqual({ is: 'dropped', keys: 3 })
+    expect(await redis.keys(`{${topic}:*new*`)).toEqual([])
+    expect(await generations.state(P)).toMatchObject({ live: 'old', filling: '' })
+    expect(await generations.drop(P, 'new')).toEqual({ is: 'dropped', keys: 0 })
+  })
+
+  it('finds and takes what a failover brought back', async () => {
+    const { generations, live, filled, replica } = await openGenerations()
+    await live('old', 1)
+    await filled('new', 1)
+    const failOver = await replica()
+    await generations.switchTo(P, switchCall('new', 'old', 0))
+    await generations.drop(P, 'old')
+    await failOver()
+    await generations.begin(P, 'unused')
+    expect((await generations.list()).partitions[P]).toEqual({
+      ...{ partition: P, live: 'old', filling: 'new', names: ['new', 'old'] },
+    })
+    expect(await generations.switchTo(P, switchCall('new', 'old', 0))).toEqual({ is: 'switched' })
+    expect(await generations.drop(P, 'old')).toMatchObject({ is: 'dropped' })
+    expect((await generations.list()).partitions[P]?.names).toEqual(['new'])
+  })
+})
+
+describe('listing', () => {
+  it('tells all generations of each partition, a leftover without a meta too, and keys that belong to none', async () => {
+    const { generations, redis, at, topic, live, filled } = await openGenerations()
+    await live('old', 1)
+    await filled('new', 2)
+    await redis.rpush(`${at}without:meta:order`, '7')
+    const strange = [
+      ...[`{${topic}:3}:old:plants`, `{${topic}:x}:live`, `${at}new:names`, `${at}plants`, `${at}:plants`],
+    ].sort()
+    for (const key of strange) await redis.set(key, '')
+    await redis.set(`{${topic}-2:0}:live`, 'of another topic')
+    expect(await generations.list()).toEqual({
+      partitions: [
+        { partition: 0, live: '', filling: '', names: [] },
+        { partition: P, live: 'old', filling: 'new', names: ['new', 'old', 'without:meta'] },
+        { partition: 2, live: '', filling: '', names: [] },
+      ],
+      strange,
+    })
+    expect(await generations.state(P, 'without:meta')).toMatchObject({
+      ...{ checkpoint: undefined, live: 'old', held: { plants: 0, order: 1, parked: 0 } },
+    })
+    expect(await generations.drop(P, 'without:meta')).toEqual({ is: 'dropped', keys: 1 })
+  })
+})
+
+describe('reading a generation', () => {
+  it('tells all of it, in bounded batches', async () => {
+    const { generations, redis, at } = await openGenerations()
+    const { records, next } = batch(0, 2_500)
+    await generations.begin(P, 'new')
+    await generations.fill(P, 'new', START, next, [
+      ...records.slice(0, -1),
+      { ...(records.at(-1) as LogRecord), parked: 5 },
+    ])
+    await redis.hset(`${at}new:plants`, '7', 'no entry')
+
+    const plants = new Map<string, unknown>()
+    for await (const found of generations.plants(P, 'new')) {
+      expect(found.length).toBeLessThanOrEqual(1_500)
+      for (const { id, claim } of found) plants.set(id, claim)
+    }
+    expect(plants.get('7')).toBeUndefined()
+    expect(plants.get('8')).toEqual(records[8]?.claim)
+    expect(plants.size).toBe(2_500)
+    const ids = records.map(({ offset }) => String(offset))
+    for (const [count, sizes] of [
+      [2_500, [1_000, 1_000, 500]],
+      [3_000, [1_000, 1_000, 500]],
+      [1_001, [1_000, 1]],
+    ] as const) {
+      const order = await Array.fromAsync(generations.order(P, 'new', count))
+      expect(order.map(({ length }) => length)).toEqual(sizes)
+      expect(order.flat()).toEqual(ids.slice(0, count))
+    }
+    expect(await Array.fromAsync(generations.parked(P, 'new'))).toEqual([[['2499', '5']]])
+    expect(await generations.entries(P, 'new', ['8', '-8', '7'])).toEqual([
+      { id: '8', claim: records[8]?.claim },
+      { id: '7', claim: undefined },
+    ])
+    expect(await generations.keyTypes(P, 'new')).toEqual(
+      new Map([
+        ['filling', 'string'],
+        ['meta', 'hash'],
+        ['plants', 'hash'],
+        ['order', 'list'],
+        ['parked', 'hash'],
+      ]),
+    )
+    expect(await Array.fromAsync(generations.plants(P, 'never'))).toEqual([])
+  })
+})
+
+describe('a Redis that is full', () => {
+  it('begins, fills, marks and switches nothing, not by half; and drops', async () => {
+    const { url } = await startOwnRedis()
+    const { generations, redis, live, filled, expectUnchanged } = await openGenerations(url)
+    await live('old', 1)
+    const next = await filled('new', 1)
+    const more = batch(1, 1)
+    await redis.config('SET', 'maxmemory', '1')
+    for (const refused of [
+      () => generations.begin(0 as Partition, 'fresh'),
+      () => generations.fill(P, 'new', next, more.next, more.records),
+      () => generations.mark(P, 'new', 'another'),
+      () => generations.switchTo(P, switchCall('new', 'old', 0)),
+    ]) {
+      await expectUnchanged(() => expect(refused()).rejects.toThrow(/OOM/))
+    }
+    expect(await generations.state(P, 'new')).toMatchObject({ mark: 'mark', live: 'old', filling: 'new' })
+    expect(await generations.begin(P, 'fresh')).toMatchObject({ is: 'resumed', generation: 'new' })
+    expect(await generations.drop(P, 'new', { abandon: true })).toMatchObject({ is: 'dropped' })
+    await redis.config('SET', 'maxmemory', '0')
+  })
+})

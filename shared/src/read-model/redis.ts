@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { Redis, type Result } from 'ioredis'
+import type { Partition } from '../plant/offset.ts'
+import type { Log } from '../process/log.ts'
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    plantsApply(pointer: string, ...args: (string | number | Buffer)[]): Result<string[], Context>
+    plantsLookUpBuffer(pointer: string, ...ids: string[]): Result<(Buffer | null)[], Context>
+    plantsListBuffer(pointer: string, from: number, count: number): Result<Buffer[], Context>
+    plantsCheckpoint(pointer: string): Result<string[], Context>
+    plantsBegin(pointer: string, name: string, fold: number, partitions: number): Result<string[], Context>
+    plantsMark(pointer: string, generation: string, mark: string): Result<string[], Context>
+    plantsState(pointer: string, generation: string): Result<string[], Context>
+    plantsSwitch(
+      pointer: string,
+      generation: string,
+      mark: string,
+      live: string,
+      verified: number,
+      fold: number,
+    ): Result<string[], Context>
+    plantsDrop(pointer: string, generation: string, abandon: string): Result<string[], Context>
+  }
+}
+
+export const CONNECT_TIMEOUT_MS = 3_000
+const COMMAND_TIMEOUT_MS = 2_000
+/** A connection on which no answer comes for so long is given up: a lost address closes nothing. */
+const SOCKET_TIMEOUT_MS = 5_000
+/** Redis 6.2 wraps what a script ran into in an error of its own. */
+const READ_ONLY = /\bREADONLY\b/
+const RECONNECT_MAX_MS = 1_000
+
+const script = (name: string) => ({
+  lua: readFileSync(new URL(name, import.meta.url), 'utf8'),
+  numberOfKeys: 1,
+})
+
+/** The scripts, by the name of their command. Each is given the pointer of a partition as its key. */
+export const SCRIPTS = {
+  plantsApply: script('apply.lua'),
+  plantsLookUp: script('look-up.lua'),
+  plantsList: script('list.lua'),
+  plantsCheckpoint: script('checkpoint.lua'),
+  plantsBegin: script('begin.lua'),
+  plantsMark: script('mark.lua'),
+  plantsState: script('state.lua'),
+  plantsSwitch: script('switch.lua'),
+  plantsDrop: script('drop.lua'),
+}
+
+/** What all keys of a partition begin with; its hash tag keeps them together in a cluster. */
+export const keyPrefix = (topic: string, partition: Partition) => `{${topic}:${partition}}:`
+
+/** The key that names the live generation of a partition. */
+export const livePointer = (topic: string, partition: Partition) => `${keyPrefix(topic, partition)}live`
+
+/** A connection that comes back by itself. Calls reject at once while Redis is away. */
+export function connectRedis(redisUrl: string, log: Log) {
+  const redis = new Redis(redisUrl, {
+    connectionName: 'plant-store',
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MAX_MS),
+    maxLoadingRetryTime: RECONNECT_MAX_MS,
+    // After a failover the old master is read-only: find the new one.
+    reconnectOnError: (error) => READ_ONLY.test(error.message),
+    scripts: SCRIPTS,
+  })
+  let lastProblem = ''
+  redis.on('error', (err: Error) => {
+    if (err.message !== lastProblem) log.warn({ err }, 'redis: not reachable, trying again')
+    lastProblem = err.message
+  })
+  redis.on('ready', () => {
+    if (lastProblem !== '') log.info('redis: reachable again')
+    lastProblem = ''
+  })
+  return {
+    redis,
+    problems(): string[] {
+      if (redis.status === 'ready') return []
+      if (redis.status === 'connect') return ['redis: it answers, but is not ready: it is loading its data']
+      return ['redis: not reachable', ...(lastProblem === '' ? [] : [`redis: ${lastProblem}`])]
+    },
+  }
+}

@@ -1,0 +1,127 @@
+import type { Offset } from '@plant-store/shared/plant/offset.ts'
+import type {
+  Begun,
+  Dropped,
+  Marked,
+  SwitchCall,
+  Switched,
+} from '@plant-store/shared/read-model/generations.ts'
+import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
+import { emptyGeneration, type Generation, type PartitionKeys, START } from './redis-scripts.ts'
+
+// The scripts of the read model that rebuild (begin.lua, mark.lua, state.lua, switch.lua, drop.lua) on one partition,
+// as plain functions over plain data; see redis-scripts.ts.
+
+export type BeginCall = { freshName: string; foldVersion: number; partitions: number }
+
+export type BeginOutcome =
+  | Begun
+  | { readonly is: 'FOLD'; readonly version: number }
+  | { readonly is: 'PARTITIONS'; readonly count: number }
+
+export type SwitchOutcome = Switched | { readonly is: 'FOLD'; readonly version: number }
+
+const NO_EXPIRY = -1
+const NO_KEY = -2
+
+/** begin.lua: what an older release or one for another topic size was filling is not taken up. */
+export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome {
+  const { freshName, foldVersion, partitions } = call
+  const live = named(keys, keys.live)
+  const begun = named(keys, keys.filling)
+  for (const generation of [live, begun]) {
+    if (generation !== undefined && generation.fold > foldVersion)
+      return { is: 'FOLD', version: generation.fold }
+  }
+  if (live !== undefined && live.partitions !== partitions)
+    return { is: 'PARTITIONS', count: live.partitions }
+  const fits = begun?.fold === foldVersion && begun.partitions === partitions
+  if (begun !== undefined && fits && keys.filling !== keys.live) {
+    return { is: 'resumed', generation: keys.filling as string, checkpoint: begun.checkpoint }
+  }
+  if (keys.generations.has(freshName)) return { is: 'taken' }
+  keys.generations.set(freshName, emptyGeneration(foldVersion, partitions))
+  keys.filling = freshName
+  return { is: 'begun', generation: freshName, checkpoint: START }
+}
+
+/** mark.lua */
+export function markScript(keys: PartitionKeys, name: string, mark: string): Marked {
+  const generation = keys.generations.get(name)
+  if (generation === undefined) return { is: 'gone' }
+  if (keys.live === name) return { is: 'live' }
+  generation.mark = mark
+  return { is: 'marked' }
+}
+
+/** state.lua: all of it belongs together. */
+export function stateScript(keys: PartitionKeys, asked: string): GenerationState {
+  const { live = '', filling = '' } = keys
+  const name = asked === '' ? live : asked
+  const generation = named(keys, name)
+  const of = <T>(value: T | undefined, none: T) => (value === undefined ? none : value)
+  const expiry = (size: number | undefined) => (size === undefined || size === 0 ? NO_KEY : NO_EXPIRY)
+  return {
+    ...{ generation: name, live, filling },
+    checkpoint: generation?.checkpoint,
+    fold: of(generation?.fold, 0),
+    partitions: of(generation?.partitions, 0),
+    plants: of(generation?.plants.size, 0),
+    voids: of(generation?.voids, 0),
+    parked: of(generation?.parkedCount, 0),
+    mark: of(generation?.mark, ''),
+    held: {
+      plants: of(generation?.plants.size, 0),
+      order: of(generation?.order.length, 0),
+      parked: of(generation?.parked.size, 0),
+    },
+    msToLive: {
+      live: expiry(keys.live === undefined ? 0 : 1),
+      filling: expiry(keys.filling === undefined ? 0 : 1),
+      meta: expiry(generation && 1),
+      plants: expiry(generation?.plants.size),
+      order: expiry(generation?.order.length),
+      parked: expiry(generation?.parked.size),
+    },
+  }
+}
+
+/** switch.lua: all refusals come before the first change. */
+export function switchScript(keys: PartitionKeys, call: SwitchCall, foldVersion: number): SwitchOutcome {
+  const { generation: name, mark, expectedLive, verified } = call
+  const generation = keys.generations.get(name)
+  if (generation === undefined) return { is: 'gone' }
+  if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark ?? '' }
+  const live = keys.live ?? ''
+  if (live !== expectedLive) return { is: 'changed', live }
+  const reached = generation.checkpoint.offset
+  if (reached < verified) return { is: 'fellBack', checkpoint: reached }
+  const old = named(keys, live)
+  const toReach = old === undefined ? (-1 as Offset) : old.checkpoint.offset
+  if (reached < toReach) return { is: 'behind', checkpoint: reached, live: toReach }
+  for (const fold of [generation.fold, old === undefined ? foldVersion : old.fold]) {
+    if (fold > foldVersion) return { is: 'FOLD', version: fold }
+  }
+  keys.live = name
+  if (keys.filling === name) keys.filling = undefined
+  generation.mark = undefined
+  return { is: 'switched' }
+}
+
+/** drop.lua: of keys that Redis does not keep when they are empty it tells only those there are. */
+export function dropScript(keys: PartitionKeys, name: string, abandon: boolean): Dropped {
+  if (keys.live === name) return { is: 'live' }
+  if (keys.filling === name && !abandon) return { is: 'filling' }
+  if (keys.filling === name) keys.filling = undefined
+  const generation = keys.generations.get(name)
+  keys.generations.delete(name)
+  return { is: 'dropped', keys: generation === undefined ? 0 : keysOf(generation) }
+}
+
+function keysOf({ plants, order, parked }: Generation): number {
+  return 1 + [plants.size, order.length, parked.size].filter((size) => size > 0).length
+}
+
+function named(keys: PartitionKeys, name: string | undefined): Generation | undefined {
+  return name === undefined ? undefined : keys.generations.get(name)
+}

@@ -1,0 +1,125 @@
+import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Begun, Generations, Switched } from '@plant-store/shared/read-model/generations.ts'
+import { beginScript, dropScript, markScript, stateScript, switchScript } from './generation-scripts.ts'
+import type { Life } from './life.ts'
+import type { Network } from './network.ts'
+import type { RebuildRules } from './rebuild-rules.ts'
+import { FOLD_VERSION, refuse } from './redis.ts'
+import { applyScript, type Generation, type PartitionKeys } from './redis-scripts.ts'
+
+/** Few, so that a failover may come between. */
+const BATCH = 3
+
+/** The generations as one process has them: each script goes over the network to the server it is connected to. */
+export function connectGenerations(
+  life: Life,
+  network: Network,
+  rules: RebuildRules,
+  onApplied: () => void,
+): Generations {
+  const keysOf = (partition: Partition) => life.redis.partitions[partition] as PartitionKeys
+  const partitions = () => life.redis.partitions.length
+
+  async function ask<T>(what: string, script: () => T): Promise<T> {
+    const [answer] = await network.call(life, what, [script])
+    return answer as T
+  }
+
+  /** One batch after the other, by index: what is there all the time is told, whatever is added. */
+  async function* batches<T>(
+    partition: Partition,
+    name: string,
+    what: 'plants' | 'order' | 'parked',
+    read: (generation: Generation) => Iterable<T>,
+  ): AsyncGenerator<T[]> {
+    for (let from = 0; ; from += BATCH) {
+      const found = await ask(`reading of ${what} of ${name}`, () => {
+        rules.reads(life, partition, name, what)
+        const generation = keysOf(partition).generations.get(name)
+        return generation === undefined ? [] : [...read(generation)].slice(from, from + BATCH)
+      })
+      if (found.length > 0) yield found
+      if (found.length < BATCH) return
+    }
+  }
+
+  return {
+    async begin(partition, freshName) {
+      const begun = await ask(`begin of ${partition}`, () => {
+        const keys = keysOf(partition)
+        const call = { freshName, foldVersion: FOLD_VERSION, partitions: partitions() }
+        return rules.watch(keys, () => beginScript(keys, call))
+      })
+      if (begun.is === 'FOLD') refuse(begun.version, undefined, life.redis)
+      if (begun.is === 'PARTITIONS') refuse(undefined, begun.count, life.redis)
+      return begun as Begun
+    },
+
+    async fill(partition, generation, expected, next, records) {
+      const filled = await ask(`fill of ${generation} from ${expected.offset + 1} to ${next.offset}`, () => {
+        const keys = keysOf(partition)
+        const call = { generation, expected, next, records, freshGeneration: '' }
+        const scope = { foldVersion: FOLD_VERSION, partitions: partitions() }
+        return rules.watch(keys, () => applyScript(keys, { ...call, ...scope }))
+      })
+      if (filled.is === 'FOLD') refuse(filled.version, undefined, life.redis)
+      if (filled.is === 'STALE') return { is: 'stale', checkpoint: filled.checkpoint }
+      return { is: filled.is === 'OK' ? 'applied' : 'gone' }
+    },
+
+    mark: (partition, generation, mark) =>
+      ask(`mark ${mark} of ${generation}`, () => {
+        const keys = keysOf(partition)
+        const marked = rules.watch(keys, () => markScript(keys, generation, mark))
+        if (marked.is === 'marked') rules.marked(life, partition, mark)
+        return marked
+      }),
+
+    state: (partition, generation = '') =>
+      ask(`state of ${partition} ${generation}`, () => stateScript(keysOf(partition), generation)),
+
+    async switchTo(partition, call) {
+      const switched = await ask(`switch of ${partition} to ${call.generation}`, () => {
+        const keys = keysOf(partition)
+        const answer = rules.switchTo(life, keys, [partition, call], () =>
+          switchScript(keys, call, FOLD_VERSION),
+        )
+        onApplied()
+        return answer
+      })
+      if (switched.is === 'FOLD') refuse(switched.version, undefined, life.redis)
+      return switched as Switched
+    },
+
+    drop: (partition, generation, { abandon = false } = {}) =>
+      ask(`drop of ${generation}`, () => {
+        const keys = keysOf(partition)
+        return rules.watch(keys, () => dropScript(keys, generation, abandon))
+      }),
+
+    async list() {
+      const listed = await ask('list of generations', () =>
+        life.redis.partitions.map(({ live = '', filling = '', generations }, n) => ({
+          ...{ partition: n as Partition, live, filling, names: [...generations.keys()].sort() },
+        })),
+      )
+      return { partitions: listed, strange: [] }
+    },
+
+    async *plants(partition, name) {
+      for await (const found of batches(partition, name, 'plants', ({ plants }) => plants))
+        yield found.map(([id, claim]) => ({ id: String(id), claim }))
+    },
+
+    async *order(partition, name) {
+      const idsOf = ({ order }: Generation): readonly PlantId[] => order
+      for await (const ids of batches(partition, name, 'order', idsOf)) yield ids.map(String)
+    },
+
+    async *parked(partition, name) {
+      const parkedOf = ({ parked }: Generation): Iterable<[Offset, number]> => parked
+      yield* batches(partition, name, 'parked', parkedOf)
+    },
+  }
+}

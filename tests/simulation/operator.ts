@@ -1,0 +1,81 @@
+import type { Finished } from '@plant-store/projector/src/rebuild/finish.ts'
+import { createRebuild } from '@plant-store/projector/src/rebuild/rebuild.ts'
+import { createVerification } from '@plant-store/projector/src/rebuild/verification.ts'
+import { ofSlice } from '@plant-store/projector/src/verify/slice.ts'
+import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
+import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
+import { connectGenerations } from './generations.ts'
+import type { Life } from './life.ts'
+import type { Surroundings } from './surroundings.ts'
+
+const MAX_RECORDS_PER_APPLY = 2
+
+export type SimulatedRebuild = {
+  life: Life
+  /** Whoever follows the log for it now. */
+  follower(): SimulatedFollower | undefined
+  /** Breaks it off, as an operator does. */
+  stop(): void
+  /** What became of it; undefined while it works. */
+  ended(): { finished: Finished[] } | { failure: Error } | undefined
+}
+
+/** An operator begins a rebuild, as the command does. */
+export function startRebuild(
+  life: Life,
+  { recordsAtOnceMax, fromEmpty }: { recordsAtOnceMax: number; fromEmpty: boolean },
+  surroundings: Surroundings,
+): SimulatedRebuild {
+  const { clock, log, network, quiet, onApplied, rules, freshGeneration, freshMark } = surroundings
+  const time = clock.timeOf(life)
+  const stopping = new AbortController()
+  const generations = connectGenerations(life, network, rules, onApplied)
+  const partitions = log.ends().length
+  let follower: SimulatedFollower | undefined
+  let ended: ReturnType<SimulatedRebuild['ended']>
+
+  const rebuild = createRebuild({
+    ...{
+      generations,
+      freshMark,
+      time,
+      log: quiet,
+      recordsAtOnceMax,
+      maxRecordsPerApply: MAX_RECORDS_PER_APPLY,
+    },
+    freshName: freshGeneration,
+    follow(intake, only) {
+      const followed = createSimulatedFollower(life, intake, { ...surroundings, time })
+      follower = followed
+      return { ...followed, start: () => followed.assign([...only]) }
+    },
+    readEnds: async () =>
+      (await network.call(life, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
+    verify: createVerification({
+      ...{ reader: generations, partitions },
+      async foldSlice(partition, upTo, slice) {
+        const records = log.records(partition).filter(({ offset }) => offset <= upTo)
+        return fold(emptyPartition(), ofSlice(slice, records))
+      },
+    }),
+  })
+  const run = {
+    ...{ partitions: allPartitions(partitions), fromEmpty, signal: stopping.signal },
+    onProgress: () => {},
+  }
+  void rebuild.run(run).then(
+    (finished) => {
+      ended = { finished }
+    },
+    (failure: Error) => {
+      ended = { failure }
+    },
+  )
+  return {
+    life,
+    follower: () => follower,
+    stop: () => stopping.abort(new Error('stopped')),
+    ended: () => ended,
+  }
+}

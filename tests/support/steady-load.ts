@@ -1,0 +1,89 @@
+import { createPlant, errorOf, onConnections, readPlant } from './client.ts'
+import { listAll } from './listing.ts'
+
+const CONNECTIONS = 32
+const DUPLICATE_ID = 40003
+const DUPLICATE_EVERY = 7
+const ABSENT_EVERY = 11
+const LIST_EVERY = 1_500
+const LISTED_AT_A_TIME = 1_000
+
+type Created = { id: bigint; position: string; url: string }
+
+/**
+ * Creates, duplicates, reads and lists at full rate on several apis, where each answer is known beforehand: nothing
+ * may fail. Ids go up from 0; negative ones are never created.
+ */
+export function startSteadyLoad(urls: readonly string[]) {
+  const wrong: unknown[] = []
+  const done = { creates: 0, duplicates: 0, reads: 0, absences: 0, lists: 0 }
+  const created: Created[] = []
+  let going = true
+
+  function* ids(): Generator<bigint> {
+    for (let id = 0n; going; id++) yield id
+  }
+
+  function expectThat(isRight: boolean, what: object): void {
+    if (!isRight) wrong.push(what)
+  }
+
+  async function step(id: bigint, connection: number): Promise<void> {
+    const [url, other] = [connection, connection + 1].map((n) => urls[n % urls.length]) as [string, string]
+    const { answer } = await createPlant(url, id, `plant ${id}`)
+    if (answer?.status !== 200) return expectThat(false, { create: id, answer })
+    const latest = { id, position: String(answer.headers['plants-position']), url }
+    created.push(latest)
+    done.creates++
+    const earlier = created[(done.creates * 7_919) % created.length] ?? latest
+    await Promise.all([read(other, latest), read(url, earlier)])
+    if (done.creates % DUPLICATE_EVERY === 0) await createAgain(other, earlier)
+    if (done.creates % ABSENT_EVERY === 0) await readAbsent(url, -1n - id)
+    if (done.creates % LIST_EVERY === 0) await list(url)
+  }
+
+  /** Another api than the one that created it may not have read so far, unless the position tells it to. */
+  async function read(url: string, { id, position }: Created): Promise<void> {
+    const answer = await readPlant(url, id, { 'plants-position': position })
+    const { name } = (answer?.body ?? {}) as { name?: string }
+    expectThat(answer?.status === 200 && name === `plant ${id}`, { read: id, answer })
+    done.reads++
+  }
+
+  async function createAgain(url: string, { id }: Created): Promise<void> {
+    const { answer } = await createPlant(url, id, 'a second one')
+    expectThat(errorOf(answer) === DUPLICATE_ID, { createAgain: id, answer })
+    done.duplicates++
+  }
+
+  async function readAbsent(url: string, id: bigint): Promise<void> {
+    const answer = await readPlant(url, id)
+    expectThat(answer?.status === 404, { readAbsent: id, answer })
+    done.absences++
+  }
+
+  /** All that this api has answered 200 before has to be in its list, and nothing twice. */
+  async function list(url: string): Promise<void> {
+    const before = created.filter((plant) => plant.url === url)
+    try {
+      const items = await listAll([url], LISTED_AT_A_TIME)
+      const listed = new Set(items.map(({ id }) => id))
+      const missing = before.filter(({ id }) => !listed.has(id))
+      expectThat(listed.size === items.length && missing.length === 0, { list: items.length, missing })
+    } catch (error) {
+      expectThat(false, { list: url, error })
+    }
+    done.lists++
+  }
+
+  const clients = onConnections(CONNECTIONS, ids(), step)
+  return {
+    done,
+    wrong,
+    /** Ends it; resolves when the last answer is there. */
+    async stop(): Promise<void> {
+      going = false
+      await clients
+    },
+  }
+}

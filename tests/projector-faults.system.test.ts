@@ -149,9 +149,9 @@ it('SCRIPT FLUSH and FLUSHALL again and again, under load on two projectors', as
 
 it('a projector and an api paused for longer than their sessions: others take over, and the zombies harm nothing', async () => {
   const store = await createPlantStore(stores)
-  const [api, sleeper, zombie, other] = await Promise.all([
-    ...[store.startApi(), store.startApi()],
-    ...[store.startProjector(), store.startProjector()],
+  const [[api, sleeper], [zombie, other]] = await Promise.all([
+    Promise.all([store.startApi(), store.startApi()]),
+    Promise.all([store.startProjector(), store.startProjector()]),
   ])
   await Promise.all([untilItHas(zombie, 3), untilItHas(other, 3)])
   const load = startCreates(api.url)

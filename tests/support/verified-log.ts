@@ -10,6 +10,8 @@ import type { LogBatch } from './generated-logs.ts'
 import { openRedis } from './plant-store.ts'
 import { quietLog } from './quiet-log.ts'
 
+export type VerifiedLog = Awaited<ReturnType<typeof openVerifiedLog>>
+
 /** A log of some partitions in memory, projected into a real Redis by the product's own apply, and verified from there. */
 export async function openVerifiedLog(redisUrl: string, partitions: number) {
   const topic = `plants-${randomUUID()}`
@@ -22,8 +24,16 @@ export async function openVerifiedLog(redisUrl: string, partitions: number) {
 
   const logOf = (partition: Partition) => logs[partition] as LogRecord[]
 
+  /** As replay.ts does. */
+  const read: VerifierOptions['read'] = async (ranges, onRecords) => {
+    for (const [partition, { end }] of ranges) {
+      const records = logOf(partition).filter(({ offset }) => offset < end)
+      if (end > FIRST) onRecords(partition, records, checkpointAt((end - 1) as Offset, records))
+    }
+  }
+
   return {
-    ...{ topic, readModel, redis, logOf },
+    ...{ topic, readModel, redis, read },
     at: (partition: Partition) => `{${topic}:${partition}}:`,
 
     /** What the log has more than the read model. */
@@ -52,12 +62,7 @@ export async function openVerifiedLog(redisUrl: string, partitions: number) {
       const verifier = createVerifier({
         ...{ generations: readModel.generations, partitions, time: systemTime },
         ends: async () => [...ends],
-        async read(ranges, onRecords) {
-          for (const [partition, { end }] of ranges) {
-            const records = logOf(partition).filter(({ offset }) => offset < end)
-            if (end > FIRST) onRecords(partition, records, checkpointAt((end - 1) as Offset, records))
-          }
-        },
+        read,
         ...options,
       })
       return verifier.verify(allPartitions(partitions))

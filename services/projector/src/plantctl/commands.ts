@@ -1,15 +1,18 @@
+import { asOf } from './as-of.ts'
 import type { Command } from './command.ts'
 import { events } from './events.ts'
+import { exportPlants } from './export.ts'
 import { rebuild } from './rebuild.ts'
 import { status } from './status.ts'
 import { tokenCreate } from './token-create.ts'
+import { verify } from './verify.ts'
 
 type Group = { title: string; commands: Record<string, Command> }
 
 /** All commands by name, grouped by what they are for. */
 const GROUPS: Group[] = [
-  { title: 'Look at it', commands: { status, events } },
-  { title: 'Make it new', commands: { rebuild } },
+  { title: 'Look at it', commands: { status, events, 'as-of': asOf, export: exportPlants } },
+  { title: 'Prove it, and make it new', commands: { verify, rebuild } },
   { title: 'Give access', commands: { 'token create': tokenCreate } },
 ]
 

@@ -37,9 +37,11 @@ export function logPointOf(option: string, text: string, partitions: number, now
   )
 }
 
-function momentOf(text: string, now: number): number | undefined {
+/** Reads an instant in UTC, or how long ago: `15m`; ms since 1970, as is `now`. Undefined for what is neither. */
+export function momentOf(text: string, now: number): number | undefined {
   const [, count, unit] = AGO.exec(text) ?? []
-  if (count !== undefined) return now - Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS]
+  // To Kafka negative times mean something else.
+  if (count !== undefined) return Math.max(0, now - Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS])
   if (!INSTANT.test(text)) return undefined
   const ms = Date.parse(text)
   // Date.parse makes March of 31 February, and the next day of hour 24.

@@ -2,6 +2,7 @@ import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import type { Finished } from '../rebuild/finish.ts'
 import { openRebuild } from '../rebuild/open-rebuild.ts'
+import { differenceInWords } from '../verify/difference.ts'
 import { type Command, EXIT, type Surroundings, UsageError } from './command.ts'
 import { openStore } from './open-store.ts'
 import { readOptions } from './options.ts'
@@ -10,7 +11,9 @@ import { lasting } from './progress-bar.ts'
 import { startProgressLine } from './progress-line.ts'
 import { counted, grouped } from './quantity.ts'
 import { createStanding } from './rebuild/standing.ts'
+import { safeText } from './safe-text.ts'
 
+const LINE_CHARACTERS = 1_000
 const MAX_RECORDS_PER_SECOND = 10_000_000
 const help = `Rebuilds the read model from the log while it serves. Each partition gets a new generation, which is filled from
 the log's first event, compared with an independent fold of the log, and only then takes the place of the old one, in
@@ -108,10 +111,7 @@ function inWords(report: Report): string {
   if (differences.length > 0) {
     lines.push(
       `Not the fold of the log, and so dropped: ${counted(finished.length - switched, 'partition')}. What serves there is untouched.`,
-      ...differences.map(
-        ({ partition, what, of, expected, found }) =>
-          `  partition ${partition}, ${what} ${of}: expected ${expected}, found ${found}`,
-      ),
+      ...differences.map((difference) => `  ${safeText(differenceInWords(difference), LINE_CHARACTERS)}`),
     )
   }
   return `${lines.join('\n')}\n`

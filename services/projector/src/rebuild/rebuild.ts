@@ -19,7 +19,7 @@ import type { Progress } from './progress.ts'
 import type { Verify } from './verification.ts'
 
 export type RebuildDependencies = {
-  generations: Generations
+  generations: Pick<Generations, 'begin' | 'fill' | 'mark' | 'state' | 'switchTo' | 'drop' | 'list'>
   /** Follows some partitions of the log into an intake. */
   follow(
     intake: Intake,

@@ -65,7 +65,7 @@ export type GenerationDifference = DistributiveOmit<
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
 /** A difference in one line. */
-export function inWords(difference: Difference): string {
+export function differenceInWords(difference: Difference): string {
   if (difference.what === 'strangeKey') return `key ${difference.found} belongs to no partition or generation`
   return `partition ${difference.partition}, generation ${difference.generation || '(none)'}: ${subject(difference)}`
 }

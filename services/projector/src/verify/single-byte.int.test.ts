@@ -32,9 +32,13 @@ async function placesOf(redis: Redis, key: string): Promise<Place[]> {
   const places: Place[] = [name]
   for (let n = 0; n < flat.length; n += 2) {
     const [field, value] = [flat[n], flat[n + 1]] as [Buffer, Buffer]
-    places.push({ what: `${key} ${field}`, bytes: value, put: (changed) => redis.hset(key, field, changed) })
     places.push({
-      what: `${key}, the name of ${field}`,
+      what: `${key} ${String(field)}`,
+      bytes: value,
+      put: (changed) => redis.hset(key, field, changed),
+    })
+    places.push({
+      what: `${key}, the name of ${String(field)}`,
       bytes: field,
       put: (changed) => redis.multi().hdel(key, field).hset(key, changed, value).exec(),
     })

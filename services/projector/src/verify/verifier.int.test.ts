@@ -5,9 +5,11 @@ import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
 import type { Redis } from 'ioredis'
-import { expect, inject, it } from 'vitest'
-import { openVerifiedLog } from '../../../../tests/support/verified-log.ts'
+import { describe, expect, inject, it } from 'vitest'
+import { openVerifiedLog, type VerifiedLog } from '../../../../tests/support/verified-log.ts'
 import type { Difference, GenerationDifference } from './difference.ts'
+import { countOf, noFindings, note } from './findings.ts'
+import type { VerifierOptions } from './verifier.ts'
 
 const P = 0 as Partition
 const GENERATION = 'live-one'
@@ -141,6 +143,11 @@ const CORRUPTIONS: Corruption[] = [
     'two ids exchanged in the order',
     order('1', '3', '2', '4', '5'),
     [{ what: 'orderMisplaced', id: '2', after: '3' }],
+  ],
+  [
+    'two ids exchanged that were created one right after the other',
+    order('1', '2', '3', '5', '4'),
+    [{ what: 'orderMisplaced', id: '4', after: '5' }],
   ],
   ['an id missing in the order', order('1', '2', '4', '5'), [{ what: 'orderMissing', id: '3' }]],
   ['an id too many in the order', order('1', '2', '3', '9', '4', '5'), [{ what: 'orderExtra', id: '9' }]],
@@ -351,4 +358,100 @@ it('a store that nothing was written to is as it should be, and so is one whose 
     findings: { kept: [], more: 0 },
     partitions: [{ generation: '', upTo: -1, end: 7 }, { generation: '' }],
   })
+})
+
+describe('while others write', () => {
+  const more = (from: number, count: number) => {
+    const records = Array.from({ length: count }, (_, n): LogRecord => {
+      const record = claimAt(from + n, BigInt(1_000 + ((from + n) % 700)))
+      return n % 5 === 0 ? { ...record, parked: PARKED.unknownVersion } : record
+    })
+    return { records, next: checkpointAt((from + count - 1) as Offset, records) }
+  }
+
+  /** Whatever is done each time the log has been read, before what Redis holds is looked at. */
+  const meanwhile = (log: Pick<VerifiedLog, 'read'>, work: () => Promise<void>) => ({
+    recordsAtOnceMax: 900,
+    async read(...args: Parameters<VerifierOptions['read']>): Promise<void> {
+      await log.read(...args)
+      await work()
+    },
+  })
+
+  it('what comes in beyond the checkpoint is no difference', async () => {
+    const log = await openVerifiedLog(inject('redisUrl'), 2)
+    log.write(P, more(0, 2_000))
+    await log.apply(P, more(0, 2_000), GENERATION)
+    let from = 2_000
+    const grow = async () => {
+      log.write(P, more(from, 300))
+      await log.apply(P, more(from, 300), GENERATION)
+      from += 300
+    }
+    expect((await log.verify(meanwhile(log, grow))).findings).toEqual({ kept: [], more: 0 })
+    expect(from).toBeGreaterThan(2_600)
+    expect(await log.verify()).toMatchObject({ findings: { kept: [] }, partitions: [{ upTo: from - 1 }, {}] })
+  })
+
+  it('a log that goes on while nothing is projected is no difference', async () => {
+    const log = await openCorruptible()
+    log.write(P, more(7, 50))
+    expect(await log.verify()).toMatchObject({
+      findings: { kept: [] },
+      partitions: [{ upTo: 6, end: 57, plants: 5 }, {}],
+    })
+  })
+
+  const switchOver = async ({ readModel }: Pick<VerifiedLog, 'readModel'>, name: string) => {
+    const { generations } = readModel
+    const { live } = await generations.pointers(P)
+    await generations.begin(P, name)
+    await generations.fill(P, name, { offset: offsetOf(-1), eventId: '' }, LOG.next, LOG.records)
+    await generations.mark(P, name, 'mark')
+    const call = { generation: name, mark: 'mark', expectedLive: live, verified: LOG.next.offset }
+    expect(await generations.switchTo(P, call)).toEqual({ is: 'switched' })
+    await generations.drop(P, live)
+  }
+
+  it('a partition whose live generation is exchanged is begun again', async () => {
+    const log = await openCorruptible()
+    let turn = 0
+    const once = async () => {
+      if (turn++ === 0) await switchOver(log, 'next-one')
+    }
+    expect(await log.verify(meanwhile(log, once))).toMatchObject({
+      findings: { kept: [], more: 0 },
+      partitions: [{ generation: 'next-one', upTo: 6 }, { generation: '' }],
+    })
+    expect(turn).toBeGreaterThan(1)
+  })
+
+  it('and given up when it is exchanged again and again', async () => {
+    const log = await openCorruptible()
+    let turn = 0
+    const verifying = log.verify(meanwhile(log, () => switchOver(log, `one-${turn++}`)))
+    await expect(verifying).rejects.toThrow('partition 0 was exchanged 5 times')
+  })
+
+  it('a partition that falls back is begun again', async () => {
+    const log = await openCorruptible()
+    let turn = 0
+    const fallBack = async () => {
+      if (turn++ > 0) return
+      await log.redis.del(await log.redis.keys(`${log.at}*`))
+      const records = LOG.records.slice(0, 3)
+      await log.apply(P, { records, next: checkpointAt(2 as Offset, records) }, GENERATION)
+    }
+    expect(await log.verify(meanwhile(log, fallBack))).toMatchObject({
+      findings: { kept: [], more: 0 },
+      partitions: [{ generation: GENERATION, upTo: 2 }, { generation: '' }],
+    })
+  })
+})
+
+it('keeps so many differences and counts the others', () => {
+  const findings = noFindings()
+  for (let n = 0; n < 5; n++) note(findings, { what: 'strangeKey', found: String(n) }, 3)
+  expect(findings.kept.map((one) => 'found' in one && one.found)).toEqual(['0', '1', '2'])
+  expect(countOf(findings)).toBe(5)
 })

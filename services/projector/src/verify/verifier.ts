@@ -27,8 +27,8 @@ export type VerifierOptions = {
     onRecords: (partition: Partition, records: LogRecord[], reached: Checkpoint) => void,
   ): Promise<void>
   time: Time
-  /** Told how many more records were read; a partition that is begun again is read again. */
-  onRead?(records: number): void
+  /** Told how many records there are to read; those of a partition that is begun again are read again. */
+  onBegin?(records: number): void
   recordsAtOnceMax?: number
 }
 
@@ -54,7 +54,7 @@ const LEFTOVER_AFTER_MS = 2_000
  * again, and when log or read model can't be read.
  */
 export function createVerifier(options: VerifierOptions) {
-  const { generations, partitions: size, ends, read, time, onRead } = options
+  const { generations, partitions: size, ends, read, time } = options
   const { recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
 
   async function verifyGroup(
@@ -119,7 +119,6 @@ export function createVerifier(options: VerifierOptions) {
     await read(ranges, (partition, records, reached) => {
       const state = folds.get(partition) ?? emptyPartition()
       folds.set(partition, { ...fold(state, ofSlice(slice, records)), checkpoint: reached })
-      onRead?.(records.length)
     })
     for (const subject of subjects) {
       const { partition, generation, state, counts, held } = subject
@@ -162,10 +161,13 @@ export function createVerifier(options: VerifierOptions) {
       const verified: Verified = { partitions: [], findings: noFindings() }
       const found = await ends()
       const recordsOf = (partition: Partition) => found[partition] as number
+      const slicesOfPartition = (partition: Partition) => slicesFor(recordsOf(partition), recordsAtOnceMax)
+      options.onBegin?.(asked.reduce((sum, p) => sum + recordsOf(p) * slicesOfPartition(p), 0))
       for (const group of partitionGroups(asked, recordsOf, recordsAtOnceMax)) {
-        const slices = slicesFor(Math.max(...group.map(recordsOf)), recordsAtOnceMax)
-        await verifyGroup(group, slices, verified)
+        await verifyGroup(group, Math.max(...group.map(slicesOfPartition)), verified)
       }
+      // What was begun again came later.
+      verified.partitions.sort((a, b) => a.partition - b.partition)
       await verifyKeys(new Set(asked), verified.findings)
       return verified
     },

@@ -18,6 +18,7 @@ COPY --from=packages /plant-store/node_modules node_modules
 COPY package.json ./
 COPY shared shared
 COPY services services
+RUN ln -s /plant-store/services/projector/src/plantctl/main.ts /usr/local/bin/plantctl
 COPY local/create-topic.ts local/provide-tokens.mjs local/
 COPY local/launch/token.mjs local/launch/
 COPY local/processes/failure.mjs local/processes/whole-file.mjs local/processes/

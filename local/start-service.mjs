@@ -52,7 +52,12 @@ function environmentOf(name) {
   const { localDir } = readSettings(process.env)
   const run = readRun(localDir)
   const { PLANT_STORE_TOKEN, ...own } = process.env
-  const fromRun = run && { KAFKA_BROKERS: run.kafkaBrokers, REDIS_URL: run.redisUrl, PLANTS_TOPIC: run.topic }
+  const fromRun = run && {
+    KAFKA_BROKERS: run.kafkaBrokers,
+    REDIS_URL: run.redisUrl,
+    PLANTS_TOPIC: run.topic,
+    PLANTS_PARTITIONS: String(run.partitions),
+  }
   /** @type {NodeJS.ProcessEnv} */
   const env = { ...fromRun, ...own }
   const { KAFKA_BROKERS, REDIS_URL, PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE } = env

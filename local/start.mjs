@@ -89,7 +89,7 @@ async function checkPorts({ host, port, opsPort }) {
  * @param {Started} started
  */
 async function run(settings, progress, stop, started) {
-  const { localDir } = settings
+  const { localDir, topic, partitions } = settings
   const token = settings.token ?? keptToken(localDir)
   /** @type {import('./launch/run-file.mjs').Pids} */
   const pids = { launcher: process.pid, api: 0, projector: 0 }
@@ -115,7 +115,7 @@ async function run(settings, progress, stop, started) {
     const endOfStart = AbortSignal.any([stop, gaveUp.signal])
     const launch = { settings, token, progress, onSpawn, keep: supervisor.keep, onContainers }
     const stores = await bringUp(launch, endOfStart)
-    publish = () => writeRun(localDir, { ...urlsOf(settings), token, ...stores, topic: settings.topic, pids })
+    publish = () => writeRun(localDir, { ...urlsOf(settings), token, ...stores, topic, partitions, pids })
     publish()
     progress.say(welcome(settings, token, stores.dockerProject))
     await Promise.race([aborted(stop), aborted(gaveUp.signal)])

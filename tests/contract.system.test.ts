@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { ErrorBody } from '@plant-store/api/src/http/errors.ts'
-import { Value } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { createPlant, readPlant, send } from './support/client.ts'
+import { expectErrorShape } from './support/error-shape.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 
@@ -175,8 +174,3 @@ it('heeds a header however many come before it', async () => {
 it('no token is ever logged', () => {
   expect(readFileSync(api.logFile, 'utf8')).not.toContain(TOKEN)
 })
-
-function expectErrorShape(body: unknown): void {
-  expect(Value.Check(ErrorBody, body)).toBe(true)
-  expect(Object.keys(body as object).sort()).toEqual(['error', 'message'])
-}

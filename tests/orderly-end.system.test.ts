@@ -8,6 +8,7 @@ import { expectAnswersToBeTrue, readTruth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const CONNECTIONS = 64
+const auth = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\n`
 const [NOT_WRITTEN, OUTCOME_UNKNOWN] = [50301, 50302]
 
 it('SIGTERM under load: each request that was sent is answered, and each connection told to end', async () => {
@@ -67,35 +68,17 @@ it('SIGTERM while Kafka hangs: each create under way is told what is known of it
 })
 
 it('until it closes its connections, each takes one request more, and is told to end with its answer', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi({ DRAIN_MS: '3000' }), store.startProjector()])
-  const idle = openRaw(api.url)
-  await vi.waitFor(() => expect(idle.socket.readyState).toBe('open'))
-  process.kill(api.pid, 'SIGTERM')
-  await vi.waitFor(async () => {
-    expect(await (await fetch(`${api.opsUrl}/readyz`)).json()).toMatchObject({ reasons: ['stopping'] })
-  })
-  const body = '{"id":1,"name":"n"}'
-  const head = `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`
-  idle.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`)
+  const { api, idle } = await openBeforeTheEnd()
+  idle.write(creating(1))
   await idle.closed
   expect(idle.answers()).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
   expect(await api.exited).toMatchObject({ code: 0 })
 })
 
 it('until it closes its connections, all that came at once on one is answered before that ends', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi({ DRAIN_MS: '3000' }), store.startProjector()])
-  const idle = openRaw(api.url)
-  await vi.waitFor(() => expect(idle.socket.readyState).toBe('open'))
-  process.kill(api.pid, 'SIGTERM')
-  await vi.waitFor(async () => {
-    expect(await (await fetch(`${api.opsUrl}/readyz`)).json()).toMatchObject({ reasons: ['stopping'] })
-  })
-  const head = `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`
+  const { api, idle } = await openBeforeTheEnd()
   const ids = Array.from({ length: 20 }, (_, n) => n + 10)
-  const bodies = ids.map((id) => `{"id":${id},"name":"n"}`)
-  idle.write(bodies.map((body) => `${head}Content-Length: ${body.length}\r\n\r\n${body}`).join(''))
+  idle.write(ids.map(creating).join(''))
   await idle.closed
   expect(idle.answers().map(({ status }) => status)).toEqual(ids.map(() => 200))
   expect(idle.answers().at(-1)).toMatchObject({ headers: { connection: 'close' } })
@@ -109,7 +92,6 @@ it('what waits when an api closes is answered, and nothing is taken in after it'
     store.startProjector(),
   ])
   const waiting = openRaw(api.url)
-  const auth = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\n`
   waiting.write(`GET /plants/1 HTTP/1.1\r\n${auth}Plants-Position: 0-999999\r\n\r\n`)
   await vi.waitFor(async () => expect((await send(`${api.url}/nothing`, {}))?.status).toBe(404))
   process.kill(api.pid, 'SIGTERM')
@@ -122,3 +104,21 @@ it('what waits when an api closes is answered, and nothing is taken in after it'
   expect(waiting.answers()[1]).toMatchObject({ headers: { connection: 'close', 'retry-after': '1' } })
   expect(await api.exited).toMatchObject({ code: 0 })
 })
+
+/** An api that was told to end and still takes requests, and a connection to it that has asked nothing yet. */
+async function openBeforeTheEnd() {
+  const store = await createPlantStore(stores)
+  const [api] = await Promise.all([store.startApi({ DRAIN_MS: '3000' }), store.startProjector()])
+  const idle = openRaw(api.url)
+  await vi.waitFor(() => expect(idle.socket.readyState).toBe('open'))
+  process.kill(api.pid, 'SIGTERM')
+  await vi.waitFor(async () => {
+    expect(await (await fetch(`${api.opsUrl}/readyz`)).json()).toMatchObject({ reasons: ['stopping'] })
+  })
+  return { api, idle }
+}
+
+function creating(id: number): string {
+  const body = `{"id":${id},"name":"n"}`
+  return `POST /plants HTTP/1.1\r\n${auth}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+}

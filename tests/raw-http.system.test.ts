@@ -1,7 +1,6 @@
-import { ErrorBody } from '@plant-store/api/src/http/errors.ts'
-import { Value } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { readPlant } from './support/client.ts'
+import { expectErrorShape } from './support/error-shape.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
 import { openRaw, type RawAnswer } from './support/raw-connection.ts'
 
@@ -53,8 +52,7 @@ function expectError(answer: RawAnswer | undefined, error: number, message?: Reg
     headers: { 'content-type': expect.stringMatching(/^application\/json(; charset=utf-8)?$/) },
   })
   const body = JSON.parse(Buffer.from(answer?.body ?? '', 'latin1').toString())
-  expect(Value.Check(ErrorBody, body)).toBe(true)
-  expect(Object.keys(body).sort()).toEqual(['error', 'message'])
+  expectErrorShape(body)
   expect(body).toMatchObject({ error, message: expect.stringMatching(message ?? /\w/) })
   expect(body.message).not.toMatch(/\bat .*\.[jt]s|node_modules|<html/)
   expect(answer?.headers['retry-after']).toBe(Math.floor(error / 100) === 503 ? '1' : undefined)

@@ -13,6 +13,7 @@ import { writeWhole } from '../processes/whole-file.mjs'
  * @property {string} kafkaBrokers
  * @property {string} redisUrl
  * @property {string} topic
+ * @property {number} partitions
  * @property {string} [dockerProject] the compose project of Kafka and Redis, when they are containers
  * @property {Pids} pids
  *

@@ -16,13 +16,14 @@ import { answers } from './answers.mjs'
  * @param {number} [options.port] a free one when not given
  * @param {boolean} [options.appendOnly] keeps the data in dir (at most 1 s of writes is lost by a crash of
  *   the machine); without it they end with the process
+ * @param {Record<string, string>} [options.more] further settings, by their names in redis.conf
  * @param {number} [options.startTimeoutMs]
  * @param {AbortSignal} [options.signal] ends the start
  * @param {(running: RunningProcess) => void} [options.onSpawn] told when the process is there, not yet ready
  * @returns {Promise<RunningProcess & { url: string, port: number }>}
  */
 export async function startRedis(options) {
-  const { dir, redisServer, logFile, appendOnly = false, startTimeoutMs = 30_000, signal } = options
+  const { dir, redisServer, logFile, appendOnly = false, startTimeoutMs = 30_000, signal, more } = options
   const { port = await freePort(), onSpawn } = options
   mkdirSync(dir, { recursive: true })
   const settings = {
@@ -34,6 +35,7 @@ export async function startRedis(options) {
     save: '',
     // The read model must never lose keys silently: at its memory limit Redis refuses writes instead.
     'maxmemory-policy': 'noeviction',
+    ...more,
   }
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const running = await startProcess({ name: 'redis', command: redisServer, args, logFile })

@@ -1,16 +1,16 @@
 import type { Kafka } from './event-log/connection.ts'
+import { anotherLog } from './event-log/positions.ts'
 import { checkTopic, type TopicSettings } from './event-log/topic.ts'
 import { allPartitions, type Offset, type Partition } from './plant/offset.ts'
-import { PreconditionError } from './process/failures.ts'
 import type { Log } from './process/log.ts'
 import { patiently } from './process/patience.ts'
 import { type Repeated, repeat } from './process/repeat.ts'
-import { systemTime } from './process/time.ts'
+import type { Time } from './process/time.ts'
 import { type Checkpoint, outOfBounds } from './protocol/checkpoint.ts'
 import type { ReadModel } from './read-model/read-model.ts'
 
 const GIVE_UP_AFTER_MS = 120_000
-const RETRY_MS = 500
+const RETRY = { everyMs: 250, longestMs: 2_000 }
 
 /** Where log and read model stand, per partition: the checkpoint, and the next offset of the log. */
 export type Standing = { checkpoints: Checkpoint[]; ends: Offset[] }
@@ -26,7 +26,7 @@ export async function checkPreconditions(
   log: Log,
 ): Promise<Standing> {
   return patiently(() => check(kafka, readModel, settings, log), {
-    everyMs: RETRY_MS,
+    ...RETRY,
     giveUpAfterMs: GIVE_UP_AFTER_MS,
     onFailure: (err) => log.warn({ err }, 'kafka or redis does not answer yet; trying again'),
   })
@@ -61,7 +61,9 @@ export async function readStanding<T extends { ends: Offset[] }>(
   return { ...state, checkpoints }
 }
 
-const WATCH_EVERY_MS = 30_000
+const WATCH_LOG_EVERY_MS = 30_000
+/** A Redis that evicts forgets plants as soon as it is full. */
+const WATCH_REDIS_EVERY_MS = 5_000
 
 /** One who follows the log: it tells how far it has come, and is told where the log ends. */
 export type WatchedReader = {
@@ -78,25 +80,26 @@ export function watchPreconditions(
   readModel: ReadModel,
   settings: TopicSettings,
   { passed, noteEnds }: WatchedReader,
-  log: Log,
-  onHalt: (error: Error) => void,
-): Repeated {
-  async function checkAgain(): Promise<void> {
-    await readModel.checkServer()
+  common: { time: Time; log: Log; onHalt(error: Error): void },
+): Pick<Repeated, 'close'> {
+  async function checkLog(): Promise<void> {
     const checkpoints = passed()
     const { ends } = await checkTopic(kafka, settings)
     noteEnds(ends)
     for (const [partition, checkpoint] of checkpoints) refuseOutOfBounds(partition, checkpoint, ends)
   }
-  const what = 'checking the preconditions'
-  return repeat({ time: systemTime, everyMs: WATCH_EVERY_MS, task: checkAgain, what, log, onHalt })
+  const watched = [
+    repeat({ ...common, everyMs: WATCH_LOG_EVERY_MS, task: checkLog, what: 'checking the log' }),
+    repeat({ ...common, everyMs: WATCH_REDIS_EVERY_MS, task: readModel.checkServer, what: 'checking Redis' }),
+  ]
+  return {
+    async close() {
+      await Promise.all(watched.map(({ close }) => close()))
+    },
+  }
 }
 
 function refuseOutOfBounds(partition: Partition, checkpoint: Checkpoint, ends: readonly Offset[]): void {
   const reason = outOfBounds(checkpoint, ends[partition] as Offset)
-  if (reason === undefined) return
-  throw new PreconditionError(
-    `${reason} (partition ${partition}): the topic was made anew or lost its end. Restore it, or, if this log is ` +
-      'the right one, delete the keys of this topic in Redis to have them folded again',
-  )
+  if (reason !== undefined) throw anotherLog(reason, partition)
 }

@@ -19,13 +19,20 @@ export function createSimulatedFollower(
 ) {
   const partitions = log.ends().length
   /** Where the next fetch begins; `turn` counts the seeks. */
-  const cursors = Array.from({ length: partitions }, () => ({ next: FIRST, turn: 0, busy: false }))
+  const cursors = Array.from({ length: partitions }, () => ({
+    ...{ next: FIRST, turn: 0, busy: false, paused: false },
+  }))
   const cursorOf = (partition: Partition) => cursors[partition] as (typeof cursors)[number]
   const positions = createPositions(
     intake,
     {
+      pause(partition) {
+        // Of a topic that grew there may be more than are known here.
+        if (partition < partitions) cursorOf(partition).paused = true
+      },
       seek(partition, offset) {
         const cursor = cursorOf(partition)
+        cursor.paused = false
         cursor.next = offset
         cursor.turn++
       },
@@ -54,7 +61,7 @@ export function createSimulatedFollower(
     /** Hands over what a fetch brings. Nothing, when nothing is there or the last one is still being taken in. */
     deliver(partition: Partition, random: Random, calm = false): void {
       const cursor = cursorOf(partition)
-      if (cursor.busy) return
+      if (cursor.busy || cursor.paused) return
       // Out of range: Kafka begins at the first offset again.
       if (cursor.next > log.end(partition)) cursor.next = FIRST
       const stray =

@@ -70,6 +70,7 @@ export function stateScript(keys: PartitionKeys, asked: string): GenerationState
     voids: of(generation?.voids, 0),
     parked: of(generation?.parkedCount, 0),
     mark: of(generation?.mark, ''),
+    texts: textsOf(generation),
     held: {
       plants: of(generation?.plants.size, 0),
       order: of(generation?.order.length, 0),
@@ -83,6 +84,18 @@ export function stateScript(keys: PartitionKeys, asked: string): GenerationState
       order: expiry(generation?.order.length),
       parked: expiry(generation?.parked.size),
     },
+  }
+}
+
+/** Counts begin to exist with the first thing counted. */
+function textsOf(generation: Generation | undefined): GenerationState['texts'] {
+  const { checkpoint, fold, partitions, plants, voids, parkedCount, mark } = generation ?? {}
+  const text = (value: number | undefined) => (value === undefined ? '' : String(value))
+  const count = (value: number | undefined) => (value === 0 ? '' : text(value))
+  return {
+    ...{ checkpoint: text(checkpoint?.offset), event: checkpoint?.eventId ?? '' },
+    ...{ fold: text(fold), partitions: text(partitions), mark: mark ?? '' },
+    ...{ plants: count(plants?.size), voids: count(voids), parked: count(parkedCount) },
   }
 }
 

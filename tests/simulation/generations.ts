@@ -1,5 +1,8 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
-import type { Begun, Generations, Switched } from '@plant-store/shared/read-model/generations.ts'
+import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Begun, Switched } from '@plant-store/shared/read-model/generations.ts'
+import type { RebuildDependencies } from '../../services/projector/src/rebuild/rebuild.ts'
+import type { GenerationReader } from '../../services/projector/src/verify/compare.ts'
 import { beginScript, dropScript, markScript, stateScript, switchScript } from './generation-scripts.ts'
 import type { Life } from './life.ts'
 import type { Network } from './network.ts'
@@ -16,7 +19,7 @@ export function connectGenerations(
   network: Network,
   rules: RebuildRules,
   onApplied: () => void,
-): Generations {
+): RebuildDependencies['generations'] & GenerationReader {
   const keysOf = (partition: Partition) => life.redis.partitions[partition] as PartitionKeys
   const partitions = () => life.redis.partitions.length
 
@@ -111,15 +114,23 @@ export function connectGenerations(
         yield found.map(([id, claim]) => ({ id: String(id), claim }))
     },
 
-    async *order(partition, name) {
-      const listed = ({ order, plants }: Generation) =>
-        order.map((id) => ({ id: String(id), claim: plants.get(id) }))
-      yield* batches(partition, name, 'order', listed)
+    entries: (partition, name, ids) =>
+      ask(`reading of entries of ${name}`, () => {
+        const plants = keysOf(partition).generations.get(name)?.plants
+        return ids.flatMap((id) => {
+          const claim = plants?.get(BigInt(id) as PlantId)
+          return claim === undefined ? [] : [{ id, claim }]
+        })
+      }),
+
+    async *order(partition, name, count) {
+      const idsOf = ({ order }: Generation): readonly PlantId[] => order.slice(0, count)
+      for await (const ids of batches(partition, name, 'order', idsOf)) yield ids.map(String)
     },
 
     async *parked(partition, name) {
-      const parkedOf = ({ parked }: Generation): Iterable<[Offset, number]> => parked
-      yield* batches(partition, name, 'parked', parkedOf)
+      for await (const found of batches(partition, name, 'parked', ({ parked }) => parked))
+        yield found.map(([offset, reason]) => [String(offset), String(reason)])
     },
   }
 }

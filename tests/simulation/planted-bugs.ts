@@ -323,7 +323,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ['if (!position.proven && delivery.last >= checkpoint.offset) {', 'if (!position.proven) {'],
   ),
   bug('where to begin is asked for once', POSITIONS, [
-    "log.warn({ err: error }, 'can not tell where to follow the log from; trying again')\n        await pause()",
+    'await delay(time, retryInMs, closing.signal)',
     'return',
   ]),
   bug(
@@ -354,8 +354,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'read()',
   ]),
   bug('a topic that grew is followed', POSITIONS, [
-    'if (unknown !== undefined) halt(',
-    'if (unknown === Infinity) halt(',
+    'if (unknown !== undefined) {',
+    'if (unknown === Infinity) {',
   ]),
   bug('an api goes on what a newer release has folded', VIEW, [
     "what: 'reading the checkpoints' },\n    ...{ log, onHalt },",

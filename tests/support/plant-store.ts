@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { Redis } from 'ioredis'
 import { inject, onTestFinished } from 'vitest'
@@ -82,7 +82,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
 
     async startApi(settings: Record<string, string> = {}): Promise<RunningApi> {
       const port = await freePort()
-      const digest = createHash('sha256').update(TOKEN).digest('hex')
+      const digest = digestOf(TOKEN).toString('hex')
       const tokens = { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: `${CALLER}:${digest}` }
       return { ...(await startService('api', { ...tokens, ...settings })), url: `http://127.0.0.1:${port}` }
     },

@@ -1,20 +1,34 @@
 import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 
 const PROGRAM = new URL('../../services/projector/src/plantctl/main.ts', import.meta.url).pathname
 
 export type Ended = { code: number | null; stdout: string; stderr: string }
 
-/** A run of plantctl in a process of its own; `kill` ends it at once, as a crash would. */
+/**
+ * A run of plantctl in a process of its own; `kill` sends it a signal, of which SIGKILL ends it at once, as a crash
+ * would. With `closeStdoutAfterBytes` its reader leaves after that many, as `head` does.
+ */
 export function startPlantctl(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-): { ended: Promise<Ended>; kill(signal: NodeJS.Signals): void } {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  {
+    closeStdoutAfterBytes = Number.POSITIVE_INFINITY,
+    cwd,
+  }: { closeStdoutAfterBytes?: number; cwd?: string } = {},
+): { ended: Promise<Ended>; stdout(): string; kill(signal: NodeJS.Signals): void } {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const ended = Promise.all([exited, text(child.stdout), text(child.stderr)])
+  const chunks: Buffer[] = []
+  const stdout = () => Buffer.concat(chunks).toString()
+  child.stdout.on('data', (chunk: Buffer) => {
+    chunks.push(chunk)
+    if (Buffer.concat(chunks).length >= closeStdoutAfterBytes) child.stdout.destroy()
+  })
+  const ended = Promise.all([exited, buffer(child.stderr)])
   return {
-    ended: ended.then(([code, stdout, stderr]) => ({ code, stdout, stderr })),
+    ended: ended.then(([code, stderr]) => ({ code, stdout: stdout(), stderr: String(stderr) })),
+    stdout,
     kill: (signal) => void child.kill(signal),
   }
 }

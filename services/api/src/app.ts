@@ -8,6 +8,7 @@ import { descriptionRoute } from './description/route.ts'
 import { docsPageRoutes } from './docs-page/routes.ts'
 import { createAdmission } from './http/admission.ts'
 import { answerError, answerFailure, answerUnknownRoute, namesNothing } from './http/error-answers.ts'
+import { trackLatestResponses } from './http/latest-response.ts'
 import { limitRates } from './http/rate-limit.ts'
 import { answerNodesOwnCases } from './http/raw-answers.ts'
 import { readJsonBodies } from './http/request-body.ts'
@@ -36,9 +37,10 @@ export async function createApp(parts: AppParts) {
   const app = createServer(limits, observer, log)
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
   app.setErrorHandler(answerError)
-  answerNodesOwnCases(app.server)
+  const latestOn = trackLatestResponses(app.server)
+  answerNodesOwnCases(app.server, latestOn)
   observer.observe(app)
-  const admission = createAdmission(app, {
+  const admission = createAdmission(app, latestOn, {
     maxRequests: limits.REQUESTS_MAX,
     maxConnections: limits.CONNECTIONS_MAX,
   })

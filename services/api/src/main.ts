@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { checkPreconditions, watchPreconditions } from '@plant-store/shared/preconditions.ts'
 import { createMetrics } from '@plant-store/shared/process/metrics.ts'
-import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
+import { openOperationsPort, type Readiness, readinessUntil } from '@plant-store/shared/process/operations.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
 import { readSettings } from '@plant-store/shared/process/settings.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
@@ -28,23 +29,25 @@ const ANSWERS_AT_STOP_WITHIN_MS = 2_500
 const LAST_BYTES_WITHIN_MS = 250
 const STOP_WITHIN_MS = 4_000
 
-async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
+async function start({ log, fail, ending, closeLater }: ServiceContext): Promise<void> {
   const settings = readSettings(ApiSettings, process.env)
   const authentication = await openAuthentication(settings, log)
   closeLater(authentication.close)
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
 
-  let readiness: Readiness = () => ['starting: waiting for kafka and redis']
+  let problems: Readiness = () => ['starting']
+  const readiness = readinessUntil(ending, () => problems())
   const metrics = createMetrics()
   const observe = addApiMetrics(metrics)
   const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, {
-    ...{ readiness: () => readiness(), metrics, log },
+    ...{ readiness, metrics, log },
   })
   closeLater(operations.close)
 
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), 'plant-store-api', log)
   const readModel = createReadModel({ redisUrl: settings.REDIS_URL, ...topic }, log)
   closeLater(readModel.close)
+  problems = () => ['starting: waiting for kafka and redis', ...readModel.problems()]
   const standing = await checkPreconditions(kafka, readModel, topic, log)
 
   const view = createView({
@@ -59,7 +62,7 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   const tail = createFollower({
     ...{ ...topic, ...view.intake, kafka, log, time: systemTime },
     // A group of its own that commits nothing: Kafka forgets it when this process has left.
-    groupId: () => `${settings.PLANTS_TOPIC}-tail-${randomUUID()}`,
+    groupId: () => `${groupPrefix(settings.PLANTS_TOPIC, 'tail')}-${randomUUID()}`,
     read: recordReader(topic.partitions),
     minBytes: TAIL_MIN_BYTES,
     maxWaitMs: TAIL_MAX_WAIT_MS,
@@ -68,8 +71,9 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   tail.start()
   const passed = () =>
     new Map(allPartitions(topic.partitions).map((partition) => [partition, view.passed(partition)]))
+  const watching = { time: systemTime, log, onHalt: fail }
   const reading = { passed, noteEnds: tail.noteEnds }
-  closeLater(watchPreconditions(kafka, readModel, topic, reading, log, fail).close)
+  closeLater(watchPreconditions(kafka, readModel, topic, reading, watching).close)
 
   const appender = createAppender(kafka, settings.PLANTS_TOPIC)
   closeLater(appender.close)
@@ -92,22 +96,20 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
   const { app, admission } = await createApp({
     ...{ log, limits: settings, partitions: topic.partitions, creation, reader, lister },
     strategies: authentication.strategies,
-    ...{ onAnswered: observe.answered, problems: () => readiness() },
+    ...{ onAnswered: observe.answered, problems: readiness },
   })
   observe.observeParts({ server: app.server, admission, creation, view, tail, readModel })
   // Not before the log was seen to be the one that the read model was folded from.
-  readiness = () => ['starting: comparing the log with the read model']
-  await tail.proven
-  const address = await app.listen({ port: settings.PORT, host: settings.HOST })
-  let stopping = false
-  readiness = () => [
-    ...(stopping ? ['stopping'] : []),
-    ...(tail.assigned() === undefined ? ['tail: waiting for the group to be joined'] : []),
-    ...(readModel.isReady() ? [] : ['redis: not reachable']),
+  const working = () => [
+    ...tail.problems().map((problem) => `tail: ${problem}`),
+    ...readModel.problems(),
     ...view.problems(),
   ]
+  problems = () => ['starting: comparing the log with the read model', ...working()]
+  await tail.proven
+  const address = await app.listen({ port: settings.PORT, host: settings.HOST })
+  problems = working
   closeLater(async () => {
-    stopping = true
     // Ends the connections, accepts nothing more, answers what is under way, then lets the last append end.
     await admission.drain(settings.DRAIN_MS)
     creation.endWithin(ANSWERS_AT_STOP_WITHIN_MS)

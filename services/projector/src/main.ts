@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { projectorGroup } from '@plant-store/shared/event-log/groups.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { checkPreconditions, watchPreconditions } from '@plant-store/shared/preconditions.ts'
 import { createMetrics } from '@plant-store/shared/process/metrics.ts'
-import { openOperationsPort, type Readiness } from '@plant-store/shared/process/operations.ts'
+import { openOperationsPort, type Readiness, readinessUntil } from '@plant-store/shared/process/operations.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/process/service.ts'
 import { readSettings } from '@plant-store/shared/process/settings.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
@@ -17,24 +18,26 @@ import { ProjectorSettings } from './settings.ts'
 const MIN_BYTES = 65_536
 const MAX_WAIT_MS = 20
 
-async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
+async function start({ log, fail, ending, closeLater }: ServiceContext): Promise<void> {
   const settings = readSettings(ProjectorSettings, process.env)
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
 
-  let readiness: Readiness = () => ['starting: waiting for kafka and redis']
+  let problems: Readiness = () => ['starting']
+  const readiness = readinessUntil(ending, () => problems())
   const metrics = createMetrics()
   const observe = addProjectorMetrics(metrics)
   const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, {
-    ...{ readiness: () => readiness(), metrics, log },
+    ...{ readiness, metrics, log },
   })
   closeLater(operations.close)
 
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), 'plant-store-projector', log)
   const readModel = createReadModel({ redisUrl: settings.REDIS_URL, ...topic }, log)
   closeLater(readModel.close)
+  problems = () => ['starting: waiting for kafka and redis', ...readModel.problems()]
   await checkPreconditions(kafka, readModel, topic, log)
 
-  const groupId = () => `${settings.PLANTS_TOPIC}-projector`
+  const groupId = () => projectorGroup(settings.PLANTS_TOPIC)
   const read = recordReader(topic.partitions)
   const fetching = { groupId, read, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
   const projector = createProjector({
@@ -46,14 +49,16 @@ async function start({ log, fail, closeLater }: ServiceContext): Promise<void> {
     onHalt: fail,
   })
   closeLater(projector.close)
+  const working = () => [...readModel.problems(), ...projector.problems()]
   projector.start()
   observe.observeParts(projector, readModel)
-  readiness = () => ['starting: comparing the log with the read model']
+  problems = () => ['starting: comparing the log with the read model', ...working()]
   void projector.proven.then(() => {
-    readiness = () => [...(readModel.isReady() ? [] : ['redis: not reachable']), ...projector.problems()]
+    problems = working
   })
+  const watching = { time: systemTime, log, onHalt: fail }
   const reading = { passed: projector.checkpoints, noteEnds: projector.noteEnds }
-  closeLater(watchPreconditions(kafka, readModel, topic, reading, log, fail).close)
+  closeLater(watchPreconditions(kafka, readModel, topic, reading, watching).close)
   log.info({ operationsPort: operations.port, ...topic }, 'projecting')
 }
 

@@ -140,6 +140,25 @@ describe('the projector', () => {
     await store.expectFoldOfLog()
   })
 
+  it('says that it can not compare checkpoints, until it can again', async () => {
+    const store = await openStore()
+    await store.append(mixedEvents(20, 20))
+    const { projector, halts } = store.startProjector()
+    await store.untilProjected()
+    const pointer = pointerOf(store.topic.topic, 0 as Partition)
+    const live = (await store.redis.get(pointer)) as string
+    await store.redis.multi().del(pointer).lpush(pointer, 'no pointer').exec()
+    await vi.waitFor(
+      () =>
+        expect(projector.problems()).toEqual([expect.stringMatching(/^comparing checkpoints: .*WRONGTYPE/)]),
+      WAIT_MS,
+    )
+    await store.redis.set(pointer, live)
+    await vi.waitFor(() => expect(projector.problems()).toEqual([]), WAIT_MS)
+    await store.expectFoldOfLog()
+    expect(halts).toEqual([])
+  })
+
   it('goes on from where Redis fell back to', async () => {
     const store = await openStore()
     await store.append(mixedEvents(50, 30))

@@ -5,12 +5,13 @@ import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { repeat } from '@plant-store/shared/process/repeat.ts'
 import type { Time } from '@plant-store/shared/process/time.ts'
-import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { applyInChunks } from '@plant-store/shared/read-model/apply-in-chunks.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
 type Following = Pick<
   Follower,
-  'start' | 'assigned' | 'proven' | 'reseek' | 'commitForLagTools' | 'lag' | 'noteEnds' | 'close'
+  'start' | 'assigned' | 'problems' | 'proven' | 'reseek' | 'commitForLagTools' | 'lag' | 'noteEnds' | 'close'
 >
 
 export type ProjectorOptions = {
@@ -27,8 +28,6 @@ export type ProjectorOptions = {
 
 const COMPARE_EVERY_MS = 1_000
 const COMMIT_EVERY_MS = 5_000
-/** One call of the script; it keeps Redis busy for about 2 ms. */
-const MAX_RECORDS_PER_APPLY = 512
 
 /**
  * Folds the log into the live generation of the read model. Where it goes on is what the read model's own
@@ -37,12 +36,12 @@ const MAX_RECORDS_PER_APPLY = 512
  */
 export function createProjector(options: ProjectorOptions) {
   const { readModel, log, time, freshGeneration, onHalt } = options
-  const { maxRecordsPerApply = MAX_RECORDS_PER_APPLY } = options
+  const { maxRecordsPerApply } = options
 
   async function apply(
     partition: Partition,
     from: Checkpoint,
-    records: LogRecord[],
+    records: readonly LogRecord[],
     next: Checkpoint,
   ): Promise<Checkpoint> {
     const parked = records.filter(({ parked }) => parked !== undefined)
@@ -55,8 +54,11 @@ export function createProjector(options: ProjectorOptions) {
       return applied.checkpoint
     }
     log.debug({ partition, from: from.offset, to: next.offset, records: records.length }, 'applied')
-    for (const record of parked) {
-      log.warn({ partition, offset: record.offset, reason: record.parked }, 'parked a record')
+    // One line for all of them: somebody may have written millions.
+    const [first] = parked
+    if (first !== undefined) {
+      const { offset, parked: reason } = first
+      log.warn({ partition, parked: parked.length, first: { offset, reason } }, 'parked records')
     }
     return next
   }
@@ -64,17 +66,14 @@ export function createProjector(options: ProjectorOptions) {
   const follower = options.follow({
     onHalt,
     checkpointOf: async (partition) => (await readModel.meta(partition)).checkpoint,
-    async onRecords(partition, records, next, from) {
-      let at = from
-      for (let start = 0; start < records.length; start += maxRecordsPerApply) {
-        const chunk = records.slice(start, start + maxRecordsPerApply)
-        const isLast = start + maxRecordsPerApply >= records.length
-        const reached = isLast ? next : checkpointAt((chunk.at(-1) as LogRecord).offset, chunk)
-        at = await apply(partition, at, chunk, reached)
-        if (at !== reached) return at
-      }
-      return records.length === 0 ? apply(partition, at, [], next) : at
-    },
+    onRecords: (partition, records, next, from) =>
+      applyInChunks(
+        (expected, chunk, reached) => apply(partition, expected, chunk, reached),
+        from,
+        records,
+        next,
+        maxRecordsPerApply,
+      ),
   })
 
   /** An emptied Redis must be refilled though no event comes: the api, seeing a gap, appends none. */
@@ -122,12 +121,10 @@ export function createProjector(options: ProjectorOptions) {
       return known
     },
 
-    /** Why nothing is projected now; none when the work goes on. */
+    /** Why something is not projected now, in words; none when the work goes on. */
     problems(): string[] {
-      const assigned = follower.assigned()
-      if (assigned === undefined) return ['kafka: waiting for the group to be joined']
-      const unknown = [...assigned].filter(([, checkpoint]) => checkpoint === undefined)
-      return unknown.map(([partition]) => `partition ${partition}: its checkpoint is not known yet`)
+      const comparison = comparing.problem()
+      return [...follower.problems(), ...(comparison === undefined ? [] : [comparison])]
     },
 
     async close(): Promise<void> {

@@ -25,6 +25,11 @@ const differing = fc.uniqueArray(entries, {
   selector: (each) => each.digest.toString('hex'),
 })
 
+it('the digest of a token is its SHA-256', () => {
+  // The example of FIPS 180-2, B.1.
+  expect(digest('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+})
+
 describe('entries of tokens', () => {
   it('are read as they are written, whatever separates them', () => {
     const separator = fc.constantFrom(',', '\n', ' , ', '\r\n', ',\n', '\n\n  ')

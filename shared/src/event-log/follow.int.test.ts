@@ -257,8 +257,11 @@ describe('following stops for good', () => {
     const followed = followLog(topic, {}, new Map([[P, { offset: offsetOf(1), eventId: other }]]))
     await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
     expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
+    const found = `offset 1 should hold event ${other}, it holds ${eventIdOf(records[1])} (partition 0)`
     expect(followed.halts[0]?.message).toBe(
-      `another log: offset 1 should hold event ${other}, it holds ${eventIdOf(records[1])} (partition 0)`,
+      `another log: ${found}: the topic was made anew or lost its end, or REDIS_URL leads to the read model of ` +
+        'another one. Restore the topic, or set REDIS_URL and PLANTS_TOPIC right, or, if both are right as they are, ' +
+        'delete the keys of this topic in Redis to have them folded again',
     )
     expect(followed.delivered).toEqual([])
   })

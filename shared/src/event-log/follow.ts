@@ -1,6 +1,8 @@
 import type { Consumer, ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
 import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
+import { createBackOff } from '../process/back-off.ts'
+import { messageOf } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
 import { delay, type Time } from '../process/time.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
@@ -28,6 +30,8 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     /** Kafka answers a fetch when so many bytes are there, or after the wait. */
     minBytes: number
     maxWaitMs: number
+    /** How much one fetch brings at most, if its first batch is not larger. */
+    maxBytes?: number
     /** How much of a partition one fetch brings at most, if its first batch is not larger. */
     maxBytesPerPartition?: number
   }
@@ -39,8 +43,9 @@ const SESSION_TIMEOUT_MS = 6_000
 const HEARTBEAT_MS = 2_000
 /** How long the group waits for members to join again; without a limit of its own a close may wait a minute. */
 const REBALANCE_TIMEOUT_MS = 10_000
+const MAX_BYTES = 10 * 1_048_576
 const MAX_BYTES_PER_PARTITION = 1_048_576
-const RESTART_MS = 250
+const RESTART = { firstMs: 250, longestMs: 5_000 }
 
 export type Follower = ReturnType<typeof createFollower>
 
@@ -52,15 +57,27 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   const { kafka, topic, partitions, log, time, only, read } = options
   let consumer: Consumer
   let running: Promise<void> | undefined
+  /** What ended the consumer before this one; undefined once the group is joined. */
+  let failure: string | undefined
+  const backOff = createBackOff(RESTART)
   const committed = new Map<Partition, Offset>()
   /** The highest next offset that each partition was seen to have. */
   const seenEnds = new Map<Partition, Offset>()
-  const positions = createPositions(options, { seek, ends }, { partitions, time, log })
+  const positions = createPositions(options, { pause, seek, ends }, { partitions, time, log })
   const { closing } = positions
+
+  function pause(partition: Partition): void {
+    try {
+      consumer.pause([{ topic, partitions: [partition] }])
+    } catch {
+      // Between two runs of the consumer nothing is fetched anyway.
+    }
+  }
 
   function seek(partition: Partition, offset: Offset): void {
     try {
       consumer.seek({ topic, partition, offset: String(offset) })
+      consumer.resume([{ topic, partitions: [partition] }])
     } catch {
       // Between two runs of the consumer there is nothing to seek; the next assignment seeks.
     }
@@ -101,13 +118,35 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     void positions.deliver(partition as Partition, () => ({ askedFor, last, end, records: [] }))
   }
 
-  async function eachBatch({ batch, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
+  async function eachBatch(payload: EachBatchPayload): Promise<void> {
+    const { batch, resolveOffset, isRunning, isStale, heartbeat } = payload
     const partition = batch.partition as Partition
-    const reached = await positions.deliver(partition, () =>
+    const delivered = positions.deliver(partition, () =>
       isRunning() && !isStale() ? deliveryOf(batch as Batch, partition) : undefined,
     )
+    const reached = await whileBeating(heartbeat, delivered)
     const last = offsetOf(batch.lastOffset())
     if (reached !== undefined && reached >= last) resolveOffset(String(last))
+  }
+
+  /** kafkajs sends no heartbeat while a batch is taken in; a slow intake would be taken for a dead member. */
+  async function whileBeating<T>(heartbeat: () => Promise<void>, taking: Promise<T>): Promise<T> {
+    const taken = new AbortController()
+    async function beat(): Promise<void> {
+      while (true) {
+        await delay(time, HEARTBEAT_MS, taken.signal)
+        if (taken.signal.aborted) return
+        // What it is refused for is told again to the next one, which kafkajs sends after the batch.
+        await heartbeat().catch(() => {})
+      }
+    }
+    void beat()
+    return taking.finally(() => taken.abort())
+  }
+
+  function note(error: unknown, text: string): void {
+    failure = messageOf(error)
+    log.warn({ err: error }, text)
   }
 
   /** One life of a consumer, from connecting to a crash. */
@@ -119,6 +158,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       rebalanceTimeout: REBALANCE_TIMEOUT_MS,
       minBytes: options.minBytes,
       maxWaitTimeInMs: options.maxWaitMs,
+      maxBytes: options.maxBytes ?? MAX_BYTES,
       maxBytesPerPartition: options.maxBytesPerPartition ?? MAX_BYTES_PER_PARTITION,
       allowAutoTopicCreation: false,
       readUncommitted: false,
@@ -130,11 +170,12 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       closing.addEventListener('abort', () => resolve(), { once: true })
       consumer.on(CRASH, ({ payload }) => {
         positions.revoke()
-        log.warn({ err: payload.error }, 'the consumer crashed; another one begins')
+        note(payload.error, 'the consumer crashed; another one begins')
         resolve()
       })
     })
     consumer.on(GROUP_JOIN, ({ payload }) => {
+      failure = undefined
       const assigned = (payload.memberAssignment[topic] ?? []) as Partition[]
       const others = assigned.filter((partition) => only?.has(partition) === false)
       if (others.length > 0) consumer.pause([{ topic, partitions: others }])
@@ -162,8 +203,11 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
   async function run(): Promise<void> {
     while (!closing.aborted) {
-      await live().catch((err: unknown) => log.warn({ err }, 'the log can not be followed; trying again'))
-      await delay(time, RESTART_MS, closing)
+      const beganAt = time.now()
+      await live().catch((error: unknown) => note(error, 'the log can not be followed; trying again'))
+      // Not because it joined: what it can't read ends the next one, too, as soon as that has joined.
+      if (time.now() - beganAt > RESTART.longestMs) backOff.reset()
+      await delay(time, backOff.nextMs(), closing)
     }
   }
 
@@ -176,6 +220,11 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     assigned: positions.assigned,
     proven: positions.proven,
     reseek: positions.reseek,
+
+    /** Why the log is not followed now, in words; none when all partitions go on. */
+    problems(): string[] {
+      return [...(failure === undefined ? [] : [`kafka: ${failure}`]), ...positions.problems()]
+    },
 
     /**
      * How many offsets of the assigned partitions are in the log, as far as is known, and not passed yet; undefined

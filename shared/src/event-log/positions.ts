@@ -1,6 +1,7 @@
 import type { Offset, Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
-import { PreconditionError } from '../process/failures.ts'
+import { type BackOff, createBackOff } from '../process/back-off.ts'
+import { messageOf, PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
 import { delay, type Time } from '../process/time.ts'
 import { admit, type Checkpoint, type Delivery, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
@@ -20,6 +21,8 @@ export type Intake<R extends LogRecord = LogRecord> = {
 
 /** What delivers the records of a log from the offsets it is told to. */
 export type Source = {
+  /** Has nothing more delivered of a partition until it is sought. */
+  pause(partition: Partition): void
   /** Has the next delivery of a partition begin here. */
   seek(partition: Partition, offset: Offset): void
   /** The next offset to be written in each partition. Throws a PreconditionError when the topic is not as it must be. */
@@ -29,10 +32,20 @@ export type Source = {
 /**
  * Where a partition stands; `checkpoint` is undefined while it is being asked for. It is `proven` once the log
  * was seen to hold the event that the checkpoint names. `told` counts how often it was told to go on elsewhere.
+ * `problem` is why it does not go on.
  */
-type Position = { checkpoint: Checkpoint | undefined; proven: boolean; told: number; turn: Promise<void> }
+type Position = {
+  checkpoint: Checkpoint | undefined
+  proven: boolean
+  told: number
+  turn: Promise<void>
+  problem: string | undefined
+  backOff: BackOff
+}
 
-const RETRY_MS = 250
+const RETRY = { firstMs: 250, longestMs: 5_000 }
+/** What comes before a partition was sought was on its way already. */
+const UNSOUGHT_WAIT_MS = 250
 
 export type Positions = ReturnType<typeof createPositions>
 
@@ -49,7 +62,6 @@ export function createPositions<R extends LogRecord>(
   const closing = new AbortController()
   let positions: Map<Partition, Position> | undefined
   const allProven = Promise.withResolvers<void>()
-  const pause = () => delay(time, RETRY_MS, closing.signal)
   const isCurrent = (partition: Partition, position: Position) => positions?.get(partition) === position
 
   function fail(error: Error): void {
@@ -58,9 +70,7 @@ export function createPositions<R extends LogRecord>(
     onHalt(error)
   }
 
-  function halt(reason: string, partition: Partition): void {
-    fail(new PreconditionError(`${reason} (partition ${partition})`))
-  }
+  const halt = (reason: string, partition: Partition) => fail(anotherLog(reason, partition))
 
   /**
    * Seeks partitions to their checkpoints, as soon as these can be told. The log's ends are asked for
@@ -68,6 +78,7 @@ export function createPositions<R extends LogRecord>(
    */
   async function locate(located: ReadonlyMap<Partition, Position>): Promise<void> {
     const allCurrent = () => [...located].every(([partition, position]) => isCurrent(partition, position))
+    const backOff = createBackOff(RETRY)
     while (!closing.signal.aborted && allCurrent()) {
       try {
         const checkpoints = await Promise.all([...located.keys()].map((partition) => checkpointOf(partition)))
@@ -81,8 +92,10 @@ export function createPositions<R extends LogRecord>(
         return noteProof()
       } catch (error) {
         if (error instanceof PreconditionError) return fail(error)
-        log.warn({ err: error }, 'can not tell where to follow the log from; trying again')
-        await pause()
+        const retryInMs = backOff.nextMs()
+        log.warn({ err: error, retryInMs }, 'can not tell where to follow the log from; trying again')
+        for (const position of located.values()) position.problem = `not located: ${messageOf(error)}`
+        await delay(time, retryInMs, closing.signal)
       }
     }
   }
@@ -97,6 +110,7 @@ export function createPositions<R extends LogRecord>(
     // Unless it is being asked for again meanwhile.
     if (position.checkpoint !== from) return
     position.checkpoint = checkpoint
+    position.problem = undefined
     position.proven = checkpoint.eventId === ''
     position.told++
     source.seek(partition, seekOffset(checkpoint))
@@ -131,26 +145,47 @@ export function createPositions<R extends LogRecord>(
   ): Promise<void> {
     try {
       const reached = await onRecords(partition, records, next, from)
+      position.problem = undefined
+      position.backOff.reset()
       if (reached !== next) return goTo(partition, position, from, reached)
       // Unless it is being asked for again meanwhile.
       if (position.checkpoint === from) position.checkpoint = next
     } catch (error) {
       if (error instanceof PreconditionError) return fail(error)
-      log.warn({ err: error, partition, offset: next.offset }, 'records were not taken in; trying again')
-      await pause()
-      source.seek(partition, seekOffset(from))
+      const retryInMs = position.backOff.nextMs()
+      const details = { err: error, partition, offset: next.offset, retryInMs }
+      log.warn(details, 'records were not taken in; trying again')
+      position.problem = `records are not taken in: ${messageOf(error)}`
+      source.pause(partition)
+      // Not within the turn: kafkajs fetches nothing of a broker's other partitions meanwhile, and sends no heartbeat.
+      void goOnIn(retryInMs, partition, position)
     }
+  }
+
+  /** Ends a pause, unless something else will: the partition is being located, or assigned anew. */
+  async function goOnIn(ms: number, partition: Partition, position: Position): Promise<void> {
+    await delay(time, ms, closing.signal)
+    const { checkpoint } = position
+    if (closing.signal.aborted || checkpoint === undefined || !isCurrent(partition, position)) return
+    source.seek(partition, seekOffset(checkpoint))
   }
 
   return {
     /** Begins with these partitions anew, wherever they stood before. */
     assign(assigned: readonly Partition[]): void {
       const unknown = assigned.find((partition) => partition >= partitions)
-      if (unknown !== undefined) halt(`the topic grew beyond ${partitions} partitions`, unknown)
+      if (unknown !== undefined) {
+        fail(grown(unknown, partitions))
+        return
+      }
       const begun = new Map<Partition, Position>()
       positions = begun
       for (const partition of assigned) {
-        begun.set(partition, { checkpoint: undefined, proven: false, told: 0, turn: Promise.resolve() })
+        begun.set(partition, {
+          ...{ checkpoint: undefined, proven: false, told: 0, turn: Promise.resolve() },
+          ...{ problem: undefined, backOff: createBackOff(RETRY) },
+        })
+        source.pause(partition)
       }
       const located = locate(begun).catch(fail)
       for (const position of begun.values()) position.turn = located
@@ -170,7 +205,7 @@ export function createPositions<R extends LogRecord>(
       if (position === undefined) return undefined
       if (position.checkpoint === undefined) {
         // Not told yet where to begin: what came is fetched again, and the heartbeats go on meanwhile.
-        await Promise.race([position.turn, pause()])
+        await Promise.race([position.turn, delay(time, UNSOUGHT_WAIT_MS, closing.signal)])
         return undefined
       }
       const { told } = position
@@ -209,11 +244,44 @@ export function createPositions<R extends LogRecord>(
       const located = Promise.all(turns)
         .then(() => locate(moved))
         .catch(fail)
-      for (const position of moved.values()) Object.assign(position, { checkpoint: undefined, turn: located })
+      for (const [partition, position] of moved) {
+        Object.assign(position, { checkpoint: undefined, turn: located })
+        source.pause(partition)
+      }
+    },
+
+    /** Why partitions do not go on, in words; none when all do. */
+    problems(): string[] {
+      if (positions === undefined) return ['waiting for the group to be joined']
+      const stuck = new Map<string, Partition[]>()
+      for (const [partition, { checkpoint, problem }] of positions) {
+        const reason = problem ?? (checkpoint === undefined ? 'its checkpoint is not known yet' : undefined)
+        if (reason !== undefined) stuck.set(reason, [...(stuck.get(reason) ?? []), partition])
+      }
+      return [...stuck].map(([reason, [first, ...others]]) => {
+        const more = others.length === 0 ? '' : ` and ${others.length} more`
+        return `partition ${first}${more}: ${reason}`
+      })
     },
 
     /** Aborted when nothing is taken in any more: after `close`, and after a halt. */
     closing: closing.signal,
     close: () => closing.abort(),
   }
+}
+
+/** Why this log can't be the one that a checkpoint was taken from, and what to do about it. */
+export function anotherLog(reason: string, partition: Partition): PreconditionError {
+  return new PreconditionError(
+    `${reason} (partition ${partition}): the topic was made anew or lost its end, or REDIS_URL leads to the read ` +
+      'model of another one. Restore the topic, or set REDIS_URL and PLANTS_TOPIC right, or, if both are right as ' +
+      'they are, delete the keys of this topic in Redis to have them folded again',
+  )
+}
+
+function grown(partition: Partition, partitions: number): PreconditionError {
+  return new PreconditionError(
+    `the topic grew beyond ${partitions} partitions (partition ${partition}): its ids have moved, and it can not be ` +
+      `used any more. Restore it from a copy, with ${partitions} partitions`,
+  )
 }

@@ -3,6 +3,7 @@ import type { LogRecord } from '../plant/plant-created.ts'
 import { delay } from '../process/time.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
+import { groupPrefix } from './groups.ts'
 import { createThrowawayGroups } from './throwaway-groups.ts'
 
 /** What to read of a partition: what comes after a checkpoint, up to before `end`. */
@@ -19,10 +20,16 @@ export type ReplayOptions<R extends LogRecord> = Pick<
   signal?: AbortSignal
 }
 
-/** Kafka answers with a full fetch, or with what there is after this time. */
-const MAX_WAIT_MS = 100
-const MIN_BYTES = 1_048_576
-const MAX_BYTES_PER_PARTITION = 4 * 1_048_576
+/**
+ * Kafka answers with a full fetch, or with what there is after the wait. A fetch in all is no larger than what the
+ * caches and the young part of the heap bear: from more records at once nothing is gained but garbage that was promoted.
+ */
+export const FETCHING = {
+  minBytes: 1_048_576,
+  maxBytes: 4 * 1_048_576,
+  maxBytesPerPartition: 1_048_576,
+  maxWaitMs: 100,
+}
 const NO_PROGRESS_MS = 60_000
 const WATCH_EVERY_MS = 1_000
 
@@ -36,7 +43,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   const left = new Map([...ranges].filter(([, { from, end }]) => after(from.offset) < end))
   if (left.size === 0) return
   const stood = new Map([...left].map(([partition, { from }]) => [partition, from]))
-  const groups = createThrowawayGroups(kafka, `${topic}-replay`, options.log)
+  const groups = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), options.log)
   const ended = Promise.withResolvers<void>()
   let progressAt = time.now()
 
@@ -44,9 +51,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     ...options,
     only: new Set(left.keys()),
     groupId: groups.groupId,
-    minBytes: MIN_BYTES,
-    maxWaitMs: MAX_WAIT_MS,
-    maxBytesPerPartition: MAX_BYTES_PER_PARTITION,
+    ...FETCHING,
     checkpointOf: async (partition) => stood.get(partition) as Checkpoint,
     onHalt: ended.reject,
     async onRecords(partition, records, next) {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka } from 'kafkajs'
 import { FIRST, type Offset, offsetOf } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
+import { withAdmin } from './admin.ts'
 import { kafkajs } from './kafkajs.ts'
 
 type Configuration = ReadonlyMap<string, string>
@@ -59,6 +60,17 @@ export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise
     checkRetention(settings.topic, configuration)
     const warnings = warningsOf(settings.topic, configuration, replicas)
     return { ends: await checkOffsets(admin, settings), warnings }
+  })
+}
+
+/** Of each partition the offset of its first record of this time (ms since 1970) or later, or its end when there is none. */
+export async function offsetsAt(kafka: Kafka, topic: string, ms: number): Promise<Offset[]> {
+  return withAdmin(kafka, async (admin) => {
+    const found: Offset[] = []
+    for (const { partition, offset } of await admin.fetchTopicOffsetsByTimestamp(topic, ms)) {
+      found[partition] = offsetOf(offset)
+    }
+    return found
   })
 }
 
@@ -152,14 +164,4 @@ async function checkOffsets(admin: Admin, { topic }: TopicSettings): Promise<Off
     ends[partition] = offsetOf(high)
   }
   return ends
-}
-
-async function withAdmin<T>(kafka: Kafka, use: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = kafka.admin()
-  await admin.connect()
-  try {
-    return await use(admin)
-  } finally {
-    await admin.disconnect()
-  }
 }

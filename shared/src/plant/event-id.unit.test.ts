@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventIds, newPlants } from '../../../tests/support/generated-plants.ts'
-import { eventIdBytes, eventIdOfBytes, keyedEventId, parseEventId } from './event-id.ts'
+import { eventIdOfBytes, keyedEventId, parseEventId, readEventId, writeEventId } from './event-id.ts'
 import type { NewPlant } from './plant.ts'
 import type { PlantId } from './plant-id.ts'
 
@@ -16,8 +16,11 @@ describe('an event id', () => {
   it('survives its 16 bytes', () => {
     fc.assert(
       fc.property(eventIds, (id) => {
-        expect(eventIdBytes(id)).toHaveLength(16)
-        expect(eventIdOfBytes(eventIdBytes(id))).toBe(id)
+        const bytes = Buffer.alloc(20, 0xee)
+        writeEventId(id, bytes, 2)
+        expect(bytes.subarray(2, 18).toString('hex')).toBe(id.replaceAll('-', ''))
+        expect(eventIdOfBytes(bytes.subarray(2, 18))).toBe(id)
+        expect([...bytes.subarray(0, 2), ...bytes.subarray(18)]).toEqual([0xee, 0xee, 0xee, 0xee])
         expect(parseEventId(id)).toBe(id)
       }),
     )
@@ -29,6 +32,20 @@ describe('an event id', () => {
     ...['6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6a2\n', '6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6ag'],
   ])('is not written %j, for equal ids must be equal texts', (text) => {
     expect(parseEventId(text)).toBeUndefined()
+    expect(readEventId(Buffer.from(text))).toBeUndefined()
+  })
+
+  it('reads from the bytes of a text as from the text, whichever byte is another', () => {
+    const bytes = fc.oneof(fc.nat(255), fc.constantFrom(...Buffer.from('09afgAF-/:`')))
+    fc.assert(
+      fc.property(eventIds, fc.nat(35), bytes, (id, at, byte) => {
+        const text = Buffer.from(id)
+        expect(readEventId(text)).toBe(id)
+        text[at] = byte
+        expect(readEventId(text)).toBe(parseEventId(text.toString('latin1')))
+      }),
+      { numRuns: 2_000 },
+    )
   })
 })
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Compile } from 'typebox/compile'
-import { type EventId, parseEventId } from './event-id.ts'
+import { readCanonicalPayload } from './canonical-payload.ts'
+import { type EventId, readEventId } from './event-id.ts'
 import type { Offset, Partition } from './offset.ts'
 import { partitionOf } from './partition-of.ts'
 import { type NewPlant, Plant, plantOf } from './plant.ts'
@@ -12,10 +13,11 @@ export type StoredRecord = {
   offset: Offset
   key: Buffer | null
   value: Buffer | null
-  headers: Record<string, HeaderValue | HeaderValue[] | undefined>
+  headers: Record<string, Header>
 }
 /** Kafka allows a header without content, though the types of kafkajs do not know it. */
 type HeaderValue = Buffer | string | null
+type Header = HeaderValue | HeaderValue[] | undefined
 
 /** A record on its way into the log. */
 export type NewRecord = {
@@ -49,13 +51,13 @@ export type LogRecord = { offset: Offset; claim?: Claim; parked?: Parked }
 
 // CloudEvents 1.0, Kafka protocol binding, binary mode. The constant ones are Buffers made once:
 // headers are the largest part of what an event costs its producer.
-const TYPE = 'PlantCreated'
-const VERSION_1 = 'application/json; version=1'
+const TYPE = Buffer.from('PlantCreated')
+const VERSION_1 = Buffer.from('application/json; version=1')
 const CONSTANT_HEADERS = {
   ce_specversion: Buffer.from('1.0'),
   ce_source: Buffer.from('/plants'),
-  ce_type: Buffer.from(TYPE),
-  'content-type': Buffer.from(VERSION_1),
+  ce_type: TYPE,
+  'content-type': VERSION_1,
 }
 
 const plantShape = Compile(Plant)
@@ -89,16 +91,17 @@ export function plantCreated(
  */
 export function readRecord(record: StoredRecord, partition: Partition, partitions: number): LogRecord {
   const { offset, key, value, headers } = record
-  if (header(headers, 'ce_type') !== TYPE) return { offset, parked: PARKED.otherType }
+  if (!isHeader(headers.ce_type, TYPE)) return { offset, parked: PARKED.otherType }
   const id = key === null ? undefined : parsePlantId(key.toString('latin1'))
   if (key === null || id === undefined) return { offset, parked: PARKED.badKey }
   if (partitionOf(key, partitions) !== partition) return { offset, parked: PARKED.wrongPartition }
-  const eventId = parseEventId(header(headers, 'ce_id') ?? '')
+  const ceId = contentOf(headers.ce_id)
+  const eventId = ceId === undefined ? undefined : readEventId(ceId)
   if (eventId === undefined) return { offset, parked: PARKED.badEventId }
-  if (header(headers, 'content-type') !== VERSION_1) {
+  if (!isHeader(headers['content-type'], VERSION_1)) {
     return { offset, claim: { offset, id, eventId, plant: undefined }, parked: PARKED.unknownVersion }
   }
-  const plant = readVersion1(value, id)
+  const plant = readVersion1(value, key, id)
   const claim = { offset, id, eventId, plant }
   return plant === undefined ? { offset, claim, parked: PARKED.unreadablePayload } : { offset, claim }
 }
@@ -108,16 +111,28 @@ export function recordReader(partitions: number) {
   return (record: StoredRecord, partition: Partition): LogRecord => readRecord(record, partition, partitions)
 }
 
-/** The header's text; undefined when it is absent, has no content, or there are several. */
-function header(headers: StoredRecord['headers'], name: string): string | undefined {
-  const value = headers[name]
-  if (value === undefined || value === null || Array.isArray(value)) return undefined
-  return typeof value === 'string' ? value : value.toString('latin1')
+/** The header's bytes; undefined when it is absent, has no content, or there are several. */
+function contentOf(header: Header): Buffer | undefined {
+  if (header === undefined || header === null || Array.isArray(header)) return undefined
+  return typeof header === 'string' ? Buffer.from(header, 'latin1') : header
 }
 
-function readVersion1(value: Buffer | null, id: PlantId): Plant | undefined {
+/** Compared as bytes, one by one: to make a text of each header, or to call into Buffer, costs much more. */
+function isHeader(header: Header, wanted: Buffer): boolean {
+  const content = contentOf(header)
+  if (content?.length !== wanted.length) return false
+  for (let index = 0; index < wanted.length; index++) if (content[index] !== wanted[index]) return false
+  return true
+}
+
+function readVersion1(value: Buffer | null, key: Buffer, id: PlantId): Plant | undefined {
+  if (value === null) return undefined
+  return readCanonicalPayload(value, key) ?? readPayload(value, id)
+}
+
+function readPayload(value: Buffer, id: PlantId): Plant | undefined {
   // Decoding bad UTF-8 would put U+FFFD where the writer had something else: an invented plant.
-  if (value === null || !isUtf8(value)) return undefined
+  if (!isUtf8(value)) return undefined
   let payload: unknown
   try {
     payload = JSON.parse(value.toString())

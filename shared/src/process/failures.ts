@@ -5,3 +5,8 @@
 export class PreconditionError extends Error {
   override name = 'PreconditionError'
 }
+
+/** What was thrown, in words. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

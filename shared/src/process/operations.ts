@@ -1,18 +1,25 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { type Answer, answerOnSocket, answerWith, refuseConnect } from './answer.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Why a service can't do its work now, in words for an operator; none when it can. */
 export type Readiness = () => string[]
 
+/** Once a process is about to end, why it does is the only reason. */
+export function readinessUntil(ending: () => string | undefined, readiness: Readiness): Readiness {
+  return () => {
+    const why = ending()
+    return why === undefined ? readiness() : [why]
+  }
+}
+
 export type OperationsParts = {
   readiness: Readiness
   metrics: Pick<Metrics, 'metrics' | 'contentType'>
   log: Log
 }
-
-type Answer = { status: number; headers: Record<string, string>; body: string }
 
 const PATHS = ['/livez', '/readyz', '/metrics']
 /** Those who ask are few and ask little: a probe, a scraper, a person. */
@@ -46,7 +53,7 @@ export async function openOperationsPort(port: number, host: string, parts: Oper
       if (busy.has(socket)) return void socket.destroy()
       busy.add(socket)
       response.once('close', () => busy.delete(socket))
-      void answerOf(request, parts, metricsText).then((answer) => send(response, answer))
+      void answerOf(request, parts, metricsText).then((answer) => answerWith(response, answer))
     },
   )
   server.maxConnections = MAX_CONNECTIONS
@@ -104,16 +111,12 @@ function answerNodesOwnCases(server: Server): void {
   server.on('clientError', (error: Error & { code?: string }, socket: Socket) => {
     // Behind a request that came before, an answer would be taken for the answer to that one.
     if (error.code === 'ECONNRESET' || !socket.writable || asked.has(socket)) socket.destroy()
-    else sendOnSocket(socket, unreadable(error.code))
+    else answerOnSocket(socket, unreadable(error.code))
   })
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    send(response, failure(417, 'the only expectation supported is "100-continue"'))
+    answerWith(response, failure(417, 'the only expectation supported is "100-continue"'))
   })
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-    // Node lets go of the socket here, its errors included: a reset would end the process.
-    socket.on('error', () => socket.destroy())
-    sendOnSocket(socket, failure(405, 'only GET and HEAD'))
-  })
+  refuseConnect(server, (socket) => answerOnSocket(socket, failure(405, 'only GET and HEAD')))
 }
 
 function unreadable(code: string | undefined): Answer {
@@ -131,18 +134,4 @@ function failure(status: number, message: string): Answer {
 
 function json(status: number, content: object): Answer {
   return { status, headers: { 'content-type': 'application/json' }, body: `${JSON.stringify(content)}\n` }
-}
-
-function withLength({ headers, body }: Answer): Record<string, string> {
-  return { ...headers, 'content-length': String(Buffer.byteLength(body)) }
-}
-
-function send(response: ServerResponse, answer: Answer): void {
-  response.writeHead(answer.status, withLength(answer)).end(answer.body)
-}
-
-function sendOnSocket(socket: Socket, answer: Answer): void {
-  const lines = Object.entries(withLength(answer)).map(([name, value]) => `${name}: ${value}\r\n`)
-  const head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join('')}\r\n`
-  socket.end(head + answer.body, () => socket.destroySoon())
 }

@@ -1,9 +1,12 @@
+import { createBackOff } from './back-off.ts'
 import { PreconditionError } from './failures.ts'
 import { delay, systemTime, type Time } from './time.ts'
 
 export type Patience = {
   time?: Time
   everyMs: number
+  /** How far the wait after each failure grows; without it it stays as it is. */
+  longestMs?: number
   giveUpAfterMs: number
   /** Told of each attempt that failed and is made again. */
   onFailure?(error: unknown): void
@@ -15,8 +18,9 @@ export type Patience = {
  */
 export async function patiently<T>(
   attempt: () => Promise<T>,
-  { time = systemTime, everyMs, giveUpAfterMs, onFailure }: Patience,
+  { time = systemTime, everyMs, longestMs = everyMs, giveUpAfterMs, onFailure }: Patience,
 ): Promise<T> {
+  const backOff = createBackOff({ firstMs: everyMs, longestMs })
   const giveUpAt = time.now() + giveUpAfterMs
   while (true) {
     try {
@@ -24,7 +28,7 @@ export async function patiently<T>(
     } catch (error) {
       if (error instanceof PreconditionError || time.now() > giveUpAt) throw error
       onFailure?.(error)
-      await delay(time, everyMs)
+      await delay(time, backOff.nextMs())
     }
   }
 }

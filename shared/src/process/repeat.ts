@@ -1,8 +1,10 @@
-import { PreconditionError } from './failures.ts'
+import { messageOf, PreconditionError } from './failures.ts'
 import type { Log } from './log.ts'
 import { delay, type Time } from './time.ts'
 
 export type Repeated = {
+  /** What the last call failed with; undefined when it succeeded. */
+  problem(): string | undefined
   /** Resolves when no call is under way and none will come. */
   close(): Promise<void>
 }
@@ -23,6 +25,7 @@ export type Repetition = {
  */
 export function repeat({ time, everyMs, task, what, log, onHalt }: Repetition): Repeated {
   const closing = new AbortController()
+  let problem: string | undefined
 
   async function run(): Promise<void> {
     // Not an interval: one that was held up makes up for the calls it missed, all at once.
@@ -31,9 +34,11 @@ export function repeat({ time, everyMs, task, what, log, onHalt }: Repetition): 
       if (closing.signal.aborted) return
       try {
         await task()
+        problem = undefined
       } catch (error) {
         if (closing.signal.aborted) return
         if (error instanceof PreconditionError) return onHalt(error)
+        problem = `${what}: ${messageOf(error)}`
         log.debug({ err: error }, `${what} failed; trying again`)
       }
     }
@@ -41,6 +46,7 @@ export function repeat({ time, everyMs, task, what, log, onHalt }: Repetition): 
 
   const running = run()
   return {
+    problem: () => problem,
     async close() {
       closing.abort()
       await running

@@ -12,13 +12,16 @@ export type ServiceContext = {
   log: Logger
   /** Ends the process in order, with an exit code that says whether starting again may help. */
   fail(error: Error): void
+  /** Why the process is about to end; undefined while it is not. */
+  ending(): string | undefined
   /** Has this called at the end; what was named last is closed first, and left alone when it takes longer. */
   closeLater(close: () => Promise<void>, withinMs?: number): void
 }
 
 /**
  * Runs a service as this process: starts it, ends it in order at SIGTERM or SIGINT, exits 0 then, 78 when
- * only a person can help, 1 for any other failure. An end that takes longer than 9 s is cut off.
+ * only a person can help, 1 for any other failure. The last line it logs says why. An end that takes longer than 9 s
+ * is cut off.
  */
 export async function runService(
   name: string,
@@ -27,35 +30,40 @@ export async function runService(
 ): Promise<void> {
   const log = createLog(name, level || 'info')
   const closers: { close: () => Promise<void>; withinMs: number }[] = []
-  let ending = false
+  let ending: string | undefined
 
-  async function end(exitCode: number): Promise<void> {
-    if (ending) return
-    ending = true
+  function leave(exitCode: number): never {
+    if (exitCode === 0) log.info('stopped')
+    else log.fatal({ exitCode }, `stopped: ${ending}`)
+    process.exit(exitCode)
+  }
+
+  async function end(exitCode: number, why: string): Promise<void> {
+    if (ending !== undefined) return
+    ending = why
     const cutOff = setTimeout(() => {
       log.error(`not closed within ${CLOSE_TIMEOUT_MS} ms: leaving`)
-      process.exit(exitCode || EXIT_FAILURE)
+      leave(exitCode || EXIT_FAILURE)
     }, CLOSE_TIMEOUT_MS)
     for (const { close, withinMs } of closers.reverse()) {
       const closed = close().catch((err: unknown) => log.error({ err }, 'closing failed'))
       await Promise.race([closed, delay(withinMs)])
     }
     clearTimeout(cutOff)
-    log.info('stopped')
-    process.exit(exitCode)
+    leave(exitCode)
   }
 
   function fail(error: Error): void {
-    if (ending) return
+    if (ending !== undefined) return
     if (error instanceof PreconditionError) log.fatal(error.message)
     else log.fatal({ err: error }, error.message)
-    void end(error instanceof PreconditionError ? EXIT_CONFIGURATION : EXIT_FAILURE)
+    void end(error instanceof PreconditionError ? EXIT_CONFIGURATION : EXIT_FAILURE, error.message)
   }
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       log.info({ signal }, 'stopping')
-      void end(0)
+      void end(0, 'stopping')
     })
   }
   process.on('uncaughtException', fail)
@@ -66,6 +74,7 @@ export async function runService(
     await start({
       log,
       fail,
+      ending: () => ending,
       closeLater: (close, withinMs = ONE_CLOSE_WITHIN_MS) => closers.push({ close, withinMs }),
     })
   } catch (error) {

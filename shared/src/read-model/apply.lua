@@ -5,7 +5,8 @@
 --       2 fold version of the caller     3 partition count of the topic
 --       4 checkpoint expected            5 checkpoint after these records, 6 the event id there ('' for none)
 --       7 name for a new live generation, never used before; taken when there is none
---       8.. three for each record: id ('' if it claims none), entry, '<offset>:<reason>' if parked else ''
+--       8 the records, packed: for each the lengths of id (1 byte, 0 if it claims none), entry (2 bytes) and
+--         parked (1 byte, 0 if it is not), then id, entry, '<offset>:<reason>' (packed-records.ts)
 -- Returns {'OK', checkpoint, event id}
 --         {'STALE', checkpoint, event id}  the checkpoint is not the expected one; nothing changed
 --         {'GONE'}                         that generation does not exist; it is never made again
@@ -40,25 +41,45 @@ local at = prefix .. generation
 redis.call('HSET', at .. ':meta', 'checkpoint', ARGV[5], 'event', ARGV[6], 'fold', ARGV[2], 'partitions', ARGV[3])
 if new then redis.call('SET', KEYS[1], generation) end
 
+local call, byte, sub = redis.call, string.byte, string.sub
+local plants_key, order_key, parked_key = at .. ':plants', at .. ':order', at .. ':parked'
+-- New ids go to the end of the order together: a call for each costs more than all else here but the entry's own.
+local MAX_IDS_PER_CALL = 512
+local new_ids, waiting = {}, 0
+local function push_waiting()
+  if waiting > 0 then call('RPUSH', order_key, unpack(new_ids, 1, waiting)) end
+  waiting = 0
+end
+
+local packed = ARGV[8]
 local plants, voids, parked = 0, 0, 0
-for i = 8, #ARGV, 3 do
-  local id, entry, park = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  if id ~= '' then
-    if redis.call('HSETNX', at .. ':plants', id, entry) == 1 then
-      redis.call('RPUSH', at .. ':order', id)
+local next = 1
+while next <= #packed do
+  local id_length, high, low, parked_length = byte(packed, next, next + 3)
+  local entry_from = next + 4 + id_length
+  local parked_from = entry_from + high * 256 + low
+  next = parked_from + parked_length
+  if id_length > 0 then
+    local id, entry = sub(packed, entry_from - id_length, entry_from - 1), sub(packed, entry_from, parked_from - 1)
+    if call('HSETNX', plants_key, id, entry) == 1 then
+      if waiting == MAX_IDS_PER_CALL then push_waiting() end
+      waiting = waiting + 1
+      new_ids[waiting] = id
       plants = plants + 1
     else
       -- The same event again is no conflict. Bytes 2 to 17 of an entry are its event id (entry.ts).
-      local first = redis.call('HGET', at .. ':plants', id)
-      if string.sub(first, 2, 17) ~= string.sub(entry, 2, 17) then voids = voids + 1 end
+      local first = call('HGET', plants_key, id)
+      if sub(first, 2, 17) ~= sub(entry, 2, 17) then voids = voids + 1 end
     end
   end
-  if park ~= '' then
+  if parked_length > 0 then
+    local park = sub(packed, parked_from, next - 1)
     local colon = string.find(park, ':', 1, true)
-    redis.call('HSET', at .. ':parked', string.sub(park, 1, colon - 1), string.sub(park, colon + 1))
+    call('HSET', parked_key, sub(park, 1, colon - 1), sub(park, colon + 1))
     parked = parked + 1
   end
 end
+push_waiting()
 if plants > 0 then redis.call('HINCRBY', at .. ':meta', 'plants', plants) end
 if voids > 0 then redis.call('HINCRBY', at .. ':meta', 'voids', voids) end
 if parked > 0 then redis.call('HINCRBY', at .. ':meta', 'parked', parked) end

@@ -1,6 +1,6 @@
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import { encodeEntry } from './entry.ts'
+import { packRecords } from './packed-records.ts'
 import { refuseNewerFold, refuseOtherSize } from './refusals.ts'
 import { storedCheckpoint } from './stored-checkpoint.ts'
 
@@ -23,13 +23,10 @@ export type ApplyCall = {
 
 export function applyArguments(call: ApplyCall): (string | number | Buffer)[] {
   const { generation, foldVersion, partitions, expected, next, freshGeneration, records } = call
-  const args: (string | number | Buffer)[] = [generation, foldVersion, partitions]
-  args.push(expected.offset, next.offset, next.eventId, freshGeneration)
-  for (const { offset, claim, parked } of records) {
-    args.push(claim === undefined ? '' : String(claim.id), claim === undefined ? '' : encodeEntry(claim))
-    args.push(parked === undefined ? '' : `${offset}:${parked}`)
-  }
-  return args
+  return [
+    ...[generation, foldVersion, partitions, expected.offset, next.offset, next.eventId, freshGeneration],
+    packRecords(records),
+  ]
 }
 
 /** Throws a PreconditionError for a generation of a newer release or another topic size. */

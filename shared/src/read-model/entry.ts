@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { eventIdBytes, eventIdOfBytes } from '../plant/event-id.ts'
+import { eventIdOfBytes, writeEventId } from '../plant/event-id.ts'
 import { offsetOf } from '../plant/offset.ts'
 import type { Plant } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
@@ -17,6 +17,8 @@ const OFFSET_AT = 17
 const OFFSET_BYTES = 6
 const TEXT_AT = OFFSET_AT + OFFSET_BYTES
 const LENGTH_BYTES = 2
+/** UTF-8 has at most three bytes for a unit of UTF-16, four for two. */
+const MAX_BYTES_PER_UNIT = 3
 /** What is no text of an entry. */
 const FOREIGN = Symbol('foreign')
 
@@ -25,17 +27,40 @@ export class EntryError extends Error {
   override name = 'EntryError'
 }
 
-export function encodeEntry({ eventId, offset, plant }: Claim): Buffer {
-  const head = Buffer.allocUnsafe(TEXT_AT)
-  head[0] = plant === undefined ? UNREADABLE : plant.tag === undefined ? NAME : NAME_AND_TAG
-  eventIdBytes(eventId).copy(head, 1)
-  head.writeUIntBE(offset, OFFSET_AT, OFFSET_BYTES)
-  if (plant === undefined) return head
-  const name = Buffer.from(plant.name)
-  if (plant.tag === undefined) return Buffer.concat([head, name])
-  const length = Buffer.allocUnsafe(LENGTH_BYTES)
-  length.writeUInt16BE(name.length)
-  return Buffer.concat([head, length, name, Buffer.from(plant.tag)])
+/** Throws the EntryError of an entry that this release can't read. */
+export function readable(entry: Claim | EntryError | undefined): Claim | undefined {
+  if (entry instanceof EntryError) throw entry
+  return entry
+}
+
+/** No entry of this claim is longer. */
+export function maxEntryBytes({ plant }: Claim): number {
+  const texts = plant === undefined ? 0 : plant.name.length + (plant.tag?.length ?? 0)
+  return TEXT_AT + LENGTH_BYTES + MAX_BYTES_PER_UNIT * texts
+}
+
+export function encodeEntry(claim: Claim): Buffer {
+  const entry = Buffer.allocUnsafe(maxEntryBytes(claim))
+  return entry.subarray(0, writeEntry(claim, entry, 0))
+}
+
+/** Writes the entry into these bytes, `at` and after, and returns where it ends; there must be `maxEntryBytes`. */
+export function writeEntry({ eventId, offset, plant }: Claim, into: Buffer, at: number): number {
+  into[at] = plant === undefined ? UNREADABLE : plant.tag === undefined ? NAME : NAME_AND_TAG
+  writeEventId(eventId, into, at + 1)
+  into.writeUIntBE(offset, at + OFFSET_AT, OFFSET_BYTES)
+  const textAt = at + TEXT_AT
+  if (plant === undefined) return textAt
+  if (plant.tag === undefined) return writeText(plant.name, into, textAt)
+  const nameAt = textAt + LENGTH_BYTES
+  const nameEnd = writeText(plant.name, into, nameAt)
+  into.writeUInt16BE(nameEnd - nameAt, textAt)
+  return writeText(plant.tag, into, nameEnd)
+}
+
+/** Returns where its UTF-8 ends. */
+function writeText(text: string, into: Buffer, at: number): number {
+  return at + into.write(text, at)
 }
 
 /** Throws an EntryError for anything that `encodeEntry` does not make. */

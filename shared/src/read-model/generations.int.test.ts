@@ -160,7 +160,7 @@ describe('switching', () => {
     expect(await readModel.meta(P)).toMatchObject({ generation: 'new', checkpoint: next, plants: 3 })
     expect(await generations.state(P)).toMatchObject({ generation: 'new', filling: '', mark: '' })
     const [found] = await readModel.lookUp([{ partition: P, ids: [2n as PlantId] }])
-    expect(found?.entries[0]?.id).toBe(2n)
+    expect(found?.entries[0]).toMatchObject({ id: 2n })
   })
 
   it('is refused, and changes nothing, whenever what was verified may not be what would be live', async () => {
@@ -301,12 +301,30 @@ describe('reading a generation', () => {
     expect(plants.get('7')).toBeUndefined()
     expect(plants.get('8')).toEqual(records[8]?.claim)
     expect(plants.size).toBe(2_500)
-    const order = await Array.fromAsync(generations.order(P, 'new'))
-    expect(order.map(({ length }) => length)).toEqual([1_000, 1_000, 500])
-    expect(order.flat().map(({ id }) => id)).toEqual(records.map(({ offset }) => String(offset)))
-    expect(order.flat()[8]?.claim).toEqual(records[8]?.claim)
-    expect(order.flat()[7]?.claim).toBeUndefined()
-    expect(await Array.fromAsync(generations.parked(P, 'new'))).toEqual([[[2_499, 5]]])
+    const ids = records.map(({ offset }) => String(offset))
+    for (const [count, sizes] of [
+      [2_500, [1_000, 1_000, 500]],
+      [3_000, [1_000, 1_000, 500]],
+      [1_001, [1_000, 1]],
+    ] as const) {
+      const order = await Array.fromAsync(generations.order(P, 'new', count))
+      expect(order.map(({ length }) => length)).toEqual(sizes)
+      expect(order.flat()).toEqual(ids.slice(0, count))
+    }
+    expect(await Array.fromAsync(generations.parked(P, 'new'))).toEqual([[['2499', '5']]])
+    expect(await generations.entries(P, 'new', ['8', '-8', '7'])).toEqual([
+      { id: '8', claim: records[8]?.claim },
+      { id: '7', claim: undefined },
+    ])
+    expect(await generations.keyTypes(P, 'new')).toEqual(
+      new Map([
+        ['filling', 'string'],
+        ['meta', 'hash'],
+        ['plants', 'hash'],
+        ['order', 'list'],
+        ['parked', 'hash'],
+      ]),
+    )
     expect(await Array.fromAsync(generations.plants(P, 'never'))).toEqual([])
   })
 })

@@ -5,6 +5,7 @@ import { parsePlantId } from '../plant/plant-id.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { type Applied, appliedOf, applyArguments } from './apply.ts'
 import { decodeEntry } from './entry.ts'
+import { type Reapplied, reappliedOf, reapplyArguments } from './reapply.ts'
 import { keyPrefix, livePointer } from './redis.ts'
 import { FOLD_VERSION, refuseNewerFold, refuseOtherSize } from './refusals.ts'
 import { type GenerationState, generationState } from './state.ts'
@@ -40,8 +41,11 @@ export type Switched =
 
 export type Dropped = { is: 'dropped'; keys: number } | { is: 'live' } | { is: 'filling' }
 
-/** What Redis holds of a partition: what its pointers name ('' without one), and all that any key has the name of. */
-export type PartitionGenerations = { partition: Partition; live: string; filling: string; names: string[] }
+/** What the pointers of a partition name; '' without one. */
+export type Pointers = { live: string; filling: string }
+
+/** What Redis holds of a partition: its pointers, and all that any key has the name of. */
+export type PartitionGenerations = Pointers & { partition: Partition; names: string[] }
 
 /** One entry of a generation; the claim is undefined when this release can't read it. */
 export type StoredPlant = { id: string; claim: Claim | undefined }
@@ -50,6 +54,8 @@ export type Generations = ReturnType<typeof createGenerations>
 
 const PLANTS_PER_SCAN = 1_000
 const KEYS_PER_SCAN = 1_000
+const NO_KEY = 'none'
+const ENTRIES_WEIGHED = 20
 const KINDS = new Set(['meta', 'plants', 'order', 'parked'])
 
 /**
@@ -64,7 +70,16 @@ export function createGenerations(
   const keyOf = (partition: Partition, generation: string, kind: string) =>
     `${keyPrefix(topic, partition)}${generation}:${kind}`
 
+  async function pointers(partition: Partition): Promise<Pointers> {
+    // Two keys of one slot: a cluster would not tell those of two partitions at once.
+    const [live, filling] = await redis.mget(pointer(partition), `${keyPrefix(topic, partition)}filling`)
+    return { live: live ?? '', filling: filling ?? '' }
+  }
+
   return {
+    /** What the pointers of a partition name now. */
+    pointers,
+
     /**
      * Takes up the generation that an earlier rebuild was filling, or begins one under the fresh name. Throws a
      * PreconditionError when the live one was folded from a topic of another size.
@@ -143,19 +158,41 @@ export function createGenerations(
     async list(): Promise<{ partitions: PartitionGenerations[]; strange: string[] }> {
       const names = allPartitions(partitions).map(() => new Set<string>())
       const strange: string[] = []
-      for await (const key of scanKeys(redis, `{${topic}:*}:*`)) {
+      for await (const key of scanKeys(redis, `{${topic}:*`)) {
         const [partition, name] = ownerOf(key, topic)
         const known = names[partition]
         if (known === undefined || name === undefined) strange.push(key)
         else if (name !== '') known.add(name)
       }
       const found = allPartitions(partitions).map(async (partition) => {
-        // Two keys of one slot: a cluster would not tell those of two partitions at once.
-        const [live, filling] = await redis.mget(pointer(partition), `${keyPrefix(topic, partition)}filling`)
         const known = [...(names[partition] ?? [])].sort()
-        return { partition, live: live ?? '', filling: filling ?? '', names: known }
+        return { partition, ...(await pointers(partition)), names: known }
       })
       return { partitions: await Promise.all(found), strange: strange.sort() }
+    },
+
+    /** Why the record at an offset is parked in the live generation; undefined when it is not. */
+    async parkedAt(partition: Partition, offset: Offset): Promise<number | undefined> {
+      const live = await redis.get(pointer(partition))
+      const reason = live === null ? null : await redis.hget(keyOf(partition, live, 'parked'), String(offset))
+      return reason === null ? undefined : Number(reason)
+    },
+
+    /**
+     * Puts parked records of the live generation into place as this release reads them; tells how many that changed. Made
+     * again it changes nothing.
+     */
+    async reapply(partition: Partition, reapplied: readonly Reapplied[]): Promise<number> {
+      const args = reapplyArguments(partitions, reapplied)
+      return reappliedOf(await redis.plantsReapply(pointer(partition), ...args), partitions)
+    },
+
+    /** Memory that a generation takes, in bytes; estimated, from a few entries of each key. */
+    async bytes(partition: Partition, generation: string): Promise<number> {
+      const sizes = [...KINDS].map((kind) =>
+        redis.memory('USAGE', keyOf(partition, generation, kind), 'SAMPLES', ENTRIES_WEIGHED),
+      )
+      return (await Promise.all(sizes)).reduce((sum: number, size) => sum + Number(size ?? 0), 0)
     },
 
     /**
@@ -168,24 +205,48 @@ export function createGenerations(
       }
     },
 
-    /** The ids in log order, each with the entry there is of it, in batches. */
-    async *order(partition: Partition, generation: string): AsyncGenerator<StoredPlant[]> {
-      for (let from = 0; ; from += PLANTS_PER_SCAN) {
-        const key = keyOf(partition, generation, 'order')
-        const ids = await redis.lrange(key, from, from + PLANTS_PER_SCAN - 1)
-        if (ids.length > 0) {
-          const entries = await redis.hmgetBuffer(keyOf(partition, generation, 'plants'), ...ids)
-          yield ids.map((id, n) => ({ id, claim: claimOf(id, entries[n]) }))
-        }
-        if (ids.length < PLANTS_PER_SCAN) return
+    /** The entries of these ids, those there are. */
+    async entries(partition: Partition, generation: string, ids: readonly string[]): Promise<StoredPlant[]> {
+      const found = await redis.hmgetBuffer(keyOf(partition, generation, 'plants'), ...ids)
+      return ids.flatMap((id, at) => {
+        const entry = found[at]
+        return entry ? [{ id, claim: claimOf(id, entry) }] : []
+      })
+    },
+
+    /** The first so many ids in log order, in batches. */
+    async *order(partition: Partition, generation: string, count: number): AsyncGenerator<string[]> {
+      for (let from = 0; from < count; from += PLANTS_PER_SCAN) {
+        const last = Math.min(from + PLANTS_PER_SCAN, count) - 1
+        const ids = await redis.lrange(keyOf(partition, generation, 'order'), from, last)
+        if (ids.length === 0) return
+        yield ids
       }
     },
 
-    /** The offsets parked, each with its reason, in batches as `plants` has them. */
-    async *parked(partition: Partition, generation: string): AsyncGenerator<[Offset, number][]> {
+    /** The offsets parked, each with its reason, as they are stored; in batches as `plants` has them. */
+    async *parked(partition: Partition, generation: string): AsyncGenerator<[string, string][]> {
       for await (const found of scanHash(redis, keyOf(partition, generation, 'parked'))) {
-        yield found.map(([offset, reason]) => [offsetOf(String(offset)), Number(reason)])
+        yield found.map(([offset, reason]) => [String(offset), String(reason)])
       }
+    },
+
+    /** The names of the fields of its meta. */
+    metaFields: (partition: Partition, generation: string): Promise<string[]> =>
+      redis.hkeys(keyOf(partition, generation, 'meta')),
+
+    /** The type of each key that there is, of the pointers and of a generation: nothing else can be asked about a wrong one. */
+    async keyTypes(partition: Partition, generation: string): Promise<Map<string, string>> {
+      const kinds = [...KINDS]
+      const keys = ['live', 'filling']
+        .map((name) => `${keyPrefix(topic, partition)}${name}`)
+        .concat(kinds.map((kind) => keyOf(partition, generation, kind)))
+      const types = await Promise.all(keys.map((key) => redis.type(key)))
+      const found = ['live', 'filling', ...kinds].map((name, at): [string, string] => [
+        name,
+        types[at] ?? NO_KEY,
+      ])
+      return new Map(found.filter(([, type]) => type !== NO_KEY))
     },
   }
 }

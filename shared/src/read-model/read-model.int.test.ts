@@ -90,12 +90,17 @@ describe('looking up', () => {
     expect((await readModel.meta(P)).checkpoint).toEqual(START)
   })
 
-  it('fails on an entry that this release can not read, rather than take it for absent', async () => {
+  it('tells of an entry that this release can not read so, rather than that it is absent, and the others', async () => {
     const { topic, readModel, redis } = await openReadModel()
-    await add(readModel, P, START, claimAt(0))
+    const at = await add(readModel, P, START, claimAt(0))
+    const other = claimAt(1, 8n as PlantId)
+    await add(readModel, P, at, other)
     const live = await redis.get(pointerOf(topic, P))
     await redis.hset(`{${topic}:${P}}:${live}:plants`, String(ID), 'no entry')
-    await expect(readModel.lookUp([{ partition: P, ids: [ID] }])).rejects.toThrow(EntryError)
+    const asked = { partition: P, ids: [ID, other.id, 9n] as PlantId[] }
+    expect(await readModel.lookUp([asked])).toEqual([
+      { checkpoint: 1, entries: [expect.any(EntryError), other, undefined] },
+    ])
   })
 
   it('fails as a whole when one partition can not be asked', async () => {

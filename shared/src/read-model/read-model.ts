@@ -17,8 +17,11 @@ const OLDEST_REDIS = [6, 2] as const
 
 export type ReadModelSettings = { redisUrl: string; topic: string; partitions: number }
 
-/** The entries found, in the order asked for, and how far the model had come when they were read. */
-export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | undefined)[] }
+/**
+ * The entries found, in the order asked for, and how far the model had come when they were read. One that
+ * this release can't read is an error of its own: others that were asked for along with it are as good as ever.
+ */
+export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | EntryError | undefined)[] }
 
 export type PartitionSpan = Span & { partition: Partition }
 
@@ -37,7 +40,7 @@ export type ReadModel = ReturnType<typeof createReadModel>
  * partition share a hash tag, so that a cluster keeps them together. Calls reject at once while Redis is away.
  */
 export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettings, log: Log) {
-  const redis = connectRedis(redisUrl, log)
+  const { redis, problems } = connectRedis(redisUrl, log)
   const pointers = allPartitions(partitions).map((partition) => livePointer(topic, partition))
   const pointer = (partition: Partition) => pointers[partition] as string
 
@@ -46,6 +49,9 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
     generations: createGenerations(redis, { topic, partitions }),
 
     isReady: (): boolean => redis.status === 'ready',
+
+    /** Why Redis can't be asked now, in words; none when it can. */
+    problems,
 
     /** Resolves when Redis can be asked; rejects with the reason when it can't be reached now. */
     async ready(): Promise<void> {
@@ -71,7 +77,7 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
         if (error !== null) throw error
         const entries = ids.map((id, at) => {
           const bytes = found[at + 1]
-          return bytes ? decodeEntry(id, bytes) : undefined
+          return bytes ? readEntry(id, bytes) : undefined
         })
         return { checkpoint: offsetOf(String(found[0])), entries }
       })
@@ -132,6 +138,15 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
   }
 }
 
+function readEntry(id: PlantId, bytes: Buffer): Claim | EntryError {
+  try {
+    return decodeEntry(id, bytes)
+  } catch (error) {
+    if (error instanceof EntryError) return error
+    throw error
+  }
+}
+
 /** Throws an EntryError for what no release would have stored. */
 export function listedSpan([checkpoint, plants, ...found]: readonly (Buffer | null)[]): ListedSpan {
   const claims: Claim[] = []
@@ -154,8 +169,12 @@ function checkServerInfo(info: string): void {
   }
   const policy = field('maxmemory_policy')
   if (policy !== 'noeviction') {
+    const evicted = Number(field('evicted_keys'))
     throw new PreconditionError(
-      `Redis would evict plants when it is full: set maxmemory-policy to noeviction (it is ${policy})`,
+      `Redis would evict plants when it is full: set maxmemory-policy to noeviction (it is ${policy})` +
+        (evicted > 0
+          ? `. It has evicted ${evicted} keys: delete those of this topic to have them folded again`
+          : ''),
     )
   }
 }

@@ -20,6 +20,7 @@ declare module 'ioredis' {
       verified: number,
       fold: number,
     ): Result<string[], Context>
+    plantsReapply(pointer: string, ...args: (string | number | Buffer)[]): Result<string[], Context>
     plantsDrop(pointer: string, generation: string, abandon: string): Result<string[], Context>
   }
 }
@@ -48,6 +49,7 @@ export const SCRIPTS = {
   plantsState: script('state.lua'),
   plantsSwitch: script('switch.lua'),
   plantsDrop: script('drop.lua'),
+  plantsReapply: script('reapply.lua'),
 }
 
 /** What all keys of a partition begin with; its hash tag keeps them together in a cluster. */
@@ -57,7 +59,7 @@ export const keyPrefix = (topic: string, partition: Partition) => `{${topic}:${p
 export const livePointer = (topic: string, partition: Partition) => `${keyPrefix(topic, partition)}live`
 
 /** A connection that comes back by itself. Calls reject at once while Redis is away. */
-export function connectRedis(redisUrl: string, log: Log): Redis {
+export function connectRedis(redisUrl: string, log: Log) {
   const redis = new Redis(redisUrl, {
     connectionName: 'plant-store',
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -67,6 +69,7 @@ export function connectRedis(redisUrl: string, log: Log): Redis {
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MAX_MS),
+    maxLoadingRetryTime: RECONNECT_MAX_MS,
     // After a failover the old master is read-only: find the new one.
     reconnectOnError: (error) => READ_ONLY.test(error.message),
     scripts: SCRIPTS,
@@ -80,5 +83,12 @@ export function connectRedis(redisUrl: string, log: Log): Redis {
     if (lastProblem !== '') log.info('redis: reachable again')
     lastProblem = ''
   })
-  return redis
+  return {
+    redis,
+    problems(): string[] {
+      if (redis.status === 'ready') return []
+      if (redis.status === 'connect') return ['redis: it answers, but is not ready: it is loading its data']
+      return ['redis: not reachable', ...(lastProblem === '' ? [] : [`redis: ${lastProblem}`])]
+    },
+  }
 }

@@ -1,6 +1,12 @@
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { storedCheckpoint } from './stored-checkpoint.ts'
 
+/** All fields of a meta. */
+export const META_FIELDS = [
+  ...(['checkpoint', 'event', 'fold', 'partitions'] as const),
+  ...(['plants', 'voids', 'parked', 'mark'] as const),
+] as const
+
 /** What state.lua tells of one generation, all of one moment. */
 export type GenerationState = {
   /** '' when the live one was asked for and there is no pointer. */
@@ -8,7 +14,7 @@ export type GenerationState = {
   /** What the pointers name; '' without one. */
   live: string
   filling: string
-  /** Undefined when the generation has no meta: then it is no fold of anything, whatever other keys there are. */
+  /** Undefined when the generation has no meta: then it is no fold of anything, whatever other keys there are; or no offset. */
   checkpoint: Checkpoint | undefined
   fold: number
   partitions: number
@@ -17,6 +23,8 @@ export type GenerationState = {
   voids: number
   parked: number
   mark: string
+  /** The same as it is stored, to the letter; '' for what is not there. */
+  texts: Record<(typeof META_FIELDS)[number], string>
   /** How much its keys hold. */
   held: { plants: number; order: number; parked: number }
   /** -1 for a key that does not expire, as all should; -2 for one that is not there. */
@@ -24,12 +32,16 @@ export type GenerationState = {
 }
 
 export function generationState(told: readonly string[]): GenerationState {
-  const [generation = '', live = '', filling = '', offset, event, ...rest] = told
+  const [generation = '', live = '', filling = '', ...fields] = told
+  const rest = fields.slice(2)
   const mark = rest[5] ?? ''
   const number = (at: number) => Number(rest[at])
   return {
     ...{ generation, live, filling, mark },
-    checkpoint: offset ? storedCheckpoint(offset, event) : undefined,
+    checkpoint: checkpointIn(fields),
+    texts: Object.fromEntries(
+      META_FIELDS.map((name, at) => [name, fields[at] ?? '']),
+    ) as GenerationState['texts'],
     fold: number(0),
     partitions: number(1),
     plants: number(2),
@@ -44,5 +56,14 @@ export function generationState(told: readonly string[]): GenerationState {
       order: number(13),
       parked: number(14),
     },
+  }
+}
+
+function checkpointIn([offset, event]: readonly string[]): Checkpoint | undefined {
+  if (!offset) return undefined
+  try {
+    return storedCheckpoint(offset, event)
+  } catch {
+    return undefined
   }
 }

@@ -4,10 +4,12 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import {
   BoundPorts,
+  type ContainerRuntimeClient,
   GenericContainer,
   getContainerRuntimeClient,
   type StartedTestContainer,
   Wait,
+  type WaitStrategy,
   waitForContainer,
 } from 'testcontainers'
 import { endOf } from '../../../local/processes/command.mjs'
@@ -15,7 +17,7 @@ import { Failure } from '../../../local/processes/failure.mjs'
 import { freePort } from '../../../local/processes/port.mjs'
 import { storeImages } from '../../../local/stores/images.mjs'
 import { defaultJavaArgs, singleNode } from '../../../local/stores/kafka.mjs'
-import type { StoreSource, TestKafka, TestRedis } from './store-source.ts'
+import type { RedisOptions, StoreSource, TestKafka, TestRedis } from './store-source.ts'
 
 const REDIS_STOP_GRACE_MS = 5_000
 const END_TIMEOUT_MS = 20_000
@@ -65,26 +67,21 @@ async function startKafka(labels: Labels): Promise<TestKafka> {
     brokers: `${host}:${port}`,
     pause: () => container.pause(),
     resume: () => container.unpause(),
-    async crashAndStartAgain() {
-      await container.kill({ signal: 'SIGKILL' })
-      await container.wait()
-      await container.start()
-      const { State } = await container.inspect()
-      // Since then: what the first start logged is still there.
-      await waitForContainer(client, container, kafkaServes, new BoundPorts(), new Date(State.StartedAt))
-    },
+    crashAndStartAgain: () => crashAndStartAgain(client, started.getId(), kafkaServes),
     async stop() {
       await started.stop()
     },
   }
 }
 
-async function startRedis(labels: Labels, options: { port?: number } = {}): Promise<TestRedis> {
-  const { port = await freePort() } = options
+async function startRedis(labels: Labels, options: RedisOptions = {}): Promise<TestRedis> {
+  const client = await getContainerRuntimeClient()
+  const { port = await freePort(), more = {} } = options
+  const settings = { save: '', appendonly: 'no', 'maxmemory-policy': 'noeviction', ...more }
   const started = await start(
     'Redis',
     new GenericContainer(storeImages().redis)
-      .withCommand(['--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction'])
+      .withCommand(Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]))
       .withLabels(labels)
       .withExposedPorts({ container: REDIS_PORT, host: port })
       .withWaitStrategy(redisServes),
@@ -92,10 +89,26 @@ async function startRedis(labels: Labels, options: { port?: number } = {}): Prom
   return {
     url: `redis://${started.getHost()}:${port}`,
     port,
+    crashAndStartAgain: () => crashAndStartAgain(client, started.getId(), redisServes),
     async stop() {
       await started.stop({ timeout: REDIS_STOP_GRACE_MS })
     },
   }
+}
+
+/** kill -9, then started again with its own volumes and ports. Resolves when it serves. */
+async function crashAndStartAgain(
+  client: ContainerRuntimeClient,
+  id: string,
+  serves: WaitStrategy,
+): Promise<void> {
+  const container = client.container.getById(id)
+  await container.kill({ signal: 'SIGKILL' })
+  await container.wait()
+  await container.start()
+  const { State } = await container.inspect()
+  // Since then: what the first start logged is still there.
+  await waitForContainer(client, container, serves, new BoundPorts(), new Date(State.StartedAt))
 }
 
 /** Resolves when the container serves. When it does not come up, the error shows the end of its log. */

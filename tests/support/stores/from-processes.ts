@@ -53,12 +53,18 @@ export function createProcessSource(run: string): StoreSource {
     async startRedis(settings = {}) {
       const { redisServer } = await ensureJars({ kafka: false })
       const options = { ...place('redis'), redisServer, ...settings }
-      const { url, port, stop } = await startRedis(options)
+      let redis = await startRedis(options)
+      const { url, port } = redis
       return {
         url,
         port,
+        async crashAndStartAgain() {
+          process.kill(-redis.pid, 'SIGKILL')
+          await redis.exited
+          redis = await startRedis({ ...options, port })
+        },
         async stop() {
-          await stop({ graceMs: REDIS_STOP_GRACE_MS })
+          await redis.stop({ graceMs: REDIS_STOP_GRACE_MS })
           rmSync(options.dir, { recursive: true, force: true })
         },
       }

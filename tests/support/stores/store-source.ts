@@ -15,15 +15,23 @@ export type TestKafka = {
 export type TestRedis = {
   url: string
   port: number
+  /** kill -9, then started again on the same port with what was last saved. Resolves when it serves. */
+  crashAndStartAgain(): Promise<void>
   /** Ends it and removes what it stored. May be called more than once. */
   stop(): Promise<void>
+}
+
+export type RedisOptions = {
+  /** Another than a free one. */
+  port?: number
+  /** Further settings, by their names in redis.conf. */
+  more?: Record<string, string>
 }
 
 /** Where a run of the tests gets its Kafka and its Redis from. All that it gives serves already. */
 export type StoreSource = {
   startKafka(): Promise<TestKafka>
-  /** @param options.port another than a free one */
-  startRedis(options?: { port?: number }): Promise<TestRedis>
+  startRedis(options?: RedisOptions): Promise<TestRedis>
   /** Ends at once all that was started for this run, by whichever of its processes, and removes what it stored. */
   endAll(): void
 }

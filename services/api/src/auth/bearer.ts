@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Scope } from '@plant-store/shared/access/scope.ts'
 import { HttpError } from '../http/errors.ts'
+import { repeatedAmong } from '../http/request-head.ts'
 
+const AUTHORIZATION = new Set(['authorization'])
 const CHALLENGE = 'Bearer realm="plants"'
 /** Node takes 16 KiB of headers altogether. */
 const MAX_TOKEN_CHARACTERS = 8_192
@@ -15,15 +17,15 @@ const BEARER_WITH_SOMETHING = /^Bearer[ \t]+[^ \t]/i
  * 2.2 and 2.3) ends up in logs and histories. Throws an HttpError with the challenge of RFC 6750: no error
  * code when no bearer token was sent.
  */
-export function bearerTokenOf({ headers, rawHeaders }: IncomingMessage): string {
+export function bearerTokenOf(request: IncomingMessage): string {
   // Node would take the first and say nothing of the others.
-  if (countAuthorization(rawHeaders) > 1) {
+  if (repeatedAmong(request, AUTHORIZATION) !== undefined) {
     throw new HttpError('malformedRequest', 'there is more than one Authorization header', {
       'www-authenticate': `${CHALLENGE}, error="invalid_request"`,
       connection: 'close',
     })
   }
-  const header = headers.authorization ?? ''
+  const header = request.headers.authorization ?? ''
   const [, token] = BEARER.exec(header) ?? []
   if (token !== undefined && token.length <= MAX_TOKEN_CHARACTERS) return token
   if (BEARER_WITH_SOMETHING.test(header)) throw invalidToken()
@@ -46,8 +48,4 @@ export function insufficientScope(needed: Scope): HttpError {
   return new HttpError('insufficientScope', `the bearer token does not have the scope ${needed}`, {
     'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${needed}"`,
   })
-}
-
-function countAuthorization(rawHeaders: readonly string[]): number {
-  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'authorization').length
 }

@@ -1,12 +1,11 @@
-import { createHash } from 'node:crypto'
-import { parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
+import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { HttpError } from '../http/errors.ts'
 import { opaqueTokens } from './opaque-tokens.ts'
 
 const EXPIRY = '2027-01-31T00:00:00Z'
-const digest = (token: string) => createHash('sha256').update(token).digest('hex')
+const digest = (token: string) => digestOf(token).toString('hex')
 const entry = (label: string, token: string, ...attributes: string[]) =>
   [`${label}:${digest(token)}`, ...attributes].join(' ')
 function accepting(...entries: string[]) {

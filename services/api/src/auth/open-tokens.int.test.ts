@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/process/failures.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -9,8 +9,7 @@ import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
 import { findToken } from './opaque-tokens.ts'
 import { openTokens } from './open-tokens.ts'
 
-const entry = (caller: string, token: string) =>
-  `${caller}:${createHash('sha256').update(token).digest('hex')}`
+const entry = (caller: string, token: string) => `${caller}:${digestOf(token).toString('hex')}`
 
 async function openFile(file: string) {
   const errors: string[] = []

@@ -5,6 +5,7 @@ import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { delay, type Time } from '@plant-store/shared/process/time.ts'
 import { firstOf } from '@plant-store/shared/protocol/view.ts'
+import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { View } from '../view/view.ts'
 
@@ -99,6 +100,11 @@ export function createCommitCycle(
     const appendedAt = time.now()
     for (const { pending, entry, checkpoint } of found) {
       if (pending.stage !== 'queued') continue
+      if (entry instanceof EntryError) {
+        log.warn({ err: entry }, 'an entry of the read model can not be read; nothing was written for its id')
+        pending.resolve({ is: 'notWritten', cause: entry })
+        continue
+      }
       const known = firstOf(pending.id, { entry, checkpoint }, view.window(pending.record.partition))
       if (known.is === 'claimed') pending.resolve({ is: 'first', first: known.first })
       else if (known.is === 'unknown') pending.resolve({ is: 'coverageGap' })
@@ -163,7 +169,7 @@ function bytesOf({ record }: Pending): number {
   return RECORD_OVERHEAD_BYTES + record.key.length + record.value.length
 }
 
-type LookedUpBatch = { pending: Pending; entry: Claim | undefined; checkpoint: Offset }[]
+type LookedUpBatch = { pending: Pending; entry: PartitionLookUp['entries'][number]; checkpoint: Offset }[]
 
 /** Asks for all ids of the batch at once; each with the checkpoint of the moment it was looked up. */
 export async function lookUpBatch(readModel: LookUp, batch: readonly Pending[]): Promise<LookedUpBatch> {

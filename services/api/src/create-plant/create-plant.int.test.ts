@@ -6,13 +6,16 @@ import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.t
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { plantCreated, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
+import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog, START } from '../../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { startOwnKafka } from '../../../../tests/support/own-kafka.ts'
 import { startOwnRedis } from '../../../../tests/support/own-redis.ts'
+import { openRedis } from '../../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
+import { pointerOf } from '../../../../tests/support/stored-partition.ts'
 import { createTestTopic, type TestTopic } from '../../../../tests/support/topic.ts'
 import { createView } from '../view/view.ts'
 import { CYCLE_LIMITS } from './commit-cycle.ts'
@@ -172,6 +175,25 @@ describe('creating a plant', () => {
     const outcomes = await Promise.all(creates.map((create) => store.creation.create(create)))
     expect(kindsOf(outcomes)).toEqual(['notWritten', 'notWritten', 'notWritten'])
     expect(await eventIdsInLog(store)).toEqual([])
+  })
+})
+
+describe('creating a plant beside an entry of the read model that can not be read', () => {
+  it('writes nothing for the id that has it, and creates the others that came along with it', async () => {
+    const store = await openCreation()
+    const redis = openRedis(inject('redisUrl'))
+    const { partition } = plantCreated(newPlant(1n), randomUUID() as EventId, PARTITIONS)
+    const pointer = pointerOf(store.topic, partition)
+    const generation = pointer.replace('live', 'odd')
+    await redis.hset(`${generation}:meta`, { checkpoint: -1, fold: 1, partitions: PARTITIONS })
+    await redis.hset(`${generation}:plants`, '1', 'no entry')
+    await redis.set(pointer, 'odd')
+
+    const ids = Array.from({ length: 12 }, (_, n) => BigInt(n + 1))
+    const outcomes = await Promise.all(ids.map((id) => store.creation.create(store.random(id))))
+    expect(outcomes[0]).toEqual({ is: 'notWritten', cause: expect.any(EntryError) })
+    expect(new Set(kindsOf(outcomes.slice(1)))).toEqual(new Set(['created']))
+    expect(await eventIdsInLog(store)).toHaveLength(ids.length - 1)
   })
 })
 

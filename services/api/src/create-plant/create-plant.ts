@@ -9,6 +9,7 @@ import type { Log } from '@plant-store/shared/process/log.ts'
 import { repeat } from '@plant-store/shared/process/repeat.ts'
 import type { Time } from '@plant-store/shared/process/time.ts'
 import { type AfterAppend, afterAppend, type Verdict, verdict } from '@plant-store/shared/protocol/verdict.ts'
+import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { View } from '../view/view.ts'
 import {
@@ -86,6 +87,7 @@ export function createPlantCreation(
       .filter((pending) => pending.stage === 'appended' && judge(pending).is === 'window moved on')
     if (movedOn.length === 0) return
     for (const { pending, entry } of await lookUpBatch(readModel, movedOn)) {
+      if (entry instanceof EntryError) continue
       if (entry !== undefined) pending.resolve({ is: 'first', first: entry })
     }
   }

@@ -69,7 +69,9 @@ function titleOf(status: number): string {
 }
 
 function tableOf(failures: readonly Failure[]): string {
-  const rows = failures.map((failure) => `| ${ERRORS[failure][0]} | ${ERRORS[failure][1]} |`)
+  // Markdown takes <…> for HTML, and shows nothing of it.
+  const shown = (message: string) => message.replaceAll('<', '\\<')
+  const rows = failures.map((failure) => `| ${ERRORS[failure][0]} | ${shown(ERRORS[failure][1])} |`)
   return ['| error | message |', '|---|---|', ...rows].join('\n')
 }
 

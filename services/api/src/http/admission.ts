@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { answerFailure } from './error-answers.ts'
 import { HttpError } from './errors.ts'
+import type { LatestResponse } from './latest-response.ts'
 
 export type AdmissionLimits = {
   /** Requests worked on at a time. What a client that left has begun counts until it ends. */
@@ -17,10 +18,13 @@ export type Admission = ReturnType<typeof createAdmission>
  * Decides first of all, before token and body are looked at, whether a request is taken in: neither when too
  * much is under way nor at the end. A refusal costs little, so that those taken in are answered as fast as ever.
  */
-export function createAdmission(app: FastifyInstance, { maxRequests, maxConnections }: AdmissionLimits) {
+export function createAdmission(
+  app: FastifyInstance,
+  latestOn: LatestResponse,
+  { maxRequests, maxConnections }: AdmissionLimits,
+) {
   const connections = new Set<Socket>()
   const surplus = new WeakSet<Socket>()
-  const latest = new WeakMap<Socket, FastifyRequest>()
   let underWay = 0
   let phase: 'open' | 'draining' | 'closing' = 'open'
 
@@ -47,7 +51,6 @@ export function createAdmission(app: FastifyInstance, { maxRequests, maxConnecti
     phase = 'closing'
   })
   app.addHook('onRequest', (request, reply, done) => {
-    latest.set(request.raw.socket, request)
     if (phase === 'closing') answerFailure(reply, 'unavailable')
     else if (surplus.has(request.raw.socket)) {
       answerFailure(reply.header('connection', 'close'), 'overloaded', 'too many connections; try again')
@@ -56,7 +59,7 @@ export function createAdmission(app: FastifyInstance, { maxRequests, maxConnecti
   })
   app.addHook('onSend', (request, reply, _payload, done) => {
     // Not before its last answer: what others on it were asked may have been done already.
-    if (phase !== 'open' && latest.get(request.raw.socket) === request) reply.header('connection', 'close')
+    if (phase !== 'open' && latestOn(request.raw.socket) === reply.raw) reply.header('connection', 'close')
     done()
   })
 

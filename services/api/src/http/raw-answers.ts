@@ -1,6 +1,8 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { type Answer, answerOnSocket, answerWith, refuseConnect } from '@plant-store/shared/process/answer.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
+import type { LatestResponse } from './latest-response.ts'
 
 const CLIENT_ERRORS: Record<string, Failure> = {
   HPE_HEADER_OVERFLOW: 'headersTooLarge',
@@ -8,22 +10,18 @@ const CLIENT_ERRORS: Record<string, Failure> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
 }
 
-type Exchange = { request: IncomingMessage; response: ServerResponse }
-
 /**
  * Gives what Node answers by itself, with an empty body or none at all, an answer in the Error shape: connections on
  * which no request comes about or one does not come to its end, unknown expectations, and CONNECT.
  */
-export function answerNodesOwnCases(server: Server): void {
+export function answerNodesOwnCases(server: Server, latestOn: LatestResponse): void {
   // Node drops, and says nothing of, the headers beyond so many; their bytes are bounded anyway.
   server.maxHeadersCount = 0
   // Who only has nothing more to ask may still wait for answers (RFC 9112 9.6).
   Object.assign(server, { httpAllowHalfOpen: true })
-  const latest = new WeakMap<Socket, Exchange>()
   const unreadable = new WeakSet<Socket>()
   // Before Fastify's own listener, which may answer at once.
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    latest.set(request.socket, { request, response })
     // Node drops what came with it in the same packet: an answer would be taken for that to another request.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
   })
@@ -31,12 +29,12 @@ export function answerNodesOwnCases(server: Server): void {
     const failure = CLIENT_ERRORS[error.code ?? ''] ?? 'malformedRequest'
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
     // Node tells again for each packet that follows.
-    else if (!unreadable.has(socket)) answerInTurn(socket, latest.get(socket), failure)
+    else if (!unreadable.has(socket)) answerInTurn(socket, latestOn(socket), answerOf(failure))
     unreadable.add(socket)
   })
   // Nothing has moved for a while. Who does not read answers would have them kept for ever; who waits for one may wait.
   server.on('timeout', (socket: Socket) => {
-    const { response } = latest.get(socket) ?? {}
+    const response = latestOn(socket)
     if (response?.writableEnded || socket.writableLength > 0) socket.destroy()
   })
   // Whether the body is wanted is known only when its head was looked at.
@@ -44,47 +42,31 @@ export function answerNodesOwnCases(server: Server): void {
     server.emit('request', request, response)
   })
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    const { status, headers, body } = answerOf('expectationFailed')
-    response.writeHead(status, headers).end(body)
+    answerWith(response, answerOf('expectationFailed'))
   })
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-    // Node lets go of the socket here, its errors included: a reset would end the process.
-    socket.on('error', () => socket.destroy())
-    answerInTurn(socket, latest.get(socket), 'methodNotAllowed')
-  })
+  refuseConnect(server, (socket) => answerInTurn(socket, latestOn(socket), answerOf('methodNotAllowed')))
 }
 
 /** Answers what can't be read, after what was asked before it on the same connection: answers have no names. */
-function answerInTurn(socket: Socket, latest: Exchange | undefined, failure: Failure): void {
-  const { request, response } = latest ?? {}
-  if (request?.complete === false) {
+function answerInTurn(socket: Socket, response: ServerResponse | undefined, answer: Answer): void {
+  if (response?.req.complete === false) {
     // It is the body of the latest request that does not come, or is no body. A response has the socket when it
     // is its turn.
-    if (response?.headersSent || response?.socket !== socket) socket.destroy()
-    else answerOnSocket(socket, failure)
+    if (response.headersSent || response.socket !== socket) socket.destroy()
+    else answerOnSocket(socket, answer)
   } else if (response?.writableFinished === false) {
     response.once('close', () => {
-      if (socket.writable) answerOnSocket(socket, failure)
+      if (socket.writable) answerOnSocket(socket, answer)
     })
-  } else answerOnSocket(socket, failure)
+  } else answerOnSocket(socket, answer)
 }
 
-function answerOnSocket(socket: Socket, failure: Failure): void {
-  const { status, headers, body } = answerOf(failure)
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () =>
-    socket.destroySoon(),
-  )
-}
-
-function answerOf(failure: Failure) {
-  const body = JSON.stringify(bodyOf(failure))
+function answerOf(failure: Failure): Answer {
   const headers = {
     ...headersOf(failure),
     ...(failure === 'methodNotAllowed' && { allow: 'GET, HEAD, POST' }),
     connection: 'close',
     'content-type': 'application/json',
-    'content-length': String(Buffer.byteLength(body)),
   }
-  return { status: statusOf(failure), headers, body }
+  return { status: statusOf(failure), headers, body: JSON.stringify(bodyOf(failure)) }
 }

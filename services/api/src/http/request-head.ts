@@ -22,13 +22,22 @@ export function faultOfHead({ httpVersion, headers, rawHeaders }: IncomingMessag
     return 'the only Transfer-Encoding supported is "chunked"'
   // What HTTP/1.0 between here and the client made of it nobody knows (RFC 9112 6.1).
   if (coding !== undefined && httpVersion === '1.0') return 'there is no Transfer-Encoding in HTTP/1.0'
+  const repeated = repeatedAmong({ headers, rawHeaders }, SINGLETONS)
+  return repeated && `the ${repeated} header is there more than once`
+}
+
+/** The first of these names, in lower case, that a second field of the request's head has; undefined when none does. */
+export function repeatedAmong(
+  { headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,
+  names: ReadonlySet<string>,
+): string | undefined {
   // Most requests have no name twice, and Node's `headers` has an entry for each name.
   if (rawHeaders.length === 2 * Object.keys(headers).length) return undefined
   const seen = new Set<string>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = (rawHeaders[at] as string).toLowerCase()
-    if (!SINGLETONS.has(name)) continue
-    if (seen.has(name)) return `the ${name} header is there more than once`
+    if (!names.has(name)) continue
+    if (seen.has(name)) return name
     seen.add(name)
   }
   return undefined

@@ -9,6 +9,7 @@ import {
   tellSpan,
 } from '@plant-store/shared/protocol/list.ts'
 import { reachOf } from '@plant-store/shared/protocol/view.ts'
+import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp, PartitionSpan, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Positions } from '../http/position.ts'
 import type { View } from '../view/view.ts'
@@ -31,6 +32,8 @@ export const LIST_LIMITS = {
   /** Most plants that further partitions are asked for at once, if each had as many as are wanted. */
   maxPlantsAtOnce: 4_000,
 }
+
+type Readable = { checkpoint: Offset; entries: (Claim | undefined)[] }
 
 export type ListOptions = ReadOptions & { limits?: ListLimits & { maxPlantsAtOnce: number } }
 
@@ -55,13 +58,14 @@ export function createPlantLister(
   async function lookUpCandidates(
     spans: readonly PartitionSpan[],
     further: readonly Beyond[],
-  ): Promise<PartitionLookUp[]> {
+  ): Promise<Readable[]> {
     const asked = spans.map(({ partition }, n) => ({
       partition,
       ids: (further[n] as Beyond).candidates.map(({ id }) => id),
     }))
     const some = asked.filter(({ ids }) => ids.length > 0)
-    const answers = some.length === 0 ? [] : await readModel.lookUp(some)
+    const found = some.length === 0 ? [] : await readModel.lookUp(some)
+    const answers = found.map(({ checkpoint, entries }) => ({ checkpoint, entries: entries.map(readable) }))
     const nothingAsked = { entries: [], checkpoint: Number.POSITIVE_INFINITY as Offset }
     return asked.map((each) => answers[some.indexOf(each)] ?? nothingAsked)
   }
@@ -74,7 +78,7 @@ export function createPlantLister(
     )
     const lookedUp = await lookUpCandidates(spans, further)
     return spans.map((span, n) =>
-      tellSpan(listed[n] as ListedSpan, span, further[n] as Beyond, lookedUp[n] as PartitionLookUp, {
+      tellSpan(listed[n] as ListedSpan, span, further[n] as Beyond, lookedUp[n] as Readable, {
         position: positions.get(span.partition) ?? BEFORE_FIRST,
         horizon: view.horizon.of(span.partition),
       }),

@@ -3,6 +3,7 @@ import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
 import type { Plant } from '@plant-store/shared/plant/plant.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { firstOf, reachOf } from '@plant-store/shared/protocol/view.ts'
+import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Positions } from '../http/position.ts'
 import type { View } from '../view/view.ts'
@@ -31,7 +32,8 @@ export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, view: Vi
     if (!reaches(partition, own)) return undefined
     if (!elsewhere.every((at, n) => reaches(at, others[n] as PartitionLookUp))) return undefined
     const window = view.window(partition)
-    const known = firstOf(id, { entry: own.entries[0], checkpoint: own.checkpoint }, window)
+    const entry = readable(own.entries[0])
+    const known = firstOf(id, { entry, checkpoint: own.checkpoint }, window)
     if (known.is === 'unknown') return undefined
     if (known.is === 'absent') {
       const isFar = reachOf(window, own.checkpoint) >= view.horizon.of(partition)

@@ -114,7 +114,8 @@ export function createView(options: ViewOptions) {
 
     /** Why this view can't answer everything now; none when it can. */
     problems(): string[] {
-      const problems: string[] = []
+      const failed = reading.problem()
+      const problems = failed === undefined ? [] : [failed]
       for (const [p, window] of windows.entries()) {
         const end = ends[p] as Offset
         const checkpoint = readModelAt[p] as Offset

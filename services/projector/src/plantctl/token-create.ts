@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { parseArgs } from 'node:util'
 import { formatInstant } from '@plant-store/shared/access/instant.ts'
 import { isScope, SCOPES, type Scope, scopesAmong } from '@plant-store/shared/access/scope.ts'
 import { digestOf, formatTokenEntry, isLabel } from '@plant-store/shared/access/token-entry.ts'
-import { type Command, UsageError } from './command.ts'
+import { type Command, EXIT, UsageError } from './command.ts'
 import { endOf } from './lifetime.ts'
+import { readOptions } from './options.ts'
 
 const TOKEN_BYTES = 32
 const help = `Makes a bearer token for one client of the api, and the entry by which the api knows it. The token is shown only
@@ -28,25 +28,22 @@ PLANT_STORE_TOKEN_DIGESTS_FILE, which each api reads again within 5 s. Then give
 export const tokenCreate: Command = {
   summary: 'makes a bearer token, and the entry by which the api knows it',
   help,
-  run(args) {
-    const { values } = parseArgs({
-      args,
-      options: {
-        label: { type: 'string', multiple: true },
-        scope: { type: 'string', multiple: true },
-        expires: { type: 'string', multiple: true },
-        json: { type: 'boolean' },
-      },
+  async run(args, { out }) {
+    const { values } = readOptions(args, {
+      label: { type: 'string' },
+      scope: { type: 'string', multiple: true },
+      expires: { type: 'string' },
+      json: { type: 'boolean' },
     })
-    const label = labelOf(once('label', values.label))
+    const { expires, json } = values
+    const label = labelOf(values.label)
     const scopes = scopesOf(values.scope ?? [])
-    const expires = once('expires', values.expires)
     const end = expires === undefined ? {} : { expiresAtMs: endOf(expires, Date.now()) }
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
     const entry = formatTokenEntry({ label, digest: digestOf(token), scopes, ...end })
-    if (!values.json) return inWords(token, entry)
     const told = end.expiresAtMs === undefined ? {} : { expires: formatInstant(end.expiresAtMs) }
-    return `${JSON.stringify({ token, entry, label, scopes, ...told })}\n`
+    await out(json ? `${JSON.stringify({ token, entry, label, scopes, ...told })}\n` : inWords(token, entry))
+    return EXIT.done
   },
 }
 
@@ -57,12 +54,6 @@ function inWords(token: string, entry: string): string {
 Its entry, for PLANT_STORE_TOKEN_DIGESTS or a line of the file PLANT_STORE_TOKEN_DIGESTS_FILE:
   ${entry}
 `
-}
-
-// parseArgs would take the last one, and say nothing of the others.
-function once(name: string, given: string[] | undefined): string | undefined {
-  if (given !== undefined && given.length > 1) throw new UsageError(`--${name} is given more than once`)
-  return given?.[0]
 }
 
 function labelOf(label: string | undefined): string {

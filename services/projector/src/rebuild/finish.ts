@@ -2,7 +2,7 @@ import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/s
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { delay, type Time } from '@plant-store/shared/process/time.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
-import type { Difference } from '../verify/compare.ts'
+import type { Difference } from '../verify/difference.ts'
 import type { Slice } from '../verify/slice.ts'
 import { isFinal, neverQuiet, nothingOf, RebuildError } from './failures.ts'
 import type { Fill } from './fill.ts'

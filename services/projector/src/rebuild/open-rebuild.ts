@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Kafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import { createThrowawayGroups } from '@plant-store/shared/event-log/throwaway-groups.ts'
 import { checkTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
@@ -47,7 +48,7 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
   return createRebuild({
     generations,
     follow(intake, only) {
-      const { groupId, forget } = createThrowawayGroups(kafka, `${topic}-rebuild`, log)
+      const { groupId, forget } = createThrowawayGroups(kafka, groupPrefix(topic, 'rebuild'), log)
       const fetching = {
         minBytes: MIN_BYTES,
         maxWaitMs: MAX_WAIT_MS,

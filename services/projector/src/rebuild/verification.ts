@@ -1,16 +1,15 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
-import {
-  type Counts,
-  compareWhole,
-  compareWithFold,
-  DIFFERENCES_MAX,
-  type Difference,
-  type GenerationReader,
-} from '../verify/compare.ts'
+import { compareWithFold, type GenerationReader } from '../verify/compare.ts'
+import type { Difference, GenerationDifference } from '../verify/difference.ts'
+import { noFindings, note } from '../verify/findings.ts'
+import { type Counts, expiryDifferences, metaDifferences } from '../verify/meta-differences.ts'
 import type { Slice } from '../verify/slice.ts'
+
+/** More would tell nothing new. */
+const DIFFERENCES_MAX = 100
 
 /** The moment for which a generation is compared: fold and generation stood at the same checkpoint. */
 export type Cut = {
@@ -44,18 +43,29 @@ export type VerificationOptions = {
 export function createVerification({ reader, partitions, foldSlice }: VerificationOptions): Verify {
   return async (partition, generation, fold, { checkpoint, slice, counts, found }, going) => {
     const upTo = checkpoint.offset
-    const common = { partition, generation, upTo, listed: found.held.order, onRead: going.onRead }
-    const differences = await compareWithFold(reader, { ...common, fold, slice })
+    const findings = noFindings()
+    const tell = (difference: GenerationDifference) =>
+      note(findings, { partition, generation, ...difference }, DIFFERENCES_MAX)
+    const listed = found.held.order
+    const common = { partition, generation, upTo, listed, tell, onRead: going.onRead }
+    const held = await compareWithFold(reader, { ...common, fold, slice })
     const sum = { ...counts }
     for (let n = 1; n < slice.count; n++) {
       const other = { ...slice, index: (slice.index + n) % slice.count }
       const otherFold = await foldSlice(partition, upTo, other, going.signal)
-      differences.push(...(await compareWithFold(reader, { ...common, fold: otherFold, slice: other })))
+      const otherHeld = await compareWithFold(reader, { ...common, fold: otherFold, slice: other })
+      held.plants += otherHeld.plants
+      held.parked += otherHeld.parked
       sum.plants += otherFold.plants.size
       sum.voids += otherFold.voids
       sum.parked += otherFold.parked.size
     }
-    const whole = compareWhole(partition, { checkpoint, counts: sum, partitions }, found)
-    return [...whole, ...differences].slice(0, DIFFERENCES_MAX)
+    const log = { reached: checkpoint, end: after(upTo), partitions, mark: found.mark }
+    for (const difference of [
+      ...metaDifferences(found, { ...log, counts: sum, held }),
+      ...expiryDifferences(found),
+    ])
+      tell(difference)
+    return findings.kept
   }
 }

@@ -1,35 +1,44 @@
+import type { Offset } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 
-/** A part of a partition: one of `count`, of the ids by a hash of them, of what is parked by its offset. */
+/**
+ * One of so many parts of a partition: of its ids by hash, of its parked offsets in turn. Each part can be folded and
+ * compared by itself, so that memory is bounded however long the log is.
+ */
 export type Slice = { index: number; count: number }
 
-/** Odd, and its bits look random: ids that follow one another, or differ by a power of two, spread over all slices. */
-const MULTIPLIER = 0x9e3779b97f4a7c15n
-const HASH_BITS = 64
-const TAKEN_BITS = 32n
+/** The plants of so many records are in memory at once, at about 250 bytes each, and half of that again while they are compared. */
+export const RECORDS_AT_ONCE_MAX = 1_000_000
 
-export function isIn({ index, count }: Slice, id: PlantId): boolean {
-  if (count === 1) return true
-  const hash = BigInt.asUintN(HASH_BITS, id * MULTIPLIER) >> TAKEN_BITS
-  return Number(hash) % count === index
+/** 2^64 divided by the golden ratio, so that ids which follow each other are spread. */
+const SPREAD = 0x9e3779b97f4a7c15n
+const HASH_BITS = 64
+const DROPPED_BITS = 32n
+
+/** How many slices it takes so that each has about so many records at most. */
+export const slicesFor = (records: number, recordsMax: number) => Math.max(1, Math.ceil(records / recordsMax))
+
+/** All slices that are so many together. */
+export function slicesOf(count: number): Slice[] {
+  return Array.from({ length: count }, (_, index) => ({ index, count }))
 }
 
-export function isParkedIn({ index, count }: Slice, offset: number): boolean {
+/** Not by the hash that chose the partition: all ids of a partition have much of that one in common. */
+export function isIn({ index, count }: Slice, id: PlantId): boolean {
+  return count === 1 || Number(BigInt.asUintN(HASH_BITS, id * SPREAD) >> DROPPED_BITS) % count === index
+}
+
+export function isParkedIn({ index, count }: Slice, offset: Offset): boolean {
   return offset % count === index
 }
 
-/** What a fold of this slice takes in: the claims of its ids, and what is parked at its offsets. */
+/** What of these records lies in the slice; of a claim that is parked the claim may lie in one, the offset in another. */
 export function ofSlice(slice: Slice, records: readonly LogRecord[]): readonly LogRecord[] {
   if (slice.count === 1) return records
-  return records.flatMap(({ offset, claim, parked }): LogRecord[] => {
-    const taken = {
-      ...(claim !== undefined && isIn(slice, claim.id) && { claim }),
-      ...(parked !== undefined && isParkedIn(slice, offset) && { parked }),
-    }
-    return taken.claim === undefined && taken.parked === undefined ? [] : [{ offset, ...taken }]
+  return records.flatMap(({ offset, claim, parked }) => {
+    const ownClaim = claim !== undefined && isIn(slice, claim.id) ? { claim } : undefined
+    const ownParked = parked !== undefined && isParkedIn(slice, offset) ? { parked } : undefined
+    return ownClaim || ownParked ? [{ offset, ...ownClaim, ...ownParked }] : []
   })
 }
-
-/** How many slices it takes so that each has about so many records at most. */
-export const slicesFor = (records: number, maxRecords: number) => Math.max(1, Math.ceil(records / maxRecords))

@@ -3,10 +3,9 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { logs } from '../../../../tests/support/generated-logs.ts'
 import { plantIds } from '../../../../tests/support/generated-plants.ts'
-import { isIn, ofSlice, slicesFor } from './slice.ts'
+import { isIn, ofSlice, slicesFor, slicesOf } from './slice.ts'
 
 const counts = fc.integer({ min: 1, max: 7 })
-const slicesOf = (count: number) => Array.from({ length: count }, (_, index) => ({ index, count }))
 
 it('each id is in one slice', () => {
   fc.assert(

@@ -1,0 +1,77 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { eventIds, plantIds, plants } from '../../../tests/support/generated-plants.ts'
+import { readCanonicalPayload } from './canonical-payload.ts'
+import type { EventId } from './event-id.ts'
+import { FIRST } from './offset.ts'
+import { MAX_TEXT_CODE_POINTS, type NewPlant } from './plant.ts'
+import { type NewRecord, plantCreated, readRecord } from './plant-created.ts'
+import type { PlantId } from './plant-id.ts'
+
+const PARTITIONS = 12
+const EVENT_ID = '0b5a1ae2-7d4b-4e6f-8a3c-1f2e3d4c5b6a' as EventId
+
+const asciiTexts = fc.string({ unit: 'grapheme-ascii', maxLength: 30 })
+/** As long as a text may be, one more, and one less. */
+const longTexts = fc.integer({ min: -1, max: 1 }).map((more) => 'x'.repeat(MAX_TEXT_CODE_POINTS + more))
+const texts = fc.oneof({ weight: 4, arbitrary: asciiTexts }, { weight: 1, arbitrary: longTexts })
+const newPlants: fc.Arbitrary<NewPlant> = fc
+  .tuple(plantIds, fc.oneof(plants, fc.record({ name: texts, tag: texts }), fc.record({ name: texts })))
+  .map(([id, plant]) => ({ ...plant, id }))
+
+/** One byte more, less or other, most often one that means something in JSON, or none at all. */
+const meaningful = fc.constantFrom(
+  ...Buffer.from('{}[]":,\\ x7u\n\t'),
+  0,
+  0x1f,
+  0x20,
+  0x7e,
+  0x7f,
+  0x80,
+  0xc3,
+  0xff,
+)
+const bytes = fc.oneof({ weight: 3, arbitrary: meaningful }, { weight: 1, arbitrary: fc.nat(255) })
+const damages = fc.record({
+  /** Where in the payload: 0 its begin, 1 behind its end. */
+  at: fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constantFrom(0, 1)),
+  taken: fc.nat(2),
+  put: fc.array(bytes, { maxLength: 2 }),
+})
+const payloads = fc
+  .tuple(newPlants, eventIds, fc.array(damages, { maxLength: 2 }))
+  .map(([plant, eventId, all]) => {
+    const record = plantCreated(plant, eventId, PARTITIONS)
+    const value = all.reduce((payload, { at, taken, put }) => {
+      const cut = Math.floor(at * payload.length)
+      return Buffer.concat([payload.subarray(0, cut), Buffer.from(put), payload.subarray(cut + taken)])
+    }, record.value)
+    return { ...record, value }
+  })
+
+const read = (record: NewRecord) => readRecord({ offset: FIRST, ...record }, record.partition, PARTITIONS)
+
+describe('a payload that is read byte by byte', () => {
+  it('reads as the JSON parser reads it, and one that is not of the form, too', () => {
+    fc.assert(
+      fc.property(payloads, (record) => {
+        // What begins with a space means the same, and is never of the form.
+        const forParser = Buffer.concat([Buffer.from(' '), record.value])
+        expect(readCanonicalPayload(forParser, record.key)).toBeUndefined()
+        expect(read(record)).toEqual(read({ ...record, value: forParser }))
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it.each<[string, Omit<NewPlant, 'id'>]>([
+    ['a name', { name: 'Monstera deliciosa' }],
+    ['a name and a tag', { name: 'Monstera deliciosa', tag: 'shade' }],
+    ['empty texts', { name: '', tag: '' }],
+    ['all that stands for itself', { name: ' !#[]^~', tag: '{},:' }],
+    ['the longest texts', { name: 'x'.repeat(MAX_TEXT_CODE_POINTS), tag: 'y'.repeat(MAX_TEXT_CODE_POINTS) }],
+  ])('is what plantCreated writes of %s', (_what, plant) => {
+    const { key, value } = plantCreated({ ...plant, id: -7n as PlantId }, EVENT_ID, PARTITIONS)
+    expect(readCanonicalPayload(value, key)).toEqual(plant)
+  })
+})

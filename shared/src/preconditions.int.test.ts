@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { newPlant } from '../../tests/support/generated-plants.ts'
+import { quietLog } from '../../tests/support/quiet-log.ts'
+import { createTestTopic } from '../../tests/support/topic.ts'
+import { createAppender } from './event-log/append.ts'
+import { kafkajs } from './event-log/kafkajs.ts'
+import { createTopic } from './event-log/topic.ts'
+import type { EventId } from './plant/event-id.ts'
+import { type Offset, offsetOf, type Partition } from './plant/offset.ts'
+import { plantCreated } from './plant/plant-created.ts'
+import { watchPreconditions } from './preconditions.ts'
+import { PreconditionError } from './process/failures.ts'
+import { systemTime, type Time } from './process/time.ts'
+import { createReadModel } from './read-model/read-model.ts'
+
+const WAIT = { timeout: 30_000 }
+/** Half a minute of it passes in 300 ms. */
+const fastTime: Time = { ...systemTime, after: (ms, callback) => systemTime.after(ms / 100, callback) }
+
+/** A topic with ten events of one partition, all passed, that is watched. */
+async function watchTopic() {
+  const topic = await createTestTopic(inject('kafkaBrokers'), 1)
+  const [appender, admin] = [createAppender(topic.kafka, topic.topic), topic.kafka.admin()]
+  await admin.connect()
+  await appender.append(
+    Array.from({ length: 10 }, (_, n) => plantCreated(newPlant(BigInt(n)), randomUUID() as EventId, 1)),
+  )
+  const readModel = createReadModel({ redisUrl: inject('redisUrl'), ...topic }, quietLog)
+  await readModel.ready()
+  const [halts, ends] = [[] as Error[], [] as Offset[][]]
+  const passed = () => new Map([[0 as Partition, { offset: offsetOf(9), eventId: '' as const }]])
+  const noteEnds = (found: readonly Offset[]) => void ends.push([...found])
+  const common = { time: fastTime, log: quietLog, onHalt: (error: Error) => void halts.push(error) }
+  const watch = watchPreconditions(topic.kafka, readModel, topic, { passed, noteEnds }, common)
+  onTestFinished(async () => {
+    await Promise.all([watch.close(), appender.close(), admin.disconnect(), readModel.close()])
+  })
+  await vi.waitFor(() => expect(ends).not.toEqual([]), WAIT)
+  expect([ends[0], halts]).toEqual([[10], []])
+  return {
+    ...{ ...topic, admin },
+    async expectHalt(message: RegExp): Promise<void> {
+      await vi.waitFor(() => expect(halts).not.toEqual([]), WAIT)
+      expect(halts).toEqual([expect.any(PreconditionError)])
+      expect(halts[0]?.message).toMatch(message)
+    },
+  }
+}
+
+describe('what the protocol rests on is watched, also while no event comes', () => {
+  it('a topic that was made anew', async () => {
+    const { kafka, topic, partitions, admin, expectHalt } = await watchTopic()
+    await admin.deleteTopics({ topics: [topic] })
+    await vi.waitFor(async () => expect(await createTopic(kafka, { topic, partitions })).toBe(true), WAIT)
+    await expectHalt(/another log: .* passed offset 9, but the log ends before offset 0 .* delete the keys/)
+  })
+
+  it('a topic that is gone', async () => {
+    const { topic, admin, expectHalt } = await watchTopic()
+    await admin.deleteTopics({ topics: [topic] })
+    await expectHalt(/does not exist: create it/)
+  })
+
+  it('a topic that lost its beginning', async () => {
+    const { topic, admin, expectHalt } = await watchTopic()
+    // Without the metadata kafkajs does not know whom to ask.
+    await admin.fetchTopicMetadata({ topics: [topic] })
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '5' }] })
+    await expectHalt(/begins at offset 5: .* Restore the topic/)
+  })
+
+  it('a topic that would forget', async () => {
+    const { topic, admin, expectHalt } = await watchTopic()
+    const settings = { 'retention.ms': '1000', 'retention.bytes': '-1', 'cleanup.policy': 'delete' }
+    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }))
+    const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries }]
+    await admin.alterConfigs({ validateOnly: false, resources })
+    await expectHalt(/would lose events: set retention.ms to -1/)
+  })
+
+  it('a topic that grew', async () => {
+    const { topic, admin, expectHalt } = await watchTopic()
+    await admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
+    await expectHalt(/has 2 partitions, but PLANTS_PARTITIONS is 1/)
+  })
+})

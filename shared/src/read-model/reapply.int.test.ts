@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
+import { openRedis } from '../../../tests/support/plant-store.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { dumpKeys, pointerOf } from '../../../tests/support/stored-partition.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '../plant/offset.ts'
+import { type Claim, type LogRecord, PARKED } from '../plant/plant-created.ts'
+import type { PlantId } from '../plant/plant-id.ts'
+import { PreconditionError } from '../process/failures.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { createReadModel } from './read-model.ts'
+import type { Reapplied } from './reapply.ts'
+
+const PARTITIONS = 1_000
+const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+const P = 0 as Partition
+
+async function openReadModel(topic = `plants-${randomUUID()}`, partitions = PARTITIONS) {
+  const readModel = createReadModel({ redisUrl: inject('redisUrl'), topic, partitions }, quietLog)
+  onTestFinished(() => readModel.close())
+  await readModel.ready()
+  const redis = openRedis(inject('redisUrl'))
+
+  /** All that the live generation has, byte for byte. */
+  async function bytesOf(partition: Partition) {
+    const at = `{${topic}:${partition}}:${await redis.get(pointerOf(topic, partition))}`
+    return {
+      meta: await redis.hgetall(`${at}:meta`),
+      plants: await redis.hgetallBuffer(`${at}:plants`),
+      order: await redis.lrange(`${at}:order`, 0, -1),
+      parked: await redis.hgetall(`${at}:parked`),
+    }
+  }
+
+  async function apply(partition: Partition, from: Checkpoint, { next, records }: LogBatch): Promise<void> {
+    expect(await readModel.apply(partition, from, next, records, randomUUID())).toEqual({ is: 'applied' })
+  }
+  return { topic, redis, apply, bytesOf, reapply: readModel.generations.reapply }
+}
+
+/** What a release that knew less made of a record: it could not read what it says, or only in another way. */
+function asOlder(record: LogRecord, isRead: boolean): LogRecord {
+  const { offset, claim } = record
+  if (claim === undefined || isRead) return record
+  return { offset, claim: { ...claim, plant: undefined }, parked: PARKED.unknownVersion }
+}
+
+type Turn = { batch: LogBatch; older: LogBatch; again: boolean }
+
+/** The log as two releases read it, and after which batches what is parked so far is put into place. */
+const upgrades = fc
+  .tuple(logs, fc.infiniteStream(fc.boolean()), fc.infiniteStream(fc.boolean()))
+  .map(([batches, reads, agains]) =>
+    batches.map((batch): Turn => {
+      const records = batch.records.map((record) => asOlder(record, reads.next().value))
+      return { batch, older: { ...batch, records }, again: agains.next().value }
+    }),
+  )
+
+function parkedOf(turns: readonly Turn[]): Reapplied[] {
+  return turns.flatMap(({ batch, older }) =>
+    older.records.flatMap(({ parked }, n) =>
+      parked === undefined ? [] : [{ was: parked, record: batch.records[n] as LogRecord }],
+    ),
+  )
+}
+
+it('what a release could not read is put into place by a later one, byte for byte as that one would have folded it', async () => {
+  const { apply, reapply, bytesOf } = await openReadModel()
+  let runs = 0
+  let changes = 0
+  await fc.assert(
+    fc.asyncProperty(upgrades, async (turns) => {
+      const [old, fresh] = [runs++ as Partition, runs++ as Partition]
+      let from = START
+      for (const [n, { batch, older, again }] of turns.entries()) {
+        await apply(old, from, older)
+        await apply(fresh, from, batch)
+        from = batch.next
+        // The projector goes on meanwhile; what was put into place before is left alone.
+        if (again) changes += await reapply(old, parkedOf(turns.slice(0, n + 1)))
+      }
+      await reapply(old, parkedOf(turns).reverse())
+      expect(await bytesOf(old)).toEqual(await bytesOf(fresh))
+      expect(await reapply(old, parkedOf(turns))).toBe(0)
+      expect(await bytesOf(old)).toEqual(await bytesOf(fresh))
+    }),
+  )
+  expect(changes).toBeGreaterThan(0)
+})
+
+it('it changes nothing that a newer release, or another size of the topic, has folded', async () => {
+  const { topic, redis, apply, reapply } = await openReadModel()
+  const [turns = []] = fc.sample(
+    upgrades.filter((turns) => parkedOf(turns).length > 0),
+    1,
+  )
+  let from = START
+  for (const { older } of turns) {
+    await apply(P, from, older)
+    from = older.next
+  }
+  const smaller = await openReadModel(topic, PARTITIONS - 1)
+  const meta = `{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:meta`
+  const before = await dumpKeys(redis, topic)
+  await expect(smaller.reapply(P, parkedOf(turns))).rejects.toThrow(/topic of 1000 partitions/)
+  expect(await dumpKeys(redis, topic)).toEqual(before)
+
+  await redis.hset(meta, 'fold', '2')
+  const newer = await dumpKeys(redis, topic)
+  await expect(reapply(P, parkedOf(turns))).rejects.toThrow(PreconditionError)
+  expect(await dumpKeys(redis, topic)).toEqual(newer)
+})
+
+it('an entry that can be read stays as it is, whatever is parked at its offset', async () => {
+  const { topic, redis, apply, reapply, bytesOf } = await openReadModel()
+  const claim: Claim = {
+    ...{ offset: 0 as Offset, id: 7n as PlantId, eventId: randomUUID() as EventId },
+    plant: { name: 'fern' },
+  }
+  const record = { offset: claim.offset, claim }
+  await apply(P, START, { records: [record], next: { offset: claim.offset, eventId: claim.eventId } })
+  const { plants } = await bytesOf(P)
+  await redis.hset(
+    `{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:parked`,
+    '0',
+    PARKED.unknownVersion,
+  )
+
+  const other = { ...record, claim: { ...claim, plant: { name: 'oak' } } }
+  expect(await reapply(P, [{ was: PARKED.unknownVersion, record: other }])).toBe(1)
+  expect((await bytesOf(P)).plants).toEqual(plants)
+})
+
+it('of a read model that is gone there is nothing to put into place', async () => {
+  const { topic, redis, reapply } = await openReadModel()
+  const [record] = [{ offset: 0, parked: PARKED.otherType } as LogRecord]
+  expect(await reapply(P, [{ was: PARKED.unknownVersion, record }])).toBe(0)
+  expect(await redis.keys(`{${topic}:*`)).toEqual([])
+})

@@ -1,0 +1,349 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
+import { type NewRecord, PARKED, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { followLog } from './support/followed-log.ts'
+import { newPlant } from './support/generated-plants.ts'
+import { createPlantStore, openPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
+import { type Ended, startPlantctl } from './support/plantctl.ts'
+import { asStored, pointerOf, readStoredPartition } from './support/stored-partition.ts'
+import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
+
+const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+const WAIT_MS = 30_000
+const PLANTS = 300
+/** Kind, event id, offset and a name of 7 characters; Redis keeps small hashes densely. */
+const ENTRY_BYTES_MIN = 30
+
+// One store for all cases: each leaves it as it was.
+let store: PlantStore
+let truth: Truth
+let writtenFrom: string
+
+const event = (id: bigint, eventId = randomUUID() as EventId) =>
+  plantCreated(newPlant(id), eventId, store.partitions)
+const partitionOfId = (id: bigint) => partitionOf(Buffer.from(String(id)), store.partitions)
+
+async function append(records: readonly NewRecord[]): Promise<void> {
+  const appender = createAppender(store.kafka, store.topic)
+  await appender.append([...records])
+  await appender.close()
+}
+
+beforeAll(async () => {
+  store = await openPlantStore(stores)
+  const ids = Array.from({ length: PLANTS }, (_, n) => BigInt(n))
+  await append(ids.map((id) => event(id)))
+  const again = event(1_000n)
+  const foreign = { ...event(1_001n), headers: { ce_type: Buffer.from('\x1b[31mOther') } }
+  const unreadable = event(1_002n)
+  const newer = { ...unreadable.headers, 'content-type': Buffer.from('application/json; version=9') }
+  writtenFrom = new Date().toISOString()
+  await append([event(7n), again, again, foreign, { ...unreadable, headers: newer }])
+  await Promise.all([store.startApi(), store.startProjector()])
+})
+beforeEach(async () => {
+  if (truth !== undefined) return
+  truth = await readTruth(store)
+  await expectReadModelToEqual(truth, store)
+})
+afterAll(() => store.end())
+
+const run = (...args: string[]): Promise<Ended> => startPlantctl(args, store.environment).ended
+
+async function json(...args: string[]) {
+  const { code, stdout, stderr } = await run(...args, '--json')
+  const lines = stdout.split('\n').filter((line) => line !== '')
+  return { code, stderr, told: lines.map((line) => JSON.parse(line)) }
+}
+
+const runIn = ({ environment }: PlantStore, ...args: string[]): Promise<Ended> =>
+  startPlantctl(args, environment).ended
+
+/** Folds the log into the read model as a release would that can't read the records at some offsets. */
+async function applyAsOlder(store: PlantStore, isUnreadable: (offset: number) => boolean): Promise<Truth> {
+  const { checkpoints, delivered, follower } = followLog(store)
+  const { ends } = await checkTopic(store.kafka, store)
+  await vi.waitFor(
+    () =>
+      expect(ends.map((_, p) => checkpoints.get(p as Partition)?.offset)).toEqual(ends.map((end) => end - 1)),
+    WAIT_MS,
+  )
+  await follower.close()
+  for (const { partition, records, next, from } of delivered) {
+    const older = records.map((record) => {
+      const { offset, claim } = record
+      if (claim === undefined || !isUnreadable(offset)) return record
+      return { offset, claim: { ...claim, plant: undefined }, parked: PARKED.unknownVersion }
+    })
+    expect(await store.readModel.apply(partition, from, next, older, randomUUID())).toEqual({ is: 'applied' })
+  }
+  return readTruth(store)
+}
+
+/** Of each partition all that its live generation has. */
+function readStored({ topic, partitions }: PlantStore) {
+  const redis = openRedis(stores.redisUrl)
+  return Promise.all(
+    allPartitions(partitions).map((partition) => readStoredPartition(redis, topic, partition)),
+  )
+}
+
+const positionOf = (id: bigint): string => `${partitionOfId(id)}-${truth.winner(id)?.offset}`
+
+describe('plantctl status', () => {
+  it('tells that all is well, how much there is, and who reads it', async () => {
+    const { code, told } = await json('status')
+    expect({ code, well: told[0].well }).toEqual({ code: 0, well: true })
+    const voids = truth.states.reduce((sum, one) => sum + one.voids, 0)
+    expect(told[0].totals).toMatchObject({
+      offsets: PLANTS + 5,
+      lag: 0,
+      plants: PLANTS + 2,
+      voids,
+      parked: 2,
+    })
+    expect(told[0].totals.bytes).toBeGreaterThan(PLANTS * ENTRY_BYTES_MIN)
+    expect(voids).toBe(1)
+    expect(told[0]).toMatchObject({
+      projectors: [{ clientId: 'plant-store-projector', partitions: [0, 1, 2, 3, 4, 5] }],
+      apis: [{ clientId: 'plant-store-api', partitions: [0, 1, 2, 3, 4, 5] }],
+    })
+    for (const [partition, { checkpoint, plants }] of truth.states.entries()) {
+      expect(told[0].partitions[partition]).toMatchObject({
+        partition,
+        checkpoint: checkpoint.offset,
+        plants: plants.size,
+        lag: 0,
+      })
+    }
+  })
+
+  it('tells a person the same in words', async () => {
+    const { code, stdout } = await run('status')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^All well\.\n- 2 records parked/)
+    expect(stdout).toMatch(/6 partitions, 305 offsets, read model 0 behind\n {2}302 plants, 1 void, 2 parked/)
+  })
+
+  it('says what is wrong and what to do, with another exit code', async () => {
+    const redis = openRedis(stores.redisUrl)
+    const key = `{${store.topic}:0}:${await redis.get(pointerOf(store.topic, 0 as Partition))}:order`
+    await redis.expire(key, 600)
+    const [words, { code, told }] = [await run('status'), await json('status')]
+    await redis.persist(key)
+    expect([words.code, code]).toEqual([3, 3])
+    expect(words.stdout).toMatch(/^1 problem\n! partition 0: keys of the read model expire/)
+    expect(told[0]).toMatchObject({ well: false, problems: [expect.stringMatching(/expire/)] })
+  })
+
+  it('goes on showing it, until it is broken off', async () => {
+    const watch = startPlantctl(['status', '--watch', '--json'], store.environment)
+    // Who watches is not among those who are watched: it only looks.
+    await vi.waitFor(() => expect(watch.stdout().split('\n').length).toBeGreaterThan(2), WAIT_MS)
+    watch.kill('SIGINT')
+    const { code, stdout } = await watch.ended
+    expect(code).toBe(130)
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines.map(({ well }) => well)).toEqual(lines.map(() => true))
+  })
+})
+
+describe('plantctl events', () => {
+  it('tells all that was ever written for one id, and what it came to', async () => {
+    const { code, told } = await json('events', '--id', '7')
+    expect(code).toBe(0)
+    expect(told).toMatchObject([
+      { position: positionOf(7n), is: 'created', id: '7', plant: { name: 'plant 7' } },
+      { is: 'void', of: positionOf(7n), id: '7' },
+    ])
+    expect((await json('events', '--id', '1000')).told).toMatchObject([
+      { is: 'created' },
+      { is: 'repeated', of: positionOf(1_000n) },
+    ])
+    expect(await run('events', '--id=-7')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'There are no such records.\n',
+    })
+  })
+
+  it('tells of every record of the log what the fold makes of it', async () => {
+    const { told } = await json('events')
+    expect(told).toHaveLength(PLANTS + 5)
+    for (const { partition, offset, is, id } of told) {
+      const { plants, parked } = truth.states[partition] as Truth['states'][number]
+      const first =
+        id === undefined ? undefined : [...plants.values()].find((claim) => String(claim.id) === id)
+      if (id === undefined) expect([is, parked.has(offset)]).toEqual(['foreign', true])
+      else expect(is === 'created').toBe(first?.offset === offset)
+    }
+    for (let partition = 0; partition < store.partitions; partition++) {
+      const offsets = told.filter((one) => one.partition === partition).map(({ offset }) => offset)
+      expect(offsets).toEqual([...offsets].sort((a, b) => a - b))
+    }
+  })
+
+  it('shows a person a foreign record without harm to the terminal', async () => {
+    const { stdout } = await run('events', '--from', writtenFrom)
+    expect(stdout.split('\n')).toHaveLength(6)
+    expect(stdout).toContain(
+      'parked: its header ce_type is not PlantCreated  key "1001"  ce_type "\\x1b[31mOther"',
+    )
+    expect(stdout).toMatch(/created {3}1002 {2}event .* {2}parked: its header content-type names a version/)
+    expect(stdout).not.toContain('\x1b')
+  })
+
+  it('takes positions, a limit, partitions and raw bytes', async () => {
+    const partition = partitionOfId(7n)
+    expect(
+      (await json('events', '--from', `${partition}-1`, '--to', `${partition}-3`)).told.map(
+        ({ position }) => position,
+      ),
+    ).toEqual([1, 2, 3].map((offset) => `${partition}-${offset}`))
+    expect(
+      (await json('events', '--partition', '2', '--limit', '4')).told.map(({ position }) => position),
+    ).toEqual(['2-0', '2-1', '2-2', '2-3'])
+    const [raw] = (await json('events', '--id', '1002', '--raw')).told
+    expect(Buffer.from(raw.raw.headers['content-type'], 'base64').toString()).toBe(
+      'application/json; version=9',
+    )
+    expect(Buffer.from(raw.raw.key, 'base64').toString()).toBe('1002')
+  })
+
+  it('ends quietly when nobody reads any more', async () => {
+    const events = startPlantctl(['events'], store.environment, { closeStdoutAfterBytes: 1 })
+    expect(await events.ended).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  it.each([
+    [['--from', '2-x'], /--from 2-x: expected a position/],
+    [['--id', '07'], /--id 07: expected an int64/],
+    [['--id', '7', '--partition', '9'], /--partition 9: expected a partition from 0 to 5/],
+    [['--limit', '0'], /--limit 0/],
+    [['--follow', '--to', '1m'], /--follow/],
+  ])('refuses %j', async (args, words) => {
+    const { code, stdout, stderr } = await run('events', ...args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(words)
+    expect(stderr).toMatch(/plantctl events --help/)
+  })
+})
+
+describe('plantctl parked', () => {
+  it('lists why each record is parked, and how many for which reason', async () => {
+    const { told } = await json('parked', 'list')
+    expect(told[0]).toMatchObject({ parked: 2, reasons: { otherType: 1, unknownVersion: 1 } })
+    const positions = truth.states.flatMap(({ parked }, partition) =>
+      [...parked.keys()].map((offset) => `${partition}-${offset}`),
+    )
+    expect(told[0].listed.map(({ position }: { position: string }) => position)).toEqual(positions)
+    expect((await run('parked', 'list', '--limit', '1')).stdout).toMatch(
+      /2 records parked, the first 1 listed/,
+    )
+  })
+
+  it('shows one record, and what this release makes of it', async () => {
+    const { stdout } = await run('parked', 'show', positionOf(1_002n))
+    expect(stdout).toMatch(/content-type: "application\/json; version=9"/)
+    expect(stdout).toMatch(/This release +can not read it either/)
+    expect((await json('parked', 'show', positionOf(7n))).told).toMatchObject([
+      { is: 'created', readModel: null },
+    ])
+    const beyond = await run('parked', 'show', '0-1000000')
+    expect(beyond).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/the log ends before offset/),
+    })
+  })
+
+  it('puts nothing into place that this release can not read either', async () => {
+    const { code, told } = await json('parked', 'reapply')
+    expect({ code, told }).toEqual({
+      code: 0,
+      told: [{ dryRun: false, looked: 2, placed: 0, renamed: 0, kept: 2, needRebuild: [] }],
+    })
+    await expectReadModelToEqual(truth, store)
+  })
+})
+
+it('what an older release could not read is put into place while the projector runs, and then the log is what is served', async () => {
+  const upgraded = await createPlantStore(stores)
+  const plant = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, upgraded.partitions)
+  const appender = createAppender(upgraded.kafka, upgraded.topic)
+  onTestFinished(appender.close)
+  const ids = Array.from({ length: 600 }, (_, n) => BigInt(n % 500))
+  await appender.append(ids.map(plant))
+  const { states, records } = await applyAsOlder(upgraded, (offset) => offset % 3 === 0)
+  expect(records).toBe(600)
+  expect((await runIn(upgraded, 'status')).stdout).toMatch(/2\d\d records parked/)
+  await upgraded.startProjector()
+
+  const dry = await runIn(upgraded, 'parked', 'reapply', '--dry-run', '--json')
+  const { looked, ...told } = JSON.parse(dry.stdout)
+  expect(told).toEqual({ dryRun: true, placed: looked, renamed: 0, kept: 0, needRebuild: [] })
+  const position = (await readStored(upgraded)).flatMap(({ parked }, partition) =>
+    [...parked.keys()].map((offset) => `${partition}-${offset}`),
+  )
+  expect(position).toHaveLength(looked)
+  expect((await runIn(upgraded, 'parked', 'show', position[0] as string)).stdout).toMatch(
+    /reads it: plant \d+. plantctl parked reapply puts it into place/,
+  )
+
+  const [placed] = await Promise.all([
+    runIn(upgraded, 'parked', 'reapply', '--json'),
+    appender.append(ids.map((id) => plant(id + 400n))),
+  ])
+  expect(placed.code).toBe(0)
+  expect(JSON.parse(placed.stdout)).toMatchObject({ dryRun: false, looked, placed: looked })
+  const truth = await readTruth(upgraded)
+  await expectReadModelToEqual(truth, upgraded)
+  expect(await readStored(upgraded)).toEqual(
+    truth.states.map((state) => asStored(state, state.checkpoint, upgraded.partitions)),
+  )
+  for (const [partition, { plants }] of states.entries()) {
+    for (const [id, { offset }] of plants)
+      expect(truth.states[partition]?.plants.get(id)?.offset).toBe(offset)
+  }
+  expect((await runIn(upgraded, 'parked', 'reapply')).stdout).toBe('Nothing is parked.\n')
+})
+
+it('what comes while events are followed is shown, with what it came to', async () => {
+  const following = startPlantctl(['events', '--follow', '--json'], store.environment)
+  const shown = () =>
+    following
+      .stdout()
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line))
+  // It begins with what comes after it has begun: that is told by the first that it shows.
+  let id = 10_000n
+  await vi.waitFor(
+    async () => {
+      await append([event(id++)])
+      expect(shown().length).toBeGreaterThan(0)
+    },
+    { timeout: WAIT_MS, interval: 200 },
+  )
+  const last = id++
+  await append([event(last), event(last)])
+  await vi.waitFor(
+    () =>
+      expect(
+        shown()
+          .filter((one) => one.id === String(last))
+          .map(({ is }) => is),
+      ).toEqual(['created', 'void']),
+    WAIT_MS,
+  )
+  following.kill('SIGTERM')
+  expect((await following.ended).code).toBe(130)
+})

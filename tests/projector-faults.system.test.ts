@@ -1,0 +1,318 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import type { Redis } from 'ioredis'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { type Create, createPlant, onConnections, readPlant } from './support/client.ts'
+import { startCreates } from './support/endless-creates.ts'
+import { newPlant } from './support/generated-plants.ts'
+import { parseMetrics } from './support/metrics-text.ts'
+import { startOwnKafka } from './support/own-kafka.ts'
+import { startOwnRedis } from './support/own-redis.ts'
+import { createPlantStore, openRedis, type PlantStore, type RunningService } from './support/plant-store.ts'
+import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
+import { dumpKeys } from './support/stored-partition.ts'
+import { expectAnswersToBeTrue, expectReadModelToEqual, readTruth } from './support/truth.ts'
+
+const kafkaBrokers = inject('kafkaBrokers')
+const stores = { kafkaBrokers, redisUrl: inject('redisUrl') }
+const HANGS_AT_MOST_MS = 60_000
+const WAIT = { timeout: 60_000, interval: 20 }
+
+/** Ids from here on are no one else's. */
+const UNTAKEN = 9_000_000n
+
+const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, n) => BigInt(from + n))
+const notCreated = (creates: readonly Create[]) => creates.filter(({ answer }) => answer?.status !== 200)
+
+/** Nothing is lost or doubled: each answer is true, and Redis is the fold of the log. */
+async function expectTruth(store: PlantStore, creates: readonly Create[]): Promise<void> {
+  const truth = await readTruth(store)
+  expectAnswersToBeTrue(creates, truth)
+  await expectReadModelToEqual(truth, store)
+}
+
+async function metricOf({ opsUrl }: RunningService, name: string): Promise<number> {
+  const metrics = parseMetrics(await (await fetch(`${opsUrl}/metrics`)).text())
+  return (metrics.get(name)?.samples ?? []).reduce((sum, { value }) => sum + value, 0)
+}
+
+const untilItHas = (projector: RunningService, partitions: number) =>
+  vi.waitFor(
+    async () => expect(await metricOf(projector, 'plant_store_projector_partitions')).toBe(partitions),
+    WAIT,
+  )
+
+/** Ways in which a Redis that answers takes no writes, and how each of them ends. */
+const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => Promise<unknown>][] = [
+  [
+    /records are not taken in: .*OOM/,
+    (redis) => redis.config('SET', 'maxmemory', '1'),
+    (redis) => redis.config('SET', 'maxmemory', '0'),
+  ],
+  [
+    /records are not taken in: .*MISCONF/,
+    async (redis) => {
+      await redis.config('SET', 'save', '3600 1')
+      await redis.bgsave()
+      const persistence = () => redis.info('persistence')
+      await vi.waitFor(async () => expect(await persistence()).toMatch(/last_bgsave_status:err/), WAIT)
+    },
+    (redis) => redis.config('SET', 'save', ''),
+  ],
+  [
+    /records are not taken in: .*READONLY/,
+    (redis) => redis.replicaof('127.0.0.1', 1),
+    (redis) => redis.replicaof('NO', 'ONE'),
+  ],
+]
+
+it('a Redis that is full, can not save or is no master: creates go on, /readyz says why, and it ends by itself', async () => {
+  // In this folder nothing can be saved.
+  const own = await startOwnRedis({ more: { dir: '/dev/fd' } })
+  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const redis = openRedis(own.url)
+  const load = startCreates(api.url)
+  for (const [reason, begin, end] of REFUSALS) {
+    await load.untilMore(100)
+    await begin(redis)
+    await untilNotReady(projector, reason)
+    await load.untilMore(100)
+    await end(redis)
+    await untilReady(projector, api)
+  }
+  const creates = await load.stop()
+  expect(notCreated(creates)).toEqual([])
+  await expectTruth(store, creates)
+})
+
+it('a Redis that hangs, and then carries out what it was asked long ago, is gone on with', async () => {
+  const own = await startOwnRedis()
+  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const redis = openRedis(own.url)
+  const load = startCreates(api.url)
+  await load.untilMore(300)
+  await redis.client('PAUSE', HANGS_AT_MOST_MS, 'WRITE')
+  await Promise.all([untilNotReady(projector, /timed out/), untilNotReady(api, /timed out/)])
+  await redis.client('UNPAUSE')
+  await untilReady(projector, api)
+  await load.untilMore(300)
+  await expectTruth(store, await load.stop())
+})
+
+it('a Redis that comes back with an old snapshot, after long loading, is filled up again', async () => {
+  const own = await startOwnRedis({ more: { 'key-load-delay': '20000' } })
+  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const redis = openRedis(own.url)
+  const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
+  const before = await onConnections(16, idsFrom(0, 300), create)
+  // While it loads Redis answers only now and then, after so many bytes: so there have to be some.
+  for (let n = 0; n < 200; n++) await redis.set(`other-${n}`, randomBytes(100_000))
+  await redis.save()
+  const after = await onConnections(16, idsFrom(300, 300), create)
+  await expectTruth(store, [...before, ...after])
+
+  const back = own.crashAndStartAgain()
+  await untilNotReady(projector, /redis: it answers, but is not ready: it is loading its data/)
+  await back
+  const reads = await onConnections(16, idsFrom(0, 600), (id) => readPlant(api.url, id))
+  expect(reads.filter((answer) => answer?.status !== 200 && answer?.status !== 503)).toEqual([])
+  await untilReady(projector, api)
+  const last = await onConnections(16, idsFrom(600, 100), create)
+  const creates = [...before, ...after, ...last]
+  expect(notCreated(creates)).toEqual([])
+  await expectTruth(store, creates)
+})
+
+it('SCRIPT FLUSH and FLUSHALL again and again, under load on two projectors', async () => {
+  const own = await startOwnRedis()
+  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
+  const [api, ...projectors] = await Promise.all([
+    store.startApi(),
+    store.startProjector(),
+    store.startProjector(),
+  ])
+  const redis = openRedis(own.url)
+  const load = startCreates(api.url)
+  for (let round = 0; round < 30; round++) {
+    await load.untilMore(50)
+    await (round % 10 === 9 ? redis.flushall() : redis.script('FLUSH'))
+  }
+  const creates = await load.stop()
+  await expectTruth(store, creates)
+  await untilReady(api, ...projectors)
+})
+
+it('a projector and an api paused for longer than their sessions: others take over, and the zombies harm nothing', async () => {
+  const store = await createPlantStore(stores)
+  const [[api, sleeper], [zombie, other]] = await Promise.all([
+    Promise.all([store.startApi(), store.startApi()]),
+    Promise.all([store.startProjector(), store.startProjector()]),
+  ])
+  await Promise.all([untilItHas(zombie, 3), untilItHas(other, 3)])
+  const load = startCreates(api.url)
+  await load.untilMore(500)
+  for (const { pid } of [zombie, sleeper]) process.kill(pid, 'SIGSTOP')
+  await untilItHas(other, 6)
+  const meanwhile = await createPlant(api.url, UNTAKEN, 'meanwhile')
+  const position = String(meanwhile.answer?.headers['plants-position'])
+  await load.untilMore(500)
+  for (const { pid } of [zombie, sleeper]) process.kill(pid, 'SIGCONT')
+  await load.untilMore(500)
+  await Promise.all([untilItHas(zombie, 3), untilItHas(other, 3), untilReady(sleeper)])
+  expect((await readPlant(sleeper.url, UNTAKEN, { 'plants-position': position }))?.status).toBe(200)
+  const creates = [...(await load.stop()), meanwhile, await createPlant(sleeper.url, UNTAKEN + 1n, 'later')]
+  expect(notCreated(creates)).toEqual([])
+  await expectTruth(store, creates)
+  await untilReady(zombie, other)
+})
+
+it('projectors come and go, in order and by kill -9, while creates go on', async () => {
+  const store = await createPlantStore(stores)
+  const [api, ...projectors] = await Promise.all([
+    store.startApi(),
+    store.startProjector(),
+    store.startProjector(),
+  ])
+  const load = startCreates(api.url)
+  for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGTERM'] as const) {
+    const starting = store.startProjector()
+    await load.untilMore(100)
+    process.kill((projectors.shift() as RunningService).pid, signal)
+    projectors.push(await starting)
+  }
+  const creates = await load.stop()
+  expect(notCreated(creates)).toEqual([])
+  await expectTruth(store, creates)
+  await untilReady(...projectors)
+})
+
+/** What nobody could have meant, one record of each kind; some claim their id all the same. */
+function poison(partitions: number) {
+  const event = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, partitions)
+  const good = event(UNTAKEN + 0n)
+  const elsewhere = (good.partition + 1) % partitions
+  const headers = { ...good.headers }
+  return [
+    { ...good, key: null },
+    { ...good, value: null, key: null, headers: {} },
+    { ...good, headers: {} },
+    { ...good, headers: { ...headers, ce_type: 'PlantRenamed' } },
+    { ...good, headers: { ...headers, ce_type: [headers.ce_type as Buffer, headers.ce_type as Buffer] } },
+    { ...good, headers: { ...headers, ce_id: 'no uuid' } },
+    { ...good, key: Buffer.from('0900') },
+    { ...good, key: Buffer.from('9223372036854775808') },
+    { ...good, key: Buffer.from([0xff, 0, 0x0a]) },
+    { ...good, partition: elsewhere },
+    { ...good, value: randomBytes(700_000), headers: { ce_type: randomBytes(100_000) } },
+    // These claim ids, though nobody here can read them.
+    { ...event(UNTAKEN + 1n), value: null },
+    { ...event(UNTAKEN + 2n), value: Buffer.from('['.repeat(200_000)) },
+    { ...event(UNTAKEN + 3n), value: Buffer.from([0x7b, 0xff]) },
+    { ...event(UNTAKEN + 4n), value: Buffer.from('{"id":"1","name":"of another id"}') },
+    { ...event(UNTAKEN + 5n), value: Buffer.from(`{"id":"${UNTAKEN + 5n}","name":"${'x'.repeat(70_000)}"}`) },
+    { ...event(UNTAKEN + 6n), value: Buffer.from(`{"id":"${UNTAKEN + 6n}","name":"\\ud800"}`) },
+    {
+      ...event(UNTAKEN + 7n),
+      headers: { ...headers, ce_id: randomUUID(), 'content-type': 'application/json; version=9' },
+    },
+  ]
+}
+const UNREADABLE_IDS = idsFrom(Number(UNTAKEN) + 1, 7)
+
+it('poison and foreign records are parked and counted, live and once more from the beginning, and all goes on', async () => {
+  const own = await startOwnRedis()
+  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const producer = store.kafka.producer()
+  const inTransactions = store.kafka.producer({
+    ...{ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true },
+  })
+  await Promise.all([producer.connect(), inTransactions.connect()])
+  onTestFinished(async () => {
+    await Promise.all([producer.disconnect(), inTransactions.disconnect()])
+  })
+  const load = startCreates(api.url)
+  for (const record of poison(store.partitions)) {
+    await load.untilMore(5)
+    await producer.send({ topic: store.topic, messages: [record] })
+  }
+  for (const end of ['abort', 'commit', 'abort'] as const) {
+    const transaction = await inTransactions.transaction()
+    await transaction.send({ topic: store.topic, messages: poison(store.partitions) })
+    await transaction[end]()
+    await load.untilMore(20)
+  }
+  const creates = await load.stop()
+  expect(notCreated(creates)).toEqual([])
+
+  await expectTruth(store, creates)
+  await untilReady(projector, api)
+  const kinds = poison(store.partitions).length
+  expect(await metricOf(projector, 'plant_store_projector_parked_total')).toBe(2 * kinds)
+  for (const id of UNREADABLE_IDS) {
+    expect((await createPlant(api.url, id, 'again')).answer?.body).toMatchObject({ error: 40003 })
+    expect((await readPlant(api.url, id))?.body).toMatchObject({ error: 50001 })
+  }
+
+  await openRedis(own.url).flushall()
+  await expectTruth(store, creates)
+  expect(await metricOf(projector, 'plant_store_projector_parked_total')).toBe(4 * kinds)
+})
+
+it.each([
+  ['shorter', 60],
+  ['longer', 1_200],
+])(
+  'a topic that is made anew while services run, and is %s than before, stops them',
+  async (_than, records) => {
+    const store = await createPlantStore(stores)
+    const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+    const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
+    await expectTruth(store, await onConnections(16, idsFrom(0, 600), create))
+    const [admin, producer] = [store.kafka.admin(), store.kafka.producer()]
+    await Promise.all([admin.connect(), producer.connect()])
+    onTestFinished(async () => {
+      await Promise.all([admin.disconnect(), producer.disconnect()])
+    })
+    const redis = openRedis(stores.redisUrl)
+    const before = await dumpKeys(redis, store.topic)
+    await admin.deleteTopics({ topics: [store.topic] })
+    await vi.waitFor(async () => expect(await createTopic(store.kafka, store)).toBe(true), WAIT)
+    await vi.waitFor(() => checkTopic(store.kafka, store), WAIT)
+    const messages = idsFrom(5_000, records).map((id) =>
+      plantCreated(newPlant(id), randomUUID() as EventId, store.partitions),
+    )
+    await producer.send({ topic: store.topic, messages })
+
+    const reason = /^stopped: another log: .* Restore the topic, or set REDIS_URL and PLANTS_TOPIC right, or/
+    await Promise.all([expectHalt(projector, reason), expectHalt(api, reason)])
+    expect(await dumpKeys(redis, store.topic)).toEqual(before)
+  },
+)
+
+it('a Redis that would evict plants stops services at their start and while they run, and they say so to the end', async () => {
+  const [kafka, own] = await Promise.all([startOwnKafka(), startOwnRedis()])
+  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: own.url })
+  const redis = openRedis(own.url)
+  await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  await expect(store.startApi()).rejects.toThrow(/exit code 78.*set maxmemory-policy to noeviction/s)
+  await expect(store.startProjector()).rejects.toThrow(/exit code 78.*set maxmemory-policy to noeviction/s)
+
+  await redis.config('SET', 'maxmemory-policy', 'noeviction')
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  // So that their end takes a while.
+  await kafka.pause()
+  await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  const reason = /set maxmemory-policy to noeviction \(it is allkeys-lru\)/
+  await Promise.all(
+    [api, projector].map(async (service) => {
+      expect(await untilNotReady(service, reason)).toHaveLength(1)
+      await expectHalt(service, reason)
+    }),
+  )
+})

@@ -1,0 +1,40 @@
+import { expect, onTestFinished, vi } from 'vitest'
+import { type Create, createPlant, onConnections } from './client.ts'
+
+const CONNECTIONS = 16
+const WAIT = { timeout: 60_000, interval: 5 }
+
+/** Creates plants of new ids, from 0 on, by turns on these apis, until it is told to stop. */
+export function startCreates(...urls: readonly string[]) {
+  const creates: Create[] = []
+  let created = 0
+  let going = true
+
+  function* ids(): Generator<bigint> {
+    for (let id = 0n; going; id++) yield id
+  }
+  const clients = onConnections(CONNECTIONS, ids(), async (id, connection) => {
+    const create = await createPlant(urls[connection % urls.length] as string, id, `plant ${id}`)
+    creates.push(create)
+    if (create.answer?.status === 200) created++
+  })
+  async function stop(): Promise<Create[]> {
+    going = false
+    await clients
+    return creates
+  }
+  onTestFinished(async () => {
+    await stop()
+  })
+
+  return {
+    /** Resolves when so many more were answered 200. */
+    async untilMore(count: number): Promise<void> {
+      const goal = created + count
+      await vi.waitFor(() => expect(created).toBeGreaterThanOrEqual(goal), WAIT)
+    },
+
+    /** Resolves with all creates when the last one is answered. */
+    stop,
+  }
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import { allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
+import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { onTestFinished } from 'vitest'
+import { createVerifier, type VerifierOptions } from '../../services/projector/src/verify/verifier.ts'
+import type { LogBatch } from './generated-logs.ts'
+import { openRedis } from './plant-store.ts'
+import { quietLog } from './quiet-log.ts'
+
+export type VerifiedLog = Awaited<ReturnType<typeof openVerifiedLog>>
+
+/** A log of some partitions in memory, projected into a real Redis by the product's own apply, and verified from there. */
+export async function openVerifiedLog(redisUrl: string, partitions: number) {
+  const topic = `plants-${randomUUID()}`
+  const readModel = createReadModel({ redisUrl, topic, partitions }, quietLog)
+  await readModel.ready()
+  const redis = openRedis(redisUrl)
+  onTestFinished(() => readModel.close())
+  const logs = allPartitions(partitions).map((): LogRecord[] => [])
+  const ends = logs.map(() => FIRST)
+
+  const logOf = (partition: Partition) => logs[partition] as LogRecord[]
+
+  /** As replay.ts does. */
+  const read: VerifierOptions['read'] = async (ranges, onRecords) => {
+    for (const [partition, { end }] of ranges) {
+      const records = logOf(partition).filter(({ offset }) => offset < end)
+      if (end > FIRST) onRecords(partition, records, checkpointAt((end - 1) as Offset, records))
+    }
+  }
+
+  return {
+    ...{ topic, readModel, redis, read },
+    at: (partition: Partition) => `{${topic}:${partition}}:`,
+
+    /** What the log has more than the read model. */
+    write(partition: Partition, { records, next }: LogBatch): void {
+      logOf(partition).push(...records)
+      ends[partition] = (next.offset + 1) as Offset
+    },
+
+    async apply(partition: Partition, { records, next }: LogBatch, generation: string): Promise<void> {
+      const { checkpoint } = await readModel.meta(partition)
+      const applied = await readModel.apply(partition, checkpoint, next, records, generation)
+      if (applied.is !== 'applied') throw new Error('the batch does not follow')
+    },
+
+    /** Takes everything of this topic away, to begin anew. */
+    async empty(): Promise<void> {
+      for (const partition of allPartitions(partitions)) {
+        logOf(partition).length = 0
+        ends[partition] = FIRST
+      }
+      const keys = await redis.keys(`{${topic}:*`)
+      if (keys.length > 0) await redis.del(keys)
+    },
+
+    verify(options: Partial<VerifierOptions> = {}) {
+      const verifier = createVerifier({
+        ...{ generations: readModel.generations, partitions, time: systemTime },
+        ends: async () => [...ends],
+        read,
+        ...options,
+      })
+      return verifier.verify(allPartitions(partitions))
+    },
+  }
+}

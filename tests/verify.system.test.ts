@@ -1,0 +1,71 @@
+import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
+import { startPlantctl } from './support/plantctl.ts'
+import { startSteadyLoad } from './support/steady-load.ts'
+
+const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+const WAIT_MS = 60_000
+
+const plantctl = (store: PlantStore, ...args: string[]) => startPlantctl(args, store.environment).ended
+const creates = (load: ReturnType<typeof startSteadyLoad>, count: number) =>
+  vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(count), WAIT_MS)
+
+it('finds no difference while creates run at full rate and while the projector lags, and each one that there is', async () => {
+  const store = await createPlantStore(stores)
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const load = startSteadyLoad([api.url])
+  onTestFinished(load.stop)
+  await creates(load, 500)
+  for (let turn = 0; turn < 3; turn++) {
+    const before = load.done.creates
+    const { code, stdout } = await plantctl(store, 'verify')
+    expect(stdout).toMatch(/^no difference: [\d,]+ plants in 6 partitions/)
+    expect(code).toBe(0)
+    expect(load.done.creates).toBeGreaterThan(before)
+  }
+
+  await projector.stop({ graceMs: 10_000 })
+  await creates(load, load.done.creates + 300)
+  const lagging = await plantctl(store, 'verify')
+  expect(lagging).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^no difference: .* records? of the log lay beyond the checkpoints\n$/),
+  })
+  await load.stop()
+  expect(load.wrong).toEqual([])
+
+  const redis = openRedis(stores.redisUrl)
+  const P = 2 as Partition
+  const { generation } = await store.readModel.meta(P)
+  const [id = ''] = await redis.lrange(`{${store.topic}:${P}}:${generation}:order`, 0, 0)
+  await redis.hdel(`{${store.topic}:${P}}:${generation}:plants`, id)
+  const words = await plantctl(store, 'verify')
+  expect(words).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(
+      new RegExp(`^partition 2, generation ${generation}: plant ${id} is missing: the log has {.*}\n$`),
+    ),
+    stderr: expect.stringMatching(/^1 difference; compared were (.|\n)*plantctl rebuild --partition 2\n$/m),
+  })
+  const json = await plantctl(store, 'verify', '--json', '--partition', '2')
+  expect(json.code).toBe(3)
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    differences: [{ partition: P, generation, what: 'entryMissing', id }],
+    more: 0,
+    partitions: [{ partition: P, generation }],
+  })
+  const others = allPartitions(store.partitions).flatMap((p) => (p === P ? [] : ['--partition', String(p)]))
+  expect(await plantctl(store, 'verify', ...others)).toMatchObject({ code: 0 })
+})
+
+it.each([
+  [['--partition', '6'], /--partition 6: expected a partition from 0 to 5/],
+  [['--partition', '01'], /--partition 01: expected/],
+  [['now'], /now/],
+])('refuses %j', async (args, message) => {
+  const store = await createPlantStore(stores)
+  const { code, stdout, stderr } = await plantctl(store, 'verify', ...args)
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(message)
+})

@@ -7,6 +7,7 @@ const FIRST_WINS_IN_REDIS = 'tests/simulation/redis-scripts.ts'
 const POSITIONS = 'shared/src/event-log/positions.ts'
 const PRECONDITIONS = 'shared/src/preconditions.ts'
 const PROJECTOR = 'services/projector/src/projector.ts'
+const CHUNKS = 'shared/src/read-model/apply-in-chunks.ts'
 const VIEW = 'services/api/src/view/view.ts'
 const CREATE = 'services/api/src/create-plant/create-plant.ts'
 const CYCLE = 'services/api/src/create-plant/commit-cycle.ts'
@@ -66,11 +67,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "parsePlantId(String(Number(key.toString('latin1'))))",
   ]),
   bug('a record without an event id claims its id', EVENT, [
-    "parseEventId(header(headers, 'ce_id') ?? '')",
-    "parseEventId(header(headers, 'ce_id') ?? '') ?? ('00000000-0000-4000-8000-000000000000' as EventId)",
+    'ceId === undefined ? undefined : readEventId(ceId)',
+    "(ceId === undefined ? undefined : readEventId(ceId)) ?? ('00000000-0000-4000-8000-000000000000' as EventId)",
   ]),
   bug('a record of another type claims its id', EVENT, [
-    "if (header(headers, 'ce_type') !== TYPE) return { offset, parked: PARKED.otherType }",
+    'if (!isHeader(headers.ce_type, TYPE)) return { offset, parked: PARKED.otherType }',
     '',
   ]),
 
@@ -378,17 +379,17 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // The projector.
   bug('an idle projector does not look at the checkpoint', PROJECTOR, ['follower.reseek(moved)', '']),
-  bug('a projector applies one part of a batch twice', PROJECTOR, [
-    'at = await apply(partition, at, chunk, reached)',
-    'at = await apply(partition, from, chunk, reached)',
+  bug('a part of a batch leaves out its first record', CHUNKS, [
+    'records.slice(start, start + maxRecords)',
+    'records.slice(start === 0 ? 0 : start + 1, start + maxRecords)',
   ]),
-  bug('a part of a batch moves the checkpoint to its end', PROJECTOR, [
-    'const reached = isLast ? next : checkpointAt((chunk.at(-1) as LogRecord).offset, chunk)',
+  bug('a part of a batch moves the checkpoint to its end', CHUNKS, [
+    'const reached = isLast ? next : checkpointAt((chunk.at(-1) as R).offset, chunk)',
     'const reached = next',
   ]),
-  bug('control records do not move the checkpoint', PROJECTOR, [
-    'return records.length === 0 ? apply(partition, at, [], next) : at',
-    'return records.length === 0 ? next : at',
+  bug('control records do not move the checkpoint', CHUNKS, [
+    'if (records.length <= maxRecords) return apply(from, records, next)',
+    'if (records.length === 0) return next\n  if (records.length <= maxRecords) return apply(from, records, next)',
   ]),
   ...REBUILD_BUGS,
 ]

@@ -1,6 +1,6 @@
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import type { Begun, Switched } from '@plant-store/shared/read-model/generations.ts'
+import type { Begun, Generations, Switched } from '@plant-store/shared/read-model/generations.ts'
 import type { RebuildDependencies } from '../../services/projector/src/rebuild/rebuild.ts'
 import type { GenerationReader } from '../../services/projector/src/verify/compare.ts'
 import { beginScript, dropScript, markScript, stateScript, switchScript } from './generation-scripts.ts'
@@ -19,7 +19,7 @@ export function connectGenerations(
   network: Network,
   rules: RebuildRules,
   onApplied: () => void,
-): RebuildDependencies['generations'] & GenerationReader {
+): Pick<Generations, keyof RebuildDependencies['generations'] | keyof GenerationReader> {
   const keysOf = (partition: Partition) => life.redis.partitions[partition] as PartitionKeys
   const partitions = () => life.redis.partitions.length
 

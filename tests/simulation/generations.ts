@@ -78,8 +78,10 @@ export function connectGenerations(
         return marked
       }),
 
-    state: (partition, generation = '') =>
-      ask(`state of ${partition} ${generation}`, () => stateScript(keysOf(partition), generation)),
+    state: (partition, generation?: string) =>
+      ask(`state of ${partition} ${generation ?? ''}`, () =>
+        stateScript(keysOf(partition), generation ?? ''),
+      ),
 
     async switchTo(partition, call) {
       const switched = await ask(`switch of ${partition} to ${call.generation}`, () => {
@@ -94,10 +96,10 @@ export function connectGenerations(
       return switched as Switched
     },
 
-    drop: (partition, generation, { abandon = false } = {}) =>
+    drop: (partition, generation, options?: { abandon?: boolean }) =>
       ask(`drop of ${generation}`, () => {
         const keys = keysOf(partition)
-        return rules.watch(keys, () => dropScript(keys, generation, abandon))
+        return rules.watch(keys, () => dropScript(keys, generation, options?.abandon ?? false))
       }),
 
     async list() {

@@ -354,6 +354,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'position.told === told ? read() : undefined',
     'read()',
   ]),
+  rare(74922968, 'what failed for an earlier assignment pauses the partition', POSITIONS, [
+    'if (!isCurrent(partition, position)) return\n      const retryInMs',
+    'const retryInMs',
+  ]),
   bug('a topic that grew is followed', POSITIONS, [
     'if (unknown !== undefined) {',
     'if (unknown === Infinity) {',

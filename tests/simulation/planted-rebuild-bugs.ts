@@ -99,8 +99,8 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
   ]),
   bug('other slices are not counted', VERIFICATION, ['sum.voids += otherFold.voids\n', '']),
   bug('a difference counts though a failover came between', FINISH, [
-    'if (found !== mark) return undefined\n',
-    '',
+    'if (found !== mark) return undefined\n    if (!isDoubted) {',
+    'if (false as boolean) {',
   ]),
   bug('the fold goes on where the generation was left', FILL, [
     'filled = begun.checkpoint\n',

@@ -152,6 +152,8 @@ export function createPositions<R extends LogRecord>(
       if (position.checkpoint === from) position.checkpoint = next
     } catch (error) {
       if (error instanceof PreconditionError) return fail(error)
+      // What was assigned anew meanwhile goes on by itself, and nobody would end this pause.
+      if (!isCurrent(partition, position)) return
       const retryInMs = position.backOff.nextMs()
       const details = { err: error, partition, offset: next.offset, retryInMs }
       log.warn(details, 'records were not taken in; trying again')

@@ -50,6 +50,7 @@ export async function finish(options: FinishOptions): Promise<Finished> {
   const { fill, generations, verify, fromEmpty, freshMark, refollow, onPhase, time, log, signal } = options
   const { partition } = fill
   let verifications = 0
+  let isDoubted = false
   let refused: Finished | undefined
 
   while (true) {
@@ -129,7 +130,10 @@ export async function finish(options: FinishOptions): Promise<Finished> {
     })
   }
 
-  /** What differs counts only for what was marked: a failover in between shows parts of two states. */
+  /**
+   * A failover in between shows parts of two states, that both may have the mark. So what differs counts only with the
+   * mark still there, and when another verification finds differences, too.
+   */
   async function refuse(
     generation: string,
     mark: string,
@@ -137,6 +141,10 @@ export async function finish(options: FinishOptions): Promise<Finished> {
   ): Promise<Finished | undefined> {
     const { mark: found } = await generations.state(partition, generation)
     if (found !== mark) return undefined
+    if (!isDoubted) {
+      isDoubted = true
+      return undefined
+    }
     // Else what is dropped would be begun anew.
     await fill.end()
     refused = { is: 'different', partition, generation, differences }

@@ -241,6 +241,49 @@ describe('plantctl parked', () => {
   })
 })
 
+describe('plantctl rebuild', () => {
+  it('broken off, it says that nothing changed and how it goes on; then it goes on, and says what became of each partition', async () => {
+    const redis = openRedis(stores.redisUrl)
+    const slow = startPlantctl(['rebuild', '--throttle', '20'], store.environment)
+    const isFilling = async () => expect(await redis.keys(`{${store.topic}:*}:filling`)).not.toEqual([])
+    await vi.waitFor(isFilling, WAIT_MS)
+    slow.kill('SIGINT')
+    const { code, stdout, stderr } = await slow.ended
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
+    expect(stderr).toMatch(/Broken off. What serves is untouched; plantctl rebuild goes on/)
+    const between = (await json('status')).told[0]
+    expect(between).toMatchObject({
+      well: true,
+      notices: expect.arrayContaining([expect.stringMatching(/a rebuild was broken off/)]),
+    })
+
+    const rebuilt = await json('rebuild')
+    expect(rebuilt.code).toBe(0)
+    const { partitions, offsets } = rebuilt.told[0]
+    expect(offsets).toBe(PLANTS + 5)
+    expect(partitions.map(({ is, replaced }: { is: string; replaced: string }) => [is, replaced])).toEqual(
+      between.partitions.map(({ generation }: { generation: string }) => ['switched', generation]),
+    )
+    await expectReadModelToEqual(truth, store)
+    const words = await run('rebuild', '--partition', '2')
+    expect(words).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Rebuilt 1 partition of 1: \d+ offsets of the log in [\d.]+ s\n$/),
+    })
+  })
+
+  it.each([
+    [['--throttle', '0'], /--throttle 0: expected records a second/],
+    [['--partition', '6'], /--partition 6: expected a partition from 0 to 5/],
+  ])('refuses %j', async (args, words) => {
+    expect(await run('rebuild', ...args)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(words),
+    })
+  })
+})
+
 it('what comes while events are followed is shown, with what it came to', async () => {
   const following = startPlantctl(['events', '--follow', '--json'], store.environment)
   const shown = () =>

@@ -36,8 +36,10 @@ export async function openStore(surroundings: Surroundings): Promise<Store> {
   const store = await connectStore(surroundings)
   const { kafka, readModel, topic, partitions } = store
   try {
-    await readModel.checkServer()
-    await checkTopic(kafka, { topic, partitions })
+    await withinSeconds(async () => {
+      await readModel.checkServer()
+      await checkTopic(kafka, { topic, partitions })
+    })
     return store
   } catch (error) {
     await store.close()
@@ -102,9 +104,14 @@ async function askKafka(kafka: Kafka): Promise<void> {
   await admin.disconnect()
 }
 
+/** Tries for 10 s what a moment may help, such as a broker that does not lead a new partition yet. */
+export function withinSeconds<T>(ask: () => Promise<T>): Promise<T> {
+  return patiently(ask, { everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS })
+}
+
 async function untilAnswered(what: string, ask: () => Promise<void>): Promise<void> {
   try {
-    await patiently(ask, { everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS })
+    await withinSeconds(ask)
   } catch (cause) {
     throw new Error(
       `${what} does not answer: ${(cause as Error).message}. Does it run, and is the address right?`,

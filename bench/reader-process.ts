@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { READERS, type ReaderName, type Reading } from './readers.ts'
+import { READERS, type ReaderName, type Reading } from './reader.ts'
 
 // A reader in a process of its own, so that none runs in what another one left: told by a message what to read,
 // it answers with a message how long it took.
@@ -9,14 +9,13 @@ export type Order = { name: ReaderName; reading: Reading }
 export type Measured = { seconds: number; cpuSeconds: number }
 
 const [{ name, reading }] = (await once(process, 'message')) as [Order]
+const read = await READERS[name]()
 let begin: { at: number; cpu: NodeJS.CpuUsage } | undefined
-await READERS[name](reading, () => {
+await read(reading, () => {
   begin ??= { at: performance.now(), cpu: process.cpuUsage() }
 })
 if (begin === undefined) throw new Error(`${name}: it was never given a partition`)
 const { user, system } = process.cpuUsage(begin.cpu)
-const measured: Measured = {
-  seconds: (performance.now() - begin.at) / 1_000,
-  cpuSeconds: (user + system) / 1_000_000,
-}
-process.send?.(measured, () => process.disconnect())
+const seconds = (performance.now() - begin.at) / 1_000
+const measured: Measured = { seconds, cpuSeconds: (user + system) / 1_000_000 }
+process.send?.(measured, () => process.disconnect?.())

@@ -4,11 +4,12 @@ import { once } from 'node:events'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
+import { FETCHING } from '@plant-store/shared/event-log/replay.ts'
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
 import { createLog } from '@plant-store/shared/process/log.ts'
 import { patiently } from '@plant-store/shared/process/patience.ts'
+import { READERS, type ReaderName, type Reading } from './reader.ts'
 import type { Measured, Order } from './reader-process.ts'
-import { READERS, type ReaderName, type Reading } from './readers.ts'
 import { openReplayed, type Replayed } from './replayed.ts'
 import { seed } from './seed.ts'
 import { openBenchStores } from './stores.ts'
@@ -61,7 +62,8 @@ async function main(): Promise<number> {
   try {
     const topic = `bench-${randomUUID()}`
     const { kafkaBrokers, redisUrl } = stores
-    await measure({ kafkaBrokers, redisUrl, topic, partitions, events, generation: '' }, rounds)
+    const reading = { kafkaBrokers, redisUrl, topic, partitions, events, generation: '', fetching: FETCHING }
+    await measure(reading, rounds)
   } finally {
     await stores.end()
   }

@@ -78,8 +78,8 @@ export function connectGenerations(
         return marked
       }),
 
-    state: (partition, generation = '') =>
-      ask(`state of ${partition} ${generation}`, () => stateScript(keysOf(partition), generation)),
+    state: (partition, generation) =>
+      ask(`state of ${partition} ${generation}`, () => stateScript(keysOf(partition), generation ?? '')),
 
     async switchTo(partition, call) {
       const switched = await ask(`switch of ${partition} to ${call.generation}`, () => {
@@ -94,10 +94,10 @@ export function connectGenerations(
       return switched as Switched
     },
 
-    drop: (partition, generation, { abandon = false } = {}) =>
+    drop: (partition, generation, options) =>
       ask(`drop of ${generation}`, () => {
         const keys = keysOf(partition)
-        return rules.watch(keys, () => dropScript(keys, generation, abandon))
+        return rules.watch(keys, () => dropScript(keys, generation, options?.abandon === true))
       }),
 
     async list() {

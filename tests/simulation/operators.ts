@@ -15,8 +15,6 @@ const OLDER_FOLD = 0
 /** With the smaller one each partition is a group of its own, and verified in slices. */
 const RECORDS_AT_ONCE = [1_000, 4]
 
-export type Operators = ReturnType<typeof createOperators>
-
 /** Those who rebuild, and what happens to what they work on. */
 export function createOperators({
   surroundings,

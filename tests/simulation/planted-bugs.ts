@@ -1,13 +1,5 @@
-/** A mistake planted into the product's source, on its way into the simulation. The files stay as they are. */
-export type PlantedBug = {
-  name: string
-  /** The file it is planted into, from the root of the project. */
-  file: string
-  /** Text that the file has exactly once, and what stands there instead. */
-  edits: readonly (readonly [from: string, to: string])[]
-  /** A seed that catches it, for a bug that few do: the hunt begins there. To be found anew when schedules are drawn in another way. */
-  near?: number
-}
+import { bug, type PlantedBug, rare } from './planted-bug.ts'
+import { REBUILD_BUGS } from './planted-rebuild-bugs.ts'
 
 const protocol = (name: string) => `shared/src/protocol/${name}.ts`
 const EVENT = 'shared/src/plant/plant-created.ts'
@@ -15,22 +7,12 @@ const FIRST_WINS_IN_REDIS = 'tests/simulation/redis-scripts.ts'
 const POSITIONS = 'shared/src/event-log/positions.ts'
 const PRECONDITIONS = 'shared/src/preconditions.ts'
 const PROJECTOR = 'services/projector/src/projector.ts'
+const CHUNKS = 'shared/src/read-model/apply-in-chunks.ts'
 const VIEW = 'services/api/src/view/view.ts'
 const CREATE = 'services/api/src/create-plant/create-plant.ts'
 const CYCLE = 'services/api/src/create-plant/commit-cycle.ts'
 const READ = 'services/api/src/read-plants/read-plant.ts'
 const LIST = 'services/api/src/read-plants/list-plants.ts'
-
-const FILL = 'services/projector/src/rebuild/fill.ts'
-const FINISH = 'services/projector/src/rebuild/finish.ts'
-const VERIFICATION = 'services/projector/src/rebuild/verification.ts'
-const CLEAN_UP = 'services/projector/src/rebuild/clean-up.ts'
-const COMPARE = 'services/projector/src/verify/compare.ts'
-const IN_REDIS = 'tests/simulation/redis.ts'
-const GENERATIONS_IN_REDIS = 'tests/simulation/generation-scripts.ts'
-
-const rare = (near: number, ...args: Parameters<typeof bug>): PlantedBug => ({ ...bug(...args), near })
-const bug = (name: string, file: string, ...edits: [string, string][]): PlantedBug => ({ name, file, edits })
 
 /** For the rules of docs/write-protocol.md and the branches of the code that decides. */
 export const PLANTED_BUGS: readonly PlantedBug[] = [
@@ -85,11 +67,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "parsePlantId(String(Number(key.toString('latin1'))))",
   ]),
   bug('a record without an event id claims its id', EVENT, [
-    "parseEventId(header(headers, 'ce_id') ?? '')",
-    "parseEventId(header(headers, 'ce_id') ?? '') ?? ('00000000-0000-4000-8000-000000000000' as EventId)",
+    'ceId === undefined ? undefined : readEventId(ceId)',
+    "(ceId === undefined ? undefined : readEventId(ceId)) ?? ('00000000-0000-4000-8000-000000000000' as EventId)",
   ]),
   bug('a record of another type claims its id', EVENT, [
-    "if (header(headers, 'ce_type') !== TYPE) return { offset, parked: PARKED.otherType }",
+    'if (!isHeader(headers.ce_type, TYPE)) return { offset, parked: PARKED.otherType }',
     '',
   ]),
 
@@ -373,8 +355,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'read()',
   ]),
   bug('a topic that grew is followed', POSITIONS, [
-    'if (unknown !== undefined) return void fail(',
-    'if (unknown === Infinity) return void fail(',
+    'if (unknown !== undefined) {',
+    'if (unknown === Infinity) {',
   ]),
   bug('an api goes on what a newer release has folded', VIEW, [
     "what: 'reading the checkpoints' },\n    ...{ log, onHalt },",
@@ -397,123 +379,17 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // The projector.
   bug('an idle projector does not look at the checkpoint', PROJECTOR, ['follower.reseek(moved)', '']),
-  bug('a projector applies one part of a batch twice', PROJECTOR, [
-    'at = await apply(partition, at, chunk, reached)',
-    'at = await apply(partition, from, chunk, reached)',
+  bug('a part of a batch leaves out its first record', CHUNKS, [
+    'records.slice(start, start + maxRecords)',
+    'records.slice(start === 0 ? 0 : start + 1, start + maxRecords)',
   ]),
-  bug('a part of a batch moves the checkpoint to its end', PROJECTOR, [
-    'const reached = isLast ? next : checkpointAt((chunk.at(-1) as LogRecord).offset, chunk)',
+  bug('a part of a batch moves the checkpoint to its end', CHUNKS, [
+    'const reached = isLast ? next : checkpointAt((chunk.at(-1) as R).offset, chunk)',
     'const reached = next',
   ]),
-  bug('control records do not move the checkpoint', PROJECTOR, [
-    'return records.length === 0 ? apply(partition, at, [], next) : at',
-    'return records.length === 0 ? next : at',
+  bug('control records do not move the checkpoint', CHUNKS, [
+    'if (records.length <= maxRecords) return apply(from, records, next)',
+    'if (records.length === 0) return next\n  if (records.length <= maxRecords) return apply(from, records, next)',
   ]),
-
-  // The rebuild.
-  bug('a generation is begun under the name of an earlier one', FILL, [
-    'generations.begin(partition, freshName())',
-    "generations.begin(partition, 'the new one')",
-  ]),
-  bug(
-    'a generation that is gone is made again',
-    FIRST_WINS_IN_REDIS,
-    ["if (call.generation !== '') return GONE\n", ''],
-    [
-      'generation = beginLive(keys, call)',
-      "generation = call.generation === '' ? beginLive(keys, call) : emptyGeneration(foldVersion, partitions)\n    if (call.generation !== '') keys.generations.set(call.generation, generation)",
-    ],
-  ),
-  bug(
-    'a generation is verified before it is marked',
-    FINISH,
-    [
-      "const marked = await generations.mark(partition, generation, mark)\n      if (marked.is !== 'marked') return undefined\n",
-      '',
-    ],
-    [' || found.mark !== mark) return undefined', ') return undefined'],
-    ["onPhase('switching')\n", 'await generations.mark(partition, generation, mark)\n'],
-  ),
-  bug('a mark is not fresh', FINISH, ['const mark = freshMark()', "const mark = 'the mark'"]),
-  bug('the switch does not demand the mark', GENERATIONS_IN_REDIS, [
-    "if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark ?? '' }\n",
-    '',
-  ]),
-  bug('the switch takes the place of another one than expected', GENERATIONS_IN_REDIS, [
-    "if (live !== expectedLive) return { is: 'changed', live }\n",
-    '',
-  ]),
-  bug('the switch takes what is behind the live one', GENERATIONS_IN_REDIS, [
-    "if (reached < toReach) return { is: 'behind', checkpoint: reached, live: toReach }\n",
-    '',
-  ]),
-  bug('what a newer release folds is switched from', GENERATIONS_IN_REDIS, [
-    "if (fold > foldVersion) return { is: 'FOLD', version: fold }\n",
-    '',
-  ]),
-  bug('a rebuild begins beside what a newer release folds', GENERATIONS_IN_REDIS, [
-    'if (generation !== undefined && generation.fold > foldVersion)',
-    'if (generation !== undefined && generation.fold === Infinity)',
-  ]),
-  bug('what an older release was filling is taken up', GENERATIONS_IN_REDIS, [
-    'begun?.fold === foldVersion && begun.partitions',
-    'begun?.partitions',
-  ]),
-  bug('a generation that is live is dropped', GENERATIONS_IN_REDIS, [
-    "if (keys.live === name) return { is: 'live' }\n  if (keys.filling",
-    'if (keys.filling',
-  ]),
-  bug('what is left over is not dropped', CLEAN_UP, [
-    'const answer = await generations.drop(partition, generation)',
-    "const answer = { is: 'filling' }",
-  ]),
-  bug(
-    'a projector applies to the generation that was live once',
-    IN_REDIS,
-    [
-      "applyScript(keys, { ...call, generation: '',",
-      "applyScript(keys, { ...call, generation: (seen[partition] ??= keys.live ?? ''),",
-    ],
-    ['  const keysOf = ', '  const seen: string[] = []\n  const keysOf = '],
-  ),
-  bug(
-    'a look-up reads the generation that was live once',
-    IN_REDIS,
-    [
-      'lookUpScript(keysOf(partition), ids)',
-      'lookUpScript({ ...keysOf(partition), live: (seen[partition] ??= keysOf(partition).live) }, ids)',
-    ],
-    ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
-  ),
-  bug('nothing is compared', VERIFICATION, ['return findings.kept', 'return []']),
-  bug('entries are not compared', COMPARE, [
-    'const plants = await compareEntries(reader, compared)',
-    'const plants = [...compared.fold.plants.values()].filter((claim) => claim.offset <= compared.upTo).length',
-  ]),
-  bug('the order is not compared', COMPARE, ['  await compareOrder(reader, compared)\n', '']),
-  bug('what is parked is not compared', COMPARE, [
-    'parked: await compareParked(reader, compared)',
-    'parked: [...compared.fold.parked.keys()].filter((offset) => offset <= compared.upTo).length',
-  ]),
-  bug('counts are not compared', VERIFICATION, [
-    '      ...metaDifferences(found, { ...log, counts: sum, held }),\n',
-    '',
-  ]),
-  bug('what came after the cut is compared, too', COMPARE, [
-    'if (offset === undefined || offset <= upTo) return false',
-    'return false',
-  ]),
-  bug('other slices are not counted', VERIFICATION, ['sum.voids += otherFold.voids\n', '']),
-  bug('a difference counts though a failover came between', FINISH, [
-    'if (found !== mark) return undefined\n',
-    '',
-  ]),
-  bug('the fold goes on where the generation was left', FILL, [
-    'filled = begun.checkpoint\n',
-    'filled = begun.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
-  ]),
-  bug('a rebuild does not follow back to where the generation fell', FINISH, [
-    '    await fill.look()\n    refollow(partition)\n    return false',
-    '    await fill.look()\n    return false',
-  ]),
+  ...REBUILD_BUGS,
 ]

@@ -13,6 +13,8 @@ const MIN_STEPS = 60
 const MAX_STEPS = 260
 /** In how many of all schedules somebody rebuilds. */
 const REBUILDS = 0.5
+/** Drawn from numbers of their own, so that a schedule without rebuilds is the same as when there were none. */
+const APART = 57
 
 export function scheduleOf(seed: number): Schedule {
   const random = createRandom(seed)
@@ -28,8 +30,9 @@ export function scheduleOf(seed: number): Schedule {
   const steps = Array.from({ length: count }, () => random.below(2 ** 32))
   const ending = random.below(2 ** 32)
   const lists = random.pick([0, 0.3, 0.9]) as number
-  const rebuilds = random.chance(REBUILDS)
-  if (rebuilds) weights.push(...rebuildWeightsOf(random))
+  const apart = createRandom(seed + APART)
+  const rebuilds = apart.chance(REBUILDS)
+  if (rebuilds) weights.push(...rebuildWeightsOf(apart))
   return { calm, habits: { ...habits, lists }, windows, weights, rebuilds, steps, ending }
 }
 

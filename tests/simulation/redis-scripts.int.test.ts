@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { parseEventId } from '@plant-store/shared/plant/event-id.ts'
-import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
-import { decodeEntry } from '@plant-store/shared/read-model/entry.ts'
-import { packRecords } from '@plant-store/shared/read-model/packed-records.ts'
-import { listedSpan, type PartitionLookUp } from '@plant-store/shared/read-model/read-model.ts'
+import type { Span } from '@plant-store/shared/protocol/list.ts'
+import type { ApplyCall } from '@plant-store/shared/read-model/apply.ts'
+import type { SwitchCall } from '@plant-store/shared/read-model/generations.ts'
+import { SCRIPTS } from '@plant-store/shared/read-model/redis.ts'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
@@ -15,8 +13,9 @@ import { type LogBatch, logs } from '../support/generated-logs.ts'
 import { MAX_INT64, MIN_INT64 } from '../support/generated-plants.ts'
 import { openRedis } from '../support/plant-store.ts'
 import { pointerOf } from '../support/stored-partition.ts'
+import { beginScript, dropScript, markScript, stateScript, switchScript } from './generation-scripts.ts'
+import { asStored, openRealPartition } from './real-partition.ts'
 import {
-  type ApplyCall,
   type ApplyOutcome,
   applyScript,
   checkpointScript,
@@ -25,22 +24,42 @@ import {
   listScript,
   lookUpScript,
   type PartitionKeys,
-  type StoredMeta,
 } from './redis-scripts.ts'
 
+/** All that the scripts which change something can say. */
+const OUTCOMES = {
+  apply: ['OK', 'STALE', 'GONE', 'FOLD', 'PARTITIONS'],
+  begin: ['begun', 'resumed', 'taken', 'FOLD', 'PARTITIONS'],
+  mark: ['marked', 'gone', 'live'],
+  switch: ['switched', 'gone', 'unmarked', 'changed', 'fellBack', 'behind', 'FOLD'],
+  drop: ['dropped', 'live', 'filling'],
+}
 const HISTORIES = 500
-const STEPS = 40
+const LIMIT_MS = 240_000
+const STEPS = 60
 const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 
 type Apply = {
   do: 'apply'
-  to: 'live' | number
+  to: 'live' | 'filling' | number
   batch: 'following' | number
   expected: 'right' | Offset
   foldVersion: number
   partitions: number
   freshGeneration: 'new' | number
 }
+/** `named` is mostly the one that is being filled. */
+type Rebuild =
+  | { do: 'begin'; freshName: 'new' | number; foldVersion: number; partitions: number }
+  | { do: 'mark'; named: 'filling' | number; mark: string }
+  | { do: 'read state'; named: 'live' | 'filling' | number }
+  | ({ do: 'switch'; named: 'filling' | number; expectedLive: 'right' | number } & Pick<
+      SwitchCall,
+      'mark' | 'verified'
+    > & {
+        foldVersion: number
+      })
+  | { do: 'drop'; named: 'filling' | number; abandon: boolean }
 type Change =
   | { do: 'lose pointer' | 'lose everything' | 'take snapshot' | 'fall back' }
   | { do: 'lose generation'; named: number }
@@ -51,6 +70,7 @@ type Step =
   | { do: 'look up'; ids: PlantId[] }
   | ({ do: 'list' } & Span)
   | { do: 'read checkpoint' }
+  | Rebuild
   | Change
 type Both<T> = { real: T; twin: T }
 
@@ -61,7 +81,7 @@ const mostly = <A, B>(usual: A, weight: number, rest: fc.Arbitrary<B>) =>
 const numbers = fc.nat(7)
 const applies: fc.Arbitrary<Apply> = fc.record({
   do: fc.constant('apply'),
-  to: mostly('live' as const, 2, numbers),
+  to: fc.oneof(mostly('live' as const, 2, numbers), fc.constant('filling' as const)),
   batch: mostly('following' as const, 3, numbers),
   expected: mostly(
     'right' as const,
@@ -87,140 +107,36 @@ const changes: fc.Arbitrary<Change> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('lose generation'), named: numbers }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('point'), to: numbers }) },
 )
+const named = mostly('filling' as const, 4, numbers)
+const foldVersion = mostly(2, 4, fc.constantFrom(1, 3))
+const marks = fc.constantFrom('one mark', 'another')
+const rebuilds: fc.Arbitrary<Rebuild> = fc.oneof(
+  fc.record({
+    do: fc.constant('begin'),
+    freshName: mostly('new' as const, 4, numbers),
+    foldVersion,
+    partitions: mostly(6, 9, fc.constantFrom(5, 7)),
+  }),
+  fc.record({ do: fc.constant('mark'), named, mark: marks }),
+  fc.record({ do: fc.constant('read state'), named: fc.oneof(fc.constant('live'), named) }),
+  fc.record({
+    do: fc.constant('switch'),
+    named,
+    mark: marks,
+    expectedLive: mostly('right' as const, 4, numbers),
+    verified: fc.integer({ min: -1, max: 6 }).map((offset) => offset as Offset),
+    foldVersion,
+  }),
+  fc.record({ do: fc.constant('drop'), named, abandon: fc.boolean() }),
+)
 const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 15, arbitrary: applies },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('look up'), ids: fc.array(ids, { maxLength: 6 }) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('list'), from: froms, count: fc.nat(7) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('read checkpoint') }) },
+  { weight: 18, arbitrary: rebuilds },
   { weight: 4, arbitrary: changes },
 )
-
-const script = (name: string) => ({
-  lua: readFileSync(new URL(`../../shared/src/read-model/${name}`, import.meta.url), 'utf8'),
-  numberOfKeys: 1,
-})
-
-/** One partition in a real Redis, asked through the product's scripts, and damaged and read past them. */
-function openRealPartition(redis: Redis, pointer: string) {
-  const prefix = pointer.slice(0, -'live'.length)
-  const keys = () => redis.keys(`${prefix}*`)
-  const remove = async (names: string[]) => {
-    if (names.length > 0) await redis.del(names)
-  }
-
-  return {
-    async apply(call: ApplyCall): Promise<ApplyOutcome> {
-      return outcomeOf(await redis.plantsApply(pointer, ...argumentsOf(call)))
-    },
-
-    async lookUp(asked: readonly PlantId[]): Promise<PartitionLookUp> {
-      const [checkpoint, ...found] = await redis.plantsLookUpBuffer(pointer, ...asked.map(String))
-      const entries = asked.map((id, index) => {
-        const bytes = found[index]
-        return bytes ? decodeEntry(id, bytes) : undefined
-      })
-      return { checkpoint: offsetOf(String(checkpoint)), entries }
-    },
-
-    async list({ from, count }: Span): Promise<ListedSpan> {
-      return listedSpan(await redis.plantsListBuffer(pointer, from, count))
-    },
-
-    async readCheckpoint(): Promise<StoredMeta> {
-      const [offset, event, partitions, fold, plants, voids, parked, generation] =
-        await redis.plantsCheckpoint(pointer)
-      return {
-        checkpoint: checkpointOf(offset, event),
-        partitions: partitions ? Number(partitions) : undefined,
-        fold: fold ? Number(fold) : undefined,
-        plants: Number(plants),
-        voids: Number(voids),
-        parked: Number(parked),
-        generation: String(generation),
-      }
-    },
-
-    losePointer: () => remove([pointer]),
-    loseGeneration: (generation: string) =>
-      remove(['meta', 'plants', 'order', 'parked'].map((key) => `${prefix}${generation}:${key}`)),
-    loseEverything: async () => remove(await keys()),
-    point: (generation: string) => redis.set(pointer, generation),
-
-    /** Returns what brings all keys back to what they are now. */
-    async takeSnapshot(): Promise<() => Promise<void>> {
-      const names = await keys()
-      const dumps = await Promise.all(names.map((name) => redis.dumpBuffer(name)))
-      return async () => {
-        await remove(await keys())
-        await Promise.all(names.map((name, index) => redis.restore(name, 0, dumps[index] as Buffer)))
-      }
-    },
-
-    /** Every key, without the prefix, and what it holds. */
-    async stored(): Promise<Record<string, unknown>> {
-      const read = async (key: string) => [key.slice(prefix.length), await contentOf(redis, key)] as const
-      return Object.fromEntries(await Promise.all((await keys()).map(read)))
-    },
-  }
-}
-
-function argumentsOf(call: ApplyCall): (string | number | Buffer)[] {
-  const { generation, foldVersion, partitions, expected, next, freshGeneration, records } = call
-  const scope = [generation, foldVersion, partitions, expected.offset, next.offset, next.eventId]
-  return [...scope, freshGeneration, packRecords(records)]
-}
-
-function checkpointOf(offset = '', event = ''): Checkpoint {
-  return { offset: offsetOf(offset), eventId: event === '' ? '' : (parseEventId(event) ?? fail(event)) }
-}
-
-function fail(what: string): never {
-  throw new Error(`the scripts do not say such a thing: ${what}`)
-}
-
-function outcomeOf([outcome, first, second]: string[]): ApplyOutcome {
-  if (outcome === 'OK' || outcome === 'GONE') return { is: outcome }
-  if (outcome === 'STALE') return { is: outcome, checkpoint: checkpointOf(first, second) }
-  if (outcome === 'FOLD') return { is: outcome, version: Number(first) }
-  if (outcome === 'PARTITIONS') return { is: outcome, count: Number(first) }
-  return fail(String(outcome))
-}
-
-async function contentOf(redis: Redis, key: string): Promise<unknown> {
-  if (key.endsWith(':live')) return redis.get(key)
-  if (key.endsWith(':meta')) return redis.hgetall(key)
-  if (key.endsWith(':order')) return redis.lrange(key, 0, -1)
-  if (key.endsWith(':parked')) return redis.hgetall(key)
-  if (!key.endsWith(':plants')) fail(key)
-  const entries = Object.entries(await redis.hgetallBuffer(key))
-  return Object.fromEntries(
-    entries.map(([id, bytes]) => [id, decodeEntry(parsePlantId(id) ?? fail(id), bytes)]),
-  )
-}
-
-/** What a Redis stores that holds these keys. It keeps no empty key, and counts begin with the first thing counted. */
-function asStored({ live, generations }: PartitionKeys): Record<string, unknown> {
-  const stored: Record<string, unknown> = live === undefined ? {} : { live }
-  for (const [name, generation] of generations) {
-    const { checkpoint, fold, partitions, plants, order, parked, parkedCount, voids } = generation
-    stored[`${name}:meta`] = {
-      checkpoint: String(checkpoint.offset),
-      event: checkpoint.eventId,
-      fold: String(fold),
-      partitions: String(partitions),
-      ...(plants.size > 0 && { plants: String(plants.size) }),
-      ...(voids > 0 && { voids: String(voids) }),
-      ...(parkedCount > 0 && { parked: String(parkedCount) }),
-    }
-    if (plants.size > 0) stored[`${name}:plants`] = Object.fromEntries(plants)
-    if (order.length > 0) stored[`${name}:order`] = order.map(String)
-    if (parked.size > 0)
-      stored[`${name}:parked`] = Object.fromEntries(
-        [...parked].map(([offset, reason]) => [offset, String(reason)]),
-      )
-  }
-  return stored
-}
 
 function chooseName(names: readonly string[], number: number | 'new'): string {
   if (number === 'new') return `generation-${names.length}`
@@ -230,11 +146,11 @@ function chooseName(names: readonly string[], number: number | 'new'): string {
 /** What the numbers of a step stand for: the batch that follows in the log, the checkpoint that is right now. */
 function callOf(
   { to, batch, expected, freshGeneration, ...scope }: Apply,
-  { live, generations }: PartitionKeys,
+  { live, filling, generations }: PartitionKeys,
   log: readonly LogBatch[],
   nameOf: (number: number | 'new') => string,
 ): ApplyCall {
-  const generation = to === 'live' ? '' : nameOf(to)
+  const generation = to === 'live' ? '' : to === 'filling' ? (filling ?? '') : nameOf(to)
   const { checkpoint } = generations.get(generation || (live ?? '')) ?? { checkpoint: START }
   const given =
     batch === 'following'
@@ -296,6 +212,26 @@ async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[])
     return outcomes
   }
 
+  async function rebuild(step: Rebuild): Promise<Both<unknown>> {
+    if (step.do === 'begin') {
+      const call = { ...step, freshName: nameOf(step.freshName) }
+      const answers = { real: await real.begin(call), twin: beginScript(twin, call) }
+      if (twin.filling !== undefined && !names.includes(twin.filling)) names.push(twin.filling)
+      return answers
+    }
+    const { named } = step
+    const name = named === 'live' ? '' : named === 'filling' ? (twin.filling ?? nameOf(0)) : nameOf(named)
+    if (step.do === 'mark')
+      return { real: await real.mark(name, step.mark), twin: markScript(twin, name, step.mark) }
+    if (step.do === 'read state') return { real: await real.state(name), twin: stateScript(twin, name) }
+    if (step.do === 'drop')
+      return { real: await real.drop(name, step.abandon), twin: dropScript(twin, name, step.abandon) }
+    const { expectedLive: live, mark, verified, foldVersion } = step
+    const expectedLive = live === 'right' ? (twin.live ?? '') : nameOf(live)
+    const call = { generation: name, mark, expectedLive, verified }
+    return { real: await real.switchTo(call, foldVersion), twin: switchScript(twin, call, foldVersion) }
+  }
+
   return {
     stored: async () => ({ real: await real.stored(), twin: asStored(twin) }),
     end: real.loseEverything,
@@ -308,26 +244,27 @@ async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[])
       if (step.do === 'list') return { real: await real.list(step), twin: listScript(twin, step) }
       if (step.do === 'read checkpoint')
         return { real: await real.readCheckpoint(), twin: checkpointScript(twin) }
+      if (isRebuild(step)) return rebuild(step)
       await change(step)
       return { real: undefined, twin: undefined }
     },
   }
 }
 
+const isRebuild = (step: Change | Rebuild): step is Rebuild =>
+  ['begin', 'mark', 'read state', 'switch', 'drop'].includes(step.do)
+
 function openScripts(): Redis {
   const redis = openRedis(inject('redisUrl'))
-  redis.defineCommand('plantsApply', script('apply.lua'))
-  redis.defineCommand('plantsLookUp', script('look-up.lua'))
-  redis.defineCommand('plantsList', script('list.lua'))
-  redis.defineCommand('plantsCheckpoint', script('checkpoint.lua'))
+  for (const [name, script] of Object.entries(SCRIPTS)) redis.defineCommand(name, script)
   return redis
 }
 
 describe('the twin of the scripts', () => {
-  it('answers as they do, and holds after each step what Redis holds', async () => {
+  it('answers as they do, and holds after each step what Redis holds', { timeout: LIMIT_MS }, async () => {
     const redis = openScripts()
     const topic = `plants-${randomUUID()}`
-    const outcomes = new Set<unknown>()
+    const outcomes = new Set<string>()
     let runs = 0
     await fc.assert(
       fc.asyncProperty(logs, fc.array(steps, { maxLength: STEPS, size: 'max' }), async (log, history) => {
@@ -337,13 +274,18 @@ describe('the twin of the scripts', () => {
           expect(answers.twin).toEqual(answers.real)
           const { real, twin } = await pair.stored()
           expect(twin).toEqual(real)
-          if (step.do === 'apply') outcomes.add((answers.real as ApplyOutcome).is)
+          const { is } = (answers.real ?? {}) as { is?: string }
+          if (is !== undefined) outcomes.add(`${step.do}: ${is}`)
         }
         await pair.end()
       }),
       { numRuns: HISTORIES },
     )
     // Else the histories would have stopped short of a part of the scripts.
-    expect(outcomes).toEqual(new Set(['OK', 'STALE', 'GONE', 'FOLD', 'PARTITIONS']))
+    expect([...outcomes].sort()).toEqual(
+      Object.entries(OUTCOMES)
+        .flatMap(([script, each]) => each.map((is) => `${script}: ${is}`))
+        .sort(),
+    )
   })
 })

@@ -3,6 +3,7 @@ import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.t
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
+import type { ApplyCall } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/read-model.ts'
 
 // The scripts of the read model that serve (apply.lua, look-up.lua, list.lua, checkpoint.lua) on one partition, as plain
@@ -32,18 +33,6 @@ export type PartitionKeys = {
   live: string | undefined
   filling: string | undefined
   generations: Map<string, Generation>
-}
-
-export type ApplyCall = {
-  /** '' for the live one. */
-  generation: string
-  foldVersion: number
-  partitions: number
-  /** As for the script, its offset alone is compared. */
-  expected: Checkpoint
-  next: Checkpoint
-  freshGeneration: string
-  records: readonly LogRecord[]
 }
 
 export type ApplyOutcome =

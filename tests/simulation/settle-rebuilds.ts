@@ -1,17 +1,22 @@
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { SimulatedRebuild } from './operator.ts'
 import type { Random } from './random.ts'
 import { isAtRest } from './settle.ts'
-import { goOn } from './turns.ts'
+import { goOn, round } from './turns.ts'
 import type { World } from './world.ts'
 
 /** What is damaged is found by one, and dropped; so the second succeeds. */
 const LAST_REBUILDS = 2
+/** In so many of all schedules: it takes long. */
+const DISTURBED = 0.15
+const DISTURBED_ROUNDS = 30
+const CALLS_A_ROUND = 8
 
 /** After the last fault a rebuild succeeds, and leaves the fold of the log and nothing else. */
 export async function settleRebuilds(world: World, random: Random): Promise<void> {
   if (!(await goOn(world, random, () => world.operators.running().length === 0)))
     return world.broken('a rebuild does not end')
-  await disturb(world, random)
+  if (random.chance(DISTURBED)) await disturb(world, random)
   let last: SimulatedRebuild | undefined
   for (let n = 0; n < LAST_REBUILDS && !hasSwitched(last); n++) {
     const rebuild = world.operators.begin(random.pick([1_000, 4]) as number, false)
@@ -30,18 +35,22 @@ export async function settleRebuilds(world: World, random: Random): Promise<void
   world.surroundings.onApplied()
 }
 
-/** Redis falls back under a rebuild, and nothing is written: it has to notice by itself. */
+/** Redis falls back under a rebuild; in half of the cases nothing is written, and it has to notice by itself. */
 async function disturb(world: World, random: Random): Promise<void> {
-  const rebuild = world.operators.begin(1_000, true)
-  const rounds = async (count: number) => {
-    let left = count
-    await goOn(world, random, () => left-- === 0)
+  const rebuild = world.operators.begin(random.pick([1_000, 4]) as number, true)
+  const api = random.chance(0.5) ? random.pick(world.listening()) : undefined
+  // Calls take their time: what is verified when all is written takes a while, too.
+  world.network.set(0, random)
+  for (let left = random.below(DISTURBED_ROUNDS); left > 0; left--) {
+    await round(world, random)
+    for (let n = 0; n < CALLS_A_ROUND; n++) world.network.proceed(random)
+    if (random.chance(0.2)) world.snapshot()
+    if (api !== undefined && random.chance(0.3))
+      void world.clients.createNew(api, random, (3_000n + BigInt(left)) as PlantId)
   }
-  await rounds(random.below(4))
-  world.snapshot()
-  await rounds(random.below(4))
   world.failOver(random)
   world.reconnectAll()
+  world.network.calmDown()
   if (!(await goOn(world, random, () => rebuild.ended() !== undefined)))
     return world.broken('a rebuild does not end that fell back')
   if (!(await goOn(world, random, isAtRest))) world.broken('nothing settles after Redis fell back')

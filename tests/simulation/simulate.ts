@@ -2,7 +2,8 @@ import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { measureCoverage } from './coverage.ts'
 import { plantBug } from './plant-bug.ts'
-import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts'
+import type { PlantedBug } from './planted-bug.ts'
+import { PLANTED_BUGS } from './planted-bugs.ts'
 import { FIRST_SEED, huntBugs, playAll } from './threads.ts'
 
 const help = `Plays the plant store through generated schedules of faults: the code that decides is the product's own, Kafka,

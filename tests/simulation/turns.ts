@@ -9,6 +9,18 @@ const ROUND_MS = 100
 /** Lets all that can go on by itself go on: the code under test waits for promises only. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
+/** All that follow the log are given some of it, and a little time passes. */
+export async function round(world: World, random: Random, isCalm = true): Promise<void> {
+  for (const partition of allPartitions(PARTITIONS)) {
+    for (const { tail } of world.started()) tail.deliver(partition, random, isCalm)
+    for (const { follower } of world.projecting()) follower.deliver(partition, random, isCalm)
+    for (const { follower } of world.operators.running()) follower()?.deliver(partition, random, isCalm)
+  }
+  await turn()
+  world.clock.advance(ROUND_MS)
+  await turn()
+}
+
 /** True as soon as it is so; false when it is not within the rounds there are. */
 export async function goOn(
   world: World,
@@ -16,16 +28,9 @@ export async function goOn(
   isSo: (world: World) => boolean,
   isCalm = true,
 ): Promise<boolean> {
-  for (let round = 0; round < SETTLING_ROUNDS; round++) {
+  for (let n = 0; n < SETTLING_ROUNDS; n++) {
     if (world.firstBroken() !== undefined || isSo(world)) return true
-    for (const partition of allPartitions(PARTITIONS)) {
-      for (const { tail } of world.started()) tail.deliver(partition, random, isCalm)
-      for (const { follower } of world.projecting()) follower.deliver(partition, random, isCalm)
-      for (const { follower } of world.operators.running()) follower()?.deliver(partition, random, isCalm)
-    }
-    await turn()
-    world.clock.advance(ROUND_MS)
-    await turn()
+    await round(world, random, isCalm)
   }
   return false
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { plantBug } from './plant-bug.ts'
-import type { PlantedBug } from './planted-bugs.ts'
+import type { PlantedBug } from './planted-bug.ts'
 
 /** Which seeds a worker plays, one after the other until one breaks a promise. */
 export type Work = { from: number; count: number; bug?: PlantedBug }

@@ -41,7 +41,7 @@ export function createProjector(options: ProjectorOptions) {
   async function apply(
     partition: Partition,
     from: Checkpoint,
-    records: LogRecord[],
+    records: readonly LogRecord[],
     next: Checkpoint,
   ): Promise<Checkpoint> {
     const parked = records.filter(({ parked }) => parked !== undefined)

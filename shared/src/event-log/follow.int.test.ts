@@ -11,15 +11,12 @@ import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/o
 import { type NewRecord, PARKED, plantCreated } from '../plant/plant-created.ts'
 import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
-import { delay, systemTime } from '../process/time.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { createAppender } from './append.ts'
-import { createKafka } from './connection.ts'
 import { kafkajs } from './kafkajs.ts'
 import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
-const LONGER_THAN_A_SESSION_MS = 8_000
 const P = 0 as Partition
 
 async function openTopic(partitions = 1, brokers = inject('kafkaBrokers')) {
@@ -151,79 +148,6 @@ describe('following a log', () => {
     await untilAtEnd(followed, topic)
     expect(attempts).toEqual([upTo(5), upTo(5), upTo(5)])
     expect(followed.halts).toEqual([])
-  })
-
-  it('tries again later each time what is not taken in, up to a limit, says why, and holds up no other partition', async () => {
-    const topic = await openTopic(2)
-    const [stuck, other] = [0 as Partition, 1 as Partition]
-    const waits: number[] = []
-    let refuse = true
-    /** What happened: a refusal, or records taken in of the other partition. */
-    const events: ('refused' | 'taken')[] = []
-    const warn = ({ retryInMs }: { retryInMs: number }, text: string) => {
-      if (text.startsWith('records were not taken in')) waits.push(retryInMs)
-    }
-    const followed = followLog(topic, {
-      log: { ...quietLog, debug() {}, info() {}, warn } as unknown as Log,
-      async onRecords(partition, _records, next) {
-        if (partition === stuck && refuse) {
-          events.push('refused')
-          throw new Error('not now')
-        }
-        if (partition === other) events.push('taken')
-        followed.checkpoints.set(partition, next)
-        return next
-      },
-    })
-    const countOf = (kind: string) => events.filter((event) => event === kind).length
-    // One after the other, so that none is fetched along with another.
-    async function appendUntilRefused(times: number): Promise<void> {
-      while (countOf('refused') < times) {
-        const taken = countOf('taken')
-        const [record] = await topic.append(1)
-        if (record?.partition === other) {
-          await vi.waitFor(() => expect(countOf('taken')).toBeGreaterThan(taken), WAIT_MS)
-        }
-      }
-    }
-    await appendUntilRefused(4)
-    expect(waits).toEqual([250, 500, 1_000, 2_000])
-    expect(followed.follower.problems()).toEqual(['partition 0: records are not taken in: not now'])
-    expect(events.join(' ')).toMatch(/refused( taken){5,} refused/)
-
-    refuse = false
-    await untilAtEnd(followed, topic)
-    expect(followed.follower.problems()).toEqual([])
-    refuse = true
-    await appendUntilRefused(6)
-    expect(waits.slice(4)).toEqual([250, 500])
-    expect(followed.halts).toEqual([])
-  })
-
-  it('takes longer than the session of its group, and stays a member', async () => {
-    const topic = await openTopic()
-    await topic.append(5)
-    const calls: number[] = []
-    const warnings: string[] = []
-    const warn = (_: unknown, text: string) => void warnings.push(text)
-    const log = { ...quietLog, debug() {}, info() {}, warn } as unknown as Log
-    const kafka = createKafka(inject('kafkaBrokers').split(','), 'test', log)
-    const followed = followLog(
-      { ...topic, kafka },
-      {
-        async onRecords(partition, records, next) {
-          calls.push(records.length)
-          if (calls.length === 1) await delay(systemTime, LONGER_THAN_A_SESSION_MS)
-          followed.checkpoints.set(partition, next)
-          return next
-        },
-      },
-    )
-    await untilAtEnd(followed, topic)
-    await topic.append(1)
-    await untilAtEnd(followed, topic)
-    expect(calls).toEqual([5, 1])
-    expect(warnings.filter((text) => /not aware of this member|rebalancing/.test(text))).toEqual([])
   })
 
   it('goes to the checkpoint that was reached in truth, back or forth', async () => {

@@ -174,7 +174,10 @@ export function createPositions<R extends LogRecord>(
     /** Begins with these partitions anew, wherever they stood before. */
     assign(assigned: readonly Partition[]): void {
       const unknown = assigned.find((partition) => partition >= partitions)
-      if (unknown !== undefined) return void fail(grown(unknown, partitions))
+      if (unknown !== undefined) {
+        fail(grown(unknown, partitions))
+        return
+      }
       const begun = new Map<Partition, Position>()
       positions = begun
       for (const partition of assigned) {

@@ -33,7 +33,8 @@ const meaningful = fc.constantFrom(
 )
 const bytes = fc.oneof({ weight: 3, arbitrary: meaningful }, { weight: 1, arbitrary: fc.nat(255) })
 const damages = fc.record({
-  at: fc.double({ min: 0, max: 1, noNaN: true }),
+  /** Where in the payload: 0 its begin, 1 behind its end. */
+  at: fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constantFrom(0, 1)),
   taken: fc.nat(2),
   put: fc.array(bytes, { maxLength: 2 }),
 })

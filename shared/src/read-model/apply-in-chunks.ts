@@ -7,7 +7,7 @@ export const MAX_RECORDS_PER_APPLY = 512
 /** Applies records to a partition that stands at `from`, and tells the checkpoint it has then: `next`, or another. */
 export type Apply<R extends LogRecord> = (
   from: Checkpoint,
-  records: R[],
+  records: readonly R[],
   next: Checkpoint,
 ) => Promise<Checkpoint>
 
@@ -21,7 +21,7 @@ export type Apply<R extends LogRecord> = (
 export async function applyInChunks<R extends LogRecord>(
   apply: Apply<R>,
   from: Checkpoint,
-  records: R[],
+  records: readonly R[],
   next: Checkpoint,
   maxRecords = MAX_RECORDS_PER_APPLY,
 ): Promise<Checkpoint> {

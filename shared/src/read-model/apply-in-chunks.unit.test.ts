@@ -17,7 +17,7 @@ function createPartition(lost: (call: number) => boolean = () => false) {
   return {
     state,
     longest: () => longest,
-    async apply(from: Checkpoint, records: LogRecord[], next: Checkpoint): Promise<Checkpoint> {
+    async apply(from: Checkpoint, records: readonly LogRecord[], next: Checkpoint): Promise<Checkpoint> {
       longest = Math.max(longest, records.length)
       if (lost(calls++)) throw new Error('lost')
       if (state.checkpoint.offset !== from.offset) return state.checkpoint

@@ -80,22 +80,6 @@ describe('applying a log to the read model', () => {
     )
   })
 
-  it('takes any number of records at once, with ids that come again in it', async () => {
-    const { apply, stored } = await openReadModel()
-    // Ids come again far apart, so that no group of new ones that the script adds has both.
-    const ids = Array.from({ length: 3_000 }, (_, index) => BigInt(index % 1_300))
-    const batches = [
-      batchOf(0, ...ids),
-      batchOf(3_000, ...Array.from({ length: 1_024 }, (_, n) => BigInt(5_000 + n))),
-    ]
-    let from = START
-    for (const batch of batches) {
-      expect(await apply(from, batch)).toEqual({ is: 'applied' })
-      from = batch.next
-    }
-    expect(await stored()).toEqual(asStored(foldOf(batches), from, PARTITIONS))
-  })
-
   it('takes any number of records at once, also ids that come again among them', async () => {
     const { apply, stored } = await openReadModel()
     // Many times what the script adds to the order by one call; ids come again near and far.

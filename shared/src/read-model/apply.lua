@@ -42,12 +42,12 @@ redis.call('HSET', at .. ':meta', 'checkpoint', ARGV[5], 'event', ARGV[6], 'fold
 if new then redis.call('SET', KEYS[1], generation) end
 
 local call, byte, sub = redis.call, string.byte, string.sub
-local plantsAt, orderAt, parkedAt = at .. ':plants', at .. ':order', at .. ':parked'
+local plants_key, order_key, parked_key = at .. ':plants', at .. ':order', at .. ':parked'
 -- New ids go to the end of the order together: a call for each costs more than all else here but the entry's own.
 local MAX_IDS_PER_CALL = 512
 local new_ids, waiting = {}, 0
 local function push_waiting()
-  if waiting > 0 then call('RPUSH', orderAt, unpack(new_ids, 1, waiting)) end
+  if waiting > 0 then call('RPUSH', order_key, unpack(new_ids, 1, waiting)) end
   waiting = 0
 end
 
@@ -61,21 +61,21 @@ while next <= #packed do
   next = parked_from + parked_length
   if id_length > 0 then
     local id, entry = sub(packed, entry_from - id_length, entry_from - 1), sub(packed, entry_from, parked_from - 1)
-    if call('HSETNX', plantsAt, id, entry) == 1 then
+    if call('HSETNX', plants_key, id, entry) == 1 then
       if waiting == MAX_IDS_PER_CALL then push_waiting() end
       waiting = waiting + 1
       new_ids[waiting] = id
       plants = plants + 1
     else
       -- The same event again is no conflict. Bytes 2 to 17 of an entry are its event id (entry.ts).
-      local first = call('HGET', plantsAt, id)
+      local first = call('HGET', plants_key, id)
       if sub(first, 2, 17) ~= sub(entry, 2, 17) then voids = voids + 1 end
     end
   end
   if parked_length > 0 then
     local park = sub(packed, parked_from, next - 1)
     local colon = string.find(park, ':', 1, true)
-    call('HSET', parkedAt, sub(park, 1, colon - 1), sub(park, colon + 1))
+    call('HSET', parked_key, sub(park, 1, colon - 1), sub(park, colon + 1))
     parked = parked + 1
   end
 end

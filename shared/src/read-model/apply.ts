@@ -1,7 +1,7 @@
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { packRecords } from './packed-records.ts'
-import { FOLD_VERSION, refuseNewerFold, refuseOtherSize } from './refusals.ts'
+import { refuseNewerFold, refuseOtherSize } from './refusals.ts'
 import { storedCheckpoint } from './stored-checkpoint.ts'
 
 // How apply.lua is called, and what its answers mean.
@@ -11,7 +11,9 @@ export type Applied = { is: 'applied' } | { is: 'stale'; checkpoint: Checkpoint 
 export type ApplyCall = {
   /** '' for the live one. */
   generation: string
+  foldVersion: number
   partitions: number
+  /** Its offset alone is compared. */
   expected: Checkpoint
   next: Checkpoint
   /** What a live one that has yet to begin is named. */
@@ -20,9 +22,9 @@ export type ApplyCall = {
 }
 
 export function applyArguments(call: ApplyCall): (string | number | Buffer)[] {
-  const { generation, partitions, expected, next, freshGeneration, records } = call
+  const { generation, foldVersion, partitions, expected, next, freshGeneration, records } = call
   return [
-    ...[generation, FOLD_VERSION, partitions, expected.offset, next.offset, next.eventId, freshGeneration],
+    ...[generation, foldVersion, partitions, expected.offset, next.offset, next.eventId, freshGeneration],
     packRecords(records),
   ]
 }

@@ -109,7 +109,8 @@ export function createGenerations(
       next: Checkpoint,
       records: readonly LogRecord[],
     ): Promise<Filled> {
-      const call = { generation, partitions, expected, next, freshGeneration: '', records }
+      const scope = { generation, foldVersion: FOLD_VERSION, partitions, freshGeneration: '' }
+      const call = { ...scope, expected, next, records }
       return appliedOf(await redis.plantsApply(pointer(partition), ...applyArguments(call)), partitions)
     },
 
@@ -250,7 +251,7 @@ export function createGenerations(
   }
 }
 
-function switchedOf([outcome = '', first = '', second = '']: readonly string[]): Switched {
+export function switchedOf([outcome = '', first = '', second = '']: readonly string[]): Switched {
   if (outcome === 'OK') return { is: 'switched' }
   if (outcome === 'GONE') return { is: 'gone' }
   if (outcome === 'UNMARKED') return { is: 'unmarked', mark: first }
@@ -265,10 +266,10 @@ function refuse(outcome: string, detail = ''): never {
   throw new Error(`the read model answers what no script here says: ${outcome}`)
 }
 
-function claimOf(text: string, entry: Buffer): Claim | undefined {
+function claimOf(text: string, entry: Buffer | null | undefined): Claim | undefined {
   const id = parsePlantId(text)
   try {
-    return id === undefined ? undefined : decodeEntry(id, entry)
+    return id === undefined || !entry ? undefined : decodeEntry(id, entry)
   } catch {
     return undefined
   }

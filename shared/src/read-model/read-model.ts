@@ -10,7 +10,7 @@ import { type Applied, appliedOf, applyArguments } from './apply.ts'
 import { decodeEntry, EntryError } from './entry.ts'
 import { createGenerations } from './generations.ts'
 import { CONNECT_TIMEOUT_MS, connectRedis, livePointer } from './redis.ts'
-import { refuseNewerFold, refuseOtherSize } from './refusals.ts'
+import { FOLD_VERSION, refuseNewerFold, refuseOtherSize } from './refusals.ts'
 import { storedCheckpoint } from './stored-checkpoint.ts'
 
 const OLDEST_REDIS = [6, 2] as const
@@ -122,7 +122,8 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
       records: readonly LogRecord[],
       freshGeneration: string,
     ): Promise<Applied> {
-      const call = { generation: '', partitions, expected, next, freshGeneration, records }
+      const scope = { generation: '', foldVersion: FOLD_VERSION, partitions }
+      const call = { ...scope, expected, next, freshGeneration, records }
       const answer = await redis.plantsApply(pointer(partition), ...applyArguments(call))
       const applied = appliedOf(answer, partitions)
       if (applied.is === 'gone') throw new Error('the read model did not apply: GONE')

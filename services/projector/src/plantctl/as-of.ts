@@ -1,8 +1,9 @@
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { readPlantsOfLog } from '../export/plants-of-log.ts'
 import { type AsOfPoint, asOfPoint } from './as-of-point.ts'
 import { type Command, EXIT, type ExitCode, type Surroundings, UsageError } from './command.ts'
 import { endsAt, type Rest } from './ends-at.ts'
+import { idOption } from './id-option.ts'
 import { openStore, type Store } from './open-store.ts'
 import { readOptions } from './options.ts'
 import { partitionOfId, plantAsOf, plantInWords, plantJson } from './plant-as-of.ts'
@@ -46,7 +47,7 @@ export const asOf: Command = {
     const [when, ...others] = positionals
     if (when === undefined || others.length > 0)
       throw new UsageError('as of when? plantctl as-of <time or position>')
-    const id = idOf(values.id)
+    const id = idOption(values.id)
     const rest = restOf(values.rest)
     if (id === undefined && values.json)
       throw new UsageError('--json goes with --id: all plants are JSON Lines as they are')
@@ -104,13 +105,6 @@ async function tellOne(
   const told = await plantAsOf(store, id, ends, signal)
   await out(json ? `${safeJson(plantJson(told))}\n` : plantInWords(told))
   return EXIT.done
-}
-
-function idOf(text: string | undefined): PlantId | undefined {
-  if (text === undefined) return undefined
-  const id = parsePlantId(text)
-  if (id === undefined) throw new UsageError(`--id ${text}: expected an int64 in decimal, such as 7 or -7`)
-  return id
 }
 
 function restOf(text: string | undefined): Rest | undefined {

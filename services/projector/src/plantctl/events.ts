@@ -1,13 +1,14 @@
 import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { type Command, EXIT, type Surroundings, UsageError } from './command.ts'
 import { openEventPrinter } from './events/event-printer.ts'
 import type { LogEvent } from './events/log-event.ts'
 import { readEvents } from './events/read-events.ts'
 import { type Rulings, rulingsByReadModel, rulingsOfOneId } from './events/rulings.ts'
 import { type Selection, type Shown, selectedPartitions, shownOf } from './events/selection.ts'
+import { idOption } from './id-option.ts'
 import { type LogPoint, logPointOf } from './log-point.ts'
 import { openStore, type Store } from './open-store.ts'
 import { limitOf, readOptions } from './options.ts'
@@ -59,7 +60,7 @@ export const events: Command = {
       raw: { type: 'boolean' },
     })
     const { follow = false, json = false, raw = false } = values
-    const id = values.id === undefined ? undefined : idOf(values.id)
+    const id = idOption(values.id)
     const limit = limitOf(values.limit, Number.MAX_SAFE_INTEGER) ?? Number.POSITIVE_INFINITY
     if (follow && values.to !== undefined) throw new UsageError('--follow goes on and on: it has no --to')
     const store = await openStore(surroundings)
@@ -140,11 +141,4 @@ async function rulingsOf({ readModel }: Store, partitions: readonly Partition[],
     return [partition, rulingsByReadModel(readModel, partition, checkpoint.offset)] as const
   })
   return new Map<Partition, Rulings>(await Promise.all(rulings))
-}
-
-function idOf(text: string): PlantId {
-  const id = parsePlantId(text)
-  if (id === undefined)
-    throw new UsageError(`--id ${text}: expected an int64 in decimal, such as 7 (--id=-7 for a negative one)`)
-  return id
 }

@@ -1,7 +1,8 @@
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import { applyInChunks } from '@plant-store/shared/read-model/apply-in-chunks.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
 
@@ -78,12 +79,21 @@ export function createFill(options: FillOptions) {
       // It fell back behind these records.
       if (filled.offset < from.offset) return standing()
       const left = after(records, filled.offset)
-      const chunk = left.slice(0, maxRecordsPerApply)
-      const reached =
-        chunk.length === left.length ? next : checkpointAt((chunk.at(-1) as LogRecord).offset, chunk)
-      const answer = await generations.fill(partition, generation, filled, reached, chunk)
-      if (answer.is === 'gone') await begin()
-      else filled = answer.is === 'applied' ? reached : answer.checkpoint
+      let isGone = false
+      const reached = await applyInChunks(
+        async (expected, chunk, chunkEnd) => {
+          const answer = await generations.fill(partition, generation, expected, chunkEnd, chunk)
+          isGone ||= answer.is === 'gone'
+          if (answer.is === 'applied') return chunkEnd
+          return answer.is === 'stale' ? answer.checkpoint : expected
+        },
+        filled,
+        left,
+        next,
+        maxRecordsPerApply,
+      )
+      if (isGone) await begin()
+      else filled = reached
     }
     return next
   }

@@ -174,7 +174,6 @@ describe('a rebuild', () => {
     const states = await Promise.all(ALL.map((p) => store.generations.state(p, left[p])))
     expect(states.some(({ checkpoint }) => (checkpoint?.offset ?? BEFORE_FIRST) > BEFORE_FIRST)).toBe(true)
     for (const [key, content] of before) expect((await store.dump()).get(key)).toBe(content)
-    // What is not filled again keeps what is put there; so the verification finds it.
     const resumed = await store.rebuild()
     expect(resumed.map(({ generation }) => generation)).toEqual(left)
     await store.expectNothingLeft()
@@ -251,6 +250,19 @@ describe('a rebuild', () => {
     })
     await dropped
     expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+    expect(await store.content()).toEqual(before)
+    await store.expectNothingLeft()
+  })
+
+  it('abandons what was filled from a longer log, and begins anew', async () => {
+    const store = await openProjected()
+    const before = await store.content()
+    const P = 0 as Partition
+    await store.generations.begin(P, 'of-a-longer-log')
+    await store.redis.hset(`${store.at(P)}of-a-longer-log:meta`, 'checkpoint', 1_000_000)
+    const finished = await store.rebuild()
+    expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+    expect((await store.names())[P]).not.toBe('of-a-longer-log')
     expect(await store.content()).toEqual(before)
     await store.expectNothingLeft()
   })

@@ -6,6 +6,7 @@ import type { Log } from '@plant-store/shared/process/log.ts'
 import { patiently } from '@plant-store/shared/process/patience.ts'
 import type { Time } from '@plant-store/shared/process/time.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
+import { MAX_RECORDS_PER_APPLY } from '@plant-store/shared/read-model/apply-in-chunks.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { RECORDS_AT_ONCE_MAX } from '../verify/slice.ts'
 import { cleanUp } from './clean-up.ts'
@@ -49,8 +50,6 @@ export type RebuildRun = {
   onProgress(progress: Progress): void
 }
 
-/** One call of the script; it keeps Redis busy for about 2 ms. */
-const MAX_RECORDS_PER_APPLY = 512
 const CLEAN_UP_GIVE_UP_MS = 10_000
 const RETRY_MS = 250
 

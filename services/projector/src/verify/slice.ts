@@ -8,7 +8,7 @@ import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
  */
 export type Slice = { index: number; count: number }
 
-/** The plants of so many records are in memory at once, at about 400 bytes each. */
+/** The plants of so many records are in memory at once, at about 250 bytes each, and half of that again while they are compared. */
 export const RECORDS_AT_ONCE_MAX = 1_000_000
 
 /** 2^64 divided by the golden ratio, so that ids which follow each other are spread. */

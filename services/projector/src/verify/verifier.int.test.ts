@@ -2,6 +2,7 @@ import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { type LogRecord, PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Time } from '@plant-store/shared/process/time.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
 import type { Redis } from 'ioredis'
@@ -220,6 +221,11 @@ const CORRUPTIONS: Corruption[] = [
     inParked('3', '2'),
     [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found: '2' }],
   ],
+  [
+    'a reason written otherwise',
+    inParked('3', '01'),
+    [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found: '01' }],
+  ],
   ['a mark left over', inMeta('mark', 'm'), [{ what: 'mark', expected: '', found: 'm' }]],
   ['a field too many in the meta', inMeta('hint', ''), [{ what: 'strangeField', found: 'hint' }]],
   ['an older fold', inMeta('fold', '0'), [{ what: 'foldVersion', expected: '1', found: '0' }]],
@@ -298,6 +304,17 @@ const sorted = (differences: readonly Difference[]) =>
 const subjectOf = (difference: Difference) =>
   JSON.stringify([difference.what, 'id' in difference ? difference.id : ''])
 
+it('finds an event at a checkpoint that should name none', async () => {
+  const { redis, at, verify, write, apply } = await openCorruptible()
+  const control = { records: [], next: { offset: offsetOf(7), eventId: '' as const } }
+  write(P, control)
+  await apply(P, control, GENERATION)
+  expect((await verify()).findings).toEqual({ kept: [], more: 0 })
+  await redis.hset(`${at}${GENERATION}:meta`, 'event', 'some')
+  const found = { what: 'checkpointEvent', offset: offsetOf(7), expected: '', found: 'some' }
+  expect((await verify()).findings.kept).toEqual([{ partition: P, generation: GENERATION, ...found }])
+})
+
 const aboutKeys: [
   what: string,
   corrupt: (redis: Redis, at: string) => Promise<unknown>,
@@ -363,7 +380,8 @@ it('a store that nothing was written to is as it should be, and so is one whose 
 describe('while others write', () => {
   const more = (from: number, count: number) => {
     const records = Array.from({ length: count }, (_, n): LogRecord => {
-      const record = claimAt(from + n, BigInt(1_000 + ((from + n) % 700)))
+      // Every third of them claims the id of another one again.
+      const record = claimAt(from + n, BigInt(1_000 + from + n - (n % 3 === 0 ? 200 : 0)))
       return n % 5 === 0 ? { ...record, parked: PARKED.unknownVersion } : record
     })
     return { records, next: checkpointAt((from + count - 1) as Offset, records) }
@@ -393,6 +411,24 @@ describe('while others write', () => {
     expect(await log.verify()).toMatchObject({ findings: { kept: [] }, partitions: [{ upTo: from - 1 }, {}] })
   })
 
+  it('what was there before its time is counted, though later nobody can tell it from what came in', async () => {
+    const log = await openVerifiedLog(inject('redisUrl'), 2)
+    log.write(P, more(0, 20))
+    await log.apply(P, more(0, 20), GENERATION)
+    const early = more(20, 20)
+    const { claim } = early.records[4] as Required<LogRecord>
+    await log.redis.hset(`${log.at(P)}${GENERATION}:plants`, String(claim.id), encodeEntry(claim))
+    await log.redis.hset(`${log.at(P)}${GENERATION}:parked`, '25', '5')
+    log.write(P, early)
+    const grow = () => log.apply(P, early, GENERATION)
+    const { findings } = await log.verify({ ...meanwhile(log, grow), recordsAtOnceMax: 500_000 })
+    const about = { partition: P, generation: GENERATION, what: 'size' }
+    expect(findings.kept).toEqual([
+      { ...about, of: 'plants', expected: '20', found: '21' },
+      { ...about, of: 'parked', expected: '4', found: '5' },
+    ])
+  })
+
   it('a log that goes on while nothing is projected is no difference', async () => {
     const log = await openCorruptible()
     log.write(P, more(7, 50))
@@ -402,7 +438,7 @@ describe('while others write', () => {
     })
   })
 
-  const switchOver = async ({ readModel }: Pick<VerifiedLog, 'readModel'>, name: string) => {
+  const switchOver = async ({ readModel }: Pick<VerifiedLog, 'readModel'>, name: string, dropped = true) => {
     const { generations } = readModel
     const { live } = await generations.pointers(P)
     await generations.begin(P, name)
@@ -410,7 +446,7 @@ describe('while others write', () => {
     await generations.mark(P, name, 'mark')
     const call = { generation: name, mark: 'mark', expectedLive: live, verified: LOG.next.offset }
     expect(await generations.switchTo(P, call)).toEqual({ is: 'switched' })
-    await generations.drop(P, live)
+    if (dropped) await generations.drop(P, live)
   }
 
   it('a partition whose live generation is exchanged is begun again', async () => {
@@ -426,11 +462,36 @@ describe('while others write', () => {
     expect(turn).toBeGreaterThan(1)
   })
 
+  it('also while the one before is still there', async () => {
+    const log = await openCorruptible()
+    let turn = 0
+    const once = async () => {
+      if (turn++ === 0) await switchOver(log, 'next-one', false)
+    }
+    expect(await log.verify(meanwhile(log, once))).toMatchObject({
+      findings: { kept: [{ what: 'leftover', found: GENERATION }], more: 0 },
+      partitions: [{ generation: 'next-one', upTo: 6 }, { generation: '' }],
+    })
+  })
+
   it('and given up when it is exchanged again and again', async () => {
     const log = await openCorruptible()
     let turn = 0
     const verifying = log.verify(meanwhile(log, () => switchOver(log, `one-${turn++}`)))
     await expect(verifying).rejects.toThrow('partition 0 was exchanged 5 times')
+  })
+
+  it('what a rebuild drops right after its switch is not left over', async () => {
+    const log = await openCorruptible()
+    await log.redis.rpush(`${log.at}old-one:order`, '1')
+    const time: Time = {
+      now: () => 0,
+      after(_ms, callback) {
+        void log.readModel.generations.drop(P, 'old-one').then(callback)
+        return () => undefined
+      },
+    }
+    expect((await log.verify({ time })).findings).toEqual({ kept: [], more: 0 })
   })
 
   it('a partition that falls back is begun again', async () => {

@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto'
+import { createKafka } from '@plant-store/shared/event-log/connection.ts'
+import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { BEFORE_FIRST } from '@plant-store/shared/plant/offset.ts'
+import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import { createLog } from '@plant-store/shared/process/log.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
+import { countdown, type Reader } from '../reader.ts'
+
+/** Follows the topic as the product does, and makes of each record what the protocol sees in it. */
+export const readDecoded: Reader = async (reading, begun) => {
+  const { kafkaBrokers, topic, partitions, events, fetching } = reading
+  const log = createLog('bench', 'warn')
+  const { all, count, fail } = countdown(events)
+  const follower = createFollower({
+    ...{ topic, partitions, log, time: systemTime, ...fetching },
+    kafka: createKafka(kafkaBrokers.split(','), 'bench', log),
+    groupId: () => `bench-${randomUUID()}`,
+    read: recordReader(partitions),
+    async checkpointOf() {
+      begun()
+      return { offset: BEFORE_FIRST, eventId: '' }
+    },
+    async onRecords(_partition, records, next) {
+      count(records.length)
+      return next
+    },
+    onHalt: fail,
+  })
+  follower.start()
+  await all
+  await follower.close()
+}

@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto'
+import { Kafka, logLevel } from 'kafkajs'
+import { countdown, type Reader } from '../reader.ts'
+
+/** A kafkajs consumer as anybody has it, without anything that this project corrects in it, which does nothing. */
+export const readByKafkajsAlone: Reader = async (reading, begun) => {
+  const { kafkaBrokers, topic, partitions, events, fetching } = reading
+  const { maxWaitMs: maxWaitTimeInMs, ...sizes } = fetching
+  const kafka = new Kafka({ brokers: kafkaBrokers.split(','), logLevel: logLevel.NOTHING })
+  const consumer = kafka.consumer({ groupId: `bench-${randomUUID()}`, maxWaitTimeInMs, ...sizes })
+  const { all, count, fail } = countdown(events)
+  consumer.on(consumer.events.GROUP_JOIN, begun)
+  // It begins again by itself when the broker only asks for patience.
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    if (!payload.restart) fail(payload.error)
+  })
+  await consumer.connect()
+  await consumer.subscribe({ topic, fromBeginning: true })
+  await consumer.run({
+    autoCommit: false,
+    partitionsConsumedConcurrently: partitions,
+    eachBatch: async ({ batch }) => count(batch.messages.length),
+  })
+  await all
+  await consumer.disconnect()
+}

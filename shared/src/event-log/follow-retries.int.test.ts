@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { allPartitions, type Partition } from '../plant/offset.ts'
+import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
+import type { Log } from '../process/log.ts'
+import { delay, systemTime } from '../process/time.ts'
+import { createAppender } from './append.ts'
+import { createKafka } from './connection.ts'
+import { checkTopic } from './topic.ts'
+
+const WAIT_MS = 20_000
+const LONGER_THAN_A_SESSION_MS = 8_000
+
+async function openTopic(partitions: number) {
+  const topic = await createTestTopic(inject('kafkaBrokers'), partitions)
+  const appender = createAppender(topic.kafka, topic.topic)
+  await appender.connect()
+  onTestFinished(() => appender.close())
+  let lastId = 0n
+  return {
+    ...topic,
+    async append(count: number): Promise<NewRecord[]> {
+      const records = Array.from({ length: count }, () =>
+        plantCreated(newPlant(++lastId), randomUUID() as EventId, partitions),
+      )
+      await appender.append(records)
+      return records
+    },
+  }
+}
+
+/** Waits until each partition was passed up to the log's end. */
+async function untilAtEnd({ checkpoints }: FollowedLog, topic: TestTopic): Promise<void> {
+  const { ends } = await checkTopic(topic.kafka, topic)
+  await vi.waitFor(() => {
+    const passed = allPartitions(topic.partitions).map((p) => (checkpoints.get(p)?.offset ?? -1) + 1)
+    expect(passed).toEqual(ends)
+  }, WAIT_MS)
+}
+
+describe('an intake that does not take in at once', () => {
+  it('is tried again later each time, up to a limit; says why, and holds up no other partition', async () => {
+    const topic = await openTopic(2)
+    const [stuck, other] = [0 as Partition, 1 as Partition]
+    const waits: number[] = []
+    let refuse = true
+    /** What happened: a refusal, or records taken in of the other partition. */
+    const events: ('refused' | 'taken')[] = []
+    const warn = ({ retryInMs }: { retryInMs: number }, text: string) => {
+      if (text.startsWith('records were not taken in')) waits.push(retryInMs)
+    }
+    const followed = followLog(topic, {
+      log: { ...quietLog, debug() {}, info() {}, warn } as unknown as Log,
+      async onRecords(partition, _records, next) {
+        if (partition === stuck && refuse) {
+          events.push('refused')
+          throw new Error('not now')
+        }
+        if (partition === other) events.push('taken')
+        followed.checkpoints.set(partition, next)
+        return next
+      },
+    })
+    const countOf = (kind: string) => events.filter((event) => event === kind).length
+    // One after the other, so that none is fetched along with another.
+    async function appendUntilRefused(times: number): Promise<void> {
+      while (countOf('refused') < times) {
+        const taken = countOf('taken')
+        const [record] = await topic.append(1)
+        if (record?.partition === other) {
+          await vi.waitFor(() => expect(countOf('taken')).toBeGreaterThan(taken), WAIT_MS)
+        }
+      }
+    }
+    await appendUntilRefused(4)
+    expect(waits).toEqual([250, 500, 1_000, 2_000])
+    expect(followed.follower.problems()).toEqual(['partition 0: records are not taken in: not now'])
+    expect(events.join(' ')).toMatch(/refused( taken){5,} refused/)
+
+    refuse = false
+    await untilAtEnd(followed, topic)
+    expect(followed.follower.problems()).toEqual([])
+    refuse = true
+    await appendUntilRefused(6)
+    expect(waits.slice(4)).toEqual([250, 500])
+    expect(followed.halts).toEqual([])
+  })
+
+  it('may take longer than the session of its group: the follower stays a member', async () => {
+    const topic = await openTopic(1)
+    await topic.append(5)
+    const calls: number[] = []
+    const warnings: string[] = []
+    const warn = (_: unknown, text: string) => void warnings.push(text)
+    const log = { ...quietLog, debug() {}, info() {}, warn } as unknown as Log
+    const kafka = createKafka(inject('kafkaBrokers').split(','), 'test', log)
+    const followed = followLog(
+      { ...topic, kafka },
+      {
+        async onRecords(partition, records, next) {
+          calls.push(records.length)
+          if (calls.length === 1) await delay(systemTime, LONGER_THAN_A_SESSION_MS)
+          followed.checkpoints.set(partition, next)
+          return next
+        },
+      },
+    )
+    await untilAtEnd(followed, topic)
+    await topic.append(1)
+    await untilAtEnd(followed, topic)
+    expect(calls).toEqual([5, 1])
+    expect(warnings.filter((text) => /not aware of this member|rebalancing/.test(text))).toEqual([])
+  })
+})

@@ -1,0 +1,119 @@
+import { bug, type PlantedBug, rare } from './planted-bug.ts'
+
+const FILL = 'services/projector/src/rebuild/fill.ts'
+const FINISH = 'services/projector/src/rebuild/finish.ts'
+const VERIFICATION = 'services/projector/src/rebuild/verification.ts'
+const CLEAN_UP = 'services/projector/src/rebuild/clean-up.ts'
+const COMPARE = 'services/projector/src/verify/compare.ts'
+const IN_REDIS = 'tests/simulation/redis.ts'
+const FIRST_WINS_IN_REDIS = 'tests/simulation/redis-scripts.ts'
+const GENERATIONS_IN_REDIS = 'tests/simulation/generation-scripts.ts'
+
+/** For the rules of a rebuild, and the branches of what decides there. */
+export const REBUILD_BUGS: readonly PlantedBug[] = [
+  bug('a generation is begun under the name of an earlier one', FILL, [
+    'generations.begin(partition, freshName())',
+    "generations.begin(partition, 'the new one')",
+  ]),
+  bug(
+    'a generation that is gone is made again',
+    FIRST_WINS_IN_REDIS,
+    ["if (call.generation !== '') return GONE\n", ''],
+    [
+      'generation = beginLive(keys, call)',
+      "generation = call.generation === '' ? beginLive(keys, call) : emptyGeneration(foldVersion, partitions)\n    if (call.generation !== '') keys.generations.set(call.generation, generation)",
+    ],
+  ),
+  bug(
+    'a generation is verified before it is marked',
+    FINISH,
+    [
+      "const marked = await generations.mark(partition, generation, mark)\n      if (marked.is !== 'marked') return undefined\n",
+      '',
+    ],
+    [' || found.mark !== mark) return undefined', ') return undefined'],
+    ["onPhase('switching')\n", 'await generations.mark(partition, generation, mark)\n'],
+  ),
+  bug('a mark is not fresh', FINISH, ['const mark = freshMark()', "const mark = 'the mark'"]),
+  bug('the switch does not demand the mark', GENERATIONS_IN_REDIS, [
+    "if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark ?? '' }\n",
+    '',
+  ]),
+  bug('the switch takes the place of another one than expected', GENERATIONS_IN_REDIS, [
+    "if (live !== expectedLive) return { is: 'changed', live }\n",
+    '',
+  ]),
+  bug('the switch takes what is behind the live one', GENERATIONS_IN_REDIS, [
+    "if (reached < toReach) return { is: 'behind', checkpoint: reached, live: toReach }\n",
+    '',
+  ]),
+  bug('what a newer release folds is switched from', GENERATIONS_IN_REDIS, [
+    "if (fold > foldVersion) return { is: 'FOLD', version: fold }\n",
+    '',
+  ]),
+  bug('a rebuild begins beside what a newer release folds', GENERATIONS_IN_REDIS, [
+    'if (generation !== undefined && generation.fold > foldVersion)',
+    'if (generation !== undefined && generation.fold === Infinity)',
+  ]),
+  bug('what an older release was filling is taken up', GENERATIONS_IN_REDIS, [
+    'begun?.fold === foldVersion && begun.partitions',
+    'begun?.partitions',
+  ]),
+  bug('a generation that is live is dropped', GENERATIONS_IN_REDIS, [
+    "if (keys.live === name) return { is: 'live' }\n  if (keys.filling",
+    'if (keys.filling',
+  ]),
+  bug('what is left over is not dropped', CLEAN_UP, [
+    'const answer = await generations.drop(partition, generation)',
+    "const answer = { is: 'filling' }",
+  ]),
+  bug(
+    'a projector applies to the generation that was live once',
+    IN_REDIS,
+    [
+      "applyScript(keys, { ...call, generation: '',",
+      "applyScript(keys, { ...call, generation: (seen[partition] ??= keys.live ?? ''),",
+    ],
+    ['  const keysOf = ', '  const seen: string[] = []\n  const keysOf = '],
+  ),
+  bug(
+    'a look-up reads the generation that was live once',
+    IN_REDIS,
+    [
+      'lookUpScript(keysOf(partition), ids)',
+      'lookUpScript({ ...keysOf(partition), live: (seen[partition] ??= keysOf(partition).live) }, ids)',
+    ],
+    ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
+  ),
+  bug('nothing is compared', VERIFICATION, ['return findings.kept', 'return []']),
+  bug('entries are not compared', COMPARE, [
+    'const plants = await compareEntries(reader, compared)',
+    'const plants = [...compared.fold.plants.values()].filter((claim) => claim.offset <= compared.upTo).length',
+  ]),
+  bug('the order is not compared', COMPARE, ['  await compareOrder(reader, compared)\n', '']),
+  bug('what is parked is not compared', COMPARE, [
+    'parked: await compareParked(reader, compared)',
+    'parked: [...compared.fold.parked.keys()].filter((offset) => offset <= compared.upTo).length',
+  ]),
+  bug('counts are not compared', VERIFICATION, [
+    '      ...metaDifferences(found, { ...log, counts: sum, held }),\n',
+    '',
+  ]),
+  bug('what came after the cut is compared, too', COMPARE, [
+    'if (offset === undefined || offset <= upTo) return false',
+    'return false',
+  ]),
+  bug('other slices are not counted', VERIFICATION, ['sum.voids += otherFold.voids\n', '']),
+  bug('a difference counts though a failover came between', FINISH, [
+    'if (found !== mark) return undefined\n',
+    '',
+  ]),
+  bug('the fold goes on where the generation was left', FILL, [
+    'filled = begun.checkpoint\n',
+    'filled = begun.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
+  ]),
+  rare(5442, 'a rebuild does not follow back to where the generation fell', FINISH, [
+    '    await fill.look()\n    refollow(partition)\n    return false',
+    '    await fill.look()\n    return false',
+  ]),
+]

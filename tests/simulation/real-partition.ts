@@ -1,0 +1,174 @@
+import { parseEventId } from '@plant-store/shared/plant/event-id.ts'
+import { offsetOf } from '@plant-store/shared/plant/offset.ts'
+import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
+import { type ApplyCall, applyArguments } from '@plant-store/shared/read-model/apply.ts'
+import { decodeEntry } from '@plant-store/shared/read-model/entry.ts'
+import {
+  type Dropped,
+  type Marked,
+  type SwitchCall,
+  switchedOf,
+} from '@plant-store/shared/read-model/generations.ts'
+import { listedSpan, type PartitionLookUp } from '@plant-store/shared/read-model/read-model.ts'
+import { type GenerationState, generationState } from '@plant-store/shared/read-model/state.ts'
+import type { Redis } from 'ioredis'
+import type { BeginCall, BeginOutcome, SwitchOutcome } from './generation-scripts.ts'
+import type { ApplyOutcome, PartitionKeys, StoredMeta } from './redis-scripts.ts'
+
+/** One partition in a real Redis, asked through the product's scripts, and damaged and read past them. */
+export function openRealPartition(redis: Redis, pointer: string) {
+  const prefix = pointer.slice(0, -'live'.length)
+  const keys = () => redis.keys(`${prefix}*`)
+  const remove = async (names: string[]) => {
+    if (names.length > 0) await redis.del(names)
+  }
+
+  return {
+    async apply(call: ApplyCall): Promise<ApplyOutcome> {
+      return outcomeOf(await redis.plantsApply(pointer, ...applyArguments(call)))
+    },
+
+    async begin({ freshName, foldVersion, partitions }: BeginCall): Promise<BeginOutcome> {
+      const told = await redis.plantsBegin(pointer, freshName, foldVersion, partitions)
+      const [outcome, first = '', offset, event] = told
+      if (outcome === 'TAKEN') return { is: 'taken' }
+      if (outcome === 'FOLD') return { is: 'FOLD', version: Number(first) }
+      if (outcome === 'PARTITIONS') return { is: 'PARTITIONS', count: Number(first) }
+      const is = outcome === 'BEGUN' ? 'begun' : outcome === 'RESUMED' ? 'resumed' : fail(String(outcome))
+      return { is, generation: first, checkpoint: checkpointOf(offset, event) }
+    },
+
+    async mark(generation: string, mark: string): Promise<Marked> {
+      const [outcome] = await redis.plantsMark(pointer, generation, mark)
+      if (outcome === 'OK') return { is: 'marked' }
+      return outcome === 'GONE' ? { is: 'gone' } : outcome === 'LIVE' ? { is: 'live' } : fail(String(outcome))
+    },
+
+    async state(generation: string): Promise<GenerationState> {
+      return generationState(await redis.plantsState(pointer, generation))
+    },
+
+    async switchTo(call: SwitchCall, foldVersion: number): Promise<SwitchOutcome> {
+      const { generation, mark, expectedLive, verified } = call
+      const told = await redis.plantsSwitch(pointer, generation, mark, expectedLive, verified, foldVersion)
+      return told[0] === 'FOLD' ? { is: 'FOLD', version: Number(told[1]) } : switchedOf(told)
+    },
+
+    async drop(generation: string, abandon: boolean): Promise<Dropped> {
+      const [outcome, count] = await redis.plantsDrop(pointer, generation, abandon ? 'abandon' : '')
+      if (outcome === 'OK') return { is: 'dropped', keys: Number(count) }
+      return outcome === 'LIVE'
+        ? { is: 'live' }
+        : outcome === 'FILLING'
+          ? { is: 'filling' }
+          : fail(String(outcome))
+    },
+
+    async lookUp(asked: readonly PlantId[]): Promise<PartitionLookUp> {
+      const [checkpoint, ...found] = await redis.plantsLookUpBuffer(pointer, ...asked.map(String))
+      const entries = asked.map((id, index) => {
+        const bytes = found[index]
+        return bytes ? decodeEntry(id, bytes) : undefined
+      })
+      return { checkpoint: offsetOf(String(checkpoint)), entries }
+    },
+
+    async list({ from, count }: Span): Promise<ListedSpan> {
+      return listedSpan(await redis.plantsListBuffer(pointer, from, count))
+    },
+
+    async readCheckpoint(): Promise<StoredMeta> {
+      const [offset, event, partitions, fold, plants, voids, parked, generation] =
+        await redis.plantsCheckpoint(pointer)
+      return {
+        checkpoint: checkpointOf(offset, event),
+        partitions: partitions ? Number(partitions) : undefined,
+        fold: fold ? Number(fold) : undefined,
+        plants: Number(plants),
+        voids: Number(voids),
+        parked: Number(parked),
+        generation: String(generation),
+      }
+    },
+
+    losePointer: () => remove([pointer]),
+    loseGeneration: (generation: string) =>
+      remove(['meta', 'plants', 'order', 'parked'].map((key) => `${prefix}${generation}:${key}`)),
+    loseEverything: async () => remove(await keys()),
+    point: (generation: string) => redis.set(pointer, generation),
+
+    /** Returns what brings all keys back to what they are now. */
+    async takeSnapshot(): Promise<() => Promise<void>> {
+      const names = await keys()
+      const dumps = await Promise.all(names.map((name) => redis.dumpBuffer(name)))
+      return async () => {
+        await remove(await keys())
+        await Promise.all(names.map((name, index) => redis.restore(name, 0, dumps[index] as Buffer)))
+      }
+    },
+
+    /** Every key, without the prefix, and what it holds. */
+    async stored(): Promise<Record<string, unknown>> {
+      const read = async (key: string) => [key.slice(prefix.length), await contentOf(redis, key)] as const
+      return Object.fromEntries(await Promise.all((await keys()).map(read)))
+    },
+  }
+}
+
+function checkpointOf(offset = '', event = ''): Checkpoint {
+  return { offset: offsetOf(offset), eventId: event === '' ? '' : (parseEventId(event) ?? fail(event)) }
+}
+
+function fail(what: string): never {
+  throw new Error(`the scripts do not say such a thing: ${what}`)
+}
+
+function outcomeOf([outcome, first, second]: string[]): ApplyOutcome {
+  if (outcome === 'OK' || outcome === 'GONE') return { is: outcome }
+  if (outcome === 'STALE') return { is: outcome, checkpoint: checkpointOf(first, second) }
+  if (outcome === 'FOLD') return { is: outcome, version: Number(first) }
+  if (outcome === 'PARTITIONS') return { is: outcome, count: Number(first) }
+  return fail(String(outcome))
+}
+
+async function contentOf(redis: Redis, key: string): Promise<unknown> {
+  if (key.endsWith(':live') || key.endsWith(':filling')) return redis.get(key)
+  if (key.endsWith(':meta')) return redis.hgetall(key)
+  if (key.endsWith(':order')) return redis.lrange(key, 0, -1)
+  if (key.endsWith(':parked')) return redis.hgetall(key)
+  if (!key.endsWith(':plants')) fail(key)
+  const entries = Object.entries(await redis.hgetallBuffer(key))
+  return Object.fromEntries(
+    entries.map(([id, bytes]) => [id, decodeEntry(parsePlantId(id) ?? fail(id), bytes)]),
+  )
+}
+
+/** What a Redis stores that holds these keys. It keeps no empty key, and counts begin with the first thing counted. */
+export function asStored({ live, filling, generations }: PartitionKeys): Record<string, unknown> {
+  const stored: Record<string, unknown> = {
+    ...(live !== undefined && { live }),
+    ...(filling !== undefined && { filling }),
+  }
+  for (const [name, generation] of generations) {
+    const { checkpoint, fold, partitions, plants, order, parked, parkedCount, voids, mark } = generation
+    stored[`${name}:meta`] = {
+      checkpoint: String(checkpoint.offset),
+      event: checkpoint.eventId,
+      fold: String(fold),
+      partitions: String(partitions),
+      ...(mark !== undefined && { mark }),
+      ...(plants.size > 0 && { plants: String(plants.size) }),
+      ...(voids > 0 && { voids: String(voids) }),
+      ...(parkedCount > 0 && { parked: String(parkedCount) }),
+    }
+    if (plants.size > 0) stored[`${name}:plants`] = Object.fromEntries(plants)
+    if (order.length > 0) stored[`${name}:order`] = order.map(String)
+    if (parked.size > 0)
+      stored[`${name}:parked`] = Object.fromEntries(
+        [...parked].map(([offset, reason]) => [offset, String(reason)]),
+      )
+  }
+  return stored
+}

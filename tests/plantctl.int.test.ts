@@ -104,6 +104,23 @@ describe('plantctl', () => {
     }
   })
 
+  it('begins with a first example, and groups what there is', async () => {
+    expect((await plantctl('--help')).stdout).toMatch(
+      /For a first look:\n\n {2}plantctl status\n\nLook at it:\n {2}plantctl status (.|\n)*Give access:\n {2}plantctl token create/,
+    )
+  })
+
+  it.each(['status', 'events', 'parked list', 'parked show', 'parked reapply', 'rebuild'])(
+    'teaches %s by examples, options and exit codes',
+    async (name) => {
+      const { code, stdout } = await plantctl(...name.split(' '), '--help')
+      expect(code).toBe(0)
+      expect(stdout).toMatch(
+        new RegExp(`\\n {2}plantctl ${name}(.|\\n)*\\n {2}--json (.|\\n)*Exit codes: 0 `),
+      )
+    },
+  )
+
   it('teaches each command', async () => {
     expect(await plantctl('token', 'create', '--help')).toMatchObject({
       ...{ code: 0, stderr: '' },

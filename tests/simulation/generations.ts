@@ -97,7 +97,7 @@ export function connectGenerations(
     drop: (partition, generation, options) =>
       ask(`drop of ${generation}`, () => {
         const keys = keysOf(partition)
-        return rules.watch(keys, () => dropScript(keys, generation, options?.abandon === true))
+        return rules.watch(keys, () => dropScript(keys, generation, options?.abandon ?? false))
       }),
 
     async list() {

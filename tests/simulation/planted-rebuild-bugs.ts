@@ -86,15 +86,9 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
   bug('nothing is compared', VERIFICATION, ['return findings.kept', 'return []']),
-  bug('entries are not compared', COMPARE, [
-    'const plants = await compareEntries(reader, compared)',
-    'const plants = [...compared.fold.plants.values()].filter((claim) => claim.offset <= compared.upTo).length',
-  ]),
-  bug('the order is not compared', COMPARE, ['  await compareOrder(reader, compared)\n', '']),
-  bug('what is parked is not compared', COMPARE, [
-    'parked: await compareParked(reader, compared)',
-    'parked: [...compared.fold.parked.keys()].filter((offset) => offset <= compared.upTo).length',
-  ]),
+  bug('entries are not compared', COMPARE, ['if (wanted[field] !== had[field])', 'if (false as boolean)']),
+  bug('the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
+  bug('what is parked is not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
   bug('counts are not compared', VERIFICATION, [
     '      ...metaDifferences(found, { ...log, counts: sum, held }),\n',
     '',

@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
-import { type NewRecord, PARKED, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { followLog } from './support/followed-log.ts'
+import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { newPlant } from './support/generated-plants.ts'
-import { createPlantStore, openPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
+import { openPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { type Ended, startPlantctl } from './support/plantctl.ts'
-import { asStored, pointerOf, readStoredPartition } from './support/stored-partition.ts'
+import { pointerOf } from './support/stored-partition.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
@@ -59,38 +57,6 @@ async function json(...args: string[]) {
   const { code, stdout, stderr } = await run(...args, '--json')
   const lines = stdout.split('\n').filter((line) => line !== '')
   return { code, stderr, told: lines.map((line) => JSON.parse(line)) }
-}
-
-const runIn = ({ environment }: PlantStore, ...args: string[]): Promise<Ended> =>
-  startPlantctl(args, environment).ended
-
-/** Folds the log into the read model as a release would that can't read the records at some offsets. */
-async function applyAsOlder(store: PlantStore, isUnreadable: (offset: number) => boolean): Promise<Truth> {
-  const { checkpoints, delivered, follower } = followLog(store)
-  const { ends } = await checkTopic(store.kafka, store)
-  await vi.waitFor(
-    () =>
-      expect(ends.map((_, p) => checkpoints.get(p as Partition)?.offset)).toEqual(ends.map((end) => end - 1)),
-    WAIT_MS,
-  )
-  await follower.close()
-  for (const { partition, records, next, from } of delivered) {
-    const older = records.map((record) => {
-      const { offset, claim } = record
-      if (claim === undefined || !isUnreadable(offset)) return record
-      return { offset, claim: { ...claim, plant: undefined }, parked: PARKED.unknownVersion }
-    })
-    expect(await store.readModel.apply(partition, from, next, older, randomUUID())).toEqual({ is: 'applied' })
-  }
-  return readTruth(store)
-}
-
-/** Of each partition all that its live generation has. */
-function readStored({ topic, partitions }: PlantStore) {
-  const redis = openRedis(stores.redisUrl)
-  return Promise.all(
-    allPartitions(partitions).map((partition) => readStoredPartition(redis, topic, partition)),
-  )
 }
 
 const positionOf = (id: bigint): string => `${partitionOfId(id)}-${truth.winner(id)?.offset}`
@@ -275,45 +241,47 @@ describe('plantctl parked', () => {
   })
 })
 
-it('what an older release could not read is put into place while the projector runs, and then the log is what is served', async () => {
-  const upgraded = await createPlantStore(stores)
-  const plant = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, upgraded.partitions)
-  const appender = createAppender(upgraded.kafka, upgraded.topic)
-  onTestFinished(appender.close)
-  const ids = Array.from({ length: 600 }, (_, n) => BigInt(n % 500))
-  await appender.append(ids.map(plant))
-  const { states, records } = await applyAsOlder(upgraded, (offset) => offset % 3 === 0)
-  expect(records).toBe(600)
-  expect((await runIn(upgraded, 'status')).stdout).toMatch(/2\d\d records parked/)
-  await upgraded.startProjector()
+describe('plantctl rebuild', () => {
+  it('broken off, it says that nothing changed and how it goes on; then it goes on, and says what became of each partition', async () => {
+    const redis = openRedis(stores.redisUrl)
+    const slow = startPlantctl(['rebuild', '--throttle', '20'], store.environment)
+    const isFilling = async () => expect(await redis.keys(`{${store.topic}:*}:filling`)).not.toEqual([])
+    await vi.waitFor(isFilling, WAIT_MS)
+    slow.kill('SIGINT')
+    const { code, stdout, stderr } = await slow.ended
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
+    expect(stderr).toMatch(/Broken off. What serves is untouched; plantctl rebuild goes on/)
+    const between = (await json('status')).told[0]
+    expect(between).toMatchObject({
+      well: true,
+      notices: expect.arrayContaining([expect.stringMatching(/a rebuild was broken off/)]),
+    })
 
-  const dry = await runIn(upgraded, 'parked', 'reapply', '--dry-run', '--json')
-  const { looked, ...told } = JSON.parse(dry.stdout)
-  expect(told).toEqual({ dryRun: true, placed: looked, renamed: 0, kept: 0, needRebuild: [] })
-  const position = (await readStored(upgraded)).flatMap(({ parked }, partition) =>
-    [...parked.keys()].map((offset) => `${partition}-${offset}`),
-  )
-  expect(position).toHaveLength(looked)
-  expect((await runIn(upgraded, 'parked', 'show', position[0] as string)).stdout).toMatch(
-    /reads it: plant \d+. plantctl parked reapply puts it into place/,
-  )
+    const rebuilt = await json('rebuild')
+    expect(rebuilt.code).toBe(0)
+    const { partitions, offsets } = rebuilt.told[0]
+    expect(offsets).toBe(PLANTS + 5)
+    expect(partitions.map(({ is, replaced }: { is: string; replaced: string }) => [is, replaced])).toEqual(
+      between.partitions.map(({ generation }: { generation: string }) => ['switched', generation]),
+    )
+    await expectReadModelToEqual(truth, store)
+    const words = await run('rebuild', '--partition', '2')
+    expect(words).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Rebuilt 1 partition of 1: \d+ offsets of the log in [\d.]+ s\n$/),
+    })
+  })
 
-  const [placed] = await Promise.all([
-    runIn(upgraded, 'parked', 'reapply', '--json'),
-    appender.append(ids.map((id) => plant(id + 400n))),
-  ])
-  expect(placed.code).toBe(0)
-  expect(JSON.parse(placed.stdout)).toMatchObject({ dryRun: false, looked, placed: looked })
-  const truth = await readTruth(upgraded)
-  await expectReadModelToEqual(truth, upgraded)
-  expect(await readStored(upgraded)).toEqual(
-    truth.states.map((state) => asStored(state, state.checkpoint, upgraded.partitions)),
-  )
-  for (const [partition, { plants }] of states.entries()) {
-    for (const [id, { offset }] of plants)
-      expect(truth.states[partition]?.plants.get(id)?.offset).toBe(offset)
-  }
-  expect((await runIn(upgraded, 'parked', 'reapply')).stdout).toBe('Nothing is parked.\n')
+  it.each([
+    [['--throttle', '0'], /--throttle 0: expected records a second/],
+    [['--partition', '6'], /--partition 6: expected a partition from 0 to 5/],
+  ])('refuses %j', async (args, words) => {
+    expect(await run('rebuild', ...args)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(words),
+    })
+  })
 })
 
 it('what comes while events are followed is shown, with what it came to', async () => {

@@ -1,7 +1,14 @@
 import { execFile } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
+import { type Run, writeRun } from '../local/launch/run-file.mjs'
 import { root } from '../local/places.mjs'
+import { startPlantctl } from './support/plantctl.ts'
+import { temporaryFolder } from './support/temporary-folder.ts'
+import { createTestTopic } from './support/topic.ts'
 
 const LIMIT_MS = 60_000
 const program = new URL('../services/projector/src/plantctl/main.ts', import.meta.url).pathname
@@ -97,6 +104,23 @@ describe('plantctl', () => {
     }
   })
 
+  it('begins with a first example, and groups what there is', async () => {
+    expect((await plantctl('--help')).stdout).toMatch(
+      /For a first look:\n\n {2}plantctl status\n\nLook at it:\n {2}plantctl status (.|\n)*Give access:\n {2}plantctl token create/,
+    )
+  })
+
+  it.each(['status', 'events', 'parked list', 'parked show', 'parked reapply', 'rebuild'])(
+    'teaches %s by examples, options and exit codes',
+    async (name) => {
+      const { code, stdout } = await plantctl(...name.split(' '), '--help')
+      expect(code).toBe(0)
+      expect(stdout).toMatch(
+        new RegExp(`\\n {2}plantctl ${name}(.|\\n)*\\n {2}--json (.|\\n)*Exit codes: 0 `),
+      )
+    },
+  )
+
   it('teaches each command', async () => {
     expect(await plantctl('token', 'create', '--help')).toMatchObject({
       ...{ code: 0, stderr: '' },
@@ -108,5 +132,70 @@ describe('plantctl', () => {
     const { code, stdout, stderr } = await plantctl(...words)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/token create\nMore: plantctl --help/)
+  })
+})
+
+describe('the store that plantctl looks at', () => {
+  const nowhere = { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://:secret@127.0.0.1:1' }
+  const statusOf = (env: NodeJS.ProcessEnv, cwd: string) =>
+    startPlantctl(['status', '--json'], { PATH: process.env.PATH, ...env }, { cwd }).ended
+
+  /** A folder in which an npm start runs, as its run.json says, on the Kafka and the Redis under test. */
+  async function folderOfStart(changes: Partial<Run> = {}) {
+    const { topic } = await createTestTopic(inject('kafkaBrokers'), 3)
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, '.local'))
+    mkdirSync(join(folder, 'within', 'it'), { recursive: true })
+    const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+    const services = {
+      url: '',
+      opsUrls: { api: '', projector: '' },
+      token: '',
+      pids: { launcher: 0, api: 0, projector: 0 },
+    }
+    writeRun(join(folder, '.local'), { ...services, ...stores, topic, partitions: 3, ...changes })
+    return { folder, topic }
+  }
+
+  it('is that of a running npm start in this folder, in one above, or where PLANT_STORE_LOCAL_DIR says', async () => {
+    const { folder, topic } = await folderOfStart()
+    const seen = [
+      await statusOf({}, folder),
+      await statusOf({}, join(folder, 'within', 'it')),
+      await statusOf({ PLANT_STORE_LOCAL_DIR: join(folder, '.local') }, tmpdir()),
+    ]
+    for (const { stdout, stderr } of seen) {
+      expect(stderr).toBe('')
+      expect(JSON.parse(stdout)).toMatchObject({
+        topic,
+        partitions: [{ partition: 0 }, { partition: 1 }, { partition: 2 }],
+      })
+    }
+  })
+
+  it('is never the log of one and the read model of another', async () => {
+    const { folder } = await folderOfStart()
+    const { code, stderr } = await statusOf({ KAFKA_BROKERS: '127.0.0.1:1' }, folder)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/REDIS_URL is missing/) })
+  })
+
+  it('has to be named, to run, and to have its topic; else it is said what to do, and no secret', async () => {
+    const nothing = await statusOf({}, temporaryFolder())
+    expect(nothing).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^Which store\? Set KAFKA_BROKERS and REDIS_URL/),
+    })
+    const away = await statusOf(nowhere, temporaryFolder())
+    expect(away).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/ at .*127.0.0.1:1 does not answer: .*Does it run/),
+    })
+    expect(away.stderr).not.toMatch(/secret| {4}at /)
+    const { folder } = await folderOfStart({ partitions: 4 })
+    const other = await statusOf({}, folder)
+    expect(other.code).toBe(3)
+    expect(JSON.parse(other.stdout).problems[0]).toMatch(/has 3 partitions, but PLANTS_PARTITIONS is 4/)
   })
 })

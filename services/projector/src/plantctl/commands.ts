@@ -49,17 +49,20 @@ export function unknownCommand(words: string): string {
 /** All commands, or those that begin so. */
 export function overview(words: string): string {
   const begins = (name: string) => `${name} `.startsWith(`${words} `)
-  const shows = Object.keys(COMMANDS).some(begins) ? begins : () => true
+  const isPart = Object.keys(COMMANDS).some(begins)
+  const shows = isPart ? begins : () => true
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length)) + 2
   const groups = GROUPS.map(({ title, commands }) => {
     const some = Object.entries(commands).filter(([name]) => shows(name))
     const lines = some.map(([name, { summary }]) => `  plantctl ${name.padEnd(width)}${summary}\n`)
     return lines.length === 0 ? '' : `${title}:\n${lines.join('')}\n`
   })
-  return `The operator's command line of the plant store.
+  return `The operator's command line of the plant store.${isPart ? '' : FIRST_LOOK}
 
 ${groups.join('')}${ABOUT}`
 }
+
+const FIRST_LOOK = ' For a first look:\n\n  plantctl status'
 
 const ABOUT = `plantctl COMMAND --help tells more: examples, options, what the output means.
 

@@ -7,7 +7,13 @@ import { ClosedPipe, openSurroundings } from './surroundings.ts'
 
 const HELP = ['--help', '-h']
 
+/** What is under way is given up when it does not end in this time: Kafka or Redis may not answer. */
+const BREAK_OFF_WITHIN_MS = 5_000
+
 const surroundings = openSurroundings(process)
+surroundings.signal.addEventListener('abort', () => {
+  setTimeout(() => process.exit(EXIT.brokenOff), BREAK_OFF_WITHIN_MS).unref()
+})
 process.exit(await main(process.argv.slice(2)))
 
 async function main(args: string[]): Promise<ExitCode> {

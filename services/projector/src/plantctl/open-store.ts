@@ -1,7 +1,7 @@
 import { createKafka, type Kafka } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import { PreconditionError } from '@plant-store/shared/process/failures.ts'
-import type { Log } from '@plant-store/shared/process/log.ts'
+import { createLog, type Log } from '@plant-store/shared/process/log.ts'
 import { patiently } from '@plant-store/shared/process/patience.ts'
 import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/process/settings.ts'
 import { createReadModel, type ReadModel } from '@plant-store/shared/read-model/read-model.ts'
@@ -13,6 +13,8 @@ import { createToldLog } from './told-log.ts'
 const { KAFKA_BROKERS, REDIS_URL, PLANTS_TOPIC, PLANTS_PARTITIONS } = SERVICE_SETTINGS
 const StoreSettings = Type.Object({ KAFKA_BROKERS, REDIS_URL, PLANTS_TOPIC, PLANTS_PARTITIONS })
 
+/** What the client of Kafka says of itself it then tries again; what comes of that is told by who uses it. */
+const UNTOLD = createLog('plantctl', 'silent')
 const GIVE_UP_AFTER_MS = 10_000
 const RETRY_MS = 250
 
@@ -34,8 +36,10 @@ export async function openStore(surroundings: Surroundings): Promise<Store> {
   const store = await connectStore(surroundings)
   const { kafka, readModel, topic, partitions } = store
   try {
-    await readModel.checkServer()
-    await checkTopic(kafka, { topic, partitions })
+    await withinSeconds(async () => {
+      await readModel.checkServer()
+      await checkTopic(kafka, { topic, partitions })
+    })
     return store
   } catch (error) {
     await store.close()
@@ -52,7 +56,7 @@ export async function connectStore({ env, tell, isWatched, signal }: Surrounding
   if (isWatched) {
     tell(`${topic.topic} (${topic.partitions} partitions) at Kafka ${places.kafka}, Redis ${places.redis}\n`)
   }
-  const kafka = createKafka(settings.KAFKA_BROKERS.split(','), 'plant-store-plantctl', log)
+  const kafka = createKafka(settings.KAFKA_BROKERS.split(','), 'plant-store-plantctl', UNTOLD)
   const readModel = createReadModel({ redisUrl: settings.REDIS_URL, ...topic }, log)
   const from = file === undefined ? '' : ` (${file} names it)`
   try {
@@ -100,9 +104,14 @@ async function askKafka(kafka: Kafka): Promise<void> {
   await admin.disconnect()
 }
 
+/** Tries for 10 s what a moment may help, such as a broker that does not lead a new partition yet. */
+export function withinSeconds<T>(ask: () => Promise<T>): Promise<T> {
+  return patiently(ask, { everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS })
+}
+
 async function untilAnswered(what: string, ask: () => Promise<void>): Promise<void> {
   try {
-    await patiently(ask, { everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS })
+    await withinSeconds(ask)
   } catch (cause) {
     throw new Error(
       `${what} does not answer: ${(cause as Error).message}. Does it run, and is the address right?`,

@@ -1,6 +1,6 @@
 import { delay, systemTime } from '@plant-store/shared/process/time.ts'
 import { type Command, EXIT, type ExitCode, type Surroundings } from './command.ts'
-import { connectStore, type Store } from './open-store.ts'
+import { connectStore, type Store, withinSeconds } from './open-store.ts'
 import { readOptions } from './options.ts'
 import { createPaint } from './paint.ts'
 import { openScreen } from './screen.ts'
@@ -46,7 +46,7 @@ export const status: Command = {
     const store = await connectStore(surroundings)
     try {
       if (values.watch) return await watch(store, surroundings, { all, json })
-      const found = await readStatus(store)
+      const found = await withinSeconds(() => readStatus(store))
       await surroundings.out(`${shown(found, surroundings, { all, json }).join('\n')}\n`)
       return judge(found).problems.length === 0 ? EXIT.done : EXIT.notAsItShouldBe
     } finally {

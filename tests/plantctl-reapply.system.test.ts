@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { PARKED, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { followLog } from './support/followed-log.ts'
+import { newPlant } from './support/generated-plants.ts'
+import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
+import { type Ended, startPlantctl } from './support/plantctl.ts'
+import { asStored, readStoredPartition } from './support/stored-partition.ts'
+import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
+
+const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+const WAIT_MS = 30_000
+
+const runIn = ({ environment }: PlantStore, ...args: string[]): Promise<Ended> =>
+  startPlantctl(args, environment).ended
+
+/** Folds the log into the read model as a release would that can't read the records at some offsets. */
+async function applyAsOlder(store: PlantStore, isUnreadable: (offset: number) => boolean): Promise<Truth> {
+  const { checkpoints, delivered, follower } = followLog(store)
+  const { ends } = await checkTopic(store.kafka, store)
+  await vi.waitFor(
+    () =>
+      expect(ends.map((_, p) => checkpoints.get(p as Partition)?.offset)).toEqual(ends.map((end) => end - 1)),
+    WAIT_MS,
+  )
+  await follower.close()
+  for (const { partition, records, next, from } of delivered) {
+    const older = records.map((record) => {
+      const { offset, claim } = record
+      if (claim === undefined || !isUnreadable(offset)) return record
+      return { offset, claim: { ...claim, plant: undefined }, parked: PARKED.unknownVersion }
+    })
+    expect(await store.readModel.apply(partition, from, next, older, randomUUID())).toEqual({ is: 'applied' })
+  }
+  return readTruth(store)
+}
+
+/** Of each partition all that its live generation has. */
+function readStored({ topic, partitions }: PlantStore) {
+  const redis = openRedis(stores.redisUrl)
+  return Promise.all(
+    allPartitions(partitions).map((partition) => readStoredPartition(redis, topic, partition)),
+  )
+}
+
+it('what an older release could not read is put into place while the projector runs, and then the log is what is served', async () => {
+  const upgraded = await createPlantStore(stores)
+  const plant = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, upgraded.partitions)
+  const appender = createAppender(upgraded.kafka, upgraded.topic)
+  onTestFinished(appender.close)
+  const ids = Array.from({ length: 600 }, (_, n) => BigInt(n % 500))
+  await appender.append(ids.map(plant))
+  const { states, records } = await applyAsOlder(upgraded, (offset) => offset % 3 === 0)
+  expect(records).toBe(600)
+  expect((await runIn(upgraded, 'status')).stdout).toMatch(/2\d\d records parked/)
+  await upgraded.startProjector()
+
+  const dry = await runIn(upgraded, 'parked', 'reapply', '--dry-run', '--json')
+  const { looked, ...told } = JSON.parse(dry.stdout)
+  expect(told).toEqual({ dryRun: true, placed: looked, renamed: 0, kept: 0, needRebuild: [] })
+  const position = (await readStored(upgraded)).flatMap(({ parked }, partition) =>
+    [...parked.keys()].map((offset) => `${partition}-${offset}`),
+  )
+  expect(position).toHaveLength(looked)
+  expect((await runIn(upgraded, 'parked', 'show', position[0] as string)).stdout).toMatch(
+    /reads it: plant \d+. plantctl parked reapply puts it into place/,
+  )
+
+  const [placed] = await Promise.all([
+    runIn(upgraded, 'parked', 'reapply', '--json'),
+    appender.append(ids.map((id) => plant(id + 400n))),
+  ])
+  expect(placed.code).toBe(0)
+  expect(JSON.parse(placed.stdout)).toMatchObject({ dryRun: false, looked, placed: looked })
+  const truth = await readTruth(upgraded)
+  await expectReadModelToEqual(truth, upgraded)
+  expect(await readStored(upgraded)).toEqual(
+    truth.states.map((state) => asStored(state, state.checkpoint, upgraded.partitions)),
+  )
+  for (const [partition, { plants }] of states.entries()) {
+    for (const [id, { offset }] of plants)
+      expect(truth.states[partition]?.plants.get(id)?.offset).toBe(offset)
+  }
+  expect((await runIn(upgraded, 'parked', 'reapply')).stdout).toBe('Nothing is parked.\n')
+})

@@ -17,6 +17,9 @@ const PLANTS = 300
 /** Kind, event id, offset and a name of 7 characters; Redis keeps small hashes densely. */
 const ENTRY_BYTES_MIN = 30
 
+/** What turns the direction of writing, and what begins a command of a terminal. */
+const HARMFUL = '\u202e\u009b'
+
 // One store for all cases: each leaves it as it was.
 let store: PlantStore
 let truth: Truth
@@ -37,7 +40,10 @@ beforeAll(async () => {
   const ids = Array.from({ length: PLANTS }, (_, n) => BigInt(n))
   await append(ids.map((id) => event(id)))
   const again = event(1_000n)
-  const foreign = { ...event(1_001n), headers: { ce_type: Buffer.from('\x1b[31mOther') } }
+  const foreign = {
+    ...event(1_001n),
+    headers: { ce_type: Buffer.from('\x1b[31mOther'), note: Buffer.from(HARMFUL) },
+  }
   const unreadable = event(1_002n)
   const newer = { ...unreadable.headers, 'content-type': Buffer.from('application/json; version=9') }
   writtenFrom = new Date().toISOString()
@@ -229,6 +235,18 @@ describe('plantctl parked', () => {
       stdout: '',
       stderr: expect.stringMatching(/the log ends before offset/),
     })
+  })
+
+  it('shows it without harm to the terminal, also as JSON', async () => {
+    const [{ listed }] = (await json('parked', 'list')).told
+    const { position } = listed.find(({ name }: { name: string }) => name === 'otherType')
+    const [words, asJson] = [
+      await run('parked', 'show', position),
+      await run('parked', 'show', position, '--json'),
+    ]
+    for (const { stdout } of [words, asJson]) expect(stdout).not.toMatch(/[\u202e\u009b\x1b]/)
+    expect(words.stdout).toContain('note: "\\u{202e}\\x9b"')
+    expect(JSON.parse(asJson.stdout).headers.note).toBe(HARMFUL)
   })
 
   it('puts nothing into place that this release can not read either', async () => {

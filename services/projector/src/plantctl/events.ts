@@ -1,6 +1,5 @@
 import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { type Command, EXIT, type Surroundings, UsageError } from './command.ts'
 import { openEventPrinter } from './events/event-printer.ts'
@@ -13,6 +12,7 @@ import { type LogPoint, logPointOf } from './log-point.ts'
 import { openStore, type Store } from './open-store.ts'
 import { limitOf, readOptions } from './options.ts'
 import { partitionsAmong } from './partition-option.ts'
+import { partitionOfId } from './plant-as-of.ts'
 
 const help = `Prints the records of the log, and tells of each what it came to.
 
@@ -125,7 +125,7 @@ async function print(
 /** What of each partition is shown. */
 async function locate({ kafka, topic, partitions }: Store, asked: Asked): Promise<Map<Partition, Shown>> {
   const { id, named, from, to } = asked
-  const idsPartition = id === undefined ? undefined : partitionOf(Buffer.from(String(id)), partitions)
+  const idsPartition = id === undefined ? undefined : partitionOfId(id, partitions)
   const selected = selectedPartitions(named, idsPartition, [from, to], allPartitions(partitions))
   const at = async (point: LogPoint | undefined) =>
     point?.is === 'moment' ? await offsetsAt(kafka, topic, point.ms) : []

@@ -10,7 +10,7 @@ import { openStore, type Store } from './open-store.ts'
 import { readOptions } from './options.ts'
 import { createPaint } from './paint.ts'
 import { claimsItsId, reasonWords } from './parked-reasons.ts'
-import { safeText } from './safe-text.ts'
+import { safeJson, safeText } from './safe-text.ts'
 
 const VALUE_CHARACTERS = 2_000
 const NAME_CHARACTERS = 100
@@ -90,7 +90,7 @@ async function find(store: Store, { partition, offset }: Position, signal: Abort
 
 function json({ event, ruled, reason }: Shown, raw: boolean): string {
   const told = JSON.parse(eventJson(event, ruled, raw))
-  return `${JSON.stringify({ ...told, readModel: reason === undefined ? null : parkedJson(reason) })}\n`
+  return `${safeJson({ ...told, readModel: reason === undefined ? null : parkedJson(reason) })}\n`
 }
 
 function inWords({ event, ruled, reason }: Shown, { colours }: Surroundings): string {

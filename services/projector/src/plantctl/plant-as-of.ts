@@ -6,6 +6,7 @@ import { type Claim, type LogRecord, readRecord } from '@plant-store/shared/plan
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import type { Store } from './open-store.ts'
+import { recordedTime } from './recorded-time.ts'
 import { safeText } from './safe-text.ts'
 
 /** What the log says of one id up to some place; without `first` nothing created it. */
@@ -78,7 +79,7 @@ export function plantJson({ id, partition, upTo, first }: PlantAsOf): object {
   if (first === undefined) return about
   const { claim, timestampMs } = first
   const position = `${partition}-${claim.offset}`
-  return { ...about, position, event: claim.eventId, at: new Date(timestampMs).toISOString(), ...claim.plant }
+  return { ...about, position, event: claim.eventId, at: recordedTime(timestampMs), ...claim.plant }
 }
 
 export function plantInWords({ id, partition, upTo, first }: PlantAsOf): string {
@@ -91,7 +92,7 @@ export function plantInWords({ id, partition, upTo, first }: PlantAsOf): string 
   const texts = Object.entries(plant ?? {}).map(
     ([name, text]) => `  ${name.padEnd(9)}"${safeText(text, TEXT_CHARACTERS)}"\n`,
   )
-  const created = `created at ${partition}-${offset}, ${new Date(timestampMs).toISOString()}, by event ${eventId}`
+  const created = `created at ${partition}-${offset}, ${recordedTime(timestampMs)}, by event ${eventId}`
   return `plant ${id} ${words} (${looked})\n${texts.join('')}  ${created}\n`
 }
 

@@ -103,6 +103,7 @@ function differencesOf({ finished }: Report) {
 
 function inWords(report: Report): string {
   const { finished, offsets, elapsedMs } = report
+  if (finished.length === 0) return 'There is nothing to rebuild: nothing was ever written there.\n'
   const switched = finished.filter(({ is }) => is === 'switched').length
   const differences = differencesOf(report)
   const lines = [

@@ -1,6 +1,7 @@
 import { formatPosition } from '../log-point.ts'
 import type { Paint } from '../paint.ts'
 import { claimsItsId, reasonName, reasonWords } from '../parked-reasons.ts'
+import { recordedTime } from '../recorded-time.ts'
 import { safeJson, safeText } from '../safe-text.ts'
 import type { LogEvent } from './log-event.ts'
 import type { Ruled } from './rulings.ts'
@@ -45,7 +46,7 @@ export function eventHead(
   const { claim, partition } = event
   const mark = markOf(ruled)
   const head = [
-    timeOf(event),
+    recordedTime(event.stored.timestampMs),
     formatPosition(event).padStart(positionWidth),
     paint(COLOURS[mark], mark.padEnd(MARK_WIDTH)),
   ]
@@ -83,7 +84,7 @@ export function eventJson(event: LogEvent, ruled: Ruled | undefined, raw: boolea
   const first = ruled?.is === 'void' || ruled?.is === 'repeated' ? ruled.first : undefined
   return safeJson({
     position: formatPosition(event),
-    ...{ partition, offset, time: timeOf(event), is: markOf(ruled) },
+    ...{ partition, offset, time: recordedTime(event.stored.timestampMs), is: markOf(ruled) },
     ...(first !== undefined && { of: formatPosition({ partition, offset: first }) }),
     ...(claim !== undefined && { id: String(claim.id), event: claim.eventId, plant: claim.plant ?? null }),
     ...(parked !== undefined && { parked: parkedJson(parked), ...storedTexts(stored) }),
@@ -116,12 +117,6 @@ function mapped(headers: LogEvent['stored']['headers'], of: (header: Header) => 
       Array.isArray(header) ? header.map(of) : of(header),
     ]),
   )
-}
-
-function timeOf({ stored }: LogEvent): string {
-  const time = new Date(stored.timestampMs)
-  // Whoever wrote it may have given it any number.
-  return Number.isNaN(time.getTime()) ? String(stored.timestampMs) : time.toISOString()
 }
 
 const quoted = (text: string, max: number) => `"${safeText(text, max)}"`

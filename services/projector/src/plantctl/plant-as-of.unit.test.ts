@@ -1,0 +1,18 @@
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { expect, it } from 'vitest'
+import { plantInWords, plantJson } from './plant-as-of.ts'
+
+it('a plant whose record has a time that is none, such as one in nanoseconds, is told all the same', () => {
+  const id = 7n as PlantId
+  const claim = { id, offset: 3 as Offset, eventId: 'some' as EventId, plant: { name: 'fern' } }
+  const told = { id, partition: 2 as Partition, upTo: 9, first: { claim, timestampMs: 1.7e18 } }
+  expect(plantJson(told)).toMatchObject({
+    id: '7',
+    state: 'created',
+    at: '1700000000000000000',
+    name: 'fern',
+  })
+  expect(plantInWords(told)).toMatch(/created at 2-3, 1700000000000000000, by event some/)
+})

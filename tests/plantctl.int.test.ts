@@ -133,6 +133,13 @@ describe('plantctl', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/token create\nMore: plantctl --help/)
   })
+
+  it('of the first word of several commands it asks which', async () => {
+    expect(await plantctl('parked')).toEqual({
+      ...{ code: 2, stdout: '' },
+      stderr: 'parked what? There is: parked list, parked show, parked reapply\nMore: plantctl --help\n',
+    })
+  })
 })
 
 describe('the store that plantctl looks at', () => {

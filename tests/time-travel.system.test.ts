@@ -172,7 +172,7 @@ it.each<[string[], RegExp]>([
   [['as-of', '2999-01-01T00:00:00Z'], /yet to come/],
   [['as-of', '6-0'], /partition, at most 5, and offset/],
   [['as-of', '0-0', '--rest', 'empty'], /partition 0 of the log ends before offset 0/],
-  [['as-of', '0-0'], /says nothing of partition 1, 2, 3, 4, 5: add --rest now .* or --rest empty/],
+  [['as-of', '0-0'], /says nothing of partitions 1-5: add --rest now .* or --rest empty/],
   [['as-of', '0-0', '--rest', 'later'], /--rest later: expected now or empty/],
   [['as-of', '1d', '--id', '007'], /--id 007: expected an int64/],
   [['as-of', '1d', '--json'], /--json goes with --id/],

@@ -39,16 +39,21 @@ export function commandOf(words: string): string | undefined {
   return Object.keys(COMMANDS).find((known) => `${words} `.startsWith(`${known} `))
 }
 
+/** What there is in place of these words, which name no command. */
 export function unknownCommand(words: string): string {
+  const some = Object.keys(COMMANDS).filter(beginsWith(words))
+  if (words !== '' && some.length > 0) return `${words} what? There is: ${some.join(', ')}`
   const commands = Object.keys(COMMANDS).join(', ')
   return words === ''
     ? `Which command? There is: ${commands}`
     : `There is no command "${words}", but: ${commands}`
 }
 
+const beginsWith = (words: string) => (name: string) => `${name} `.startsWith(`${words} `)
+
 /** All commands, or those that begin so. */
 export function overview(words: string): string {
-  const begins = (name: string) => `${name} `.startsWith(`${words} `)
+  const begins = beginsWith(words)
   const isPart = Object.keys(COMMANDS).some(begins)
   const shows = isPart ? begins : () => true
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length)) + 2

@@ -1,5 +1,6 @@
 import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { partitionsNamed } from '../partitions-named.ts'
 import type { AsOfPoint } from './as-of-point.ts'
 import { UsageError } from './command.ts'
 import type { Store } from './open-store.ts'
@@ -22,7 +23,7 @@ export async function endsAt(
   const unnamed = wanted.filter((partition) => !positions.has(partition))
   if (unnamed.length > 0 && rest === undefined) {
     throw new UsageError(
-      `the position says nothing of partition ${unnamed.join(', ')}: add --rest now to take ${unnamed.length === 1 ? 'it' : 'them'} as of now, ` +
+      `the position says nothing of ${partitionsNamed(unnamed)}: add --rest now to take ${unnamed.length === 1 ? 'it' : 'them'} as of now, ` +
         'or --rest empty to leave out what is there',
     )
   }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { EXIT, type ExitCode, UsageError } from './command.ts'
 import { COMMANDS, commandOf, overview, unknownCommand } from './commands.ts'
+import { failureInWords } from './failure.ts'
 import { ClosedPipe, openSurroundings } from './surroundings.ts'
 
 // The operator's command line. Only what a command was asked for goes to stdout, so that scripts can read it.
@@ -27,7 +28,7 @@ async function main(args: string[]): Promise<ExitCode> {
     if (error instanceof ClosedPipe) return EXIT.done
     const isUsage = error instanceof UsageError
     const more = name === undefined ? 'plantctl --help' : `plantctl ${name} --help`
-    surroundings.tell(`${(error as Error).message}\n${isUsage ? `More: ${more}\n` : ''}`)
+    surroundings.tell(`${failureInWords(error as Error)}\n${isUsage ? `More: ${more}\n` : ''}`)
     return isUsage ? EXIT.wronglyCalled : EXIT.failed
   }
 }

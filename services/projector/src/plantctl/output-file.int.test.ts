@@ -27,6 +27,9 @@ it('what is abandoned leaves nothing', async () => {
 })
 
 it('a place where nothing can be written is refused before anything is read', async () => {
-  const file = join(temporaryFolder(), 'no', 'plants.jsonl')
-  await expect(openOutputFile(file)).rejects.toThrow(UsageError)
+  const folder = temporaryFolder()
+  for (const file of [join(folder, 'no', 'plants.jsonl'), folder, '']) {
+    await expect(openOutputFile(file)).rejects.toThrow(UsageError)
+  }
+  expect(readdirSync(folder)).toEqual([])
 })

@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from './command.ts'
 
-/** A file that gets its name when it is whole: until then there is what was there before, or nothing. */
+/**
+ * A file that gets its name when it is whole: until then there is what was there before, or nothing. Throws a
+ * UsageError where there can be no such file.
+ */
 export async function openOutputFile(file: string) {
+  const isFolder = await stat(file).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  if (isFolder || file === '') throw new UsageError(`--output ${file}: expected the name of a file`)
   const temporary = join(dirname(file), `.${basename(file)}.${randomUUID()}.partial`)
   const handle = await open(temporary, 'wx').catch((cause: Error) => {
     throw new UsageError(`--output ${file}: ${cause.message}`, { cause })

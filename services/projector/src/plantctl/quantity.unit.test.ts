@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { counted, grouped, partitionsNamed, sized } from './quantity.ts'
+import { counted, grouped, sized } from './quantity.ts'
 
 it('numbers are grouped, and what is counted has its number', () => {
   expect(grouped(1_234_567)).toBe('1,234,567')
@@ -17,12 +17,4 @@ it.each([
   [9_000_000_000_000_000, '9000 TB'],
 ])('%d bytes are %s', (bytes, text) => {
   expect(sized(bytes)).toBe(text)
-})
-
-it('partitions are told in spans, and only the first of very many', () => {
-  expect(partitionsNamed([3])).toBe('partition 3')
-  expect(partitionsNamed([5, 0, 1, 2, 9])).toBe('partitions 0-2, 5, 9')
-  expect(partitionsNamed(Array.from({ length: 500 }, (_, n) => 2 * n))).toBe(
-    'partitions 0, 2, 4, 6, 8, 10, 12, 14, …',
-  )
 })

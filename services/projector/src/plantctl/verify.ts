@@ -82,12 +82,16 @@ async function tellInWords(verified: Verified, { out, tell }: Surroundings): Pro
   const differing = new Set(
     findings.kept.flatMap((one) => (one.what === 'strangeKey' ? [] : [one.partition])),
   )
+  const isEmpty = findings.kept.some(({ what }) => what === 'noGeneration')
   const options = partitions
     .filter(({ partition }) => differing.has(partition))
     .map(({ partition }) => ` --partition ${partition}`)
+  if (isEmpty)
+    tell('A projector that runs fills what is empty from the log; plantctl status tells how far it is.\n')
   if (differing.size > 0) {
     const which = options.length === partitions.length ? '' : options.join('')
-    tell(`To make them anew from the log, while they serve: plantctl rebuild${which}\n`)
+    const fromEmpty = isEmpty ? ' --from-empty' : ''
+    tell(`To make them anew from the log, while they serve: plantctl rebuild${fromEmpty}${which}\n`)
   }
   if (findings.kept.some(({ what }) => what === 'strangeKey')) {
     tell('What belongs to nothing is nobody’s here: see who wrote it, and delete it.\n')

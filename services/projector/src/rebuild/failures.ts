@@ -1,5 +1,6 @@
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { PreconditionError } from '@plant-store/shared/process/failures.ts'
+import { partitionsNamed } from '../partitions-named.ts'
 import { NO_PROGRESS_MS } from './progress.ts'
 
 /** A rebuild can't go on; the message says why and what to do. What it was filling is left for the next one. */
@@ -11,9 +12,8 @@ export class RebuildError extends Error {
 export const isFinal = (error: unknown) => error instanceof RebuildError || error instanceof PreconditionError
 
 export function nothingOf(partitions: readonly Partition[]): string {
-  const which = partitions.length === 1 ? 'partition' : 'partitions'
   return (
-    `Redis holds nothing of ${which} ${partitions.join(', ')}, or not yet: there is nothing that a rebuild would take the ` +
+    `Redis holds nothing of ${partitionsNamed(partitions)}, or not yet: there is nothing that a rebuild would take the ` +
     'place of. A projector fills it by itself; to have it filled from the log by the rebuild, use --from-empty'
   )
 }
@@ -27,7 +27,7 @@ export function neverQuiet(partition: Partition): string {
 
 export function stuck(partitions: readonly Partition[]): RebuildError {
   return new RebuildError(
-    `the rebuild got no further for ${NO_PROGRESS_MS / 1_000} s (partitions ${partitions.join(', ')}): Kafka or Redis is ` +
+    `the rebuild got no further for ${NO_PROGRESS_MS / 1_000} s (${partitionsNamed(partitions)}): Kafka or Redis is ` +
       'away, or Redis is full. It goes on where it stands when it is run again',
   )
 }

@@ -43,6 +43,8 @@ type KeyDifference =
   | { what: 'wrongType'; key: KeyName; expected: string; found: string }
   /** Keys of a generation that is neither live nor being filled. */
   | { what: 'leftover'; found: string }
+  /** Nothing is live, though the log has records: its next offset is this. */
+  | { what: 'noGeneration'; end: Offset }
 
 /** One thing in which the read model is not the fold of the log. */
 export type Difference =
@@ -118,6 +120,8 @@ function subject(told: GenerationDifference): string {
       return `key ${told.key} is of another type: ${expectedAndFound(told)}`
     case 'leftover':
       return `keys of generation ${told.found}, which is neither live nor being filled`
+    case 'noGeneration':
+      return `the read model serves nothing of it, though the log has records up to offset ${told.end - 1}`
   }
 }
 

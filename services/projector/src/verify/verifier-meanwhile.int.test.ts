@@ -125,6 +125,22 @@ describe('while others write', () => {
     expect((await log.verify({ time })).findings).toEqual({ kept: [], more: 0 })
   })
 
+  it('a partition whose first record was just written is not yet told as empty', async () => {
+    const log = await openVerifiedLog(inject('redisUrl'), 2)
+    log.write(P, LOG)
+    const time: Time = {
+      now: () => 0,
+      after(_ms, callback) {
+        void log.apply(P, LOG, GENERATION).then(callback)
+        return () => undefined
+      },
+    }
+    expect(await log.verify({ time })).toMatchObject({
+      findings: { kept: [], more: 0 },
+      partitions: [{ generation: '', upTo: -1, end: 7 }, { generation: '' }],
+    })
+  })
+
   it('a partition that falls back is begun again', async () => {
     const log = await openCorruptible()
     let turn = 0

@@ -17,6 +17,8 @@ const words = (id: bigint) => {
   return JSON.stringify({ offset, event: eventId, ...(plant ?? { unreadable: true }) })
 }
 
+const KEYS = ['meta', 'plants', 'order', 'parked'] as const
+
 type Corruption = [
   what: string,
   corrupt: (redis: Redis, at: string) => Promise<unknown>,
@@ -213,7 +215,7 @@ const CORRUPTIONS: Corruption[] = [
     [{ what: 'pointerDangling', key: 'filling', found: 'nothing' }],
   ],
   ['an expiry of the pointer', expiring('live'), [{ what: 'expiry', key: 'live', found: soon }]],
-  ...(['meta', 'plants', 'order', 'parked'] as const).map(
+  ...KEYS.map(
     (key): Corruption => [
       `an expiry of ${key}`,
       expiring(`${GENERATION}:${key}`),
@@ -280,6 +282,7 @@ it('finds an event at a checkpoint that should name none', async () => {
   expect((await verify()).findings.kept).toEqual([{ partition: P, generation: GENERATION, ...found }])
 })
 
+const noGeneration: Difference = { partition: P, generation: '', what: 'noGeneration', end: offsetOf(7) }
 const aboutKeys: [
   what: string,
   corrupt: (redis: Redis, at: string) => Promise<unknown>,
@@ -296,7 +299,13 @@ const aboutKeys: [
   [
     'no pointer',
     (redis, at) => redis.del(`${at}live`),
-    [{ partition: P, generation: GENERATION, what: 'leftover', found: GENERATION }],
+    [{ partition: P, generation: GENERATION, what: 'leftover', found: GENERATION }, noGeneration],
+  ],
+  [
+    'that nothing is left',
+    (redis, at) =>
+      redis.del(...['live', ...KEYS.map((key) => `${GENERATION}:${key}`)].map((key) => at + key)),
+    [noGeneration],
   ],
   [
     'a pointer of another type',
@@ -304,6 +313,7 @@ const aboutKeys: [
     [
       { partition: P, generation: '', what: 'wrongType', key: 'live', expected: 'string', found: 'set' },
       { partition: P, generation: GENERATION, what: 'leftover', found: GENERATION },
+      noGeneration,
     ],
   ],
   [
@@ -329,7 +339,7 @@ it.each(aboutKeys)('finds %s, and nothing else', async (_what, corrupt, expected
   expect((await verify()).findings).toEqual({ kept: expected, more: 0 })
 })
 
-it('a store that nothing was written to is as it should be, and so is one whose projector has yet to begin', async () => {
+it('a store that nothing was written to is as it should be; one that holds nothing of its log is not', async () => {
   const log = await openVerifiedLog(inject('redisUrl'), 2)
   expect(await log.verify()).toMatchObject({
     findings: { kept: [], more: 0 },
@@ -337,7 +347,7 @@ it('a store that nothing was written to is as it should be, and so is one whose 
   })
   log.write(P, LOG)
   expect(await log.verify()).toMatchObject({
-    findings: { kept: [], more: 0 },
+    findings: { kept: [noGeneration], more: 0 },
     partitions: [{ generation: '', upTo: -1, end: 7 }, { generation: '' }],
   })
 })

@@ -1,5 +1,5 @@
 import type { Range } from '@plant-store/shared/event-log/replay.ts'
-import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { delay, type Time } from '@plant-store/shared/process/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -7,6 +7,7 @@ import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts
 import type { Generations, PartitionGenerations } from '@plant-store/shared/read-model/generations.ts'
 import { partitionGroups } from '../rebuild/partition-groups.ts'
 import { compareWithFold } from './compare.ts'
+import type { Difference } from './difference.ts'
 import { type Findings, noFindings, note, noteAll } from './findings.ts'
 import { metaDifferences } from './meta-differences.ts'
 import { ofSlice, RECORDS_AT_ONCE_MAX, type Slice, slicesFor, slicesOf } from './slice.ts'
@@ -45,8 +46,11 @@ export type Verified = { partitions: VerifiedPartition[]; findings: Findings }
 
 /** How often a partition is begun again because its live generation was exchanged, or fell back, meanwhile. */
 const ATTEMPTS_MAX = 5
-/** A rebuild drops what served before right after the switch: what is there for longer is left over. */
-const LEFTOVER_AFTER_MS = 2_000
+/**
+ * A rebuild drops what served before right after the switch: what is there for longer is left over. A projector fills a
+ * partition right after its first record: one that is empty for longer is not being filled.
+ */
+const STAYS_AFTER_MS = 2_000
 
 /**
  * Holds live generations to a fold of the log, made here and now, each up to its checkpoint. Only reads, and writes
@@ -140,19 +144,17 @@ export function createVerifier(options: VerifierOptions) {
     }
   }
 
-  /** Keys of generations that are neither live nor being filled, and such that belong to nothing. */
-  async function verifyKeys(asked: ReadonlySet<Partition>, findings: Findings): Promise<void> {
+  /** Keys of generations that are neither live nor being filled, such that belong to nothing, and none where the log has records. */
+  async function verifyKeys({ partitions: compared, findings }: Verified): Promise<void> {
+    const endOf = new Map(compared.map(({ partition, end }) => [partition, end]))
     const { partitions, strange } = await generations.list()
-    const left = leftoversOf(partitions)
-    if (left.size > 0) {
-      await delay(time, LEFTOVER_AFTER_MS)
-      const still = leftoversOf((await generations.list()).partitions)
-      for (const [key, { partition, found }] of left) {
-        if (still.has(key) && asked.has(partition))
-          note(findings, { what: 'leftover', partition, generation: found, found })
-      }
+    const found = keyDifferences(partitions, endOf)
+    if (found.size > 0) {
+      await delay(time, STAYS_AFTER_MS)
+      const still = keyDifferences((await generations.list()).partitions, endOf)
+      for (const [key, difference] of found) if (still.has(key)) note(findings, difference)
     }
-    for (const found of strange) note(findings, { what: 'strangeKey', found })
+    for (const key of strange) note(findings, { what: 'strangeKey', found: key })
   }
 
   return {
@@ -168,17 +170,36 @@ export function createVerifier(options: VerifierOptions) {
       }
       // What was begun again came later.
       verified.partitions.sort((a, b) => a.partition - b.partition)
-      await verifyKeys(new Set(asked), verified.findings)
+      await verifyKeys(verified)
       return verified
     },
   }
 }
 
-type Leftover = { partition: Partition; found: string }
-
-function leftoversOf(partitions: readonly PartitionGenerations[]): Map<string, Leftover> {
-  const found = partitions.flatMap(({ partition, live, filling, names }) =>
-    names.filter((name) => name !== live && name !== filling).map((name) => ({ partition, found: name })),
+/** By partition and generation, what is too much or missing of the partitions whose log ends before these offsets. */
+function keyDifferences(
+  partitions: readonly PartitionGenerations[],
+  endOf: ReadonlyMap<Partition, Offset>,
+): Map<string, Difference> {
+  return new Map(
+    partitions.flatMap(({ partition, live, filling, names }): [string, Difference][] => {
+      const end = endOf.get(partition)
+      if (end === undefined) return []
+      const leftovers = names.filter((name) => name !== live && name !== filling)
+      return [
+        ...leftovers.map((found): [string, Difference] => [
+          `${partition}:${found}`,
+          { what: 'leftover', partition, generation: found, found },
+        ]),
+        ...(live === '' && end > FIRST
+          ? [
+              [`${partition}:`, { what: 'noGeneration', partition, generation: '', end }] as [
+                string,
+                Difference,
+              ],
+            ]
+          : []),
+      ]
+    }),
   )
-  return new Map(found.map((leftover) => [`${leftover.partition}:${leftover.found}`, leftover]))
 }

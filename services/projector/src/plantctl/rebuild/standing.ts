@@ -1,7 +1,8 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import { partitionsNamed } from '../../partitions-named.ts'
 import type { Phase, Progress } from '../../rebuild/progress.ts'
 import { progressBar } from '../progress-bar.ts'
-import { counted, partitionsNamed } from '../quantity.ts'
+import { counted } from '../quantity.ts'
 
 const SHOWN_PHASES: Phase[] = ['filling', 'verifying', 'switching']
 

@@ -1,6 +1,7 @@
 import type { Member } from '@plant-store/shared/event-log/groups.ts'
+import { partitionsNamed } from '../../partitions-named.ts'
 import type { Paint } from '../paint.ts'
-import { counted, grouped, partitionsNamed, sized } from '../quantity.ts'
+import { counted, grouped, sized } from '../quantity.ts'
 import { type Column, tableLines } from '../table.ts'
 import { wrapped } from '../wrap.ts'
 import { checkpointOf, judge, lagOf, totalOf } from './judge.ts'

@@ -1,7 +1,8 @@
 import { after, BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/offset.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { refuseNewerFold, refuseOtherSize } from '@plant-store/shared/read-model/refusals.ts'
-import { counted, grouped, partitionsNamed } from '../quantity.ts'
+import { partitionsNamed } from '../../partitions-named.ts'
+import { counted, grouped } from '../quantity.ts'
 import type { PartitionStatus, StoreStatus } from './read-status.ts'
 
 /** What is wrong, and what is worth knowing though nothing is wrong; each in words, with what to do. */

@@ -1,11 +1,10 @@
-/** What a reader reads and where to; `generation` names the read model that it makes, and that nobody else has. */
+/** What a reader reads and where to. */
 export type Reading = {
   kafkaBrokers: string
   redisUrl: string
   topic: string
   partitions: number
   events: number
-  generation: string
   /** The same for all readers. */
   fetching: { minBytes: number; maxBytes: number; maxBytesPerPartition: number; maxWaitMs: number }
 }
@@ -35,6 +34,7 @@ export const READERS = {
   'kafkajs alone, doing nothing': async () => (await import('./readers/kafkajs-alone.ts')).readByKafkajsAlone,
   'decoded by the follower': async () => (await import('./readers/decoded.ts')).readDecoded,
   'replayed into Redis': async () => (await import('./readers/projected.ts')).readIntoRedis,
+  'rebuilt: filled, verified, switched to': async () => (await import('./readers/rebuilt.ts')).readByRebuild,
 } satisfies Record<string, () => Promise<Reader>>
 
 export type ReaderName = keyof typeof READERS

@@ -38,10 +38,11 @@ export async function openReplayed(redisUrl: string, { topic, partitions }: Topi
       }
     },
 
-    /** Takes away what that generation has, and resolves when the memory is free. */
-    async drop(generation: string): Promise<void> {
+    /** Takes away what is live, and resolves when the memory is free. */
+    async drop(): Promise<void> {
       for (const partition of allPartitions(partitions)) {
         const at = `{${topic}:${partition}}:`
+        const generation = await redis.get(`${at}live`)
         const keys = ['meta', 'plants', 'order', 'parked'].map((key) => `${at}${generation}:${key}`)
         await redis.del(`${at}live`, ...keys)
       }

@@ -10,7 +10,7 @@ import { countdown, type Reader } from '../reader.ts'
 
 /** A projector that finds an empty read model. */
 export const readIntoRedis: Reader = async (reading, begun) => {
-  const { kafkaBrokers, redisUrl, topic, partitions, events, generation, fetching } = reading
+  const { kafkaBrokers, redisUrl, topic, partitions, events, fetching } = reading
   const log = createLog('bench', 'warn')
   const { all, count, fail } = countdown(events)
   const readModel = createReadModel({ redisUrl, topic, partitions }, log)
@@ -36,7 +36,7 @@ export const readIntoRedis: Reader = async (reading, begun) => {
     follow: (intake) => createFollower({ ...following, ...intake }),
     log,
     time: systemTime,
-    freshGeneration: () => generation,
+    freshGeneration: randomUUID,
     onHalt: fail,
   })
   projector.start()

@@ -197,7 +197,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   bug('a list ends where it stops to look', protocol('list'), ['const isEnd = isAll && ', 'const isEnd = ']),
   bug('the end of a list is told from any view', protocol('list'), [' && reach >= toReach.horizon', '']),
-  bug('a list goes on in a view that does not reach the position', protocol('list'), [
+  rare(10182, 'a list goes on in a view that does not reach the position', protocol('list'), [
     'if (reach < toReach.position) return { claims: [], isEnd: false }',
     '',
   ]),

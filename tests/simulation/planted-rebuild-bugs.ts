@@ -93,7 +93,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     '      ...metaDifferences(found, { ...log, counts: sum, held }),\n',
     '',
   ]),
-  bug('what came after the cut is compared, too', COMPARE, [
+  rare(8939, 'what came after the cut is compared, too', COMPARE, [
     'if (offset === undefined || offset <= upTo) return false',
     'return false',
   ]),
@@ -106,7 +106,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'filled = begun.checkpoint\n',
     'filled = begun.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),
-  rare(5442, 'a rebuild does not follow back to where the generation fell', FINISH, [
+  rare(16167, 'a rebuild does not follow back to where the generation fell', FINISH, [
     '    await fill.look()\n    refollow(partition)\n    return false',
     '    await fill.look()\n    return false',
   ]),

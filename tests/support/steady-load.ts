@@ -5,7 +5,7 @@ const CONNECTIONS = 32
 const DUPLICATE_ID = 40003
 const DUPLICATE_EVERY = 7
 const ABSENT_EVERY = 11
-const LIST_EVERY = 1_500
+const LIST_EVERY = 1_000
 const LISTED_AT_A_TIME = 1_000
 
 type Created = { id: bigint; position: string; url: string }
@@ -19,6 +19,7 @@ export function startSteadyLoad(urls: readonly string[]) {
   const done = { creates: 0, duplicates: 0, reads: 0, absences: 0, lists: 0 }
   const created: Created[] = []
   let going = true
+  let nextList = LIST_EVERY
 
   function* ids(): Generator<bigint> {
     for (let id = 0n; going; id++) yield id
@@ -39,7 +40,12 @@ export function startSteadyLoad(urls: readonly string[]) {
     await Promise.all([read(other, latest), read(url, earlier)])
     if (done.creates % DUPLICATE_EVERY === 0) await createAgain(other, earlier)
     if (done.creates % ABSENT_EVERY === 0) await readAbsent(url, -1n - id)
-    if (done.creates % LIST_EVERY === 0) await list(url)
+    if (done.creates >= nextList) {
+      // One at a time: an api lists only so many plants at once.
+      nextList = Number.POSITIVE_INFINITY
+      await list(url)
+      nextList = done.creates + LIST_EVERY
+    }
   }
 
   /** Another api than the one that created it may not have read so far, unless the position tells it to. */

@@ -22,12 +22,14 @@ export async function readTruth(store: PlantStore): Promise<Truth> {
     ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? START).offset + 1)
   await vi.waitFor(() => expect(reached()).toEqual(ends), { timeout: WAIT_MS })
   await follower.close()
-  const states = allPartitions(store.partitions).map((partition) =>
-    fold(
+  const states = allPartitions(store.partitions).map((partition) => ({
+    ...fold(
       emptyPartition(),
       delivered.filter((call) => call.partition === partition).flatMap(({ records }) => records),
     ),
-  )
+    // Behind its last record a partition may have one that only ends a transaction.
+    checkpoint: checkpoints.get(partition) ?? START,
+  }))
   return {
     records: delivered.flatMap(({ records }) => records).length,
     states,

@@ -17,8 +17,9 @@ const SHOWN_MAX = 20
 const LINE_CHARACTERS = 1_000
 const help = `Holds the read model to the log: reads the log from its first record, folds it, and compares each entry, their
 order, what is parked, the counts and the checkpoint of each live generation, byte for byte, and looks for keys that
-nothing needs. It only reads, and what serves goes on: of each partition the log is folded up to the checkpoint that
-the partition has when its turn comes; what comes in later is left out.
+nothing needs, and for partitions of which nothing serves though the log has records. It only reads, and what serves
+goes on: of each partition the log is folded up to the checkpoint that the partition has when its turn comes; what
+comes in later is left out.
 
   plantctl verify
   plantctl verify --partition 3 --partition 5
@@ -29,7 +30,8 @@ the partition has when its turn comes; what comes in later is left out.
                others, "partitions" with the generation, "upTo" (the last offset compared), "end" (the log's next
                offset) and the number of plants of each
 
-Exit code 3 says that there are differences. "plantctl rebuild" makes the partitions anew from the log while they serve.
+Exit code 3 says that there are differences. "plantctl rebuild" makes the partitions anew from the log while they serve; of an
+emptied Redis a projector that runs does, or "plantctl rebuild --from-empty".
 `
 
 /** plantctl verify */

@@ -32,11 +32,13 @@ export async function rebuildGroup(group: readonly Partition[], options: GroupOp
   )
   const fillOf = (partition: Partition) => fills.get(partition) as Fill
 
-  for (const fill of fills.values()) {
-    // A begin whose answer was lost is taken up by the next one.
-    const patience = { time, everyMs: RETRY_MS, giveUpAfterMs: BEGIN_GIVE_UP_MS }
-    await patiently(() => begin(fill, options), patience)
-  }
+  // A begin whose answer was lost is taken up by the next one.
+  const patience = { time, everyMs: RETRY_MS, giveUpAfterMs: BEGIN_GIVE_UP_MS }
+  for (const fill of fills.values()) await patiently(fill.begin, patience)
+  // After the checkpoints: the other way round one could seem to lie beyond the end.
+  const endsNow = await patiently(options.readEnds, patience)
+  for (const fill of fills.values())
+    await patiently(() => beginAnewBeyond(endsNow[fill.partition] as Offset, fill, options), patience)
 
   const { onAlive } = watchProgress({ time, signal, onStuck: () => failed.reject(stuck(left())) })
   const left = () => group.filter((partition) => !isDone(phases.get(partition)))
@@ -93,10 +95,9 @@ export async function rebuildGroup(group: readonly Partition[], options: GroupOp
   }
 }
 
-async function begin(fill: Fill, { generations, readEnds, log }: GroupOptions): Promise<void> {
+/** What an earlier rebuild has filled beyond the end of the log is of another one. */
+async function beginAnewBeyond(end: Offset, fill: Fill, { generations, log }: GroupOptions): Promise<void> {
   const { partition } = fill
-  await fill.begin()
-  const end = (await readEnds())[partition] as Offset
   const reason = outOfBounds(fill.filled(), end)
   if (reason === undefined) return
   log.warn({ partition, generation: fill.generation(), reason }, 'what was being filled is abandoned')

@@ -182,6 +182,8 @@ describe('a rebuild', () => {
   it('does not fill again what was filled', async () => {
     const store = await openProjected()
     await expect(store.rebuild(brokenOffAfter(600))).rejects.toThrow('broken off')
+    // The partition may be filled already: so that there is something to fill.
+    await store.append(mixedEvents(200, 900))
     const { names: _names, ...left } = (await store.generations.list()).partitions[0] as {
       filling: string
       names: string[]

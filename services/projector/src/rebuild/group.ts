@@ -11,7 +11,7 @@ import type { RebuildDependencies, RebuildRun } from './rebuild.ts'
 type GroupOptions = Required<RebuildDependencies> &
   RebuildRun & {
     ends: readonly Offset[]
-    keepPace(records: number): Promise<void>
+    keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void>
   }
 
 const RETRY_MS = 250
@@ -54,7 +54,7 @@ export async function rebuildGroup(group: readonly Partition[], options: GroupOp
         const reached = await fillOf(partition).take(records, next, from)
         onAlive()
         if (!isDone(phases.get(partition))) tell(partition)
-        await keepPace(records.length)
+        await keepPace(records.length, signal, onAlive)
         return reached
       },
       onHalt: failed.reject,

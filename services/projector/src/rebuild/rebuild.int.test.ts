@@ -7,6 +7,7 @@ import { allPartitions, BEFORE_FIRST, type Partition } from '@plant-store/shared
 import { type NewRecord, plantCreated, readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { Redis } from 'ioredis'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { openRedis } from '../../../../tests/support/plant-store.ts'
@@ -199,6 +200,8 @@ describe('a rebuild', () => {
       )
         if (from !== undefined && /^-?\d+$/.test(from)) expected.push(Number(from))
     })
+    // Or there may be nothing left to fill.
+    await store.append(mixedEvents(200, 900))
     await store.rebuild()
     await vi.waitFor(() => expect(expected.length).toBeGreaterThan(0), WAIT_MS)
     expect(Math.min(...expected)).toBe(checkpoint?.offset)
@@ -279,5 +282,28 @@ describe('a rebuild', () => {
     expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
     expect(await store.content()).toEqual(before)
     await store.expectNothingLeft()
+  })
+
+  describe('mends a live generation', () => {
+    const mends: [string, (redis: Redis, at: string, name: string) => Promise<unknown>][] = [
+      ['whose pointer would expire', (redis, at) => redis.expire(`${at}live`, 1_000)],
+      ['whose fold version is no number', (redis, at, name) => redis.hset(`${at}${name}:meta`, 'fold', 'x')],
+      ['whose order is of another type', (redis, at, name) => redis.set(`${at}${name}:order`, 'text')],
+      [
+        'whose checkpoint is no offset',
+        (redis, at, name) => redis.hset(`${at}${name}:meta`, 'checkpoint', 'x'),
+      ],
+    ]
+    it.each(mends)('%s', async (_what, harm) => {
+      const store = await openProjected()
+      const before = await store.content()
+      const [name = ''] = await store.names()
+      await harm(store.redis, store.at(0 as Partition), name)
+      const finished = await store.rebuild({ fromEmpty: true })
+      expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+      expect(await store.content()).toEqual(before)
+      expect(await store.redis.ttl(`${store.at(0 as Partition)}live`)).toBe(-1)
+      await store.expectNothingLeft()
+    })
   })
 })

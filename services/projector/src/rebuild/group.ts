@@ -52,8 +52,10 @@ export async function rebuildGroup(group: readonly Partition[], options: GroupOp
       checkpointOf: async (partition) => fillOf(partition).standing(),
       async onRecords(partition, records, next, from) {
         const reached = await fillOf(partition).take(records, next, from)
+        // What still comes of one that is done says nothing of the others.
+        if (isDone(phases.get(partition))) return reached
         onAlive()
-        if (!isDone(phases.get(partition))) tell(partition)
+        tell(partition)
         await keepPace(records.length, signal, onAlive)
         return reached
       },

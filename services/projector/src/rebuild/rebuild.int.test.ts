@@ -53,6 +53,24 @@ async function openStore() {
   return {
     ...{ redis, readModel, generations, at, append: appender.append },
 
+    /** Leaves nothing but what nobody reads at the end of the log. */
+    async abortTransaction(records: NewRecord[]): Promise<void> {
+      const size = async () => (await checkTopic(log.kafka, log)).ends.reduce((sum, end) => sum + end, 0)
+      const before = await size()
+      const producer = log.kafka.producer({
+        transactionalId: randomUUID(),
+        maxInFlightRequests: 1,
+        idempotent: true,
+      })
+      await producer.connect()
+      const transaction = await producer.transaction()
+      await transaction.send({ topic: log.topic, messages: records })
+      await transaction.abort()
+      await producer.disconnect()
+      // The control record of each partition is written after the end of the transaction was answered.
+      await vi.waitFor(async () => expect(await size()).toBe(before + records.length + PARTITIONS), WAIT_MS)
+    },
+
     startProjector() {
       const projector = createProjector({
         readModel,
@@ -136,6 +154,25 @@ describe('a rebuild', () => {
     expect(names.filter((name) => old.includes(name))).toEqual([])
     await store.expectNothingLeft()
     expect(phases).toEqual(new Set(['filling', 'verifying', 'switching', 'switched']))
+  })
+
+  it.each([
+    ['after', mixedEvents(300, 200)],
+    ['without', []],
+  ])('of a log that ends with an aborted transaction, %s others, comes to its end', async (_what, events) => {
+    const store = await openStore()
+    if (events.length > 0) await store.append(events)
+    await store.abortTransaction(Array.from({ length: 50 }, (_, n) => eventOf(BigInt(5_000 + n))))
+    const projector = store.startProjector()
+    await store.untilProjected()
+    await projector.close()
+    const before = await store.content()
+    for (const recordsAtOnceMax of [undefined, 100]) {
+      const finished = await store.rebuild({}, recordsAtOnceMax)
+      expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+      expect(await store.content()).toEqual(before)
+    }
+    await store.expectNothingLeft()
   })
 
   it('in groups, and with slices of the ids, makes the same', async () => {

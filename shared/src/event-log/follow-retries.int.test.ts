@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
@@ -115,5 +116,29 @@ describe('an intake that does not take in at once', () => {
     await untilAtEnd(followed, topic)
     expect(calls).toEqual([5, 1])
     expect(warnings.filter((text) => /not aware of this member|rebalancing/.test(text))).toEqual([])
+  })
+})
+
+describe('a follower whose Kafka is away', () => {
+  it('keeps nothing of the consumers that could not begin', async () => {
+    const [added, removed] = [
+      vi.spyOn(AbortSignal.prototype, 'addEventListener'),
+      vi.spyOn(AbortSignal.prototype, 'removeEventListener'),
+    ]
+    onTestFinished(() => {
+      added.mockRestore()
+      removed.mockRestore()
+    })
+    const kafka = createImpatientKafka('127.0.0.1:1')
+    let attempts = 0
+    followLog(
+      { kafka, topic: 'none', partitions: 1 },
+      {
+        time: { ...systemTime, after: (_ms, callback) => systemTime.after(1, callback) },
+        groupId: () => `none-${++attempts}`,
+      },
+    )
+    await vi.waitFor(() => expect(attempts).toBeGreaterThan(5), WAIT_MS)
+    expect(added.mock.calls.length - removed.mock.calls.length).toBeLessThan(5)
   })
 })

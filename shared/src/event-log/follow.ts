@@ -166,13 +166,13 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       retry: { restartOnFailure: async () => false },
     })
     const { GROUP_JOIN, START_BATCH_PROCESS, CRASH } = consumer.events
-    const ended = new Promise<void>((resolve) => {
-      closing.addEventListener('abort', () => resolve(), { once: true })
-      consumer.on(CRASH, ({ payload }) => {
-        positions.revoke()
-        note(payload.error, 'the consumer crashed; another one begins')
-        resolve()
-      })
+    const ended = Promise.withResolvers<void>()
+    const end = () => ended.resolve()
+    closing.addEventListener('abort', end)
+    consumer.on(CRASH, ({ payload }) => {
+      positions.revoke()
+      note(payload.error, 'the consumer crashed; another one begins')
+      end()
     })
     consumer.on(GROUP_JOIN, ({ payload }) => {
       failure = undefined
@@ -194,8 +194,10 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
         partitionsConsumedConcurrently: partitions,
         eachBatch,
       })
-      await ended
+      await ended.promise
     } finally {
+      // Or all consumers of a long outage would be kept.
+      closing.removeEventListener('abort', end)
       positions.revoke()
       await consumer.disconnect().catch(() => {})
     }

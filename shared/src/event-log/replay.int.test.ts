@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { START } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
@@ -7,13 +7,15 @@ import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts
 import type { EventId } from '../plant/event-id.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import { type LogRecord, plantCreated, recordReader } from '../plant/plant-created.ts'
-import { systemTime } from '../process/time.ts'
+import { systemTime, type Time } from '../process/time.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { createAppender } from './append.ts'
 import { type Range, replay } from './replay.ts'
 import { checkTopic } from './topic.ts'
 
 const PARTITIONS = 3
+/** How often a replay looks whether it gets further. */
+const WATCH_EVERY_MS = 1_000
 
 async function openLog(events: number) {
   const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
@@ -137,5 +139,27 @@ describe('replaying a log', () => {
     await expect(
       read({ topic, ranges: wholeLog([1, 1, 1] as Offset[]), signal: breaking.signal }),
     ).rejects.toThrow('enough')
+  })
+
+  it('does not take a slow intake for a log that gives nothing', async () => {
+    const { topic, ends } = await openLog(300)
+    let [skippedMs, watches] = [0, 0]
+    const time: Time = {
+      now: () => systemTime.now() + skippedMs,
+      after(ms, callback) {
+        if (ms === WATCH_EVERY_MS) watches++
+        return systemTime.after(ms === WATCH_EVERY_MS ? 1 : ms, callback)
+      },
+    }
+    await replay({
+      ...topic,
+      ...{ ranges: wholeLog(ends), log: quietLog, time, read: recordReader(PARTITIONS) },
+      async onRecords() {
+        const before = watches
+        skippedMs += 3_600_000
+        await vi.waitFor(() => expect(watches).toBeGreaterThan(before + 1))
+      },
+    })
+    expect(skippedMs).toBeGreaterThan(0)
   })
 })

@@ -46,6 +46,8 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   const groups = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), options.log)
   const ended = Promise.withResolvers<void>()
   let progressAt = time.now()
+  /** Calls of `onRecords` under way. */
+  let taking = 0
 
   const follower = createFollower({
     ...options,
@@ -61,11 +63,14 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
       const isLast = after(next.offset) >= range.end
       const wanted = isLast ? records.filter(({ offset }) => offset < range.end) : records
       const reached = isLast ? checkpointAt((range.end - 1) as Offset, wanted) : next
+      taking++
       try {
         await onRecords(partition, wanted, reached)
       } catch (error) {
         ended.reject(error)
         return next
+      } finally {
+        taking--
       }
       stood.set(partition, next)
       progressAt = time.now()
@@ -92,6 +97,8 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   async function watch(ending: AbortSignal): Promise<void> {
     while (!ending.aborted) {
       await delay(time, WATCH_EVERY_MS, ending)
+      // What waits is then not the log: somebody reads slowly what is printed.
+      if (taking > 0) progressAt = time.now()
       if (time.now() - progressAt < NO_PROGRESS_MS) continue
       const where = [...left.keys()].map((partition) => `${partition} after ${stood.get(partition)?.offset}`)
       ended.reject(

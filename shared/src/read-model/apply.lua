@@ -38,11 +38,15 @@ if meta[4] ~= ARGV[3] then return { 'PARTITIONS', meta[4] } end
 if meta[1] ~= expected then return { 'STALE', meta[1], meta[2] } end
 
 local at = prefix .. generation
+local plants_key, order_key, parked_key = at .. ':plants', at .. ':order', at .. ':parked'
+-- A key of another type is an error here, not when the checkpoint has passed what can't be written.
+redis.call('HLEN', plants_key)
+redis.call('LLEN', order_key)
+redis.call('HLEN', parked_key)
 redis.call('HSET', at .. ':meta', 'checkpoint', ARGV[5], 'event', ARGV[6], 'fold', ARGV[2], 'partitions', ARGV[3])
 if new then redis.call('SET', KEYS[1], generation) end
 
 local call, byte, sub = redis.call, string.byte, string.sub
-local plants_key, order_key, parked_key = at .. ':plants', at .. ':order', at .. ':parked'
 -- New ids go to the end of the order together: a call for each costs more than all else here but the entry's own.
 local MAX_IDS_PER_CALL = 512
 local new_ids, waiting = {}, 0

@@ -8,7 +8,8 @@
 --         {'FOLD', version}                        the live one, or the one being filled, was folded by a newer release
 --         {'PARTITIONS', count}                    the live one was folded from a topic of another size
 --
--- What an older release, or one for a topic of another size, was filling is left where it is, and named no more.
+-- What an older release, or one for a topic of another size, was filling is left where it is, and named no more; so is
+-- one whose checkpoint is no offset. A fold version that is no number is no newer one: the rebuild is what mends it.
 -- The first write is an HSET, which a full Redis denies.
 local prefix = string.sub(KEYS[1], 1, -5) -- without 'live'
 local function read(name)
@@ -20,10 +21,11 @@ local live = redis.call('GET', KEYS[1])
 local filling = redis.call('GET', prefix .. 'filling')
 local old, begun = read(live), read(filling)
 for _, meta in ipairs({ old, begun }) do
-  if meta[1] and tonumber(meta[1]) > tonumber(ARGV[2]) then return { 'FOLD', meta[1] } end
+  if (tonumber(meta[1] or '') or 0) > tonumber(ARGV[2]) then return { 'FOLD', meta[1] } end
 end
 if old[2] and old[2] ~= ARGV[3] then return { 'PARTITIONS', old[2] } end
-if begun[1] == ARGV[2] and begun[2] == ARGV[3] and filling ~= live then
+local is_offset = begun[3] == '-1' or begun[3] == '0' or string.match(begun[3] or '', '^[1-9]%d*$')
+if begun[1] == ARGV[2] and begun[2] == ARGV[3] and is_offset and filling ~= live then
   return { 'RESUMED', filling, begun[3], begun[4] }
 end
 

@@ -4,7 +4,7 @@
 -- ARGV  1 generation, or '' for the live one
 -- Returns {generation ('' when it is the live one and there is no pointer), live, filling,
 --          checkpoint ('' when the generation has no meta), event id there, fold version, partition count,
---          plants, voids, parked, mark, entries in plants, in order, in parked,
+--          plants, voids, parked, mark, entries in plants, in order, in parked: -1 in a key of another type,
 --          time to live in ms of live, filling, meta, plants, order, parked: -1 without one, -2 when there is no such key}
 --          with '' where nothing is known
 local prefix = string.sub(KEYS[1], 1, -5) -- without 'live'
@@ -16,9 +16,10 @@ local state = { generation, live, redis.call('GET', prefix .. 'filling') or '' }
 local meta = redis.call('HMGET', at .. ':meta',
   'checkpoint', 'event', 'fold', 'partitions', 'plants', 'voids', 'parked', 'mark')
 for i = 1, 8 do state[3 + i] = meta[i] or '' end
-state[12] = tostring(redis.call('HLEN', at .. ':plants'))
-state[13] = tostring(redis.call('LLEN', at .. ':order'))
-state[14] = tostring(redis.call('HLEN', at .. ':parked'))
+for i, held in ipairs({ { 'HLEN', ':plants' }, { 'LLEN', ':order' }, { 'HLEN', ':parked' } }) do
+  local size = redis.pcall(held[1], at .. held[2])
+  state[11 + i] = type(size) == 'number' and tostring(size) or '-1'
+end
 for i, key in ipairs({ KEYS[1], prefix .. 'filling', at .. ':meta', at .. ':plants', at .. ':order', at .. ':parked' }) do
   state[14 + i] = tostring(redis.call('PTTL', key))
 end

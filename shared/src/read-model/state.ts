@@ -25,7 +25,7 @@ export type GenerationState = {
   mark: string
   /** The same as it is stored, to the letter; '' for what is not there. */
   texts: Record<(typeof META_FIELDS)[number], string>
-  /** How much its keys hold. */
+  /** How much its keys hold; -1 for a key of another type. */
   held: { plants: number; order: number; parked: number }
   /** -1 for a key that does not expire, as all should; -2 for one that is not there. */
   msToLive: Record<'live' | 'filling' | 'meta' | 'plants' | 'order' | 'parked', number>

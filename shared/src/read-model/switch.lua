@@ -22,9 +22,10 @@ if live ~= ARGV[3] then return { 'CHANGED', live } end
 -- Offsets have 48 bits: as Lua numbers they are exact.
 if tonumber(new[1]) < tonumber(ARGV[4]) then return { 'FELLBACK', new[1] } end
 local old = redis.call('HMGET', prefix .. live .. ':meta', 'checkpoint', 'fold')
-if tonumber(new[1]) < tonumber(old[1] or '-1') then return { 'BEHIND', new[1], old[1] } end
+-- A live one whose checkpoint is no offset is no fold of anything.
+if tonumber(new[1]) < (tonumber(old[1] or '') or -1) then return { 'BEHIND', new[1], old[1] } end
 for _, fold in ipairs({ new[3], old[2] or ARGV[5] }) do
-  if tonumber(fold) > tonumber(ARGV[5]) then return { 'FOLD', fold } end
+  if (tonumber(fold or '') or 0) > tonumber(ARGV[5]) then return { 'FOLD', fold } end
 end
 
 redis.call('SET', KEYS[1], ARGV[1])

@@ -11,7 +11,7 @@ import type { RebuildDependencies, RebuildRun } from './rebuild.ts'
 type GroupOptions = Required<RebuildDependencies> &
   RebuildRun & {
     ends: readonly Offset[]
-    keepPace(records: number): Promise<void>
+    keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void>
   }
 
 const RETRY_MS = 250
@@ -54,9 +54,11 @@ export async function rebuildGroup(group: readonly Partition[], options: GroupOp
       checkpointOf: async (partition) => fillOf(partition).standing(),
       async onRecords(partition, records, next, from) {
         const reached = await fillOf(partition).take(records, next, from)
+        // What still comes of one that is done says nothing of the others.
+        if (isDone(phases.get(partition))) return reached
         onAlive()
-        if (!isDone(phases.get(partition))) tell(partition)
-        await keepPace(records.length)
+        tell(partition)
+        await keepPace(records.length, signal, onAlive)
         return reached
       },
       onHalt: failed.reject,

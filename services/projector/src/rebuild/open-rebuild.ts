@@ -13,7 +13,7 @@ import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
 import { createRebuild, type Rebuild } from './rebuild.ts'
-import { createVerification } from './verification.ts'
+import { createVerification, type Going } from './verification.ts'
 
 export type OpenRebuildOptions = TopicSettings & {
   kafka: Kafka
@@ -34,13 +34,16 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
   const read = (record: StoredRecord, partition: Partition) => readRecord(record, partition, partitions)
   const common = { kafka, ...settings, log, time: systemTime, read }
 
-  async function foldSlice(partition: Partition, upTo: Offset, slice: Slice, signal: AbortSignal) {
+  async function foldSlice(partition: Partition, upTo: Offset, slice: Slice, going: Going) {
     const state = emptyPartition()
     const from = { offset: BEFORE_FIRST, eventId: '' as const }
     await replay({
-      ...{ ...common, signal },
+      ...{ ...common, signal: going.signal },
       ranges: new Map([[partition, { from, end: after(upTo) }]]),
-      onRecords: (_partition, records) => void fold(state, ofSlice(slice, records)),
+      onRecords(_partition, records) {
+        fold(state, ofSlice(slice, records))
+        going.onRead()
+      },
     })
     return state
   }

@@ -7,6 +7,7 @@ import { allPartitions, BEFORE_FIRST, type Partition } from '@plant-store/shared
 import { type NewRecord, plantCreated, readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { Redis } from 'ioredis'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { openRedis } from '../../../../tests/support/plant-store.ts'
@@ -51,6 +52,24 @@ async function openStore() {
 
   return {
     ...{ redis, readModel, generations, at, append: appender.append },
+
+    /** Leaves nothing but what nobody reads at the end of the log. */
+    async abortTransaction(records: NewRecord[]): Promise<void> {
+      const size = async () => (await checkTopic(log.kafka, log)).ends.reduce((sum, end) => sum + end, 0)
+      const before = await size()
+      const producer = log.kafka.producer({
+        transactionalId: randomUUID(),
+        maxInFlightRequests: 1,
+        idempotent: true,
+      })
+      await producer.connect()
+      const transaction = await producer.transaction()
+      await transaction.send({ topic: log.topic, messages: records })
+      await transaction.abort()
+      await producer.disconnect()
+      // The control record of each partition is written after the end of the transaction was answered.
+      await vi.waitFor(async () => expect(await size()).toBe(before + records.length + PARTITIONS), WAIT_MS)
+    },
 
     startProjector() {
       const projector = createProjector({
@@ -137,6 +156,25 @@ describe('a rebuild', () => {
     expect(phases).toEqual(new Set(['filling', 'verifying', 'switching', 'switched']))
   })
 
+  it.each([
+    ['after', mixedEvents(300, 200)],
+    ['without', []],
+  ])('of a log that ends with an aborted transaction, %s others, comes to its end', async (_what, events) => {
+    const store = await openStore()
+    if (events.length > 0) await store.append(events)
+    await store.abortTransaction(Array.from({ length: 50 }, (_, n) => eventOf(BigInt(5_000 + n))))
+    const projector = store.startProjector()
+    await store.untilProjected()
+    await projector.close()
+    const before = await store.content()
+    for (const recordsAtOnceMax of [undefined, 100]) {
+      const finished = await store.rebuild({}, recordsAtOnceMax)
+      expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+      expect(await store.content()).toEqual(before)
+    }
+    await store.expectNothingLeft()
+  })
+
   it('in groups, and with slices of the ids, makes the same', async () => {
     const store = await openProjected()
     const before = await store.content()
@@ -201,6 +239,8 @@ describe('a rebuild', () => {
       )
         if (from !== undefined && /^-?\d+$/.test(from)) expected.push(Number(from))
     })
+    // Or there may be nothing left to fill.
+    await store.append(mixedEvents(200, 900))
     await store.rebuild()
     await vi.waitFor(() => expect(expected.length).toBeGreaterThan(0), WAIT_MS)
     expect(Math.min(...expected)).toBe(checkpoint?.offset)
@@ -281,5 +321,28 @@ describe('a rebuild', () => {
     expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
     expect(await store.content()).toEqual(before)
     await store.expectNothingLeft()
+  })
+
+  describe('mends a live generation', () => {
+    const mends: [string, (redis: Redis, at: string, name: string) => Promise<unknown>][] = [
+      ['whose pointer would expire', (redis, at) => redis.expire(`${at}live`, 1_000)],
+      ['whose fold version is no number', (redis, at, name) => redis.hset(`${at}${name}:meta`, 'fold', 'x')],
+      ['whose order is of another type', (redis, at, name) => redis.set(`${at}${name}:order`, 'text')],
+      [
+        'whose checkpoint is no offset',
+        (redis, at, name) => redis.hset(`${at}${name}:meta`, 'checkpoint', 'x'),
+      ],
+    ]
+    it.each(mends)('%s', async (_what, harm) => {
+      const store = await openProjected()
+      const before = await store.content()
+      const [name = ''] = await store.names()
+      await harm(store.redis, store.at(0 as Partition), name)
+      const finished = await store.rebuild({ fromEmpty: true })
+      expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+      expect(await store.content()).toEqual(before)
+      expect(await store.redis.ttl(`${store.at(0 as Partition)}live`)).toBe(-1)
+      await store.expectNothingLeft()
+    })
   })
 })

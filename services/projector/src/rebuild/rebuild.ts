@@ -93,7 +93,7 @@ export function createRebuild(dependencies: RebuildDependencies) {
       const { partitions, signal } = run
       signal.throwIfAborted()
       const { ends, filled } = await checkLive(run)
-      const keepPace = createPace(run.recordsPerSecond, time, signal)
+      const keepPace = createPace(run.recordsPerSecond, time)
       const finished: Finished[] = []
       for (const group of partitionGroups(filled, (p) => ends[p] as Offset, recordsAtOnceMax)) {
         const limits = { recordsAtOnceMax, maxRecordsPerApply }

@@ -41,9 +41,11 @@ export function metaDifferences(state: GenerationState, expected: ExpectedMeta):
   ]
 }
 
+type Expiry = Extract<GenerationDifference, { what: 'expiry' }>
+
 /** The keys that would vanish by themselves. */
-export function expiryDifferences({ msToLive }: GenerationState): GenerationDifference[] {
-  return Object.entries(msToLive).flatMap(([key, ms]): GenerationDifference[] =>
+export function expiryDifferences({ msToLive }: GenerationState): Expiry[] {
+  return Object.entries(msToLive).flatMap(([key, ms]): Expiry[] =>
     ms < 0 ? [] : [{ what: 'expiry', key: key as KeyName, found: String(ms) }],
   )
 }

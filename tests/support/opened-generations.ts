@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { expect, inject, onTestFinished } from 'vitest'
+import { openRedis } from './plant-store.ts'
+import { quietLog } from './quiet-log.ts'
+import { dumpKeys } from './stored-partition.ts'
+
+export const PARTITIONS = 3
+export const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+export const P = 1 as Partition
+
+/** The generations of a topic of its own, on a real Redis. */
+export async function openGenerations(redisUrl = inject('redisUrl'), topic = `plants-${randomUUID()}`) {
+  const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
+  onTestFinished(() => readModel.close())
+  await readModel.ready()
+  const redis = openRedis(redisUrl)
+  const { generations } = readModel
+  const at = `{${topic}:${P}}:`
+  return {
+    ...{ topic, readModel, redis, generations, at },
+
+    /** A live generation of so many plants. */
+    async live(name: string, plants: number): Promise<Checkpoint> {
+      const { records, next } = batch(0, plants)
+      expect(await readModel.apply(P, START, next, records, name)).toEqual({ is: 'applied' })
+      return next
+    },
+
+    /** One being filled, of so many plants, marked. */
+    async filled(name: string, plants: number, mark = 'mark'): Promise<Checkpoint> {
+      const { records, next } = batch(0, plants)
+      expect(await generations.begin(P, name)).toEqual({ is: 'begun', generation: name, checkpoint: START })
+      expect(await generations.fill(P, name, START, next, records)).toEqual({ is: 'applied' })
+      expect(await generations.mark(P, name, mark)).toEqual({ is: 'marked' })
+      return next
+    },
+
+    /** Whatever is done changes no key. */
+    async expectUnchanged<T>(doing: () => Promise<T>): Promise<T> {
+      const before = await dumpKeys(redis, topic)
+      const result = await doing()
+      expect(await dumpKeys(redis, topic)).toEqual(before)
+      return result
+    },
+
+    /** Keeps all keys now; the function returned is a failover to what was kept. */
+    async replica(): Promise<() => Promise<void>> {
+      const keys = await redis.keys(`{${topic}:*`)
+      const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)))
+      return async () => {
+        const present = await redis.keys(`{${topic}:*`)
+        if (present.length > 0) await redis.del(present)
+        await Promise.all(keys.map((key, n) => redis.restore(key, 0, dumps[n] as Buffer)))
+      }
+    },
+  }
+}
+
+/** Records from an offset on, a plant each; the event ids follow from the offsets, as those of one log. */
+export function batch(first: number, count: number): { records: LogRecord[]; next: Checkpoint } {
+  const records = Array.from({ length: count }, (_, n): LogRecord => {
+    const offset = offsetOf(first + n)
+    const eventId = `00000000-0000-4000-8000-${String(offset).padStart(12, '0')}` as EventId
+    return { offset, claim: { offset, id: BigInt(offset) as PlantId, eventId, plant: { name: 'n' } } }
+  })
+  return { records, next: checkpointAt((first + count - 1) as Offset, records) }
+}

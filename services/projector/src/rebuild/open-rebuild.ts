@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Kafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
-import { replay } from '@plant-store/shared/event-log/replay.ts'
+import { FETCHING, replay } from '@plant-store/shared/event-log/replay.ts'
 import { createThrowawayGroups } from '@plant-store/shared/event-log/throwaway-groups.ts'
 import { checkTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
@@ -25,7 +25,6 @@ export type OpenRebuildOptions = TopicSettings & {
 /** Near the end of the log Kafka answers soon: the new generation has to draw level with the live one. */
 const MAX_WAIT_MS = 10
 const MIN_BYTES = 1
-const MAX_BYTES_PER_PARTITION = 1_048_576
 
 /** A rebuild on a real Kafka and a real Redis. */
 export function openRebuild(options: OpenRebuildOptions): Rebuild {
@@ -52,11 +51,7 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
     generations,
     follow(intake, only) {
       const { groupId, forget } = createThrowawayGroups(kafka, groupPrefix(topic, 'rebuild'), log)
-      const fetching = {
-        minBytes: MIN_BYTES,
-        maxWaitMs: MAX_WAIT_MS,
-        maxBytesPerPartition: MAX_BYTES_PER_PARTITION,
-      }
+      const fetching = { ...FETCHING, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
       const follower = createFollower({ ...common, ...intake, ...fetching, groupId, only })
       return {
         ...follower,

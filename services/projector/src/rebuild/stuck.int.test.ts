@@ -48,6 +48,6 @@ it('a rebuild of which one partition is stuck ends, though another that is done 
       if (partition === OTHER && phase === 'switched') isDone = true
     },
   })
-  await expect(running).rejects.toThrow('(partitions 0)')
+  await expect(running).rejects.toThrow('(partition 0)')
   expect(skippedMs).toBeLessThan(5 * NO_PROGRESS_MS)
 })

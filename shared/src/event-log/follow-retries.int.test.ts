@@ -1,39 +1,17 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
-import type { EventId } from '../plant/event-id.ts'
+import type { TestTopic } from '../../../tests/support/topic.ts'
 import { allPartitions, type Partition } from '../plant/offset.ts'
-import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
 import type { Log } from '../process/log.ts'
 import { delay, systemTime } from '../process/time.ts'
-import { createAppender } from './append.ts'
 import { createKafka } from './connection.ts'
 import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
 const LONGER_THAN_A_SESSION_MS = 8_000
-
-async function openTopic(partitions: number) {
-  const topic = await createTestTopic(inject('kafkaBrokers'), partitions)
-  const appender = createAppender(topic.kafka, topic.topic)
-  await appender.connect()
-  onTestFinished(() => appender.close())
-  let lastId = 0n
-  return {
-    ...topic,
-    async append(count: number): Promise<NewRecord[]> {
-      const records = Array.from({ length: count }, () =>
-        plantCreated(newPlant(++lastId), randomUUID() as EventId, partitions),
-      )
-      await appender.append(records)
-      return records
-    },
-  }
-}
 
 /** Waits until each partition was passed up to the log's end. */
 async function untilAtEnd({ checkpoints }: FollowedLog, topic: TestTopic): Promise<void> {

@@ -1,44 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type FollowedLog, followLog, START } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
 import { startOwnKafka } from '../../../tests/support/own-kafka.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import type { TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import { type NewRecord, PARKED, plantCreated } from '../plant/plant-created.ts'
 import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import { createAppender } from './append.ts'
 import { kafkajs } from './kafkajs.ts'
 import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
 const P = 0 as Partition
-
-async function openTopic(partitions = 1, brokers = inject('kafkaBrokers')) {
-  const topic = await createTestTopic(brokers, partitions)
-  const appender = createAppender(topic.kafka, topic.topic)
-  await appender.connect()
-  onTestFinished(() => appender.close())
-  let lastId = 0n
-  return {
-    ...topic,
-    /** Appends so many claims of new ids in one batch; returns them. */
-    async append(count: number): Promise<NewRecord[]> {
-      const eventId = () => randomUUID() as EventId
-      const records = Array.from({ length: count }, () =>
-        plantCreated(newPlant(++lastId), eventId(), partitions),
-      )
-      await appender.append(records)
-      return records
-    },
-    appendRecords: appender.append,
-  }
-}
 
 const eventIdOf = (record: NewRecord | undefined) => record?.headers.ce_id?.toString() as EventId
 const upTo = (end: number) => Array.from({ length: end }, (_, offset) => offset)

@@ -1,15 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { START } from '../../../tests/support/followed-log.ts'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
-import type { EventId } from '../plant/event-id.ts'
+import type { TestTopic } from '../../../tests/support/topic.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
-import { type LogRecord, plantCreated, recordReader } from '../plant/plant-created.ts'
+import { type LogRecord, recordReader } from '../plant/plant-created.ts'
 import { systemTime, type Time } from '../process/time.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
-import { createAppender } from './append.ts'
 import { type Range, replay } from './replay.ts'
 import { checkTopic } from './topic.ts'
 
@@ -18,12 +15,8 @@ const PARTITIONS = 3
 const WATCH_EVERY_MS = 1_000
 
 async function openLog(events: number) {
-  const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
-  const appender = createAppender(topic.kafka, topic.topic)
-  await appender.connect()
-  onTestFinished(() => appender.close())
-  const ids = Array.from({ length: events }, (_, n) => BigInt(n))
-  await appender.append(ids.map((id) => plantCreated(newPlant(id), randomUUID() as EventId, PARTITIONS)))
+  const topic = await openTopic(PARTITIONS)
+  await topic.append(events)
   const { ends } = await checkTopic(topic.kafka, topic)
   return { topic, ends }
 }

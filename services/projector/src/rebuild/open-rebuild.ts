@@ -6,7 +6,7 @@ import { FETCHING, replay } from '@plant-store/shared/event-log/replay.ts'
 import { createThrowawayGroups } from '@plant-store/shared/event-log/throwaway-groups.ts'
 import { checkTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { readRecord, type StoredRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
@@ -30,7 +30,7 @@ const MIN_BYTES = 1
 export function openRebuild(options: OpenRebuildOptions): Rebuild {
   const { kafka, topic, partitions, generations, log, recordsAtOnceMax } = options
   const settings = { topic, partitions }
-  const read = (record: StoredRecord, partition: Partition) => readRecord(record, partition, partitions)
+  const read = recordReader(partitions)
   const common = { kafka, ...settings, log, time: systemTime, read }
 
   async function foldSlice(partition: Partition, upTo: Offset, slice: Slice, going: Going) {

@@ -1,0 +1,29 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { inject, onTestFinished } from 'vitest'
+import { newPlant } from './generated-plants.ts'
+import { createTestTopic } from './topic.ts'
+
+/** A new topic with somebody who appends to it, until the test ends. */
+export async function openTopic(partitions = 1, brokers = inject('kafkaBrokers')) {
+  const topic = await createTestTopic(brokers, partitions)
+  const appender = createAppender(topic.kafka, topic.topic)
+  await appender.connect()
+  onTestFinished(() => appender.close())
+  let lastId = 0n
+  return {
+    ...topic,
+    /** Appends so many claims of new ids in one batch; returns them. */
+    async append(count: number): Promise<NewRecord[]> {
+      const eventId = () => randomUUID() as EventId
+      const records = Array.from({ length: count }, () =>
+        plantCreated(newPlant(++lastId), eventId(), partitions),
+      )
+      await appender.append(records)
+      return records
+    },
+    appendRecords: appender.append,
+  }
+}

@@ -36,6 +36,16 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      {
+        // What other teams build on. Fetches what it runs from npm, PyPI and Maven: `npm run test:consumers`, no part of `npm test`.
+        test: {
+          name: 'consumers',
+          include: ['tests/consumers/*.consumers.test.ts'],
+          ...realStores,
+          testTimeout: 600_000,
+          hookTimeout: 120_000,
+        },
+      },
     ],
   },
 })

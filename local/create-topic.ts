@@ -1,6 +1,6 @@
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
-import { createLog } from '@plant-store/shared/process/log.ts'
+import { createLog } from '@plant-store/shared/process/json-log.ts'
 import { patiently } from '@plant-store/shared/process/patience.ts'
 import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/process/settings.ts'
 import { Type } from 'typebox'

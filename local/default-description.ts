@@ -1,6 +1,6 @@
 import { createApp } from '@plant-store/api/src/app.ts'
 import { ApiSettings } from '@plant-store/api/src/settings.ts'
-import { createLog } from '@plant-store/shared/process/log.ts'
+import { createLog } from '@plant-store/shared/process/json-log.ts'
 import { readSettings } from '@plant-store/shared/process/settings.ts'
 import { parse, stringify } from 'yaml'
 

@@ -1,43 +1,4 @@
-import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
+type Write = { (details: object, message: string): void; (message: string): void }
 
-export type { Logger }
-
-/** Structured log of a process: one JSON object a line on stdout. No secret is ever given to it. */
-export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal'>
-
-export function createLog(name: string, level: string, destination?: DestinationStream): Logger {
-  const options = {
-    name,
-    level,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-    // Should one be given what holds a secret after all: what libraries log or put into their errors.
-    serializers: { err: describeError, req: describeRequest, request: describeRequest, headers: () => '…' },
-  }
-  return destination === undefined ? pino(options) : pino(options, destination)
-}
-
-type DescribedError = {
-  type: string
-  message: string
-  stack: string
-  code?: unknown
-  errors?: (DescribedError | string)[]
-}
-
-/** Not what else an error carries: that may be a whole request, as it came, with its Authorization header. */
-function describeError(error: unknown): DescribedError | string {
-  if (!(error instanceof Error)) return typeof error === 'string' ? error : `no error, but ${typeof error}`
-  const { type, message, stack } = stdSerializers.err(error)
-  const { code, errors } = error as { code?: unknown; errors?: unknown }
-  return {
-    ...{ type, message, stack },
-    ...((typeof code === 'string' || typeof code === 'number') && { code }),
-    ...(Array.isArray(errors) && { errors: errors.map(describeError) }),
-  }
-}
-
-/** Not its headers, nor its query. */
-function describeRequest({ method, url }: { method?: string; url?: string }) {
-  return { method, path: url?.split('?')[0] }
-}
+/** Where parts tell what happens to them: any log that takes details and a message. No secret is ever given to it. */
+export type Log = { debug: Write; info: Write; warn: Write; error: Write }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PreconditionError } from './failures.ts'
-import { createLog, type Logger } from './log.ts'
+import { createLog, type Logger } from './json-log.ts'
 
 /** EX_CONFIG of sysexits.h: starting again won't help, a person has to change something. */
 const EXIT_CONFIGURATION = 78

@@ -1,4 +1,5 @@
-import { createLog, type Log } from '@plant-store/shared/process/log.ts'
+import { createLog } from '@plant-store/shared/process/json-log.ts'
+import type { Log } from '@plant-store/shared/process/log.ts'
 
 const MAX_REMEMBERED = 100
 

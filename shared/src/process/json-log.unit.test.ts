@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, it } from 'vitest'
-import { createLog } from './log.ts'
+import { createLog } from './json-log.ts'
 
 const TOKEN = 'a-token-nobody-else-may-see'
 

@@ -1,0 +1,19 @@
+import type { EventId } from '../plant/event-id.ts'
+import type { Offset, Partition } from '../plant/offset.ts'
+import type { PlantId } from '../plant/plant-id.ts'
+import type { Traceparent } from '../plant/traceparent.ts'
+
+/** A plant was created: the first claim of its id in the log. */
+export type PlantCreated = {
+  /** Any int64, exact. */
+  id: PlantId
+  name: string
+  tag?: string
+  eventId: EventId
+  /** The record's timestamp. For people: clocks differ, the order of the log is that of its offsets. */
+  time: Date
+  partition: Partition
+  offset: Offset
+  /** Where the request stood in a distributed trace, if it brought one. */
+  traceparent?: Traceparent
+}

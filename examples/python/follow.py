@@ -3,8 +3,8 @@
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from own_store import OwnStore
-from record import CanNotTell, read_record
+from own_store import OwnStore, Position
+from record import only, read_record
 
 TIMEOUT_S = 20
 BATCH_RECORDS = 1_000
@@ -13,8 +13,8 @@ BATCH_WAIT_S = 0.2
 
 def follow(brokers: str, topic: str, store: OwnStore, until_end: bool) -> None:
     """Goes on for ever, or until each partition was read to its end."""
-    topic_id, partitions = describe(brokers, topic)
-    store.begin_log(topic, topic_id, partitions)
+    partitions = count_partitions(brokers, topic)
+    store.begin_log(topic, partitions)
     consumer = Consumer(
         {
             "bootstrap.servers": brokers,
@@ -30,50 +30,68 @@ def follow(brokers: str, topic: str, store: OwnStore, until_end: bool) -> None:
     )
     try:
         begin(consumer, topic, partitions, store.positions())
-        take_all(consumer, store, partitions, until_end)
+        Following(consumer, store, partitions).go_on(until_end)
     finally:
         consumer.close()
 
 
-def describe(brokers: str, topic: str) -> tuple[str, int]:
+def count_partitions(brokers: str, topic: str) -> int:
     admin = AdminClient({"bootstrap.servers": brokers})
     described = admin.describe_topics(TopicCollection([topic]), request_timeout=TIMEOUT_S)[topic].result()
-    return str(described.topic_id), len(described.partitions)
+    return len(described.partitions)
 
 
-def begin(consumer: Consumer, topic: str, partitions: int, positions: dict[int, int]) -> None:
-    """Goes on where the store stands, and else at offset 0."""
-    assigned = [TopicPartition(topic, partition, positions.get(partition, 0)) for partition in range(partitions)]
+def begin(consumer: Consumer, topic: str, partitions: int, positions: dict[int, Position]) -> None:
+    """At the last record that was taken in, to see that it is still there, and else at offset 0."""
+    assigned = [
+        TopicPartition(topic, partition, positions[partition].offset if partition in positions else 0)
+        for partition in range(partitions)
+    ]
     for place in assigned:
-        first, end = consumer.get_watermark_offsets(place, timeout=TIMEOUT_S)
+        first, _end = consumer.get_watermark_offsets(place, timeout=TIMEOUT_S)
         if first > 0:
             raise SystemExit(f"Partition {place.partition} begins at {first}: who was first can't be known any more.")
-        if place.offset > end:
-            raise SystemExit(f"Partition {place.partition} ends at {end}, before {place.offset}: it lost records.")
     consumer.assign(assigned)
 
 
-def take_all(consumer: Consumer, store: OwnStore, partitions: int, until_end: bool) -> None:
-    at_end: set[int] = set()
-    while not (until_end and len(at_end) == partitions):
-        messages = consumer.consume(BATCH_RECORDS, BATCH_WAIT_S)
-        # Plants and positions in one transaction: after a crash both are there or neither is.
-        with store.transaction():
-            for message in messages:
-                take(message, store, partitions, at_end)
+class Following:
+    def __init__(self, consumer: Consumer, store: OwnStore, partitions: int) -> None:
+        self.consumer, self.store, self.partitions = consumer, store, partitions
+        # What the log has yet to show, to be the one that was read before.
+        self.unproven = store.positions()
+        self.at_end: set[int] = set()
 
+    def go_on(self, until_end: bool) -> None:
+        while not (until_end and len(self.at_end) == self.partitions):
+            messages = self.consumer.consume(BATCH_RECORDS, BATCH_WAIT_S)
+            # Plants and positions in one transaction: after a crash both are there or neither is.
+            with self.store.transaction():
+                for message in messages:
+                    self.take(message)
 
-def take(message: Message, store: OwnStore, partitions: int, at_end: set[int]) -> None:
-    partition, offset, error = message.partition(), message.offset(), message.error()
-    if error is not None and error.code() == KafkaError._PARTITION_EOF:
-        at_end.add(partition)
-        # Behind the last record there may be the marks that end transactions.
-        return store.move(partition, offset)
-    if error is not None:
-        raise KafkaException(error)
-    try:
-        record = read_record(message.key(), message.value(), message.headers(), partition, partitions)
-    except CanNotTell as doubt:
-        raise SystemExit(f"The record at offset {offset} of partition {partition}: {doubt}.") from doubt
-    store.take(record)
-    return store.move(partition, offset + 1)
+    def take(self, message: Message) -> None:
+        partition, error = message.partition(), message.error()
+        if error is not None and error.code() == KafkaError._PARTITION_EOF:
+            self.prove(partition, None)
+            self.at_end.add(partition)
+        elif error is not None:
+            raise KafkaException(error)
+        else:
+            position = Position(message.offset(), only(message.headers(), "ce_id"))
+            if not self.prove(partition, position):
+                self.take_in(message, position)
+
+    def prove(self, partition: int, found: Position | None) -> bool:
+        """True if this is what was taken in last, before this start."""
+        expected = self.unproven.pop(partition, None)
+        if expected is not None and found != expected:
+            raise SystemExit(
+                f"Partition {partition} does not hold at offset {expected.offset} what was read there: this is another "
+                "log, or it lost its end. Delete the store's file to begin anew, if this log is the right one."
+            )
+        return expected is not None
+
+    def take_in(self, message: Message, position: Position) -> None:
+        partition = message.partition()
+        self.store.take(read_record(message.key(), message.value(), message.headers(), partition, self.partitions))
+        self.store.move(partition, position)

@@ -4,12 +4,14 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-from record import Claim, Foreign
+from record import Claim, Foreign, Plant
 
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS log (topic TEXT NOT NULL, topic_id TEXT NOT NULL, partitions INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS position (partition INTEGER PRIMARY KEY, next_offset INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS log (topic TEXT NOT NULL, partitions INTEGER NOT NULL);
+-- The last record that was taken in, and its event id: by it the log is known again.
+CREATE TABLE IF NOT EXISTS position (partition INTEGER PRIMARY KEY, offset INTEGER NOT NULL, event_id BLOB);
 CREATE TABLE IF NOT EXISTS plant (
   id INTEGER PRIMARY KEY,  -- a full int64 in SQLite
   event_id TEXT NOT NULL,
@@ -19,6 +21,11 @@ CREATE TABLE IF NOT EXISTS plant (
 );
 CREATE TABLE IF NOT EXISTS counted (what TEXT PRIMARY KEY, count INTEGER NOT NULL);
 """
+
+
+class Position(NamedTuple):
+    offset: int
+    event_id: bytes | None
 
 
 class OwnStore:
@@ -39,50 +46,55 @@ class OwnStore:
             raise
         self.db.execute("COMMIT")
 
-    def begin_log(self, topic: str, topic_id: str, partitions: int) -> None:
-        """Refuses to go on with what was read of another log. A topic that is made anew has another id."""
+    def begin_log(self, topic: str, partitions: int) -> None:
+        """Refuses a topic, or a number of partitions, that is not the one read before."""
         with self.transaction():
-            known = self.db.execute("SELECT topic, topic_id, partitions FROM log").fetchone()
+            known = self.db.execute("SELECT topic, partitions FROM log").fetchone()
             if known is None:
-                self.db.execute("INSERT INTO log VALUES (?, ?, ?)", (topic, topic_id, partitions))
-            elif known != (topic, topic_id, partitions):
+                self.db.execute("INSERT INTO log VALUES (?, ?)", (topic, partitions))
+            elif known != (topic, partitions):
                 raise SystemExit(
-                    f"This store was filled from topic {known[0]} ({known[1]}, {known[2]} partitions), and Kafka has "
-                    f"{topic} ({topic_id}, {partitions} partitions): delete the store's file to begin anew."
+                    f"This store was filled from topic {known[0]} with {known[1]} partitions, and this is {topic} with "
+                    f"{partitions}: its file can't be used for it. Delete the file to begin anew."
                 )
 
-    def positions(self) -> dict[int, int]:
-        """The offset to read next in each partition that was read."""
-        return dict(self.db.execute("SELECT partition, next_offset FROM position"))
+    def positions(self) -> dict[int, Position]:
+        rows = self.db.execute("SELECT partition, offset, event_id FROM position")
+        return {partition: Position(offset, event_id) for partition, offset, event_id in rows}
 
-    def move(self, partition: int, next_offset: int) -> None:
-        self.db.execute("INSERT OR REPLACE INTO position VALUES (?, ?)", (partition, next_offset))
+    def move(self, partition: int, position: Position) -> None:
+        self.db.execute("INSERT OR REPLACE INTO position VALUES (?, ?, ?)", (partition, *position))
 
-    def take(self, record: Claim | Foreign) -> None:
-        """The rule: the first claim of an id wins."""
-        if isinstance(record, Foreign):
-            return self.count("foreign")
-        readable, plant = record.plant is not None, record.plant
+    def take(self, record: Claim | Foreign) -> str:
+        """The rule: the first claim of an id wins. Returns what the record came to."""
+        ruling = "foreign" if isinstance(record, Foreign) else self.rule(record)
+        if ruling != "created":
+            self.db.execute(
+                "INSERT INTO counted VALUES (?, 1) ON CONFLICT (what) DO UPDATE SET count = count + 1", (ruling,)
+            )
+        return ruling
+
+    def rule(self, claim: Claim) -> str:
+        plant = claim.says if isinstance(claim.says, Plant) else None
         inserted = self.db.execute(
             "INSERT INTO plant VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
-            (record.id, record.event_id, readable, plant and plant.name, plant and plant.tag),
+            (claim.id, claim.event_id, plant is not None, plant and plant.name, plant and plant.tag),
         )
         if inserted.rowcount == 1:
-            return None
-        (first,) = self.db.execute("SELECT event_id FROM plant WHERE id = ?", (record.id,)).fetchone()
-        return self.count("repeated" if first == record.event_id else "voids")
-
-    def count(self, what: str) -> None:
-        self.db.execute(
-            "INSERT INTO counted VALUES (?, 1) ON CONFLICT (what) DO UPDATE SET count = count + 1", (what,)
-        )
+            return "created"
+        (first,) = self.db.execute("SELECT event_id FROM plant WHERE id = ?", (claim.id,)).fetchone()
+        return "repeated" if first == claim.event_id else "void"
 
     def counts(self) -> dict[str, int]:
-        counted = dict.fromkeys(("plants", "unreadable", "voids", "repeated", "foreign"), 0)
-        counted |= dict(self.db.execute("SELECT what, count FROM counted"))
-        for readable, count in self.db.execute("SELECT readable, count(*) FROM plant GROUP BY readable"):
-            counted["plants" if readable else "unreadable"] = count
-        return counted
+        counted = dict(self.db.execute("SELECT what, count FROM counted"))
+        plants = dict(self.db.execute("SELECT readable, count(*) FROM plant GROUP BY readable"))
+        return {
+            "plants": plants.get(1, 0),
+            "unreadable": plants.get(0, 0),
+            "voids": counted.get("void", 0),
+            "repeated": counted.get("repeated", 0),
+            "foreign": counted.get("foreign", 0),
+        }
 
     def plants(self) -> Iterator[dict[str, object]]:
         """In the order of ids. The id as text: many readers of JSON lose digits of an int64."""

@@ -7,20 +7,29 @@ from enum import Enum
 
 MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
 MAX_CODE_POINTS = 1_000
+MAX_LEVELS = 64
 
 # fullmatch, not match with a $ at the end: that one lets a line break through. And [0-9], not \d: that one takes
 # the digits of all scripts, as int() does.
 CANONICAL_INT64 = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 CANONICAL_UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
 
 
 class Foreign(Enum):
     """Why a record claims no id."""
 
-    OTHER_TYPE = "it is of another type"
-    BAD_KEY = "its key is no id"
-    WRONG_PARTITION = "it lies in the wrong partition"
-    BAD_EVENT_ID = "its event id is no UUID"
+    OTHER_TYPE = "otherType"
+    BAD_KEY = "badKey"
+    WRONG_PARTITION = "wrongPartition"
+    BAD_EVENT_ID = "badEventId"
+
+
+class Unreadable(Enum):
+    """Why this reader can't read what a claim says. The id is claimed all the same."""
+
+    UNKNOWN_VERSION = "unknownVersion"
+    UNREADABLE_PAYLOAD = "unreadablePayload"
 
 
 @dataclass(frozen=True)
@@ -31,15 +40,9 @@ class Plant:
 
 @dataclass(frozen=True)
 class Claim:
-    """A record that claims its id; without a plant when this reader can't read what it says."""
-
     id: int
     event_id: str
-    plant: Plant | None
-
-
-class CanNotTell(Exception):
-    """Whether a payload is readable is beyond this reader: to go on would be a guess."""
+    says: Plant | Unreadable
 
 
 def read_record(
@@ -59,9 +62,11 @@ def read_record(
     event_id = only(headers, "ce_id")
     if event_id is None or not CANONICAL_UUID.fullmatch(event_id):
         return Foreign.BAD_EVENT_ID
-    is_version_1 = only(headers, "content-type") == b"application/json; version=1"
-    plant = read_version_1(value, key.decode("ascii")) if is_version_1 else None
-    return Claim(int(key), event_id.decode("ascii"), plant)
+    if only(headers, "content-type") != b"application/json; version=1":
+        says = Unreadable.UNKNOWN_VERSION
+    else:
+        says = read_version_1(value, key.decode("ascii")) or Unreadable.UNREADABLE_PAYLOAD
+    return Claim(int(key), event_id.decode("ascii"), says)
 
 
 def only(headers: list[tuple[str, bytes | None]] | None, name: str) -> bytes | None:
@@ -89,11 +94,20 @@ def read_version_1(value: bytes | None, id_text: str) -> Plant | None:
 def parse_json(value: bytes) -> object:
     # Decoded first: json.loads would guess UTF-16 and UTF-32 from bytes, and skip a byte order mark.
     text = value.decode("utf-8")
-    try:
-        # NaN is no JSON, though Python reads it. As an int, a number of 5,000 digits would be an error.
-        return json.loads(text, parse_constant=refuse, parse_int=float)
-    except RecursionError as error:
-        raise CanNotTell("its payload nests deeper than Python's JSON parser goes") from error
+    if levels(text) > MAX_LEVELS:
+        raise ValueError("nested too deep")
+    # NaN is no JSON, though Python reads it. As an int, a number of 5,000 digits would be an error; as a str, a number
+    # would pass for a text.
+    return json.loads(text, parse_constant=refuse, parse_int=float)
+
+
+def levels(text: str) -> int:
+    """How deep objects and lists nest. json.loads has no such limit to set, and is itself one to Python's recursion."""
+    level = deepest = 0
+    for token in STRING_OR_BRACKET.finditer(text):
+        level += 1 if token[0] in "[{" else -1 if token[0] in "]}" else 0
+        deepest = max(deepest, level)
+    return deepest
 
 
 def refuse(constant: str) -> None:

@@ -21,6 +21,8 @@ const inName =
     bytes(`{"id":"${id}","name":"a`, parts, 'z"}')
 
 const LONGEST = 1_000
+const LEVELS = 64
+const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** All that JSON allows to write a plant. */
@@ -52,9 +54,11 @@ export const READABLE: Record<string, Payload> = {
   'a bad tag before a good one': more('"tag":null,"tag":"good"'),
   'unknown members': more('"price":1.5,"colours":["green",{"a":null}],"x":true,"y":false,"":"","Name":7'),
   'members that mean something elsewhere': more('"__proto__":{"tag":7},"constructor":1,"toString":null'),
-  'nested as deep as most parsers go': more(`"deep":${'['.repeat(200)}${']'.repeat(200)}`),
+  'nested as deep as may be': more(`"deep":${nested(LEVELS - 1)}`),
+  'brackets in a text that are no levels': more(`"deep":"${'[{'.repeat(LEVELS)}\\"${'[{'.repeat(LEVELS)}"`),
   'a number beyond doubles': more('"much":1e999,"little":-1e-999,"zero":-0,"exact":12345678901234567890'),
-  'a number of 900 digits': more(`"digits":${'9'.repeat(900)}`),
+  'a number of many digits': more(`"digits":${'9'.repeat(20_000)},"fraction":0.${'1'.repeat(20_000)}`),
+  'a member of a long name': more(`"${'m'.repeat(60_000)}":1`),
   'a lone surrogate where nobody looks': more(String.raw`"other":"\udc00","\ud800":1`),
   'a large member that nobody knows': more(`"large":"${'x'.repeat(20_000)}"`),
 }
@@ -106,6 +110,10 @@ export const UNREADABLE: Record<string, Payload> = {
   'a number without an exponent': more('"x":1e'),
   'a word in capitals': more('"x":True'),
   'a list that ends with a comma': more('"x":[1,]'),
+  'nested too deep': more(`"deep":${nested(LEVELS)}`),
+  'nested far too deep': more(`"deep":${nested(20_000)}`),
+  'objects nested too deep': more(`"deep":${'{"a":'.repeat(LEVELS)}1${'}'.repeat(LEVELS)}`),
+  'nested too deep where another member counts': more(`"tag":${nested(LEVELS)},"tag":"t"`),
   'a raw line break': named('"a\nz"'),
   'a raw NUL': named('"a\u0000z"'),
   'a raw tab': named('"a\tz"'),

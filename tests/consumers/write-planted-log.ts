@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Message, Producer, Transaction } from 'kafkajs'
 import type { TestTopic } from '../support/topic.ts'
-import type { PlantedLog, PlantedRecord, Step, Writer } from './planted-log.ts'
+import type { PlantedRecord } from './planted-kinds.ts'
+import type { PlantedLog, Step, Writer } from './planted-log.ts'
 
 const ACKS_ALL = -1
 

@@ -11,6 +11,7 @@ const require = createRequire(import.meta.url)
 const CLUSTER = 'kafkajs/src/cluster/index.js'
 const REQUEST_QUEUE = 'kafkajs/src/network/requestQueue/index.js'
 const BATCH = 'kafkajs/src/consumer/batch.js'
+const OFFSET_MANAGER = 'kafkajs/src/consumer/offsetManager/index.js'
 const FILTER_ABORTED = 'kafkajs/src/consumer/filterAbortedMessages.js'
 const PENDING_CHECK_MS = 10
 const MAX_BATCH_BYTES = 64 * 1_048_576
@@ -52,6 +53,19 @@ function metadataOrError(ask: (this: unknown, topics?: Topics) => Promise<object
   }
 }
 
+type OffsetManager = { resolveOffset(next: { topic: string; partition: number; offset: string }): void }
+
+/**
+ * After a fetch out of range kafkajs commits -2 for the group, and its position is lost, though the log may be put
+ * back. This begins at the log's beginning only: readers here find out by themselves that it is another log.
+ */
+async function setDefaultOffset(
+  this: OffsetManager,
+  { topic, partition }: { topic: string; partition: number },
+): Promise<void> {
+  this.resolveOffset({ topic, partition, offset: '-1' })
+}
+
 function load(): typeof import('kafkajs') {
   if (require.cache[require.resolve(BATCH)] !== undefined) {
     throw new Error(
@@ -62,6 +76,7 @@ function load(): typeof import('kafkajs') {
   const filter = require.cache[require.resolve(FILTER_ABORTED)] as NodeJS.Module
   filter.exports = keepCommitted
   Object.assign(require(REQUEST_QUEUE).prototype, { scheduleCheckPendingRequests })
+  Object.assign(require(OFFSET_MANAGER).prototype, { setDefaultOffset })
   const cluster = require(CLUSTER).prototype
   cluster.metadata = metadataOrError(cluster.metadata)
   const loaded: typeof import('kafkajs') = require('kafkajs')

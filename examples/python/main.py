@@ -19,7 +19,8 @@ def main() -> None:
         return print_lines(read_corpus(options.file))
     store = OwnStore(options.store)
     if options.command == "dump":
-        return print_lines(store.plants())
+        with options.file.open("w", encoding="utf-8") as file:
+            file.writelines(f"{json.dumps(plant)}\n" for plant in store.plants())
     if options.command == "follow":
         follow(options.brokers, options.topic, store, options.until_end)
     return print_lines([store.counts()])
@@ -33,7 +34,7 @@ def read_options() -> argparse.Namespace:
     follow_command.add_argument("--brokers", default=os.environ.get("KAFKA_BROKERS") or "localhost:9092")
     follow_command.add_argument("--topic", default=os.environ.get("PLANTS_TOPIC") or "plants")
     follow_command.add_argument("--until-end", action="store_true", help="end when all was read that is there")
-    commands.add_parser("dump", help="all plants as JSON Lines")
+    commands.add_parser("dump", help="write all plants into a file, as JSON Lines").add_argument("file", type=Path)
     commands.add_parser("counts", help="how many plants, and what else the log holds")
     commands.add_parser("corpus", help="what this reader makes of docs/corpus").add_argument("file", type=Path)
     return parser.parse_args()

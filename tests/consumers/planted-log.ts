@@ -24,6 +24,8 @@ export type PlantedLog = {
   /** How many of them count, for what they come to and for the name of their kind. */
   counts: Record<ComesTo, number>
   planted: ReadonlyMap<string, number>
+  /** The name of the kind that each id's creation is of. */
+  kindOf: ReadonlyMap<string, string>
 }
 
 const STEP_RECORDS = 500
@@ -34,6 +36,7 @@ const TRANSACTION_EVERY = 4
 export function plantLog(seed: number, records: number, partitions: number): PlantedLog {
   const draw: Draw = { random: createRandom(seed), partitions, claimed: [], waiting: [], lastId: 1n }
   const planted = new Map<string, number>()
+  const kindOf = new Map<string, string>()
   const counts = { plant: 0, unreadable: 0, repeated: 0, void: 0, foreign: 0 }
   let written = 0
 
@@ -42,8 +45,9 @@ export function plantLog(seed: number, records: number, partitions: number): Pla
     const drawn = kinds.map((kind) => kind(draw))
     written += drawn.length
     if (end === 'commit') {
-      for (const { name, comesTo } of drawn) {
+      for (const { name, comesTo, record } of drawn) {
         counts[comesTo]++
+        if (comesTo === 'plant' || comesTo === 'unreadable') kindOf.set(String(record.key), name)
         planted.set(name, (planted.get(name) ?? 0) + 1)
       }
       // What is aborted was never claimed: others have these ids afterwards, with events of their own.
@@ -58,7 +62,7 @@ export function plantLog(seed: number, records: number, partitions: number): Pla
       steps.push(...overlapping(draw.random, write))
     } else steps.push(write('plain', anyKinds(draw.random, Math.min(STEP_RECORDS, left))))
   }
-  return { steps, records: written, counts, planted }
+  return { steps, records: written, counts, planted, kindOf }
 }
 
 /** Two transactions, of which one ends within the other. */

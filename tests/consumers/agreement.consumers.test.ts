@@ -72,6 +72,8 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     )
   }
 
+  const unreadableOnes = () => [...expected].filter(([, { unreadable }]) => unreadable)
+
   beforeAll(async () => {
     store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
     settings = { KAFKA_BROKERS: inject('kafkaBrokers'), PLANTS_TOPIC: store.topic }
@@ -81,11 +83,8 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
   afterAll(() => store.end())
 
   it('the product comes to what was planted', () => {
-    const unreadableOnes = [...expected.values()].filter(({ unreadable }) => unreadable).length
-    expect({ plants: expected.size - unreadableOnes, unreadable: unreadableOnes }).toEqual({
-      plants: plant,
-      unreadable,
-    })
+    const { length } = unreadableOnes()
+    expect({ plants: expected.size - length, unreadable: length }).toEqual({ plants: plant, unreadable })
   })
 
   it('the read model that the projector makes is that fold', async () => {
@@ -109,5 +108,25 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     const told = await runExample('java', ['dump', file], settings)
     expect(differences(readDump(file))).toEqual({})
     expect(JSON.parse(told.at(-1) ?? '')).toEqual(counts)
+  })
+
+  it('the search index, which the library fills, agrees', async () => {
+    const folder = temporaryFolder()
+    const [own, file] = [['--index', join(folder, 'index.sqlite')], join(folder, 'index.jsonl')]
+    await runExample('search-index', [...own, 'follow', '--until-end'], settings)
+    const told = await runExample('search-index', [...own, 'dump', file])
+    // What can't be read is not in it.
+    const found = new Map([...unreadableOnes(), ...readDump(file)])
+    expect(differences(found)).toEqual({})
+    expect(JSON.parse(told.at(-1) ?? '')).toEqual({ plants: plant })
+  })
+
+  it('the table that is made anew, which the library replays into, agrees', async () => {
+    const folder = temporaryFolder()
+    const [own, file] = [['--table', join(folder, 'table.sqlite')], join(folder, 'table.jsonl')]
+    const told = await runExample('own-table', [...own, 'rebuild'], settings)
+    await runExample('own-table', [...own, 'dump', file])
+    expect(differences(readDump(file))).toEqual({})
+    expect(JSON.parse(told.at(-1) ?? '')).toMatchObject(counts)
   })
 })

@@ -57,8 +57,9 @@ def begin(consumer: Consumer, topic: str, partitions: int, positions: dict[int, 
 class Following:
     def __init__(self, consumer: Consumer, store: OwnStore, partitions: int) -> None:
         self.consumer, self.store, self.partitions = consumer, store, partitions
+        self.positions = store.positions()
         # What the log has yet to show, to be the one that was read before.
-        self.unproven = store.positions()
+        self.unproven = dict(self.positions)
         self.at_end: set[int] = set()
 
     def go_on(self, until_end: bool) -> None:
@@ -94,4 +95,5 @@ class Following:
     def take_in(self, message: Message, position: Position) -> None:
         partition = message.partition()
         self.store.take(read_record(message.key(), message.value(), message.headers(), partition, self.partitions))
-        self.store.move(partition, position)
+        self.store.move(partition, self.positions.get(partition), position)
+        self.positions[partition] = position

@@ -62,8 +62,19 @@ class OwnStore:
         rows = self.db.execute("SELECT partition, offset, event_id FROM position")
         return {partition: Position(offset, event_id) for partition, offset, event_id in rows}
 
-    def move(self, partition: int, position: Position) -> None:
-        self.db.execute("INSERT OR REPLACE INTO position VALUES (?, ?, ?)", (partition, *position))
+    def move(self, partition: int, before: Position | None, now: Position) -> None:
+        """Only from where it stood: a second process with the same file, or one that slept, must not take in a record again."""
+        if before is None:
+            moved = self.db.execute(
+                "INSERT INTO position VALUES (?, ?, ?) ON CONFLICT (partition) DO NOTHING", (partition, *now)
+            )
+        else:
+            moved = self.db.execute(
+                "UPDATE position SET offset = ?, event_id = ? WHERE partition = ? AND offset = ?",
+                (*now, partition, before.offset),
+            )
+        if moved.rowcount != 1:
+            raise SystemExit(f"Another process has moved partition {partition} in this store: one at a time.")
 
     def take(self, record: Claim | Foreign) -> str:
         """The rule: the first claim of an id wins. Returns what the record came to."""

@@ -1,19 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
-import { replay } from '@plant-store/shared/event-log/replay.ts'
-import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
-import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
-import { systemTime } from '@plant-store/shared/process/time.ts'
-import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { openPlantStore, type PlantStore } from '../support/plant-store.ts'
-import { quietLog } from '../support/quiet-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { expectReadModelToEqual, readTruth } from '../support/truth.ts'
+import { type PlantLine, readDump } from './dump.ts'
 import { plantLog } from './planted-log.ts'
-import { runExample } from './run-example.ts'
+import { plantsOfLog } from './plants-of-log.ts'
+import { runExample, startExample } from './run-example.ts'
 import { writePlantedLog } from './write-planted-log.ts'
 
 // Consumers in several languages, each of which applies the rule by itself, are held to one log in which all is planted
@@ -21,49 +16,20 @@ import { writePlantedLog } from './write-planted-log.ts'
 
 const RECORDS = 100_000
 const SEED = Number(process.env.AGREEMENT_SEED ?? 1)
-
-type Line = { id: string; name?: string; tag?: string; unreadable?: true }
-
-/** What the product itself makes of a log: its plants by id, as the examples write them. */
-async function plantsOf({ kafka, topic, partitions }: PlantStore): Promise<Map<string, Line>> {
-  const { ends } = await checkTopic(kafka, { topic, partitions })
-  const states = allPartitions(partitions).map(emptyPartition)
-  await replay({
-    ...{ kafka, topic, partitions, log: quietLog, time: systemTime, read: recordReader(partitions) },
-    ranges: new Map(
-      states.map(({ checkpoint }, p) => [
-        allPartitions(partitions)[p] as never,
-        { from: checkpoint, end: ends[p] as Offset },
-      ]),
-    ),
-    onRecords(partition, records) {
-      fold(states[partition] ?? emptyPartition(), records)
-    },
-  })
-  const claims = states.flatMap(({ plants }) => [...plants.values()])
-  return new Map(
-    claims.map(({ id, plant }) => [String(id), { id: String(id), ...(plant ?? { unreadable: true }) }]),
-  )
-}
-
-function readDump(file: string): Map<string, Line> {
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
-  const plants = lines.map((line) => JSON.parse(line) as Line)
-  const byId = new Map(plants.map((plant) => [plant.id, plant]))
-  expect(byId.size, 'a plant is told once').toBe(plants.length)
-  return byId
-}
+/** After so many records Python is killed. */
+const KILLS = [RECORDS * 0.1, RECORDS * 0.4, RECORDS * 0.7]
+const WAIT_MS = 60_000
 
 describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
   const planted = plantLog(SEED, RECORDS, 6)
   const { plant, unreadable, void: voids, repeated, foreign } = planted.counts
   const counts = { plants: plant, unreadable, voids, repeated, foreign }
   let store: PlantStore
-  let expected: Map<string, Line>
+  let expected: Map<string, PlantLine>
   let settings: NodeJS.ProcessEnv
 
   /** Kinds of what differs, in a few lines: of two maps of this size a test's own report would have no end. */
-  function differences(found: ReadonlyMap<string, Line>): Record<string, object> {
+  function differences(found: ReadonlyMap<string, PlantLine>): Record<string, object> {
     const ids = new Set([...found.keys(), ...expected.keys()])
     const pairs = [...ids].map((id) => ({ id, found: found.get(id), expected: expected.get(id) }))
     const different = pairs.filter((pair) => !isDeepStrictEqual(pair.found, pair.expected))
@@ -78,7 +44,7 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
     settings = { KAFKA_BROKERS: inject('kafkaBrokers'), PLANTS_TOPIC: store.topic }
     await writePlantedLog(planted, store)
-    expected = await plantsOf(store)
+    expected = await plantsOfLog(store)
   })
   afterAll(() => store.end())
 
@@ -100,6 +66,24 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     await runExample('python', [...own, 'follow', '--until-end'], settings)
     const told = await runExample('python', [...own, 'dump', join(folder, 'python.jsonl')])
     expect(differences(readDump(join(folder, 'python.jsonl')))).toEqual({})
+    expect(JSON.parse(told.at(-1) ?? '')).toEqual(counts)
+  })
+
+  it('Python agrees, and counts each record once, though it is killed while it reads', async () => {
+    const folder = temporaryFolder()
+    const [file, dump] = [join(folder, 'python.sqlite'), join(folder, 'python.jsonl')]
+    await runExample('python', ['--store', file, 'counts'])
+    const database = new DatabaseSync(file, { readOnly: true })
+    const read = () => Number(database.prepare('SELECT total(offset) AS read FROM position').get()?.read)
+    for (const kill of KILLS) {
+      const running = await startExample('python', ['--store', file, 'follow'], settings)
+      await vi.waitFor(() => expect(read()).toBeGreaterThan(kill), { timeout: WAIT_MS, interval: 5 })
+      await running.kill()
+    }
+    database.close()
+    await runExample('python', ['--store', file, 'follow', '--until-end'], settings)
+    const told = await runExample('python', ['--store', file, 'dump', dump])
+    expect(differences(readDump(dump))).toEqual({})
     expect(JSON.parse(told.at(-1) ?? '')).toEqual(counts)
   })
 

@@ -154,8 +154,9 @@ function claimOf(draw: Draw, id: string, eventId = anyEventId(draw.random)): Pla
   return recordOf(draw, id, eventId)
 }
 
+/** Each event has a name of its own, so that it shows whose was taken. */
 function recordOf({ random, partitions }: Draw, id: string, eventId: EventId): PlantedRecord {
-  const name = `plant ${id}${random.pick(['', '', ' \u{1f335}', ' "quoted"', ' größer'])}`
+  const name = `plant ${id} of ${eventId.slice(0, 8)}${random.pick(['', '', ' \u{1f335}', ' "quoted"', ' größer'])}`
   const plant = { id: BigInt(id) as PlantId, name, ...(random.chance(0.5) && { tag: anyTag(random) }) }
   const { partition, key, value, headers } = plantCreated(plant, eventId, partitions)
   return { partition, key, value, headers: { ...headers } }

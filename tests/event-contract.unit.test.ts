@@ -23,7 +23,7 @@ const examples: Example[] = message.examples
 
 // `format` is told to people; what is decided by has a pattern.
 const ajv = new Ajv2020({ strict: true, formats: { 'uri-reference': true } })
-const isPayload = ajv.compile(schema)
+const isPayload = ajv.compile<Example['payload']>(schema)
 const areHeaders = ajv.compile(asyncapi.components.schemas.Headers)
 
 const PARTITIONS = 12
@@ -72,7 +72,7 @@ describe('the schema of version 1', () => {
     fc.assert(
       fc.property(fc.oneof({ weight: 20, arbitrary: payload }, values), (given) => {
         const value = Buffer.from(JSON.stringify(given))
-        const parsed = JSON.parse(value.toString())
+        const parsed: unknown = JSON.parse(value.toString())
         // What a schema can't say: the id is that of the key.
         const takes = isPayload(parsed) && parsed.id === '42'
         expect(read({ value }).claim?.plant).toEqual(takes ? plantOf(parsed) : undefined)

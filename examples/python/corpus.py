@@ -11,13 +11,15 @@ from record import Claim, Foreign, Unreadable, read_record
 
 def read_corpus(file: Path) -> Iterator[dict[str, object]]:
     store = OwnStore(Path(":memory:"))
-    for line in file.read_text("utf-8").splitlines():
-        stored = json.loads(line)
-        headers = [(name, decoded(value)) for name, value in stored["headers"]]
-        key, value = decoded(stored["key"]), decoded(stored["value"])
-        record = read_record(key, value, headers, stored["partition"], stored["partitions"])
-        ruling = store.take(record)
-        yield {"read": told(record), **({} if ruling == "foreign" else {"ruling": ruling})}
+    # Line by line of the file: str.splitlines would also split at U+2028 within a name.
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            stored = json.loads(line)
+            headers = [(name, decoded(value)) for name, value in stored["headers"]]
+            key, value = decoded(stored["key"]), decoded(stored["value"])
+            record = read_record(key, value, headers, stored["partition"], stored["partitions"])
+            ruling = store.take(record)
+            yield {"read": told(record), **({} if ruling == "foreign" else {"ruling": ruling})}
 
 
 def decoded(text: str | None) -> bytes | None:

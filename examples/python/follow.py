@@ -1,7 +1,6 @@
 """Follows the topic into the store. Kafka keeps nothing of this consumer: where it stands is in the store alone."""
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from own_store import OwnStore, Position
 from record import only, read_record
@@ -13,8 +12,6 @@ BATCH_WAIT_S = 0.2
 
 def follow(brokers: str, topic: str, store: OwnStore, until_end: bool) -> None:
     """Goes on for ever, or until each partition was read to its end."""
-    partitions = count_partitions(brokers, topic)
-    store.begin_log(topic, partitions)
     consumer = Consumer(
         {
             "bootstrap.servers": brokers,
@@ -29,15 +26,18 @@ def follow(brokers: str, topic: str, store: OwnStore, until_end: bool) -> None:
         }
     )
     try:
+        partitions = count_partitions(consumer, topic)
+        store.begin_log(topic, partitions)
         begin(consumer, topic, partitions, store.positions())
         Following(consumer, store, partitions).go_on(until_end)
     finally:
         consumer.close()
 
 
-def count_partitions(brokers: str, topic: str) -> int:
-    admin = AdminClient({"bootstrap.servers": brokers})
-    described = admin.describe_topics(TopicCollection([topic]), request_timeout=TIMEOUT_S)[topic].result()
+def count_partitions(consumer: Consumer, topic: str) -> int:
+    described = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
+    if described.error is not None:
+        raise SystemExit(f"Topic {topic} can't be read: {described.error.str()}.")
     return len(described.partitions)
 
 

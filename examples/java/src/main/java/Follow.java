@@ -27,6 +27,7 @@ final class Follow {
           consumer.partitionsFor(topic).stream()
               .map(info -> new TopicPartition(topic, info.partition()))
               .toList();
+      if (partitions.isEmpty()) throw new IllegalStateException("there is no topic " + topic);
       begin(consumer, partitions);
       Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
       // The position, not the last record's offset: behind it there may be the marks that end transactions.
@@ -54,6 +55,7 @@ final class Follow {
   }
 
   private static void begin(KafkaConsumer<byte[], byte[]> consumer, List<TopicPartition> partitions) {
+    consumer.assign(partitions);
     consumer.beginningOffsets(partitions)
         .forEach(
             (partition, first) -> {
@@ -61,7 +63,6 @@ final class Follow {
               throw new IllegalStateException(
                   partition + " begins at " + first + ": who was first can't be known any more");
             });
-    consumer.assign(partitions);
     for (TopicPartition partition : partitions) consumer.seek(partition, 0);
   }
 

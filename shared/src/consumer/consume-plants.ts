@@ -18,9 +18,11 @@ import { createDelivery } from './delivery.ts'
 import type { OpenFirstClaims } from './first-claims.ts'
 import { checkpointOfGroup, createGroupPosition } from './group-position.ts'
 import { createHandOver, type Handlers } from './hand-over.ts'
+import { inMemory } from './in-memory.ts'
 import { consumerErrorOf, type PlantConsumerErrorCode } from './plant-consumer-error.ts'
 import type { PlantCreated } from './plant-created-event.ts'
 import { plantRecordReader } from './plant-record.ts'
+import { REMEDIES } from './remedies.ts'
 
 const CONNECT_RETRY = { everyMs: 250, longestMs: 2_000 }
 const WATCH_EVERY_MS = 10_000
@@ -28,12 +30,6 @@ const WATCH_EVERY_MS = 10_000
 const LEAVE_WITHIN_MS = 10_000
 /** An event is there to be handled at once; and a pause ends as soon as the fetch under way. */
 const FETCHING = { minBytes: 1, maxWaitMs: 250 }
-const REMEDIES = {
-  anotherLog:
-    'the topic was made anew or lost its end, or this is another cluster. Restore the topic or set brokers and topic ' +
-    'right; or, if the log is right as it is, begin with another group and new first claims',
-  grown: 'its ids have moved, and it can not be used any more. Restore it from a copy',
-}
 
 export type PlantConsumer = {
   /** How many offsets of this process's partitions are in the log and not dealt with; undefined while that is not known. */
@@ -70,7 +66,8 @@ export async function consumePlants(given: ConsumeOptions): Promise<PlantConsume
     }).catch(failWith('kafka-unreachable'))
     const begin = beginOf(options.from, ends, atTime)
     const surroundings = { topic, partitions: ends.length, kafka, log, time: systemTime }
-    const firstClaims = await options.firstClaims.open(surroundings).catch(failWith('first-claims'))
+    const { firstClaims: kind = inMemory() } = options
+    const firstClaims = await kind.open(surroundings).catch(failWith('first-claims'))
     const consumer = run({ ...options, log }, kafka, begin, firstClaims)
     signal?.addEventListener('abort', () => void consumer.stop(), { once: true })
     if (signal?.aborted) await consumer.stop()

@@ -1,0 +1,9 @@
+import type { Remedies } from '../event-log/positions.ts'
+
+/** What a consumer may do when the log is not the one it was. */
+export const REMEDIES: Remedies = {
+  anotherLog:
+    'the topic was made anew or lost its end, or this is another cluster. Restore the topic or set brokers and topic ' +
+    'right; or, if the log is right as it is, begin with another group and new first claims',
+  grown: 'its ids have moved, and it can not be used any more. Restore it from a copy',
+}

@@ -153,13 +153,13 @@ function run(
     return found
   }
 
-  /** What was delivered of the partitions assigned now, as far as that is known. */
+  /** What was delivered of the partitions assigned now; undefined where it is not known yet from where to go on. */
   function delivered(): Map<Partition, Checkpoint | undefined> | undefined {
     const assigned = follower.assigned()
-    return (
-      assigned &&
-      new Map([...assigned.keys()].map((partition) => [partition, delivery.deliveredOf(partition)]))
-    )
+    if (assigned === undefined) return undefined
+    const known = (partition: Partition, checkpoint: Checkpoint | undefined) =>
+      checkpoint && delivery.deliveredOf(partition)
+    return new Map([...assigned].map(([partition, checkpoint]) => [partition, known(partition, checkpoint)]))
   }
 
   async function commit(): Promise<void> {

@@ -82,16 +82,18 @@ export async function consumePlants(given: ConsumeOptions): Promise<PlantConsume
 /** Asks what the log looks like, and whether it is the one that the group has committed of. */
 async function ask(kafka: Kafka, { topic, groupId, from, signal }: CheckedOptions) {
   signal?.throwIfAborted()
-  const ends = await readEnds(kafka, topic)
   try {
-    for (const [partition, found] of await readGroupOffsets(kafka, groupId, topic)) {
-      const reason = outOfBounds(checkpointOfGroup(found, ends.length), ends[partition] ?? FIRST)
-      if (reason !== undefined) throw anotherLog(reason, partition, REMEDIES)
-    }
+    // The ends after what was committed of them: the other way round that could seem to lie beyond.
+    const committed = await readGroupOffsets(kafka, groupId, topic)
+    const ends = await readEnds(kafka, topic)
+    const stored = [...committed].map(
+      ([partition, found]) => [partition, checkpointOfGroup(found, ends.length)] as const,
+    )
+    refuseOutOfBounds(new Map(stored), ends)
     const ms = typeof from === 'object' && 'time' in from ? from.time.getTime() : undefined
     return { ends, atTime: ms === undefined ? ends : await offsetsAt(kafka, topic, ms) }
   } catch (error) {
-    throw refusalOf(error)
+    throw refusalOf(error, topic)
   }
 }
 
@@ -141,6 +143,7 @@ function run(
   })
 
   async function ends(): Promise<Offset[]> {
+    const passed = delivery.passed()
     const found = await readEnds(kafka, topic)
     if (found.length !== partitions) {
       throw new PreconditionError(
@@ -148,8 +151,7 @@ function run(
         'partitions-changed',
       )
     }
-    const beyond = delivery.outOfBounds(found)
-    if (beyond !== undefined) throw anotherLog(beyond.reason, beyond.partition, REMEDIES)
+    refuseOutOfBounds(passed, found)
     return found
   }
 
@@ -240,6 +242,13 @@ function handlersOf({
       return onPlantCreated?.(events[0] as PlantCreated, context)
     },
     ...{ onParked, onDeadLetter, maxAttempts },
+  }
+}
+
+function refuseOutOfBounds(passed: ReadonlyMap<Partition, Checkpoint>, ends: readonly Offset[]): void {
+  for (const [partition, checkpoint] of passed) {
+    const reason = outOfBounds(checkpoint, ends[partition] ?? FIRST)
+    if (reason !== undefined) throw anotherLog(reason, partition, REMEDIES)
   }
 }
 

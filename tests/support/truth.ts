@@ -7,14 +7,15 @@ import { expect, vi } from 'vitest'
 import { type Create, errorOf } from './client.ts'
 import { followLog, START } from './followed-log.ts'
 import type { PlantStore } from './plant-store.ts'
+import type { TestTopic } from './topic.ts'
 
 const DUPLICATE_ID = 40003
 const WAIT_MS = 60_000
 
 export type Truth = { records: number; states: PartitionState[]; winner(id: bigint): Claim | undefined }
 
-/** Reads the whole log and folds it: what is true of this store, whatever anybody says. */
-export async function readTruth(store: PlantStore): Promise<Truth> {
+/** Reads the whole log and folds it: what is true of its plants, whatever anybody says. */
+export async function readTruth(store: TestTopic): Promise<Truth> {
   // A broker that was away is no leader for a moment when it is back.
   const { ends } = await vi.waitFor(() => checkTopic(store.kafka, store), { timeout: WAIT_MS })
   const { checkpoints, delivered, follower } = followLog(store)

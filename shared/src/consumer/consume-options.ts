@@ -35,7 +35,8 @@ export type ConsumeOptions = Security & {
   clientId?: string
   /** Default: warnings and errors to the console. */
   log?: Log
-  firstClaims: FirstClaims
+  /** What is known of the first claims, and where. Default: inMemory(). */
+  firstClaims?: FirstClaims
   /** Counts only where the group has committed nothing. Default: beginning. */
   from?: Begin
   /** Default 500. */
@@ -105,7 +106,7 @@ const SCHEMAS: Record<keyof ConsumeOptions, TSchema> = {
   connectWithinMs: whole(0, HOUR_MS),
   signal: that('an AbortSignal', (value) => value instanceof AbortSignal),
 }
-const REQUIRED = ['brokers', 'groupId', 'firstClaims'] as const
+const REQUIRED = ['brokers', 'groupId'] as const
 
 const DEFAULTS = {
   topic: 'plants',

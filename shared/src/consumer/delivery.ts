@@ -1,8 +1,8 @@
-import { FIRST, type Offset, type Partition } from '../plant/offset.ts'
+import type { Partition } from '../plant/offset.ts'
 import { claimsItsId, reasonWords } from '../plant/parked-reasons.ts'
 import type { Log } from '../process/log.ts'
 import type { Time } from '../process/time.ts'
-import { type Checkpoint, outOfBounds } from '../protocol/checkpoint.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { OpenFirstClaims } from './first-claims.ts'
 import { type Lot, lotsOf } from './lots.ts'
 import type { PlantRecord } from './plant-record.ts'
@@ -140,15 +140,14 @@ export function createDelivery(options: DeliveryOptions) {
     /** What was delivered of a partition; undefined while that is not known. */
     deliveredOf: (partition: Partition): Checkpoint | undefined => standings.get(partition)?.delivered,
 
-    /** Why a log with these ends can't be the one that was read before; undefined if it can. */
-    outOfBounds(ends: readonly Offset[]): { reason: string; partition: Partition } | undefined {
+    /** What the log has to hold: of each partition the highest checkpoint that was delivered, or is known of. */
+    passed(): Map<Partition, Checkpoint> {
+      const passed = new Map<Partition, Checkpoint>()
       for (const [partition, { delivered, highest }] of standings) {
-        for (const checkpoint of [delivered, highest]) {
-          const reason = checkpoint && outOfBounds(checkpoint, ends[partition] ?? FIRST)
-          if (reason !== undefined) return { reason, partition }
-        }
+        const known = delivered && highest ? higherOf(delivered, highest) : (delivered ?? highest)
+        if (known !== undefined) passed.set(partition, known)
       }
-      return undefined
+      return passed
     },
 
     /** Resolves when the calls under way have ended. */

@@ -29,15 +29,19 @@ export type Handlers = {
 export function createHandOver(handlers: Handlers, signal: AbortSignal) {
   const { onPlantsCreated, onParked, onDeadLetter, maxAttempts } = handlers
   const failed = new Map<Partition, { offset: Offset; attempts: number }>()
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
-  aborted.catch(() => {})
 
   /** What a handler that is not waited for any more comes to is no concern of anybody's. */
   async function waitFor(call: () => unknown): Promise<void> {
     signal.throwIfAborted()
-    await Promise.race([(async () => call())(), aborted])
+    const aborted = Promise.withResolvers<never>()
+    const abort = () => aborted.reject(signal.reason)
+    // For this call alone: a promise that lives on would keep all that ever raced with it.
+    signal.addEventListener('abort', abort)
+    try {
+      await Promise.race([(async () => call())(), aborted.promise])
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
   }
 
   function countFailure(partition: Partition, offset: Offset): number {

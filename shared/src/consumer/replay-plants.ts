@@ -9,6 +9,7 @@ import { consoleLog } from './console-log.ts'
 import { consumerErrorOf } from './plant-consumer-error.ts'
 import type { PlantCreated } from './plant-created-event.ts'
 import { type ParkedRecord, type PlantRecord, plantRecordReader } from './plant-record.ts'
+import { REMEDIES } from './remedies.ts'
 import { createReplayFold, type ReplayCounts } from './replay-fold.ts'
 import { refuseBadOptions, refuseUnknownPartitions } from './replay-options.ts'
 import { createReplayProgress, type ReplayProgress } from './replay-progress.ts'
@@ -106,6 +107,7 @@ async function run(
   try {
     await replay({
       ...{ kafka, topic, partitions, log, time: systemTime, read: plantRecordReader(partitions) },
+      ...{ ends: () => readEnds(kafka, topic), remedies: REMEDIES },
       ...(signal !== undefined && { signal }),
       ranges: new Map(ends.map((end, partition) => [partition as Partition, wholeUpTo(end)])),
       onRecords(partition, records, reached) {

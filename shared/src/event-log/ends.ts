@@ -2,7 +2,7 @@ import type { Kafka } from 'kafkajs'
 import { FIRST, type Offset, offsetOf } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
 import { withAdmin } from './admin.ts'
-import { isMissingTopic, refusalOf } from './refusal.ts'
+import { refusalOf } from './refusal.ts'
 
 /**
  * The next offset to be written in each partition there is. Asks for less than `checkTopic` does: a reader may have
@@ -20,11 +20,7 @@ export async function readEnds(kafka: Kafka, topic: string): Promise<Offset[]> {
       return ends
     })
   } catch (error) {
-    if (!isMissingTopic(error)) throw refusalOf(error)
-    throw new PreconditionError(
-      `topic ${topic} does not exist, or this consumer may not see it: name the topic that the service writes`,
-      'topic-missing',
-    )
+    throw refusalOf(error, topic)
   }
 }
 

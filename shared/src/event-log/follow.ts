@@ -48,6 +48,13 @@ const SESSION_TIMEOUT_MS = 6_000
 const HEARTBEAT_MS = 2_000
 /** How long the group waits for members to join again; without a limit of its own a close may wait a minute. */
 const REBALANCE_TIMEOUT_MS = 10_000
+/** What Kafka answers to a member that has to join again. */
+const REJOIN = [
+  'REBALANCE_IN_PROGRESS',
+  'ILLEGAL_GENERATION',
+  'UNKNOWN_MEMBER_ID',
+  'NOT_COORDINATOR_FOR_GROUP',
+]
 const MAX_BYTES = 10 * 1_048_576
 const MAX_BYTES_PER_PARTITION = 1_048_576
 const RESTART = { firstMs: 250, longestMs: 5_000 }
@@ -72,7 +79,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   /** Those of which nothing is fetched until they are sought. */
   const unsought = new Set<Partition>()
   let isHeld = false
-  /** Whether the last heartbeat was refused, and the group not joined again since. */
+  /** Whether a heartbeat was answered with the wish that this member joins again, and it has not yet. */
   let isRefused = false
   const positions = createPositions(options, { pause, seek, ends }, options)
   const { closing } = positions
@@ -154,10 +161,9 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
         await delay(time, HEARTBEAT_MS, taken.signal)
         if (taken.signal.aborted) return
         // What it is refused for is told again to the next one, which kafkajs sends after the batch.
-        isRefused = await heartbeat().then(
-          () => false,
-          () => true,
-        )
+        await heartbeat().catch((error: { type?: string }) => {
+          isRefused = REJOIN.includes(error.type ?? '')
+        })
       }
     }
     void beat()
@@ -185,7 +191,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       // What crashed begins anew below, not by itself.
       retry: { restartOnFailure: async () => false },
     })
-    const { GROUP_JOIN, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
+    const { GROUP_JOIN, HEARTBEAT, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()
     const end = () => ended.resolve()
     closing.addEventListener('abort', end)
@@ -193,6 +199,9 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       positions.revoke()
       note(payload.error, 'the consumer crashed; another one begins')
       end()
+    })
+    consumer.on(HEARTBEAT, () => {
+      isRefused = false
     })
     consumer.on(REBALANCING, () => options.onRejoin?.())
     consumer.on(GROUP_JOIN, ({ payload }) => {

@@ -126,8 +126,8 @@ export function createPositions<R extends LogRecord>(
     from: Checkpoint | undefined,
     checkpoint: Checkpoint,
   ): void {
-    // Unless it is being asked for again meanwhile, or was assigned anew.
-    if (position.checkpoint !== from || !isCurrent(partition, position)) return
+    // Unless it is being asked for again meanwhile.
+    if (position.checkpoint !== from) return
     position.checkpoint = checkpoint
     position.problem = undefined
     position.proven = checkpoint.eventId === ''

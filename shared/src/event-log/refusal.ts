@@ -16,19 +16,24 @@ function causesOf(error: unknown): Told[] {
   return causes
 }
 
-/** Whether Kafka says that it has no such topic. */
-export function isMissingTopic(error: unknown): boolean {
-  return causesOf(error).some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION')
-}
-
-/** A refusal of Kafka's that stands until somebody changes a right or a secret; any other error as it is. */
-export function refusalOf(error: unknown): unknown {
-  const told = causesOf(error).find(
+/**
+ * What Kafka answers that stands until somebody changes something, as a PreconditionError: the topic is missing, or a
+ * right or a secret. Any other error as it is.
+ */
+export function refusalOf(error: unknown, topic: string): unknown {
+  const causes = causesOf(error)
+  if (causes.some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION')) {
+    return new PreconditionError(
+      `topic ${topic} does not exist, or this consumer may not see it: name the topic that the service writes`,
+      'topic-missing',
+    )
+  }
+  const refused = causes.find(
     ({ type, name }) => name === AUTHENTICATION || (type !== undefined && AUTHORIZATION.test(type)),
   )
-  if (told === undefined) return error
+  if (refused === undefined) return error
   return new PreconditionError(
-    `Kafka refuses: ${told.message}. A consumer needs Read and Describe on the topic and Read on its group; see ` +
+    `Kafka refuses: ${refused.message}. A consumer needs Read and Describe on the topic and Read on its group; see ` +
       'to its rights, and to sasl and ssl',
     'not-authorized',
   )

@@ -1,5 +1,6 @@
 // All that others may import: the rest of this package may change with any release.
 export type { FirstClaims } from './first-claims.ts'
+export { inFile } from './in-file.ts'
 export { inMemory } from './in-memory.ts'
 export { PlantConsumerError, type PlantConsumerErrorCode } from './plant-consumer-error.ts'
 export type { PlantCreated } from './plant-created-event.ts'

@@ -201,8 +201,8 @@ describe('first claims in a file', () => {
 
   it.each<[string, (path: string) => void]>([
     ['no database', (path) => writeFileSync(path, 'no database, but long enough to look like one')],
-    ['cut off', (path) => truncateSync(path, 8_192)],
-    ['overwritten in its middle', (path) => overwrite(path, 8_192, 4_096)],
+    ['cut off', (path) => truncateSync(path, 163_840)],
+    ['overwritten in its middle', (path) => overwrite(path, 163_840, 4_096)],
     ['overwritten at its begin', (path) => overwrite(path, 0, 100)],
   ])('say that the file is damaged and what to do, when it is %s', async (_, damage) => {
     const path = newPath()

@@ -126,10 +126,10 @@ function prepare(database: DatabaseSync, { path, topic, partitions }: ClaimFileS
       )
     }
     refuseOther(pragma('user_version'), path)
-    const log = database.prepare('SELECT topic, partitions FROM log').get()
-    if (log?.topic !== topic || log?.partitions !== partitions) {
+    const log = database.prepare('SELECT topic, partitions FROM log').get() ?? {}
+    if (log.topic !== topic || log.partitions !== partitions) {
       throw new PreconditionError(
-        `${path} has the first claims of topic ${log?.topic} with ${log?.partitions} partitions, not of ${topic} with ` +
+        `${path} has the first claims of topic ${String(log.topic)} with ${String(log.partitions)} partitions, not of ${topic} with ` +
           `${partitions}: name another file, which is then made from the log`,
       )
     }
@@ -157,7 +157,7 @@ function readCheckpoints(database: DatabaseSync): Map<Partition, Checkpoint> {
 function refuseOther(version: unknown, path: string): void {
   if (version === FORMAT_VERSION) return
   throw new PreconditionError(
-    `${path} was written by another release (format ${version}, this one has ${FORMAT_VERSION}): use that release, or ` +
+    `${path} was written by another release (format ${String(version)}, this one has ${FORMAT_VERSION}): use that release, or ` +
       'name another file, which is then made from the log',
   )
 }

@@ -8,6 +8,8 @@ import { createReadModel, type ReadModel } from '../read-model/read-model.ts'
 import { entryVerdict } from './entry-verdict.ts'
 import type { FirstClaims } from './first-claims.ts'
 
+export type { FirstClaims }
+
 /** How long one call waits for the projector; who called comes back after a while. */
 const WAIT_FOR_PROJECTOR_MS = 1_000
 const ASK_AGAIN = { firstMs: 2, longestMs: 50 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { consumePlants, inMemory } from '@plant-store/shared/consumer'
+import { consumePlants, inFile } from '@plant-store/shared/consumer'
 import { type IndexedPlant, openPlantIndex } from './plant-index.ts'
 
 const USAGE = `Keeps a full-text index of all plants in SQLite, as they are created.
@@ -49,7 +49,8 @@ async function follow(): Promise<void> {
     brokers: (process.env.KAFKA_BROKERS || 'localhost:9092').split(','),
     topic: process.env.PLANTS_TOPIC || 'plants',
     groupId: index.groupId(),
-    firstClaims: inMemory(),
+    // It also knows the log again: one that was made anew would forget the group, too, and be mixed in.
+    firstClaims: inFile(`${values.index}.claims`),
     onPlantsCreated: (events) => index.add(events),
     signal: stop.signal,
   })

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { replayPlants } from '@plant-store/shared/consumer'
+import { PlantConsumerError, replayPlants } from '@plant-store/shared/consumer'
 import { openPlantTable, type Row } from './plant-table.ts'
 
 const USAGE = `Keeps a table of all plants in SQLite, which is made anew from the log beside the old one.
@@ -22,6 +22,10 @@ const [command, argument = '', ...more] = positionals
 const table = openPlantTable(values.table)
 try {
   process.exitCode = await run()
+} catch (error) {
+  if (!(error instanceof PlantConsumerError)) throw error
+  console.error(error.message)
+  process.exitCode = 1
 } finally {
   table.close()
 }

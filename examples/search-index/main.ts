@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { consumePlants, inFile } from '@plant-store/shared/consumer'
+import { consumePlants, inFile, PlantConsumerError } from '@plant-store/shared/consumer'
 import { type IndexedPlant, openPlantIndex } from './plant-index.ts'
 
 const USAGE = `Keeps a full-text index of all plants in SQLite, as they are created.
@@ -26,6 +26,10 @@ const [command, ...rest] = positionals
 const index = openPlantIndex(values.index)
 try {
   process.exitCode = await run()
+} catch (error) {
+  if (!(error instanceof PlantConsumerError)) throw error
+  console.error(error.message)
+  process.exitCode = 1
 } finally {
   index.close()
 }
@@ -54,10 +58,11 @@ async function follow(): Promise<void> {
     onPlantsCreated: (events) => index.add(events),
     signal: stop.signal,
   })
-  if (values['until-end']) {
-    while (consumer.lag() !== 0 && !stop.signal.aborted) await delay(LOOK_EVERY_MS)
+  if (!values['until-end']) console.log('Following; Ctrl-C ends it.')
+  else {
+    while (consumer.lag() !== 0) await Promise.race([consumer.ended, delay(LOOK_EVERY_MS)])
     await consumer.stop()
-  } else console.log('Following; Ctrl-C ends it.')
+  }
   await consumer.ended
   console.log(`${index.count()} plants are in the index.`)
 }

@@ -63,7 +63,7 @@ class OwnStore:
         return {partition: Position(offset, event_id) for partition, offset, event_id in rows}
 
     def move(self, partition: int, before: Position | None, now: Position) -> None:
-        """Only from where it stood: a second process with the same file, or one that slept, must not take in a record again."""
+        """Only from where it stood: a second process with the same file, or one that slept, takes in nothing again."""
         if before is None:
             moved = self.db.execute(
                 "INSERT INTO position VALUES (?, ?, ?) ON CONFLICT (partition) DO NOTHING", (partition, *now)

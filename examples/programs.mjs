@@ -60,7 +60,10 @@ async function python(signal) {
  * @throws {Failure} that says what to install
  */
 async function java(signal) {
-  const program = await findJava(signal)
+  const program = await findJava(signal).catch((error) => {
+    signal?.throwIfAborted()
+    throw new Failure('The example needs Java: install a JDK, 17 or newer.', { cause: error })
+  })
   const pom = join(here, 'java', 'pom.xml')
   const folder = await built('java', [pom, ...filesIn(join(here, 'java', 'src'))], signal, (target, run) =>
     run('mvn', '-B', '-q', '-f', pom, 'process-classes', `-Dtarget=${target}`),

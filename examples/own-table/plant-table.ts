@@ -3,8 +3,10 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 const columns = '(id INTEGER PRIMARY KEY, name TEXT, tag TEXT)'
+// NORMAL: a power cut may take the last transactions away, but never a part of one. The log has all of it.
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL;
   CREATE TABLE IF NOT EXISTS plant ${columns};
   CREATE TABLE IF NOT EXISTS read_up_to (partition INTEGER PRIMARY KEY, next_offset INTEGER NOT NULL);
 `

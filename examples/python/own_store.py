@@ -34,6 +34,8 @@ class OwnStore:
         # Without an isolation level this module begins no transaction of its own.
         self.db = sqlite3.connect(path, isolation_level=None)
         self.db.execute("PRAGMA journal_mode = WAL")
+        # A power cut may take the last transactions away, plants and position together: they are read again.
+        self.db.execute("PRAGMA synchronous = NORMAL")
         self.db.executescript(SCHEMA)
 
     @contextmanager

@@ -3,8 +3,10 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
+// FULL: what a handler returned from is committed to Kafka, and does not come again. So it has to be on the disk.
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
   CREATE TABLE IF NOT EXISTS own (group_id TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS plant (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT);
   CREATE INDEX IF NOT EXISTS plant_tag ON plant (tag) WHERE tag IS NOT NULL;

@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
+import { consumePlants, inMemory } from '@plant-store/shared/consumer/consumer.ts'
+import { inReadModel } from '@plant-store/shared/consumer/in-read-model.ts'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { openPlantStore, type PlantStore } from '../support/plant-store.ts'
+import { quietLog } from '../support/quiet-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { expectReadModelToEqual, readTruth } from '../support/truth.ts'
 import { type PlantLine, readDump } from './dump.ts'
@@ -49,6 +53,7 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
     settings = { KAFKA_BROKERS: inject('kafkaBrokers'), PLANTS_TOPIC: store.topic }
     await writePlantedLog(planted, store)
+    await store.startProjector()
     expected = await plantsOfLog(store)
   })
   afterAll(() => store.end())
@@ -59,7 +64,6 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
   })
 
   it('the read model that the projector makes is that fold', async () => {
-    await store.startProjector()
     const truth = await readTruth(store)
     expect(truth.states.reduce((sum, state) => sum + state.voids, 0)).toBe(voids)
     await expectReadModelToEqual(truth, store)
@@ -97,6 +101,26 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     const told = await runExample('java', ['dump', file], settings)
     expect(differences(readDump(file))).toEqual({})
     expect(JSON.parse(told.at(-1) ?? '')).toEqual(counts)
+  })
+
+  it.each([
+    ['in memory', inMemory()],
+    ['in the read model', inReadModel({ redisUrl: inject('redisUrl') })],
+  ])('the library agrees, with first claims %s', async (_where, firstClaims) => {
+    const found = new Map<string, PlantLine>(unreadableOnes())
+    const consumer = await consumePlants({
+      ...{ brokers: inject('kafkaBrokers').split(','), topic: store.topic, log: quietLog },
+      ...{ groupId: `agreement-${randomUUID()}`, firstClaims },
+      onPlantsCreated: (events) => {
+        for (const { id, name, tag } of events) {
+          found.set(String(id), { id: String(id), name, ...(tag !== undefined && { tag }) })
+        }
+      },
+      onParked: () => {},
+    })
+    await vi.waitFor(() => expect(consumer.lag()).toBe(0), { timeout: WAIT_MS, interval: 50 })
+    await consumer.stop()
+    expect(differences(found)).toEqual({})
   })
 
   it('the search index, which the library fills, agrees', async () => {

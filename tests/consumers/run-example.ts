@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { inject } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { PROGRAMS } from '../../examples/programs.mjs'
 import { endOf, runCommand } from '../../local/processes/command.mjs'
 import { startProcess } from '../../local/processes/process.mjs'
@@ -28,12 +30,17 @@ export async function runExample(
 
 /** Starts an example that goes on for ever. */
 export async function startExample(name: string, args: readonly string[], settings: NodeJS.ProcessEnv) {
+  const logFile = join(inject('testRun'), `${name}-${randomUUID()}.log`)
   const running = await startProcess({
     ...(await programOf(name, args)),
-    ...{ name, logFile: join(inject('testRun'), `${name}.log`), env: { ...process.env, ...settings } },
+    ...{ name, logFile, env: { ...process.env, ...settings } },
   })
   noteProcess(inject('testRun'), running)
+  onTestFinished(() => void running.stop({ graceMs: 0 }))
   return {
+    exited: running.exited,
+    /** All that it has printed. */
+    told: () => readFileSync(logFile, 'utf8'),
     /** Ends it at once, as a crash would. */
     async kill(): Promise<void> {
       process.kill(-running.pid, 'SIGKILL')

@@ -69,15 +69,6 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     await expectReadModelToEqual(truth, store)
   })
 
-  it('Python agrees', async () => {
-    const folder = temporaryFolder()
-    const own = ['--store', join(folder, 'python.sqlite')]
-    await runExample('python', [...own, 'follow', '--until-end'], settings)
-    const told = await runExample('python', [...own, 'dump', join(folder, 'python.jsonl')])
-    expect(differences(readDump(join(folder, 'python.jsonl')))).toEqual({})
-    expect(JSON.parse(told.at(-1) ?? '')).toEqual(counts)
-  })
-
   it('Python agrees, and counts each record once, though it is killed while it reads', async () => {
     const folder = temporaryFolder()
     const [file, dump] = [join(folder, 'python.sqlite'), join(folder, 'python.jsonl')]

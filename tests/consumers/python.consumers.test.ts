@@ -53,16 +53,24 @@ it('does not mix another log with the one it knows, though it is a longer one un
   expect(await plants()).toBe(3)
 })
 
-it('counts nothing twice when two processes fill one store: one of them stops', async () => {
-  const { topic, follow, plants } = await openStore()
-  const both = await Promise.all([follow(), follow()])
-  let [written, isOver] = [0, false]
-  void Promise.race(both.map(({ exited }) => exited)).then(() => {
-    isOver = true
-  })
-  for (let append = 0; append < MAX_APPENDS && !isOver; append++) {
-    written += (await topic.append(10)).length
-  }
-  await vi.waitFor(async () => expect(await plants()).toBe(written), { timeout: WAIT_MS })
-  expect(both.map(({ told }) => told()).join('')).toMatch(/Another process has moved partition 0/)
-})
+it.each([
+  ['is empty', 0],
+  ['stands somewhere', 3],
+])(
+  'counts nothing twice when two processes fill a store that %s: one of them stops',
+  async (_how, before) => {
+    const { topic, follow, followToEnd, plants } = await openStore()
+    if (before > 0) await topic.append(before)
+    await followToEnd()
+    const both = await Promise.all([follow(), follow()])
+    let [written, isOver] = [before, false]
+    void Promise.race(both.map(({ exited }) => exited)).then(() => {
+      isOver = true
+    })
+    for (let append = 0; append < MAX_APPENDS && !isOver; append++) {
+      written += (await topic.append(10)).length
+    }
+    await vi.waitFor(async () => expect(await plants()).toBe(written), { timeout: WAIT_MS })
+    expect(both.map(({ told }) => told()).join('')).toMatch(/Another process has moved partition 0/)
+  },
+)

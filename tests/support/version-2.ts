@@ -12,7 +12,7 @@ const version2: EventVersion<PlantVersion2> = {
   contentType: Buffer.from('application/json; version=2'),
   read(payload, id) {
     const { id: said, names, tags } = JSON.parse(payload.toString())
-    const isPayload = said === id.toString() && names.en.length <= MAX_TEXT_CODE_POINTS
+    const isPayload = said === id.toString() && names?.en?.length <= MAX_TEXT_CODE_POINTS
     return isPayload ? { names, tags } : undefined
   },
 }

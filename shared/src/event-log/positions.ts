@@ -286,7 +286,7 @@ export function createPositions<R extends LogRecord>(
     },
 
     /** Aborted when nothing is taken in any more: after `close`, and after a halt. */
-    closing: closing.signal,
+    closing: closing.signal as AbortSignal,
     close: () => closing.abort(),
   }
 }

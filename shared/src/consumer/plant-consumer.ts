@@ -132,7 +132,7 @@ export function createPlantConsumer(
   }
 
   async function endOnce(failure: Error | undefined): Promise<void> {
-    signal?.removeEventListener('abort', stop)
+    signal?.removeEventListener('abort', stopLater)
     follower.hold()
     await within(stopWithinMs, delivery.idle())
     givenUp.abort(new Error('the consumer stops, and waits for its handlers no longer'))
@@ -153,8 +153,11 @@ export function createPlantConsumer(
     await firstClaims.close()
   }
 
-  const stop = () => end()
-  signal?.addEventListener('abort', stop)
+  function stopLater(): void {
+    void end()
+  }
+
+  signal?.addEventListener('abort', stopLater)
   follower.start()
   return {
     lag: () => follower.lag(delivered()),
@@ -175,7 +178,7 @@ export function createPlantConsumer(
       isHeld = false
       follower.release()
     },
-    stop,
+    stop: () => end(),
     ended: ended.promise,
   }
 }

@@ -68,11 +68,7 @@ export function createPlantConsumer(
       maxEvents: options.onPlantCreated === undefined ? options.maxBatch : 1,
       giveParked: options.onParked !== undefined,
     },
-    mayGoOn: (partition) =>
-      !isHeld &&
-      ending === undefined &&
-      !follower.isAwaited() &&
-      follower.assigned()?.has(partition) === true,
+    mayGoOn: (partition) => !isHeld && ending === undefined && follower.assigned()?.has(partition) === true,
   })
   const follower = createFollower({
     ...{ kafka, topic, partitions, log, time, ends, remedies: REMEDIES, ...FETCHING },

@@ -1,5 +1,6 @@
 import { appendFile } from 'node:fs/promises'
-import { consumePlants, type FirstClaims, inMemory } from '@plant-store/shared/consumer/consumer.ts'
+import { consumePlants, type FirstClaims, inFile, inMemory } from '@plant-store/shared/consumer/consumer.ts'
+import { inReadModel } from '@plant-store/shared/consumer/in-read-model.ts'
 
 /** What a consumer's process is told, as JSON, in its only argument. */
 export type ConsumerTask = {
@@ -8,12 +9,15 @@ export type ConsumerTask = {
   groupId: string
   /** Where each event is noted as a line: partition, offset, event id. */
   deliveries: string
-  firstClaims: 'memory'
+  firstClaims: 'memory' | 'file' | 'read model'
+  /** Of the first claims in a file. */
+  claimFile: string
+  redisUrl: string
 }
 
-function firstClaimsOf({ firstClaims }: ConsumerTask): FirstClaims {
-  if (firstClaims === 'memory') return inMemory()
-  throw new RangeError(`no such first claims: ${firstClaims}`)
+function firstClaimsOf({ firstClaims, claimFile, redisUrl }: ConsumerTask): FirstClaims {
+  if (firstClaims === 'file') return inFile(claimFile)
+  return firstClaims === 'memory' ? inMemory() : inReadModel({ redisUrl })
 }
 
 const task = JSON.parse(process.argv[2] ?? '') as ConsumerTask

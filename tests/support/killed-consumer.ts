@@ -16,7 +16,10 @@ const STOP_GRACE_MS = 1_000
 export type Noted = { life: number; partition: number; offset: number; eventId: string }
 
 /** A consumer that is a process of its own, to be killed and begun again; it ends with the test that closes it. */
-export function createKilledConsumer(given: Omit<ConsumerTask, 'groupId' | 'deliveries'>, folder: string) {
+export function createKilledConsumer(
+  given: Omit<ConsumerTask, 'groupId' | 'deliveries' | 'claimFile'>,
+  folder: string,
+) {
   const groupId = newGroup()
   const logFile = join(folder, `${given.firstClaims}.log`)
   let life = 0
@@ -29,7 +32,8 @@ export function createKilledConsumer(given: Omit<ConsumerTask, 'groupId' | 'deli
 
   async function start(): Promise<void> {
     life++
-    const task: ConsumerTask = { ...given, groupId, deliveries: fileOf(life) }
+    const claimFile = join(folder, 'claims.sqlite')
+    const task: ConsumerTask = { ...given, groupId, deliveries: fileOf(life), claimFile }
     running = await startProcess({
       name: `consumer ${given.firstClaims}`,
       command: process.execPath,

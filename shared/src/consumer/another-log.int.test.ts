@@ -18,12 +18,13 @@ async function standing({ kafka, topic }: TestTopic, { next, metadata }: GroupOf
   const groupId = newGroup()
   const consumer = kafka.consumer({ groupId })
   onTestFinished(() => consumer.disconnect())
-  const joined = new Promise((resolve) => consumer.on('consumer.group_join', resolve))
+  // It commits only once it runs, and then knows it.
+  const joined = new Promise((resolve) => consumer.on('consumer.fetch_start', resolve))
   await consumer.connect()
   await consumer.subscribe({ topic })
   await consumer.run({ autoCommit: false, eachBatch: async () => {} })
   await joined
-  await eventually(() => consumer.commitOffsets([{ topic, partition: 0, offset: String(next), metadata }]))
+  await consumer.commitOffsets([{ topic, partition: 0, offset: String(next), metadata }])
   await consumer.disconnect()
   return groupId
 }

@@ -173,7 +173,7 @@ function explain(error: unknown, path: string): unknown {
   if (code === CORRUPT || code === NOTADB) return damaged(path, messageOf(error))
   if (code === BUSY) {
     return new PreconditionError(
-      `${path} is in use by another process: each process needs a file of its own for first claims`,
+      `${path} is in use, by another process or another consumer of this one: each needs a file of its own`,
     )
   }
   if (code === CANTOPEN || code === READONLY) {

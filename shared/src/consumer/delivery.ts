@@ -8,19 +8,19 @@ import { type Lot, lotsOf } from './lots.ts'
 import type { PlantRecord } from './plant-record.ts'
 
 /**
- * How long one fetch of a partition is handed over before the rest is fetched again: others of the same broker
- * have nothing fetched meanwhile.
+ * How long one fetch of a partition is handed over before the rest is fetched again: others of the same broker have
+ * nothing fetched meanwhile, and a group that changes waits for it.
  */
 const HAND_OVER_MS = 2_000
 
 /**
- * Where a partition stands in this process, whoever it is assigned to. When two checkpoints have to be held by the
- * log, `proving` is the higher one, with what to go on from once the log was seen to hold it.
+ * Where a partition stands in this process, whoever it is assigned to: what was delivered of it, up to where records
+ * may be taken in without a gap, and the highest checkpoint that its log has to hold.
  */
 type Standing = {
   delivered: Checkpoint | undefined
+  taken: Checkpoint | undefined
   highest: Checkpoint | undefined
-  proving: { high: Checkpoint; low: Checkpoint } | undefined
   turn: Promise<unknown>
 }
 
@@ -47,7 +47,7 @@ export function createDelivery(options: DeliveryOptions) {
   function standingOf(partition: Partition): Standing {
     const found = standings.get(partition)
     if (found !== undefined) return found
-    const made = { delivered: undefined, highest: undefined, proving: undefined, turn: Promise.resolve() }
+    const made = { delivered: undefined, taken: undefined, highest: undefined, turn: Promise.resolve() }
     standings.set(partition, made)
     return made
   }
@@ -66,11 +66,8 @@ export function createDelivery(options: DeliveryOptions) {
     next: Checkpoint,
     from: Checkpoint,
   ): Promise<Checkpoint> {
-    const { proving } = standing
-    if (proving !== undefined && proving.high === from) {
-      standing.proving = undefined
-      return proving.low
-    }
+    // The log has shown what it was asked for from there; or another assignment of the partition is still at work.
+    if (standing.taken !== undefined && from.offset > standing.taken.offset) return standing.taken
     const creations = new Set(await firstClaims.firstAmong(partition, records, next))
     const begun = standing.delivered as Checkpoint
     const due = records.filter(({ offset }) => offset > begun.offset)
@@ -79,12 +76,16 @@ export function createDelivery(options: DeliveryOptions) {
     try {
       for (const lot of lotsOf(due, partition, (record) => creations.has(record), lots)) {
         const isLate = !isFirst && time.now() > until
-        if (isLate || !mayGoOn(partition)) return higherOf(standing.delivered as Checkpoint, from)
+        if (isLate || !mayGoOn(partition)) {
+          standing.taken = higherOf(standing.delivered as Checkpoint, from)
+          return standing.taken
+        }
         await handOver(partition, lot)
         reach(standing, lot.checkpoint)
         isFirst = false
       }
       reach(standing, next)
+      standing.taken = next
       return next
     } finally {
       const passed = standing.delivered as Checkpoint
@@ -118,10 +119,9 @@ export function createDelivery(options: DeliveryOptions) {
       const known = (await firstClaims.checkpointOf(partition)) ?? delivered
       const [low, high] = known.offset < delivered.offset ? [known, delivered] : [delivered, known]
       standing.highest = high
+      standing.taken = low
       // Both have to be of this log before anything is taken in. What has no event can't be proved; its bounds can.
-      const isToProve = high.offset > low.offset && high.eventId !== ''
-      standing.proving = isToProve ? { high, low } : undefined
-      return isToProve ? high : low
+      return high.eventId === '' ? low : high
     },
 
     /** One call at a time for each partition, over all its assignments: a handler never overlaps with itself. */

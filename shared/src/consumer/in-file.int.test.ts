@@ -42,7 +42,7 @@ async function filled(): Promise<string> {
   return path
 }
 
-/** Another process that uses a file; `said` tells what it has said, a line each, when it ends or says the first one. */
+/** Another process that uses a file; it ends with the test. */
 function startProcess(path: string, mode: 'hold' | 'die') {
   const child = spawn(process.execPath, [PROCESS, path, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
@@ -150,14 +150,26 @@ describe('first claims in a file', () => {
     await opened.close()
   })
 
+  it('begin anew when the file is lost, but not what a killed process wrote ahead', async () => {
+    const path = newPath()
+    await startProcess(path, 'die').exited
+    expect(existsSync(`${path}-wal`)).toBe(true)
+    rmSync(path)
+    const claims = await open(path)
+    expect(await claims.checkpointOf(P)).toEqual(START)
+    await expectToTellAsTheModel(
+      claims,
+      P,
+      longLog().filter(({ partition }) => partition === P),
+    )
+    await claims.close()
+  })
+
   it('are refused while another process uses the file, and not when it was killed', async () => {
     const path = await filled()
     const { child, exited } = startProcess(path, 'hold')
     await once(child.stdout, 'data')
-    await expectRefused(
-      open(path),
-      /claims\.db is in use by another process: each process needs a file of its own/,
-    )
+    await expectRefused(open(path), /claims\.db is in use, by another process .*each needs a file of its own/)
     child.kill('SIGKILL')
     await exited
     const claims = await open(path)
@@ -216,6 +228,7 @@ describe('first claims in a file', () => {
 
   it('are refused where no file can be', async () => {
     await expectRefused(open(join(temporaryFolder(), 'none', 'claims.db')), /can not be written .*its folder/)
+    await expectRefused(open(''), /needs the path of a file/)
   })
 
   it('notice another log, and take nothing of it in', async () => {

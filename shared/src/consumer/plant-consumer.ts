@@ -68,11 +68,7 @@ export function createPlantConsumer(
       maxEvents: options.onPlantCreated === undefined ? options.maxBatch : 1,
       giveParked: options.onParked !== undefined,
     },
-    mayGoOn: (partition) =>
-      !isHeld &&
-      ending === undefined &&
-      !follower.isAwaited() &&
-      follower.assigned()?.has(partition) === true,
+    mayGoOn: (partition) => !isHeld && ending === undefined && follower.assigned()?.has(partition) === true,
   })
   const follower = createFollower({
     ...{ kafka, topic, partitions, log, time, ends, remedies: REMEDIES, ...FETCHING },
@@ -132,7 +128,7 @@ export function createPlantConsumer(
   }
 
   async function endOnce(failure: Error | undefined): Promise<void> {
-    signal?.removeEventListener('abort', stop)
+    signal?.removeEventListener('abort', stopLater)
     follower.hold()
     await within(stopWithinMs, delivery.idle())
     givenUp.abort(new Error('the consumer stops, and waits for its handlers no longer'))
@@ -153,8 +149,11 @@ export function createPlantConsumer(
     await firstClaims.close()
   }
 
-  const stop = () => end()
-  signal?.addEventListener('abort', stop)
+  function stopLater(): void {
+    void end()
+  }
+
+  signal?.addEventListener('abort', stopLater)
   follower.start()
   return {
     lag: () => follower.lag(delivered()),
@@ -175,7 +174,7 @@ export function createPlantConsumer(
       isHeld = false
       follower.release()
     },
-    stop,
+    stop: () => end(),
     ended: ended.promise,
   }
 }

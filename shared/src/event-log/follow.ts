@@ -48,13 +48,6 @@ const SESSION_TIMEOUT_MS = 6_000
 const HEARTBEAT_MS = 2_000
 /** How long the group waits for members to join again; without a limit of its own a close may wait a minute. */
 const REBALANCE_TIMEOUT_MS = 10_000
-/** What Kafka answers to a member that has to join again. */
-const REJOIN = [
-  'REBALANCE_IN_PROGRESS',
-  'ILLEGAL_GENERATION',
-  'UNKNOWN_MEMBER_ID',
-  'NOT_COORDINATOR_FOR_GROUP',
-]
 const MAX_BYTES = 10 * 1_048_576
 const MAX_BYTES_PER_PARTITION = 1_048_576
 const RESTART = { firstMs: 250, longestMs: 5_000 }
@@ -79,8 +72,6 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   /** Those of which nothing is fetched until they are sought. */
   const unsought = new Set<Partition>()
   let isHeld = false
-  /** Whether a heartbeat was answered with the wish that this member joins again, and it has not yet. */
-  let isRefused = false
   const positions = createPositions(options, { pause, seek, ends }, options)
   const { closing } = positions
 
@@ -161,9 +152,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
         await delay(time, HEARTBEAT_MS, taken.signal)
         if (taken.signal.aborted) return
         // What it is refused for is told again to the next one, which kafkajs sends after the batch.
-        await heartbeat().catch((error: { type?: string }) => {
-          isRefused = REJOIN.includes(error.type ?? '')
-        })
+        await heartbeat().catch(() => {})
       }
     }
     void beat()
@@ -191,7 +180,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       // What crashed begins anew below, not by itself.
       retry: { restartOnFailure: async () => false },
     })
-    const { GROUP_JOIN, HEARTBEAT, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
+    const { GROUP_JOIN, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()
     const end = () => ended.resolve()
     closing.addEventListener('abort', end)
@@ -200,13 +189,9 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       note(payload.error, 'the consumer crashed; another one begins')
       end()
     })
-    consumer.on(HEARTBEAT, () => {
-      isRefused = false
-    })
     consumer.on(REBALANCING, () => options.onRejoin?.())
     consumer.on(GROUP_JOIN, ({ payload }) => {
       failure = undefined
-      isRefused = false
       const assigned = (payload.memberAssignment[topic] ?? []) as Partition[]
       const others = assigned.filter((partition) => only?.has(partition) === false)
       if (others.length > 0) consumer.pause([{ topic, partitions: others }])
@@ -261,8 +246,8 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
     /**
      * How many offsets of the assigned partitions are in the log, as far as is known, and not passed yet; undefined
-     * while it is not known what was passed. An intake that passed others than it was assigned names them. Each fetch that brings something tells where the log ends, and so does
-     * `noteEnds`.
+     * while it is not known what was passed. An intake that dealt with less than it took in tells what. Each fetch
+     * that brings something tells where the log ends, and so does `noteEnds`.
      */
     lag(passed = positions.assigned()): number | undefined {
       if (passed === undefined) return undefined
@@ -292,9 +277,6 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
         // Between two runs of the consumer nothing is fetched; the next assignment seeks.
       }
     },
-
-    /** Whether the group waits for this member to join again: an intake does well to end what it can end early. */
-    isAwaited: () => isRefused,
 
     /** Stores the next offsets of partitions with the group. Kafka refuses it from a member that was left behind. */
     async commit(

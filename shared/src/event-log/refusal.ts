@@ -5,6 +5,8 @@ type Told = { type?: string; name?: string; message?: string; cause?: unknown }
 
 const AUTHORIZATION = /^(TOPIC|GROUP|CLUSTER)_AUTHORIZATION_FAILED$|^SASL_AUTHENTICATION_FAILED$/
 const AUTHENTICATION = 'KafkaJSSASLAuthenticationError'
+/** What kafkajs makes of any answer about a group's coordinator, a refusal too. */
+const NO_COORDINATOR = 'KafkaJSGroupCoordinatorNotFound'
 const MAX_CAUSES = 10
 
 /** The innermost errors last. */
@@ -18,7 +20,7 @@ function causesOf(error: unknown): Told[] {
 
 /**
  * What Kafka answers that stands until somebody changes something, as a PreconditionError: the topic is missing, or a
- * right or a secret. Any other error as it is.
+ * right or a secret. Any other error, which may pass, as it is or in better words.
  */
 export function refusalOf(error: unknown, topic: string): unknown {
   const causes = causesOf(error)
@@ -31,6 +33,11 @@ export function refusalOf(error: unknown, topic: string): unknown {
   const refused = causes.find(
     ({ type, name }) => name === AUTHENTICATION || (type !== undefined && AUTHORIZATION.test(type)),
   )
+  if (causes.some(({ name }) => name === NO_COORDINATOR)) {
+    return new Error('no broker coordinates the group at the moment, or this user may not read the group', {
+      cause: error,
+    })
+  }
   if (refused === undefined) return error
   return new PreconditionError(
     `Kafka refuses: ${refused.message}. A consumer needs Read and Describe on the topic and Read on its group; see ` +

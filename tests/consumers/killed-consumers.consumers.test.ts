@@ -1,16 +1,16 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { eventually } from './support/consumed-plants.ts'
-import { createKilledConsumer } from './support/killed-consumer.ts'
-import { createMixedClaims } from './support/mixed-claims.ts'
-import { openTopic } from './support/open-topic.ts'
-import { temporaryFolder } from './support/temporary-folder.ts'
-import { readTruth, type Truth } from './support/truth.ts'
+import { eventually } from '../support/consumed-plants.ts'
+import { createKilledConsumer } from '../support/killed-consumer.ts'
+import { createMixedClaims } from '../support/mixed-claims.ts'
+import { createPlantStore } from '../support/plant-store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { readTruth, type Truth } from '../support/truth.ts'
 
-const KINDS = ['memory'] as const
+const KINDS = ['memory', 'file', 'read model'] as const
 const KILLS = 5
-const PARTITIONS = 3
 const BATCH = 20
 const APPEND_EVERY_MS = 10
 const MAX_EVENTS = 300
@@ -26,12 +26,16 @@ function creationsOf({ states }: Truth): string[] {
 }
 
 it('consumers that are killed at any point miss no plant, and are given no void claim', async () => {
-  const topic = await openTopic(PARTITIONS)
-  const claims = createMixedClaims(PARTITIONS)
+  const [kafkaBrokers, redisUrl] = [inject('kafkaBrokers'), inject('redisUrl')]
+  const store = await createPlantStore({ kafkaBrokers, redisUrl })
+  await store.startProjector()
+  const appender = createAppender(store.kafka, store.topic)
+  onTestFinished(appender.close)
+  const claims = createMixedClaims(store.partitions)
   const writing = new AbortController()
   async function write(): Promise<void> {
     while (!writing.signal.aborted) {
-      await topic.appendRecords(claims.take(BATCH))
+      await appender.append(claims.take(BATCH))
       await delay(APPEND_EVERY_MS)
     }
   }
@@ -40,7 +44,7 @@ it('consumers that are killed at any point miss no plant, and are given no void 
   const folder = temporaryFolder()
   const consumers = KINDS.map((firstClaims) =>
     createKilledConsumer(
-      { brokers: inject('kafkaBrokers').split(','), topic: topic.topic, firstClaims },
+      { brokers: kafkaBrokers.split(','), topic: store.topic, redisUrl, firstClaims },
       folder,
     ),
   )
@@ -57,7 +61,7 @@ it('consumers that are killed at any point miss no plant, and are given no void 
   writing.abort()
   await written
 
-  const creations = creationsOf(await readTruth(topic))
+  const creations = creationsOf(await readTruth(store))
   expect(creations.length).toBeGreaterThan(KILLS * BATCH)
   for (const consumer of consumers) {
     const told = () =>
@@ -66,7 +70,7 @@ it('consumers that are killed at any point miss no plant, and are given no void 
     expect([...told()].sort()).toEqual(creations)
     const noted = consumer.noted()
     for (let life = 1; life <= KILLS + 1; life++) {
-      for (let partition = 0; partition < PARTITIONS; partition++) {
+      for (let partition = 0; partition < store.partitions; partition++) {
         const offsets = noted
           .filter((event) => event.life === life && event.partition === partition)
           .map(({ offset }) => offset)

@@ -27,6 +27,8 @@ export const defaultJavaArgs = ['-Xmx256m', '-XX:+UseSerialGC']
  * @param {number} [options.port] of the broker; a free one when not given
  * @param {string} [options.java]
  * @param {string[]} [options.javaArgs]
+ * @param {string[]} [options.moreListeners] beside the one without authentication, as Kafka writes them
+ * @param {Record<string, string>} [options.moreSettings]
  * @param {number} [options.startTimeoutMs]
  * @param {AbortSignal} [options.signal] ends the start
  * @param {(running: RunningProcess) => void} [options.onSpawn] told when the process is there, not yet ready
@@ -35,7 +37,9 @@ export const defaultJavaArgs = ['-Xmx256m', '-XX:+UseSerialGC']
 export async function startKafka(options) {
   const { dir, classpath, logFile, java = 'java', javaArgs = defaultJavaArgs, signal, onSpawn } = options
   const { startTimeoutMs = 60_000, port = await freePort() } = options
-  const config = writeConfig(dir, port, await freePort())
+  const { moreListeners = [], moreSettings = {} } = options
+  const brokerListeners = [`PLAINTEXT://127.0.0.1:${port}`, ...moreListeners].join(',')
+  const config = writeConfig(dir, brokerListeners, await freePort(), moreSettings)
   const logging = `-Dlog4j2.configurationFile=${fileURLToPath(new URL('log4j2.properties', import.meta.url))}`
   const jvm = [logging, ...javaArgs, '-cp', classpath]
   if (!isFormatted(dir)) await format({ java, jvm, config, signal, timeoutMs: startTimeoutMs })
@@ -86,23 +90,26 @@ async function format({ java, jvm, config, signal, timeoutMs }) {
  * both ports may differ from one start to the next.
  *
  * @param {string} dir
- * @param {number} port
+ * @param {string} brokerListeners
  * @param {number} controllerPort
+ * @param {Record<string, string>} moreSettings
  */
-function writeConfig(dir, port, controllerPort) {
+function writeConfig(dir, brokerListeners, controllerPort, moreSettings) {
   mkdirSync(dir, { recursive: true })
   const file = join(dir, 'server.properties')
   const settings = {
     'process.roles': 'broker,controller',
     'node.id': 1,
     'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    listeners: `${brokerListeners},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': brokerListeners,
+    'listener.security.protocol.map':
+      'PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT',
     'controller.listener.names': 'CONTROLLER',
     'log.dirs': dataDir(dir),
     'auto.create.topics.enable': false,
     ...singleNode,
+    ...moreSettings,
   }
   const lines = Object.entries(settings).map(([key, value]) => `${key}=${value}\n`)
   writeFileSync(file, lines.join(''))

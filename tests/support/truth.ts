@@ -1,23 +1,28 @@
+import type { FollowOptions } from '@plant-store/shared/event-log/follow.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
-import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import { type Claim, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { expect, vi } from 'vitest'
 import { type Create, errorOf } from './client.ts'
 import { followLog, START } from './followed-log.ts'
 import type { PlantStore } from './plant-store.ts'
+import type { TestTopic } from './topic.ts'
 
 const DUPLICATE_ID = 40003
 const WAIT_MS = 60_000
 
 export type Truth = { records: number; states: PartitionState[]; winner(id: bigint): Claim | undefined }
 
-/** Reads the whole log and folds it: what is true of this store, whatever anybody says. */
-export async function readTruth(store: PlantStore): Promise<Truth> {
+/** Reads the whole log and folds it: what is true of its plants, whatever anybody says; of a release that reads more, by its `read`. */
+export async function readTruth(
+  store: TestTopic,
+  read: FollowOptions['read'] = recordReader(store.partitions),
+): Promise<Truth> {
   // A broker that was away is no leader for a moment when it is back.
   const { ends } = await vi.waitFor(() => checkTopic(store.kafka, store), { timeout: WAIT_MS })
-  const { checkpoints, delivered, follower } = followLog(store)
+  const { checkpoints, delivered, follower } = followLog(store, { read })
   const reached = () =>
     ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? START).offset + 1)
   await vi.waitFor(() => expect(reached()).toEqual(ends), { timeout: WAIT_MS })

@@ -1,4 +1,4 @@
-import type { Kafka, LogEntry } from 'kafkajs'
+import type { Kafka, KafkaConfig, LogEntry } from 'kafkajs'
 import type { Log } from '../process/log.ts'
 import { kafkajs } from './kafkajs.ts'
 
@@ -10,9 +10,18 @@ const MAX_RETRY_MS = 2_000
 
 export type { Kafka }
 
+/** How to encrypt connections and to authenticate on them, as kafkajs takes it. */
+export type Security = Pick<KafkaConfig, 'ssl' | 'sasl'>
+
 /** Connects nothing yet: producers, consumers and admins made from it do. */
-export function createKafka(brokers: readonly string[], clientId: string, log: Log): Kafka {
+export function createKafka(
+  brokers: readonly string[],
+  clientId: string,
+  log: Log,
+  security: Security = {},
+): Kafka {
   return new kafkajs.Kafka({
+    ...security,
     clientId,
     brokers: [...brokers],
     connectionTimeout: CONNECTION_TIMEOUT_MS,

@@ -3,20 +3,18 @@ import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } fro
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import { createBackOff } from '../process/back-off.ts'
 import { messageOf } from '../process/failures.ts'
-import type { Log } from '../process/log.ts'
-import { delay, type Time } from '../process/time.ts'
+import { delay } from '../process/time.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
-import { createPositions, type Intake } from './positions.ts'
+import { createPositions, type Intake, type PositionsOptions } from './positions.ts'
 import { checkTopic, type TopicSettings } from './topic.ts'
 
 /** A record as a fetch brings it, with the time that its producer or the broker gave it (since 1970). */
 export type FetchedRecord = StoredRecord & { timestampMs: number }
 
 export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
-  Intake<R> & {
+  Intake<R> &
+  PositionsOptions & {
     kafka: Kafka
-    log: Log
-    time: Time
     /** What the intake is given of a record. */
     read(record: FetchedRecord, partition: Partition): R
     /** The partitions to follow; without it all that the group assigns. */
@@ -27,6 +25,13 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
      * of the consumer before to run out.
      */
     groupId(): string
+    /**
+     * Tells the next offset to be written in each partition, or throws a PreconditionError when the topic is not as
+     * it must be; without it `checkTopic` does.
+     */
+    ends?(): Promise<Offset[]>
+    /** Called when the group is about to be joined again: what is committed now, the next assignments find. */
+    onRejoin?(): void
     /** Kafka answers a fetch when so many bytes are there, or after the wait. */
     minBytes: number
     maxWaitMs: number
@@ -55,6 +60,7 @@ export type Follower = ReturnType<typeof createFollower>
  */
 export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   const { kafka, topic, partitions, log, time, only, read } = options
+  const askEnds = options.ends ?? (async () => (await checkTopic(kafka, { topic, partitions })).ends)
   let consumer: Consumer
   let running: Promise<void> | undefined
   /** What ended the consumer before this one; undefined once the group is joined. */
@@ -63,30 +69,39 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   const committed = new Map<Partition, Offset>()
   /** The highest next offset that each partition was seen to have. */
   const seenEnds = new Map<Partition, Offset>()
-  const positions = createPositions(options, { pause, seek, ends }, { partitions, time, log })
+  /** Those of which nothing is fetched until they are sought. */
+  const unsought = new Set<Partition>()
+  let isHeld = false
+  const positions = createPositions(options, { pause, seek, ends }, options)
   const { closing } = positions
 
   function pause(partition: Partition): void {
+    unsought.add(partition)
+    stopFetching([partition])
+  }
+
+  function stopFetching(stopped: Partition[]): void {
     try {
-      consumer.pause([{ topic, partitions: [partition] }])
+      consumer.pause([{ topic, partitions: stopped }])
     } catch {
       // Between two runs of the consumer nothing is fetched anyway.
     }
   }
 
   function seek(partition: Partition, offset: Offset): void {
+    unsought.delete(partition)
     try {
       consumer.seek({ topic, partition, offset: String(offset) })
-      consumer.resume([{ topic, partitions: [partition] }])
+      if (!isHeld) consumer.resume([{ topic, partitions: [partition] }])
     } catch {
       // Between two runs of the consumer there is nothing to seek; the next assignment seeks.
     }
   }
 
   async function ends(): Promise<Offset[]> {
-    const state = await checkTopic(kafka, { topic, partitions })
-    noteEnds(state.ends)
-    return state.ends
+    const found = await askEnds()
+    noteEnds(found)
+    return found
   }
 
   function noteEnds(found: readonly Offset[]): void {
@@ -165,7 +180,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       // What crashed begins anew below, not by itself.
       retry: { restartOnFailure: async () => false },
     })
-    const { GROUP_JOIN, START_BATCH_PROCESS, CRASH } = consumer.events
+    const { GROUP_JOIN, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()
     const end = () => ended.resolve()
     closing.addEventListener('abort', end)
@@ -174,6 +189,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       note(payload.error, 'the consumer crashed; another one begins')
       end()
     })
+    consumer.on(REBALANCING, () => options.onRejoin?.())
     consumer.on(GROUP_JOIN, ({ payload }) => {
       failure = undefined
       const assigned = (payload.memberAssignment[topic] ?? []) as Partition[]
@@ -230,14 +246,13 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
     /**
      * How many offsets of the assigned partitions are in the log, as far as is known, and not passed yet; undefined
-     * while it is not known what was passed. Each fetch that brings something tells where the log ends, and so does
-     * `noteEnds`.
+     * while it is not known what was passed. An intake that dealt with less than it took in tells what. Each fetch
+     * that brings something tells where the log ends, and so does `noteEnds`.
      */
-    lag(): number | undefined {
-      const assigned = positions.assigned()
-      if (assigned === undefined) return undefined
+    lag(passed = positions.assigned()): number | undefined {
+      if (passed === undefined) return undefined
       let lag = 0
-      for (const [partition, checkpoint] of assigned) {
+      for (const [partition, checkpoint] of passed) {
         if (checkpoint === undefined) return undefined
         lag += Math.max(0, (seenEnds.get(partition) ?? FIRST) - after(checkpoint.offset))
       }
@@ -246,6 +261,36 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
     /** Takes in where the log's partitions end: a follower that stands still does not see it by itself. */
     noteEnds,
+
+    /** Has nothing fetched until `release`; it stays a member of its group, and is assigned partitions. */
+    hold(): void {
+      isHeld = true
+      stopFetching([...(positions.assigned()?.keys() ?? [])])
+    },
+
+    release(): void {
+      isHeld = false
+      const sought = [...(positions.assigned()?.keys() ?? [])].filter((partition) => !unsought.has(partition))
+      try {
+        consumer.resume([{ topic, partitions: sought }])
+      } catch {
+        // Between two runs of the consumer nothing is fetched; the next assignment seeks.
+      }
+    },
+
+    /** Stores the next offsets of partitions with the group. Kafka refuses it from a member that was left behind. */
+    async commit(
+      offsets: readonly { partition: Partition; next: Offset; metadata: string }[],
+    ): Promise<void> {
+      await consumer.commitOffsets(
+        offsets.map(({ partition, next, metadata }) => ({
+          topic,
+          partition,
+          offset: String(next),
+          metadata,
+        })),
+      )
+    },
 
     /** Tells the group how far each partition was read, if that changed. For lag tools only: nothing here reads it back. */
     async commitForLagTools(): Promise<void> {

@@ -26,6 +26,12 @@ export const projectorGroup = (topic: string) => `${topic}-projector`
 /** What the groups of all other readers begin with; each reader has one of its own. */
 export const groupPrefix = (topic: string, reader: 'tail' | 'replay' | 'rebuild') => `${topic}-${reader}`
 
+/** Whether the service's own readers of this topic use such a group: another member would take partitions from them. */
+export function isServiceGroup(groupId: string, topic: string): boolean {
+  const prefixes = (['tail', 'replay', 'rebuild'] as const).map((reader) => `${groupPrefix(topic, reader)}-`)
+  return groupId === projectorGroup(topic) || prefixes.some((prefix) => groupId.startsWith(prefix))
+}
+
 /** Asks who reads the topic now. */
 export async function readReaders(kafka: Kafka, topic: string): Promise<Readers> {
   return withAdmin(kafka, async (admin) => {

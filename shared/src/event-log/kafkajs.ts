@@ -2,16 +2,20 @@ import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
 import { keepCommitted } from './keep-committed.ts'
+import { createPrivateModules } from './private-modules.ts'
 
-// kafkajs 2.2.4 with what has to be corrected in it. The only place where the package is loaded, since a
-// module of it can only be replaced before those that use it are there.
+// kafkajs 2.2.4 with what has to be corrected in it. The only place where the package is loaded.
 
-const require = createRequire(import.meta.url)
+/**
+ * A kafkajs of this library alone: the application may have one of its own, and neither is to see what is done to the
+ * other. By way of require.cache it could not be, since kafkajs requires many of its modules only when it needs them.
+ */
+const modules = createPrivateModules(createRequire(import.meta.url).resolve('kafkajs/package.json'))
 
-const CLUSTER = 'kafkajs/src/cluster/index.js'
-const REQUEST_QUEUE = 'kafkajs/src/network/requestQueue/index.js'
-const BATCH = 'kafkajs/src/consumer/batch.js'
-const FILTER_ABORTED = 'kafkajs/src/consumer/filterAbortedMessages.js'
+const CLUSTER = 'src/cluster/index.js'
+const REQUEST_QUEUE = 'src/network/requestQueue/index.js'
+const OFFSET_MANAGER = 'src/consumer/offsetManager/index.js'
+const FILTER_ABORTED = 'src/consumer/filterAbortedMessages.js'
 const PENDING_CHECK_MS = 10
 const MAX_BATCH_BYTES = 64 * 1_048_576
 
@@ -52,19 +56,27 @@ function metadataOrError(ask: (this: unknown, topics?: Topics) => Promise<object
   }
 }
 
+type OffsetManager = { resolveOffset(next: { topic: string; partition: number; offset: string }): void }
+
+/**
+ * After a fetch out of range kafkajs commits -2 for the group, and its position is lost, though the log may be put
+ * back. This begins at the log's beginning only: readers here find out by themselves that it is another log.
+ */
+async function setDefaultOffset(
+  this: OffsetManager,
+  { topic, partition }: { topic: string; partition: number },
+): Promise<void> {
+  this.resolveOffset({ topic, partition, offset: '-1' })
+}
+
 function load(): typeof import('kafkajs') {
-  if (require.cache[require.resolve(BATCH)] !== undefined) {
-    throw new Error(
-      'kafkajs was loaded before it could be corrected: import event-log/kafkajs.ts instead of it',
-    )
-  }
-  require(FILTER_ABORTED)
-  const filter = require.cache[require.resolve(FILTER_ABORTED)] as NodeJS.Module
-  filter.exports = keepCommitted
-  Object.assign(require(REQUEST_QUEUE).prototype, { scheduleCheckPendingRequests })
-  const cluster = require(CLUSTER).prototype
+  // Before those are loaded that use it.
+  modules.replace(FILTER_ABORTED, keepCommitted)
+  Object.assign(modules.load(REQUEST_QUEUE).prototype, { scheduleCheckPendingRequests })
+  Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
+  const cluster = modules.load(CLUSTER).prototype
   cluster.metadata = metadataOrError(cluster.metadata)
-  const loaded: typeof import('kafkajs') = require('kafkajs')
+  const loaded: typeof import('kafkajs') = modules.load('index.js')
   // Without a codec one batch that anybody compressed this way stops every reader for ever.
   loaded.CompressionCodecs[loaded.CompressionTypes.ZSTD] = () => ({
     compress: ({ buffer }: { buffer: Buffer }) => promisify(zstdCompress)(buffer),
@@ -74,3 +86,6 @@ function load(): typeof import('kafkajs') {
 }
 
 export const kafkajs = load()
+
+/** A module of it, by its path in the package. */
+export const kafkajsModule = modules.load

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import './kafkajs.ts'
+import { kafkajs, kafkajsModule } from './kafkajs.ts'
+import { keepCommitted } from './keep-committed.ts'
 
 type Queue = {
   checkPendingRequests(): void
@@ -10,7 +10,7 @@ type Queue = {
   push(request: object): void
 }
 const require = createRequire(import.meta.url)
-const newQueue: new (options: object) => Queue = require('kafkajs/src/network/requestQueue/index.js')
+const newQueue: new (options: object) => Queue = kafkajsModule('src/network/requestQueue/index.js')
 
 describe('the timer of kafkajs that is corrected here', () => {
   beforeEach(() => {
@@ -38,8 +38,7 @@ describe('the timer of kafkajs that is corrected here', () => {
   }
 
   it('belongs to this version of kafkajs; look at its request queue again before another one comes in', () => {
-    const manifest = require.resolve('kafkajs/package.json')
-    expect(JSON.parse(readFileSync(manifest, 'utf8')).version).toBe('2.2.4')
+    expect(kafkajsModule('package.json').version).toBe('2.2.4')
   })
 
   it('is not armed while no request waits', () => {
@@ -64,7 +63,7 @@ describe('the timer of kafkajs that is corrected here', () => {
 })
 
 describe('the metadata that kafkajs is asked for', () => {
-  const Cluster = require('kafkajs/src/cluster/index.js')
+  const Cluster = kafkajsModule('src/cluster/index.js')
 
   function clusterOf(broker: { metadata(topics: string[]): Promise<object> }) {
     const brokerPool = {
@@ -88,5 +87,31 @@ describe('the metadata that kafkajs is asked for', () => {
     await expect(refused.metadata({ topics: ['plants'] })).rejects.toThrow(
       'no broker tells the metadata of plants',
     )
+  })
+})
+
+describe('a kafkajs that the application loads itself', () => {
+  const theirs: typeof kafkajs = require('kafkajs')
+  const QUEUE = 'src/network/requestQueue/index.js'
+  const LAZY = 'src/protocol/requests/metadata/v5/request.js'
+
+  it('is another one, as it comes', () => {
+    expect(theirs.Kafka).not.toBe(kafkajs.Kafka)
+    const queue = require(`kafkajs/${QUEUE}`).prototype
+    expect(queue.scheduleCheckPendingRequests).not.toBe(
+      kafkajsModule(QUEUE).prototype.scheduleCheckPendingRequests,
+    )
+    expect(require('kafkajs/src/consumer/filterAbortedMessages.js')).not.toBe(keepCommitted)
+    expect(kafkajsModule('src/consumer/filterAbortedMessages.js')).toBe(keepCommitted)
+    const zstd = theirs.CompressionTypes.ZSTD
+    expect(() => theirs.CompressionCodecs[zstd]()).toThrow('not implemented')
+    expect(kafkajs.CompressionCodecs[zstd]()).toHaveProperty('decompress')
+  })
+
+  it('shares no modules with this one, nor those that are loaded when they are needed', () => {
+    const metadata = kafkajsModule('src/protocol/requests/metadata/index.js')
+    metadata.protocol({ version: 5 })({ topics: [] })
+    expect(Object.keys(require.cache)).not.toContain(require.resolve(`kafkajs/${LAZY}`))
+    expect(require(`kafkajs/${LAZY}`)).not.toBe(kafkajsModule(LAZY))
   })
 })

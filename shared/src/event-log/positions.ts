@@ -43,9 +43,28 @@ type Position = {
   backOff: BackOff
 }
 
+/** What to do when the log is not the one it was, as a PreconditionError tells it. */
+export type Remedies = { anotherLog: string; grown: string }
+
 const RETRY = { firstMs: 250, longestMs: 5_000 }
+const SERVICE_REMEDIES: Remedies = {
+  anotherLog:
+    'the topic was made anew or lost its end, or REDIS_URL leads to the read model of another one. Restore the ' +
+    'topic, or set REDIS_URL and PLANTS_TOPIC right, or, if both are right as they are, delete the keys of this ' +
+    'topic in Redis to have them folded again',
+  grown: 'its ids have moved, and it can not be used any more. Restore it from a copy',
+}
 /** What comes before a partition was sought was on its way already. */
 const UNSOUGHT_WAIT_MS = 250
+
+export type PositionsOptions = {
+  partitions: number
+  time: Time
+  log: Log
+  /** The waits after records were not taken in. */
+  retry?: { firstMs: number; longestMs: number } | undefined
+  remedies?: Remedies | undefined
+}
 
 export type Positions = ReturnType<typeof createPositions>
 
@@ -57,7 +76,7 @@ export type Positions = ReturnType<typeof createPositions>
 export function createPositions<R extends LogRecord>(
   { checkpointOf, onRecords, onHalt }: Intake<R>,
   source: Source,
-  { partitions, time, log }: { partitions: number; time: Time; log: Log },
+  { partitions, time, log, retry = RETRY, remedies = SERVICE_REMEDIES }: PositionsOptions,
 ) {
   const closing = new AbortController()
   let positions: Map<Partition, Position> | undefined
@@ -70,7 +89,7 @@ export function createPositions<R extends LogRecord>(
     onHalt(error)
   }
 
-  const halt = (reason: string, partition: Partition) => fail(anotherLog(reason, partition))
+  const halt = (reason: string, partition: Partition) => fail(anotherLog(reason, partition, remedies))
 
   /**
    * Seeks partitions to their checkpoints, as soon as these can be told. The log's ends are asked for
@@ -177,7 +196,7 @@ export function createPositions<R extends LogRecord>(
     assign(assigned: readonly Partition[]): void {
       const unknown = assigned.find((partition) => partition >= partitions)
       if (unknown !== undefined) {
-        fail(grown(unknown, partitions))
+        fail(grown(unknown, partitions, remedies))
         return
       }
       const begun = new Map<Partition, Position>()
@@ -185,7 +204,7 @@ export function createPositions<R extends LogRecord>(
       for (const partition of assigned) {
         begun.set(partition, {
           ...{ checkpoint: undefined, proven: false, told: 0, turn: Promise.resolve() },
-          ...{ problem: undefined, backOff: createBackOff(RETRY) },
+          ...{ problem: undefined, backOff: createBackOff(retry) },
         })
         source.pause(partition)
       }
@@ -267,23 +286,24 @@ export function createPositions<R extends LogRecord>(
     },
 
     /** Aborted when nothing is taken in any more: after `close`, and after a halt. */
-    closing: closing.signal,
+    closing: closing.signal as AbortSignal,
     close: () => closing.abort(),
   }
 }
 
 /** Why this log can't be the one that a checkpoint was taken from, and what to do about it. */
-export function anotherLog(reason: string, partition: Partition): PreconditionError {
-  return new PreconditionError(
-    `${reason} (partition ${partition}): the topic was made anew or lost its end, or REDIS_URL leads to the read ` +
-      'model of another one. Restore the topic, or set REDIS_URL and PLANTS_TOPIC right, or, if both are right as ' +
-      'they are, delete the keys of this topic in Redis to have them folded again',
-  )
+export function anotherLog(
+  reason: string,
+  partition: Partition,
+  remedies = SERVICE_REMEDIES,
+): PreconditionError {
+  return new PreconditionError(`${reason} (partition ${partition}): ${remedies.anotherLog}`, 'another-log')
 }
 
-function grown(partition: Partition, partitions: number): PreconditionError {
+function grown(partition: Partition, partitions: number, remedies: Remedies): PreconditionError {
   return new PreconditionError(
-    `the topic grew beyond ${partitions} partitions (partition ${partition}): its ids have moved, and it can not be ` +
-      `used any more. Restore it from a copy, with ${partitions} partitions`,
+    `the topic grew beyond ${partitions} partitions (partition ${partition}): ${remedies.grown}, with ${partitions} ` +
+      'partitions',
+    'partitions-changed',
   )
 }

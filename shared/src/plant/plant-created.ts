@@ -1,12 +1,11 @@
-import { isUtf8 } from 'node:buffer'
-import { Compile } from 'typebox/compile'
-import { readCanonicalPayload } from './canonical-payload.ts'
 import { type EventId, readEventId } from './event-id.ts'
+import type { EventVersion } from './event-version.ts'
 import type { Offset, Partition } from './offset.ts'
 import { partitionOf } from './partition-of.ts'
-import { type NewPlant, Plant, plantOf } from './plant.ts'
+import type { NewPlant, Plant } from './plant.ts'
 import { type PlantId, parsePlantId } from './plant-id.ts'
 import type { Traceparent } from './traceparent.ts'
+import { version1, writeVersion1 } from './version-1.ts'
 
 /** A record as it lies in the log. */
 export type StoredRecord = {
@@ -52,20 +51,19 @@ export type LogRecord = { offset: Offset; claim?: Claim; parked?: Parked }
 // CloudEvents 1.0, Kafka protocol binding, binary mode. The constant ones are Buffers made once:
 // headers are the largest part of what an event costs its producer.
 const TYPE = Buffer.from('PlantCreated')
-const VERSION_1 = Buffer.from('application/json; version=1')
 const CONSTANT_HEADERS = {
   ce_specversion: Buffer.from('1.0'),
   ce_source: Buffer.from('/plants'),
   ce_type: TYPE,
-  'content-type': VERSION_1,
+  'content-type': version1.contentType,
 }
 
-const plantShape = Compile(Plant)
+/** Every version that was ever written, each read as a plant: a log is kept for ever. */
+const RELEASED: readonly EventVersion<Plant>[] = [version1]
 
 /**
- * The event that claims an id for a plant, as a record. The id is text in the payload because consumers
- * in many languages lose digits of an int64 in a JSON number. The trace is for those who look into the log: no
- * reader here decides by it, so that a retry from another trace is still the same event.
+ * The event that claims an id for a plant, as a record. The trace is for those who look into the log: no reader here
+ * decides by it, so that a retry from another trace is still the same event.
  */
 export function plantCreated(
   plant: NewPlant,
@@ -73,12 +71,11 @@ export function plantCreated(
   partitions: number,
   traceparent?: Traceparent,
 ): NewRecord {
-  const id = plant.id.toString()
-  const key = Buffer.from(id, 'latin1')
+  const key = Buffer.from(plant.id.toString(), 'latin1')
   const record: NewRecord = {
     partition: partitionOf(key, partitions),
     key,
-    value: Buffer.from(JSON.stringify({ id, name: plant.name, tag: plant.tag })),
+    value: writeVersion1(plant),
     headers: { ...CONSTANT_HEADERS, ce_id: Buffer.from(eventId, 'latin1') },
   }
   if (traceparent !== undefined) record.headers.traceparent = Buffer.from(traceparent, 'latin1')
@@ -89,7 +86,12 @@ export function plantCreated(
  * Reads a record of one partition. Whether it claims an id depends on its type, key, place and event id
  * alone, never on its version or payload: a later fix of a decoder can't change who was first.
  */
-export function readRecord(record: StoredRecord, partition: Partition, partitions: number): LogRecord {
+export function readRecord(
+  record: StoredRecord,
+  partition: Partition,
+  partitions: number,
+  versions = RELEASED,
+): LogRecord {
   const { offset, key, value, headers } = record
   if (!isHeader(headers.ce_type, TYPE)) return { offset, parked: PARKED.otherType }
   const id = key === null ? undefined : parsePlantId(key.toString('latin1'))
@@ -98,17 +100,30 @@ export function readRecord(record: StoredRecord, partition: Partition, partition
   const ceId = contentOf(headers.ce_id)
   const eventId = ceId === undefined ? undefined : readEventId(ceId)
   if (eventId === undefined) return { offset, parked: PARKED.badEventId }
-  if (!isHeader(headers['content-type'], VERSION_1)) {
+  const version = versionOf(headers['content-type'], versions)
+  if (version === undefined) {
     return { offset, claim: { offset, id, eventId, plant: undefined }, parked: PARKED.unknownVersion }
   }
-  const plant = readVersion1(value, key, id)
+  const plant = value === null ? undefined : version.read(value, id, key)
   const claim = { offset, id, eventId, plant }
   return plant === undefined ? { offset, claim, parked: PARKED.unreadablePayload } : { offset, claim }
 }
 
 /** Reads the records of a topic that has so many partitions. */
-export function recordReader(partitions: number) {
-  return (record: StoredRecord, partition: Partition): LogRecord => readRecord(record, partition, partitions)
+export function recordReader(partitions: number, versions = RELEASED) {
+  return (record: StoredRecord, partition: Partition): LogRecord =>
+    readRecord(record, partition, partitions, versions)
+}
+
+function versionOf(
+  header: Header,
+  versions: readonly EventVersion<Plant>[],
+): EventVersion<Plant> | undefined {
+  for (let index = 0; index < versions.length; index++) {
+    const version = versions[index] as EventVersion<Plant>
+    if (isHeader(header, version.contentType)) return version
+  }
+  return undefined
 }
 
 /** The header's bytes; undefined when it is absent, has no content, or there are several. */
@@ -123,22 +138,4 @@ function isHeader(header: Header, wanted: Buffer): boolean {
   if (content?.length !== wanted.length) return false
   for (let index = 0; index < wanted.length; index++) if (content[index] !== wanted[index]) return false
   return true
-}
-
-function readVersion1(value: Buffer | null, key: Buffer, id: PlantId): Plant | undefined {
-  if (value === null) return undefined
-  return readCanonicalPayload(value, key) ?? readPayload(value, id)
-}
-
-function readPayload(value: Buffer, id: PlantId): Plant | undefined {
-  // Decoding bad UTF-8 would put U+FFFD where the writer had something else: an invented plant.
-  if (!isUtf8(value)) return undefined
-  let payload: unknown
-  try {
-    payload = JSON.parse(value.toString())
-  } catch {
-    return undefined
-  }
-  if (!plantShape.Check(payload)) return undefined
-  return (payload as { id?: unknown }).id === id.toString() ? plantOf(payload) : undefined
 }

@@ -21,6 +21,8 @@ function stored(change: Partial<Omit<StoredRecord, 'headers'>> = {}, headers: ob
   return { offset: OFFSET, ...record, ...change, headers: { ...record.headers, ...headers } }
 }
 const payload = (text: string) => stored({ value: Buffer.from(text) })
+/** With so many lists in one another, and the object around them. */
+const nested = (lists: number) => `{"x":${'['.repeat(lists)}${']'.repeat(lists)},"id":"42","name":"n"}`
 const read = (record: StoredRecord, partition: Partition = HOME) => readRecord(record, partition, PARTITIONS)
 
 describe('an event that creates a plant', () => {
@@ -200,6 +202,14 @@ describe('a claim that this release can not read is parked and keeps its id', ()
     ['no id', payload('{"name":"n"}')],
     ['its name in a prototype', payload('{"id":"42","__proto__":{"name":"n"}}')],
     ['its id in a prototype', payload('{"name":"n","__proto__":{"id":"42"}}')],
+    ['65 levels in a field that nobody knows', payload(nested(64))],
+    ['65 levels in the earlier one of equal names', payload(nested(64).replace('x', 'name'))],
+    ['so many levels that a recursive parser would break', payload(nested(100_000))],
+    ['another name after the one it has', payload('{"id":"42","name":"n","name":1}')],
+    ['a number that is none', payload('{"id":"42","name":"n","x":NaN}')],
+    ['a character that is to be escaped', payload('{"id":"42","name":"\n"}')],
+    ['something after it', payload('{"id":"42","name":"n"} 1')],
+    ['a space that is none in JSON', payload('\u00a0{"id":"42","name":"n"}')],
   ])('with %s', (_fault, record) => {
     expect(read(record)).toEqual({ offset: OFFSET, claim, parked: PARKED.unreadablePayload })
   })
@@ -212,6 +222,13 @@ describe('what a payload may hold besides', () => {
     ['a constructor', '{"id":"42","name":"n","constructor":{"prototype":{"tag":"t"}}}'],
     ['escapes', '{"id":"\\u0034\\u0032","name":"\\u006e"}'],
     ['space', ' { "id" : "42" , "name" : "n" } \n'],
+    ['64 levels', nested(63)],
+    ['any number of levels one after the other', `{"x":[${'[],{},'.repeat(100)}0],"id":"42","name":"n"}`],
+    ['brackets in texts', `{"x":"${'[{\\"'.repeat(100)}","id":"42","name":"n"}`],
+    ['numbers of any size', `{"x":[1e999,-0,${'9'.repeat(5_000)}],"id":"42","name":"n"}`],
+    ['half a surrogate pair in a field that nobody knows', '{"id":"42","name":"n","x":"\\ud83c"}'],
+    ['an earlier one of equal names', '{"id":42,"name":1,"id":"42","name":"n"}'],
+    ['escapes in the names of fields', '{"\\u0069d":"42","n\\u0061me":"n"}'],
   ])('%s', (_what, text) => {
     const found = read(payload(text))
     expect(found).toEqual({

@@ -8,6 +8,8 @@ export type Patience = {
   /** How far the wait after each failure grows; without it it stays as it is. */
   longestMs?: number
   giveUpAfterMs: number
+  /** Ends the attempts: what the last one failed with is then thrown. */
+  signal?: AbortSignal | undefined
   /** Told of each attempt that failed and is made again. */
   onFailure?(error: unknown): void
 }
@@ -18,7 +20,7 @@ export type Patience = {
  */
 export async function patiently<T>(
   attempt: () => Promise<T>,
-  { time = systemTime, everyMs, longestMs = everyMs, giveUpAfterMs, onFailure }: Patience,
+  { time = systemTime, everyMs, longestMs = everyMs, giveUpAfterMs, signal, onFailure }: Patience,
 ): Promise<T> {
   const backOff = createBackOff({ firstMs: everyMs, longestMs })
   const giveUpAt = time.now() + giveUpAfterMs
@@ -26,9 +28,9 @@ export async function patiently<T>(
     try {
       return await attempt()
     } catch (error) {
-      if (error instanceof PreconditionError || time.now() > giveUpAt) throw error
+      if (error instanceof PreconditionError || signal?.aborted || time.now() > giveUpAt) throw error
       onFailure?.(error)
-      await delay(time, backOff.nextMs())
+      await delay(time, backOff.nextMs(), signal)
     }
   }
 }

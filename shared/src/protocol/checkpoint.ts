@@ -30,7 +30,7 @@ export function seekOffset({ offset }: Checkpoint): Offset {
 export function outOfBounds({ offset }: Checkpoint, end: Offset): string | undefined {
   return offset < end
     ? undefined
-    : `another log: the read model has passed offset ${offset}, but the log ends before offset ${end}`
+    : `another log: this reader has passed offset ${offset}, but the log ends before offset ${end}`
 }
 
 /**

@@ -1,5 +1,6 @@
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { after, type Offset } from '@plant-store/shared/plant/offset.ts'
+import { claimsItsId, reasonWords } from '@plant-store/shared/plant/parked-reasons.ts'
 import { type Command, EXIT, type Surroundings, UsageError } from './command.ts'
 import { eventHead, eventJson, parkedJson } from './events/format-event.ts'
 import type { LogEvent } from './events/log-event.ts'
@@ -9,7 +10,6 @@ import { formatPosition, type Position, parsePosition } from './log-point.ts'
 import { openStore, type Store } from './open-store.ts'
 import { readOptions } from './options.ts'
 import { createPaint } from './paint.ts'
-import { claimsItsId, reasonWords } from './parked-reasons.ts'
 import { safeJson, safeText } from './safe-text.ts'
 
 const VALUE_CHARACTERS = 2_000

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Kafka } from '@plant-store/shared/event-log/connection.ts'
-import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { createFollower, type FollowOptions } from '@plant-store/shared/event-log/follow.ts'
 import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
 import { FETCHING, replay } from '@plant-store/shared/event-log/replay.ts'
 import { createThrowawayGroups } from '@plant-store/shared/event-log/throwaway-groups.ts'
@@ -20,6 +20,7 @@ export type OpenRebuildOptions = TopicSettings & {
   generations: Generations
   log: Log
   recordsAtOnceMax?: number
+  read?: FollowOptions['read']
 }
 
 /** Near the end of the log Kafka answers soon: the new generation has to draw level with the live one. */
@@ -29,8 +30,8 @@ const MIN_BYTES = 1
 /** A rebuild on a real Kafka and a real Redis. */
 export function openRebuild(options: OpenRebuildOptions): Rebuild {
   const { kafka, topic, partitions, generations, log, recordsAtOnceMax } = options
+  const { read = recordReader(partitions) } = options
   const settings = { topic, partitions }
-  const read = recordReader(partitions)
   const common = { kafka, ...settings, log, time: systemTime, read }
 
   async function foldSlice(partition: Partition, upTo: Offset, slice: Slice, going: Going) {

@@ -1,6 +1,6 @@
+import { claimsItsId, reasonName, reasonWords } from '@plant-store/shared/plant/parked-reasons.ts'
 import { formatPosition } from '../log-point.ts'
 import type { Paint } from '../paint.ts'
-import { claimsItsId, reasonName, reasonWords } from '../parked-reasons.ts'
 import { recordedTime } from '../recorded-time.ts'
 import { safeJson, safeText } from '../safe-text.ts'
 import type { LogEvent } from './log-event.ts'

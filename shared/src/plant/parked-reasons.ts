@@ -1,4 +1,4 @@
-import { PARKED, type Parked } from '@plant-store/shared/plant/plant-created.ts'
+import { PARKED, type Parked } from './plant-created.ts'
 
 const NAMES = new Map<number, keyof typeof PARKED>(
   Object.entries(PARKED).map(([name, number]) => [number, name as keyof typeof PARKED]),

@@ -1,0 +1,78 @@
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/** Reads the topic from its beginning and tells each claim that created its plant, once. */
+final class Follow {
+  /** Is told the creations, of each partition in order. */
+  interface Creations {
+    void take(PlantRecord.Claim creation) throws IOException;
+  }
+
+  private static final Duration POLL = Duration.ofMillis(200);
+
+  private final FirstWins firstWins = new FirstWins();
+
+  /** Goes on for ever, or to the end that the log has when it begins. */
+  FirstWins.Counts run(String brokers, String topic, boolean untilEnd, Creations creations) throws IOException {
+    try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings(brokers))) {
+      List<TopicPartition> partitions =
+          consumer.partitionsFor(topic).stream()
+              .map(info -> new TopicPartition(topic, info.partition()))
+              .toList();
+      if (partitions.isEmpty()) throw new IllegalStateException("there is no topic " + topic);
+      begin(consumer, partitions);
+      Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
+      // The position, not the last record's offset: behind it there may be the marks that end transactions.
+      while (!untilEnd || partitions.stream().anyMatch(p -> consumer.position(p) < ends.get(p))) {
+        for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL)) {
+          take(record, partitions.size(), creations);
+        }
+      }
+      return firstWins.counts();
+    }
+  }
+
+  private static Properties settings(String brokers) {
+    Properties settings = new Properties();
+    settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, brokers);
+    settings.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
+    settings.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
+    // The default shows what transactions wrote that were aborted.
+    settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
+    // The default jumps to the end when the place asked for is not there, and leaves out what is between.
+    settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
+    // It begins anew at each start: no group, and nothing is committed.
+    settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    return settings;
+  }
+
+  private static void begin(KafkaConsumer<byte[], byte[]> consumer, List<TopicPartition> partitions) {
+    consumer.assign(partitions);
+    consumer.beginningOffsets(partitions)
+        .forEach(
+            (partition, first) -> {
+              if (first == 0) return;
+              throw new IllegalStateException(
+                  partition + " begins at " + first + ": who was first can't be known any more");
+            });
+    for (TopicPartition partition : partitions) consumer.seek(partition, 0);
+  }
+
+  private void take(ConsumerRecord<byte[], byte[]> stored, int partitions, Creations creations)
+      throws IOException {
+    PlantRecord record =
+        PlantRecord.read(stored.key(), stored.value(), stored.headers(), stored.partition(), partitions);
+    if (record instanceof PlantRecord.Foreign foreign) firstWins.passOver(foreign);
+    if (record instanceof PlantRecord.Claim claim && firstWins.rule(claim) == FirstWins.Ruling.CREATED) {
+      creations.take(claim);
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import java.nio.charset.StandardCharsets;
+import java.util.Iterator;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.utils.Utils;
+
+/** What a record of the topic says: docs/events.md in Java. Without I/O. */
+sealed interface PlantRecord {
+  /** It claims no id. */
+  record Foreign(String reason) implements PlantRecord {}
+
+  /** It claims its id, whether this reader can read the rest or not. */
+  sealed interface Claim extends PlantRecord {
+    long id();
+
+    String eventId();
+  }
+
+  record Readable(long id, String eventId, Plant plant) implements Claim {}
+
+  record Unreadable(long id, String eventId, String reason) implements Claim {}
+
+  /** The tag is null when there is none. */
+  record Plant(String name, String tag) {}
+
+  // Both with matches(), which takes the whole text, and [0-9]: Long.parseLong alone takes "+7", "007" and the digits of
+  // all scripts, UUID.fromString takes "1-1-1-1-1".
+  Pattern CANONICAL_INT64 = Pattern.compile("0|-?[1-9][0-9]{0,18}");
+  Pattern CANONICAL_UUID =
+      Pattern.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}");
+
+  /** What is asked first decides: version and payload take no part in whether an id is claimed. */
+  static PlantRecord read(byte[] key, byte[] value, Headers headers, int partition, int partitions) {
+    if (!only(headers, "ce_type").equals(Optional.of("PlantCreated"))) return new Foreign("otherType");
+    Optional<Long> id = Optional.ofNullable(key).flatMap(PlantRecord::idOf);
+    if (id.isEmpty()) return new Foreign("badKey");
+    if (Utils.toPositive(Utils.murmur2(key)) % partitions != partition) return new Foreign("wrongPartition");
+    Optional<String> eventId = only(headers, "ce_id").filter(text -> CANONICAL_UUID.matcher(text).matches());
+    if (eventId.isEmpty()) return new Foreign("badEventId");
+    return readClaim(id.get(), eventId.get(), value, only(headers, "content-type"));
+  }
+
+  private static Claim readClaim(long id, String eventId, byte[] value, Optional<String> contentType) {
+    if (!contentType.equals(Optional.of("application/json; version=1"))) {
+      return new Unreadable(id, eventId, "unknownVersion");
+    }
+    Optional<Plant> plant = Version1.read(value, Long.toString(id));
+    if (plant.isEmpty()) return new Unreadable(id, eventId, "unreadablePayload");
+    return new Readable(id, eventId, plant.get());
+  }
+
+  private static Optional<Long> idOf(byte[] key) {
+    String text = new String(key, StandardCharsets.ISO_8859_1);
+    if (!CANONICAL_INT64.matcher(text).matches()) return Optional.empty();
+    try {
+      return Optional.of(Long.parseLong(text));
+    } catch (NumberFormatException beyondInt64) {
+      return Optional.empty();
+    }
+  }
+
+  /** The content of a header that is there once. lastHeader() would hide that there are two. */
+  private static Optional<String> only(Headers headers, String name) {
+    Iterator<Header> found = headers.headers(name).iterator();
+    if (!found.hasNext()) return Optional.empty();
+    byte[] content = found.next().value();
+    if (content == null || found.hasNext()) return Optional.empty();
+    return Optional.of(new String(content, StandardCharsets.ISO_8859_1));
+  }
+}

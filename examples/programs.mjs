@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { cacheDir } from '../local/places.mjs'
+import { endOf, runCommand } from '../local/processes/command.mjs'
+import { Failure } from '../local/processes/failure.mjs'
+import { withLock } from '../local/processes/lock.mjs'
+import { findJava } from '../local/stores/java.mjs'
+
+// What it takes to run each example. What has to be fetched or compiled for one goes into a folder below .local whose
+// name is of what it is made from.
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+const BUILD_TIMEOUT_MS = 300_000
+
+/** @typedef {{ command: string, args: string[] }} Program */
+
+/** @type {Record<string, (signal?: AbortSignal) => Promise<Program>>} */
+export const PROGRAMS = {
+  'search-index': async () => typescript('search-index'),
+  'own-table': async () => typescript('own-table'),
+  python,
+  java,
+}
+
+/**
+ * The library is taken from its source here. Elsewhere it is a package, and needs no condition.
+ *
+ * @param {string} name
+ * @returns {Program}
+ */
+function typescript(name) {
+  const main = join(here, name, 'main.ts')
+  return { command: process.execPath, args: ['--conditions=plant-store-source', main] }
+}
+
+/**
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Program>}
+ * @throws {Failure} that says what to install
+ */
+async function python(signal) {
+  const requirements = join(here, 'python', 'requirements.txt')
+  const folder = await built('python', [requirements], signal, async (target, run) => {
+    const isRecent = 'import sys; sys.exit(sys.version_info < (3, 10))'
+    const found = await runCommand('python3', ['-c', isRecent], { timeoutMs: BUILD_TIMEOUT_MS, signal })
+    if (found.code !== 0)
+      throw new Failure('The example needs Python: install python3, 3.10 or newer, with its venv module.')
+    await run('python3', '-m', 'venv', target)
+    const pip = ['-m', 'pip', 'install', '--quiet', '--requirement', requirements]
+    await run(join(target, 'bin', 'python'), ...pip)
+  })
+  return { command: join(folder, 'bin', 'python'), args: ['-B', join(here, 'python', 'main.py')] }
+}
+
+/**
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Program>}
+ * @throws {Failure} that says what to install
+ */
+async function java(signal) {
+  const program = await findJava(signal).catch((error) => {
+    signal?.throwIfAborted()
+    throw new Failure('The example needs Java: install a JDK, 17 or newer.', { cause: error })
+  })
+  const pom = join(here, 'java', 'pom.xml')
+  const folder = await built('java', [pom, ...filesIn(join(here, 'java', 'src'))], signal, (target, run) =>
+    run('mvn', '-B', '-q', '-f', pom, 'process-classes', `-Dtarget=${target}`),
+  )
+  const classpath = [join(folder, 'classes'), join(folder, 'lib', '*')].join(delimiter)
+  return {
+    command: program,
+    args: ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classpath, 'Main'],
+  }
+}
+
+/** @param {string} folder */
+const filesIn = (folder) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+
+/**
+ * @param {string} name
+ * @param {string[]} sources
+ * @param {AbortSignal | undefined} signal
+ * @param {(target: string, run: (command: string, ...args: string[]) => Promise<void>) => Promise<void>} build
+ * @returns {Promise<string>} the folder
+ */
+async function built(name, sources, signal, build) {
+  const hash = createHash('sha256')
+  for (const source of sources) hash.update(readFileSync(source))
+  const folder = join(cacheDir, 'examples', `${name}-${hash.digest('hex').slice(0, 12)}`)
+  const complete = join(folder, 'complete')
+  mkdirSync(dirname(folder), { recursive: true })
+  if (existsSync(complete)) return folder
+  await withLock(`${folder}.lock`, { waitTimeoutMs: BUILD_TIMEOUT_MS, signal }, async (alsoHeldBy) => {
+    if (existsSync(complete)) return
+    // Not beside it and renamed: a virtual environment knows its own place.
+    rmSync(folder, { recursive: true, force: true })
+    await build(folder, async (command, ...args) => {
+      const options = { timeoutMs: BUILD_TIMEOUT_MS, signal, onStart: alsoHeldBy }
+      const { code, output, missing } = await runCommand(command, args, options)
+      if (missing)
+        throw new Failure(`${command} not found: install it, the ${name} example is built with it.`)
+      if (code !== 0)
+        throw new Failure(`The ${name} example could not be built: ${command} said\n${endOf(output)}`)
+    })
+    writeFileSync(complete, '')
+  })
+  return folder
+}

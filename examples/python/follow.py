@@ -1,0 +1,99 @@
+"""Follows the topic into the store. Kafka keeps nothing of this consumer: where it stands is in the store alone."""
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from own_store import OwnStore, Position
+from record import only, read_record
+
+TIMEOUT_S = 20
+BATCH_RECORDS = 1_000
+BATCH_WAIT_S = 0.2
+
+
+def follow(brokers: str, topic: str, store: OwnStore, until_end: bool) -> None:
+    """Goes on for ever, or until each partition was read to its end."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": brokers,
+            # Asked for by the client. No offset is committed to it and nobody else joins it.
+            "group.id": "plant-store-example-python",
+            "enable.auto.commit": False,
+            # A record of a transaction counts only once it is committed.
+            "isolation.level": "read_committed",
+            # The default would jump to the end when the place asked for is not there, and leave out what is between.
+            "auto.offset.reset": "error",
+            "enable.partition.eof": True,
+        }
+    )
+    try:
+        partitions = count_partitions(consumer, topic)
+        store.begin_log(topic, partitions)
+        begin(consumer, topic, partitions, store.positions())
+        Following(consumer, store, partitions).go_on(until_end)
+    finally:
+        consumer.close()
+
+
+def count_partitions(consumer: Consumer, topic: str) -> int:
+    described = consumer.list_topics(topic, timeout=TIMEOUT_S).topics[topic]
+    if described.error is not None:
+        raise SystemExit(f"Topic {topic} can't be read: {described.error.str()}.")
+    return len(described.partitions)
+
+
+def begin(consumer: Consumer, topic: str, partitions: int, positions: dict[int, Position]) -> None:
+    """At the last record that was taken in, to see that it is still there, and else at offset 0."""
+    assigned = [
+        TopicPartition(topic, partition, positions[partition].offset if partition in positions else 0)
+        for partition in range(partitions)
+    ]
+    for place in assigned:
+        first, _end = consumer.get_watermark_offsets(place, timeout=TIMEOUT_S)
+        if first > 0:
+            raise SystemExit(f"Partition {place.partition} begins at {first}: who was first can't be known any more.")
+    consumer.assign(assigned)
+
+
+class Following:
+    def __init__(self, consumer: Consumer, store: OwnStore, partitions: int) -> None:
+        self.consumer, self.store, self.partitions = consumer, store, partitions
+        self.positions = store.positions()
+        # What the log has yet to show, to be the one that was read before.
+        self.unproven = dict(self.positions)
+        self.at_end: set[int] = set()
+
+    def go_on(self, until_end: bool) -> None:
+        while not (until_end and len(self.at_end) == self.partitions):
+            messages = self.consumer.consume(BATCH_RECORDS, BATCH_WAIT_S)
+            # Plants and positions in one transaction: after a crash both are there or neither is.
+            with self.store.transaction():
+                for message in messages:
+                    self.take(message)
+
+    def take(self, message: Message) -> None:
+        partition, error = message.partition(), message.error()
+        if error is not None and error.code() == KafkaError._PARTITION_EOF:
+            self.prove(partition, None)
+            self.at_end.add(partition)
+        elif error is not None:
+            raise KafkaException(error)
+        else:
+            position = Position(message.offset(), only(message.headers(), "ce_id"))
+            if not self.prove(partition, position):
+                self.take_in(message, position)
+
+    def prove(self, partition: int, found: Position | None) -> bool:
+        """True if this is what was taken in last, before this start."""
+        expected = self.unproven.pop(partition, None)
+        if expected is not None and found != expected:
+            raise SystemExit(
+                f"Partition {partition} does not hold at offset {expected.offset} what was read there: this is another "
+                "log, or it lost its end. Delete the store's file to begin anew, if this log is the right one."
+            )
+        return expected is not None
+
+    def take_in(self, message: Message, position: Position) -> None:
+        partition = message.partition()
+        self.store.take(read_record(message.key(), message.value(), message.headers(), partition, self.partitions))
+        self.store.move(partition, self.positions.get(partition), position)
+        self.positions[partition] = position

@@ -1,0 +1,142 @@
+"""What a record of the topic says: docs/events.md in Python. Without I/O; nothing here needs Kafka."""
+
+import json
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
+MAX_CODE_POINTS = 1_000
+MAX_LEVELS = 64
+
+# fullmatch, not match with a $ at the end: that one lets a line break through. And [0-9], not \d: that one takes
+# the digits of all scripts, as int() does.
+CANONICAL_INT64 = re.compile(rb"0|-?[1-9][0-9]{0,18}")
+CANONICAL_UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+
+
+class Foreign(Enum):
+    """Why a record claims no id."""
+
+    OTHER_TYPE = "otherType"
+    BAD_KEY = "badKey"
+    WRONG_PARTITION = "wrongPartition"
+    BAD_EVENT_ID = "badEventId"
+
+
+class Unreadable(Enum):
+    """Why this reader can't read what a claim says. The id is claimed all the same."""
+
+    UNKNOWN_VERSION = "unknownVersion"
+    UNREADABLE_PAYLOAD = "unreadablePayload"
+
+
+@dataclass(frozen=True)
+class Plant:
+    name: str
+    tag: str | None
+
+
+@dataclass(frozen=True)
+class Claim:
+    id: int
+    event_id: str
+    says: Plant | Unreadable
+
+
+def read_record(
+    key: bytes | None,
+    value: bytes | None,
+    headers: list[tuple[str, bytes | None]] | None,
+    partition: int,
+    partitions: int,
+) -> Claim | Foreign:
+    """What is asked first decides: version and payload take no part in whether an id is claimed."""
+    if only(headers, "ce_type") != b"PlantCreated":
+        return Foreign.OTHER_TYPE
+    if key is None or not CANONICAL_INT64.fullmatch(key) or not MIN_INT64 <= int(key) <= MAX_INT64:
+        return Foreign.BAD_KEY
+    if partition_of(key, partitions) != partition:
+        return Foreign.WRONG_PARTITION
+    event_id = only(headers, "ce_id")
+    if event_id is None or not CANONICAL_UUID.fullmatch(event_id):
+        return Foreign.BAD_EVENT_ID
+    if only(headers, "content-type") != b"application/json; version=1":
+        says = Unreadable.UNKNOWN_VERSION
+    else:
+        says = read_version_1(value, key.decode("ascii")) or Unreadable.UNREADABLE_PAYLOAD
+    return Claim(int(key), event_id.decode("ascii"), says)
+
+
+def only(headers: list[tuple[str, bytes | None]] | None, name: str) -> bytes | None:
+    """The content of a header that is there once. One that is there twice says nothing."""
+    contents = [content for key, content in headers or [] if key == name]
+    return contents[0] if len(contents) == 1 else None
+
+
+def read_version_1(value: bytes | None, id_text: str) -> Plant | None:
+    if value is None:
+        return None
+    try:
+        payload = parse_json(value)
+    except ValueError:  # No UTF-8, or no JSON.
+        return None
+    if not isinstance(payload, dict) or payload.get("id") != id_text:
+        return None
+    name = payload.get("name")
+    has_tag = "tag" in payload  # "tag": null is a tag that is no text.
+    if not is_text(name) or (has_tag and not is_text(payload["tag"])):
+        return None
+    return Plant(name, payload["tag"] if has_tag else None)
+
+
+def parse_json(value: bytes) -> object:
+    # Decoded first: json.loads would guess UTF-16 and UTF-32 from bytes, and skip a byte order mark.
+    text = value.decode("utf-8")
+    if levels(text) > MAX_LEVELS:
+        raise ValueError("nested too deep")
+    # NaN is no JSON, though Python reads it. As an int, a number of 5,000 digits would be an error; as a str, a number
+    # would pass for a text.
+    return json.loads(text, parse_constant=refuse, parse_int=float)
+
+
+def levels(text: str) -> int:
+    """How deep objects and lists nest. json.loads has no such limit to set, and is itself one to Python's recursion."""
+    level = deepest = 0
+    for token in STRING_OR_BRACKET.finditer(text):
+        level += 1 if token[0] in "[{" else -1 if token[0] in "]}" else 0
+        deepest = max(deepest, level)
+    return deepest
+
+
+def refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def is_text(value: object) -> bool:
+    """Python counts code points, as the contract does. A lone surrogate comes of an escape such as \\ud800."""
+    return (
+        isinstance(value, str)
+        and len(value) <= MAX_CODE_POINTS
+        and not any("\ud800" <= character <= "\udfff" for character in value)
+    )
+
+
+def partition_of(key: bytes, partitions: int) -> int:
+    return (murmur2(key) & 0x7FFFFFFF) % partitions
+
+
+def murmur2(data: bytes) -> int:
+    """Kafka's murmur2, of 32 bits without a sign: Python's numbers have no end, so each product is cut."""
+    mask, mix = 0xFFFFFFFF, 0x5BD1E995
+    hash_ = 0x9747B28C ^ len(data)
+    words = len(data) & ~3
+    for at in range(0, words, 4):
+        k = int.from_bytes(data[at : at + 4], "little") * mix & mask
+        k = (k ^ (k >> 24)) * mix & mask
+        hash_ = hash_ * mix & mask ^ k
+    if len(data) > words:
+        hash_ = (hash_ ^ int.from_bytes(data[words:], "little")) * mix & mask
+    hash_ = (hash_ ^ (hash_ >> 13)) * mix & mask
+    return hash_ ^ (hash_ >> 15)

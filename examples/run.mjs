@@ -1,0 +1,45 @@
+import { readRun } from '../local/launch/run-file.mjs'
+import { readSettings } from '../local/launch/settings.mjs'
+import { root } from '../local/places.mjs'
+import { describe, Failure } from '../local/processes/failure.mjs'
+import { runForeground } from '../local/processes/foreground.mjs'
+import { PROGRAMS } from './programs.mjs'
+
+const help = `Runs an example of a consumer, with all it needs fetched and built:
+
+  npm run example -- search-index follow     a full-text index in SQLite, live (TypeScript)
+  npm run example -- own-table rebuild       a table made anew beside the old one (TypeScript)
+  npm run example -- python follow           a store of its own, exactly once (Python 3.10 or newer)
+  npm run example -- java follow             the rule in memory (Java 17 or newer, and Maven)
+
+Each tells more without arguments, and has a README in examples. KAFKA_BROKERS and PLANTS_TOPIC say what to read; when
+not set, it is what a running npm start has, else localhost:9092 and plants.
+`
+
+process.exitCode = await main(process.argv.slice(2)).catch((error) => {
+  console.error(describe(error))
+  return 1
+})
+
+/**
+ * @param {string[]} args
+ * @returns {Promise<number>} the exit code
+ */
+async function main([name, ...rest]) {
+  if (name === undefined || name === '--help' || name === '-h') {
+    process.stdout.write(help)
+    return 0
+  }
+  const prepare = PROGRAMS[name]
+  if (prepare === undefined)
+    throw new Failure(`There is no example ${name}: ${Object.keys(PROGRAMS).join(', ')}.`)
+  const { command, args } = await prepare()
+  return runForeground(command, [...args, ...rest], { cwd: process.env.INIT_CWD ?? root, env: environment() })
+}
+
+/** @returns {NodeJS.ProcessEnv} */
+function environment() {
+  const run = readRun(readSettings(process.env).localDir)
+  if (run === undefined || process.env.KAFKA_BROKERS) return process.env
+  return { PLANTS_TOPIC: run.topic, ...process.env, KAFKA_BROKERS: run.kafkaBrokers }
+}

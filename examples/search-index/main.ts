@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { consumePlants, inFile, PlantConsumerError } from '@plant-store/shared/consumer'
+import { type IndexedPlant, openPlantIndex } from './plant-index.ts'
+
+const USAGE = `Keeps a full-text index of all plants in SQLite, as they are created.
+
+  follow [--until-end]   fill the index, and go on as plants are created
+  search WORD…           plants with all these words
+  tag TAG                plants with this tag
+  dump FILE              write all plants into a file, as JSON Lines
+
+  --index FILE           the index's file
+`
+const LIMIT = 20
+const LOOK_EVERY_MS = 100
+const FILE = fileURLToPath(new URL('../../.local/examples/search-index.sqlite', import.meta.url))
+
+const { values, positionals } = parseArgs({
+  options: { index: { type: 'string', default: FILE }, 'until-end': { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+const [command, ...rest] = positionals
+const index = openPlantIndex(values.index)
+try {
+  process.exitCode = await run()
+} catch (error) {
+  if (!(error instanceof PlantConsumerError)) throw error
+  console.error(error.message)
+  process.exitCode = 1
+} finally {
+  index.close()
+}
+
+async function run(): Promise<number> {
+  if (command === 'follow' && rest.length === 0) await follow()
+  else if (command === 'search' && rest.length > 0) print(index.search(rest.join(' '), LIMIT))
+  else if (command === 'tag' && rest.length === 1) print(index.withTag(rest[0] ?? '', LIMIT))
+  else if (command === 'dump' && rest.length === 1) dump(rest[0] ?? '')
+  else {
+    process.stderr.write(USAGE)
+    return 2
+  }
+  return 0
+}
+
+async function follow(): Promise<void> {
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+  const consumer = await consumePlants({
+    brokers: (process.env.KAFKA_BROKERS || 'localhost:9092').split(','),
+    topic: process.env.PLANTS_TOPIC || 'plants',
+    groupId: index.groupId(),
+    // It also knows the log again: one that was made anew would forget the group, too, and be mixed in.
+    firstClaims: inFile(`${values.index}.claims`),
+    onPlantsCreated: (events) => index.add(events),
+    signal: stop.signal,
+  })
+  if (!values['until-end']) console.log('Following; Ctrl-C ends it.')
+  else {
+    while (consumer.lag() !== 0 && !stop.signal.aborted)
+      await Promise.race([consumer.ended, delay(LOOK_EVERY_MS)])
+    await consumer.stop()
+  }
+  await consumer.ended
+  console.log(`${index.count()} plants are in the index.`)
+}
+
+function dump(file: string): void {
+  writeFileSync(file, [...index.all()].map((plant) => `${JSON.stringify(told(plant))}\n`).join(''))
+  console.log(JSON.stringify({ plants: index.count() }))
+}
+
+function print(plants: readonly IndexedPlant[]): void {
+  for (const plant of plants) console.log(JSON.stringify(told(plant)))
+}
+
+/** The id as text: many readers of JSON lose digits of an int64. */
+function told({ id, name, tag }: IndexedPlant) {
+  return { id: String(id), name, tag: tag ?? undefined }
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+// FULL: what a handler returned from is committed to Kafka, and does not come again. So it has to be on the disk.
+const SCHEMA = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  CREATE TABLE IF NOT EXISTS own (group_id TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS plant (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT);
+  CREATE INDEX IF NOT EXISTS plant_tag ON plant (tag) WHERE tag IS NOT NULL;
+  CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
+    name, tag, content = plant, content_rowid = id, tokenize = 'unicode61 remove_diacritics 2'
+  );
+`
+
+export type IndexedPlant = { id: bigint; name: string; tag?: string | null }
+
+/** A full-text index of plants in one SQLite file. */
+export function openPlantIndex(file: string) {
+  mkdirSync(dirname(file), { recursive: true })
+  const database = new DatabaseSync(file, { readBigInts: true })
+  database.exec(SCHEMA)
+  const insert = database.prepare('INSERT OR IGNORE INTO plant (id, name, tag) VALUES (?, ?, ?)')
+  const insertWords = database.prepare('INSERT INTO words (rowid, name, tag) VALUES (?, ?, ?)')
+  const search = database.prepare(
+    'SELECT plant.* FROM words JOIN plant ON plant.id = words.rowid WHERE words MATCH ? ORDER BY rank LIMIT ?',
+  )
+  const byTag = database.prepare('SELECT * FROM plant WHERE tag = ? ORDER BY id LIMIT ?')
+  const all = database.prepare('SELECT * FROM plant ORDER BY id')
+
+  return {
+    /**
+     * The Kafka group whose position this file is of. It is made with the file: who deletes the file has it filled from the
+     * log's beginning again, which a group with a fixed name would not do.
+     */
+    groupId(): string {
+      database
+        .prepare('INSERT INTO own SELECT ? WHERE NOT EXISTS (SELECT 1 FROM own)')
+        .run(`search-index-${randomUUID()}`)
+      return String(database.prepare('SELECT group_id FROM own').get()?.group_id)
+    },
+
+    /** Events come at least once: a plant that is there already is left as it is, for it never changes. */
+    add(plants: readonly IndexedPlant[]): void {
+      database.exec('BEGIN IMMEDIATE')
+      try {
+        for (const { id, name, tag = null } of plants) {
+          if (insert.run(id, name, tag).changes > 0n) insertWords.run(id, name, tag)
+        }
+        database.exec('COMMIT')
+      } catch (error) {
+        database.exec('ROLLBACK')
+        throw error
+      }
+    },
+
+    /** Plants with all these words in name or tag, the best first. */
+    search(words: string, limit: number): IndexedPlant[] {
+      const quoted = words.split(/\s+/).map((word) => `"${word.replaceAll('"', '""')}"`)
+      return search.all(quoted.join(' '), limit) as IndexedPlant[]
+    },
+
+    withTag: (tag: string, limit: number) => byTag.all(tag, limit) as IndexedPlant[],
+    all: () => all.iterate() as Iterable<IndexedPlant>,
+    count: () => Number(database.prepare('SELECT count(*) AS count FROM plant').get()?.count),
+    close: () => database.close(),
+  }
+}

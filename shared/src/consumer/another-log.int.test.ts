@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { consumeInto, eventually, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import type { TestTopic } from '../../../tests/support/topic.ts'
+import { withAdmin } from '../event-log/admin.ts'
+import type { GroupOffset } from '../event-log/group-offsets.ts'
+import { createTopic } from '../event-log/topic.ts'
+import type { EventId } from '../plant/event-id.ts'
+import type { Offset } from '../plant/offset.ts'
+import { plantCreated } from '../plant/plant-created.ts'
+
+const WAIT = { timeout: 20_000, interval: 100 }
+
+/** A group that stands where it stood in another log of this topic. */
+async function standing({ kafka, topic }: TestTopic, { next, metadata }: GroupOffset): Promise<string> {
+  const groupId = newGroup()
+  const consumer = kafka.consumer({ groupId })
+  onTestFinished(() => consumer.disconnect())
+  // It commits only once it runs, and then knows it.
+  const joined = new Promise((resolve) => consumer.on('consumer.fetch_start', resolve))
+  await consumer.connect()
+  await consumer.subscribe({ topic })
+  await consumer.run({ autoCommit: false, eachBatch: async () => {} })
+  await joined
+  await consumer.commitOffsets([{ topic, partition: 0, offset: String(next), metadata }])
+  await consumer.disconnect()
+  return groupId
+}
+
+describe('a consumer whose log is not the one it was', () => {
+  const metadata = JSON.stringify({ partitions: 1, eventId: randomUUID() })
+
+  it('ends when another event lies where it stood, before a handler is called', async () => {
+    const topic = await openTopic(1)
+    await topic.append(10)
+    const groupId = await standing(topic, { next: 5 as Offset, metadata })
+    const consumer = await consumeInto(topic.topic, { groupId })
+    await expect(consumer.ended).rejects.toMatchObject({
+      name: 'PlantConsumerError',
+      code: 'another-log',
+      message: expect.stringMatching(/offset 4 should hold event .*begin with another group/),
+    })
+    expect(consumer.events).toEqual([])
+  })
+
+  it('does not begin when the log ends before that', async () => {
+    const topic = await openTopic(1)
+    await topic.append(3)
+    const groupId = await standing(topic, { next: 5 as Offset, metadata })
+    await expect(consumeInto(topic.topic, { groupId })).rejects.toMatchObject({
+      code: 'another-log',
+      message: expect.stringContaining('passed offset 4, but the log ends before offset 3'),
+    })
+  })
+
+  it('ends when the topic is made anew while it runs, and commits nothing of that one', async () => {
+    const topic = await openTopic(1)
+    const { kafka, topic: name } = topic
+    const groupId = newGroup()
+    await topic.append(5)
+    const consumer = await consumeInto(name, { groupId })
+    const code = expect.stringMatching(/another-log|topic-missing/)
+    const ended = expect(consumer.ended).rejects.toMatchObject({ code })
+    await eventually(() => expect(consumer.events).toHaveLength(5))
+
+    await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [name] }))
+    await vi.waitFor(() => createTopic(kafka, topic), WAIT)
+    const records = Array.from({ length: 2 }, (_, index) =>
+      plantCreated(newPlant(BigInt(index)), randomUUID() as EventId, 1),
+    )
+    await vi.waitFor(() => topic.appendRecords(records), WAIT)
+    await ended
+    expect(consumer.events).toHaveLength(5)
+    // Kafka forgot what was committed of the topic before; kafkajs would have put -2 there.
+    const [offsets] = await withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics: [name] }))
+    expect(offsets?.partitions).toMatchObject([{ offset: '-1' }])
+  })
+})
+
+describe('a consumer whose topic is not as it must be', () => {
+  it('does not begin when there is none', async () => {
+    await expect(consumeInto('no-such-topic')).rejects.toMatchObject({
+      code: 'topic-missing',
+      message: expect.stringContaining('topic no-such-topic does not exist'),
+    })
+  })
+
+  it('does not begin when its first events are gone', async () => {
+    const topic = await openTopic(1)
+    await topic.append(5)
+    const partitions = [{ partition: 0, offset: '2' }]
+    await withAdmin(topic.kafka, async (admin) => {
+      // It has to know who leads the partition.
+      await admin.fetchTopicOffsets(topic.topic)
+      await admin.deleteTopicRecords({ topic: topic.topic, partitions })
+    })
+    await expect(consumeInto(topic.topic)).rejects.toMatchObject({
+      code: 'topic-truncated',
+      message: expect.stringContaining('begins at offset 2'),
+    })
+  })
+
+  it('ends when it grew, and does not begin again', async () => {
+    const topic = await openTopic(1)
+    const groupId = newGroup()
+    await topic.append(5)
+    const consumer = await consumeInto(topic.topic, { groupId })
+    const ended = expect(consumer.ended).rejects.toMatchObject({ code: 'partitions-changed' })
+    await eventually(() => expect(consumer.events).toHaveLength(5))
+    const topicPartitions = [{ topic: topic.topic, count: 2 }]
+    await withAdmin(topic.kafka, (admin) => admin.createPartitions({ topicPartitions }))
+    await ended
+    await expect(consumeInto(topic.topic, { groupId })).rejects.toMatchObject({
+      code: 'partitions-changed',
+      message: expect.stringContaining('had 1 partitions when the group committed, and has 2'),
+    })
+  })
+
+  it('does not begin when no broker answers in time', async () => {
+    const away = { brokers: ['127.0.0.1:1'], connectWithinMs: 0 }
+    await expect(consumeInto('plants', away)).rejects.toMatchObject({ code: 'kafka-unreachable' })
+  })
+})

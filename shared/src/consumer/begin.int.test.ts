@@ -1,0 +1,94 @@
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { consumeInto, eventually, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { createKafka } from '../event-log/connection.ts'
+import { readEnds } from '../event-log/ends.ts'
+import { readGroupOffsets } from '../event-log/group-offsets.ts'
+import type { NewRecord } from '../plant/plant-created.ts'
+
+const idsOf = (records: readonly NewRecord[]) => records.map(({ key }) => String(key)).sort()
+
+async function idsConsumed(consumer: Awaited<ReturnType<typeof consumeInto>>): Promise<string[]> {
+  await eventually(() => expect(consumer.lag()).toBe(0))
+  return consumer.events.map(({ id }) => String(id)).sort()
+}
+
+describe('a group that has committed nothing', () => {
+  it('begins at the end, and misses nothing between two starts', async () => {
+    const topic = await openTopic(2)
+    await topic.append(20)
+    const groupId = newGroup()
+    const first = await consumeInto(topic.topic, { groupId, from: 'end' })
+    expect(await idsConsumed(first)).toEqual([])
+    await first.stop()
+    const between = await topic.append(20)
+    const second = await consumeInto(topic.topic, { groupId, from: 'end' })
+    expect(await idsConsumed(second)).toEqual(idsOf(between))
+  })
+
+  it('begins at a time, or at positions', async () => {
+    const topic = await openTopic(2)
+    await topic.append(20)
+    const ends = await readEnds(topic.kafka, topic.topic)
+    const positions = new Map(ends.entries())
+    const later = await topic.append(20)
+    const since = await consumeInto(topic.topic, { from: { positions } })
+    expect(await idsConsumed(since)).toEqual(idsOf(later))
+
+    const time = new Date(Math.min(...since.events.map((event) => event.time.getTime())))
+    const timed = await consumeInto(topic.topic, { from: { time } })
+    expect(await idsConsumed(timed)).toEqual(
+      expect.arrayContaining(timed.events.filter((event) => event.time >= time).map(({ id }) => String(id))),
+    )
+    expect(timed.events.every((event) => event.time >= time)).toBe(true)
+    expect(idsOf(later).every((id) => timed.events.some((event) => String(event.id) === id))).toBe(true)
+  })
+
+  it('refuses positions that the log does not have', async () => {
+    const topic = await openTopic(2)
+    for (const positions of [
+      new Map([[0, 0]]),
+      new Map([
+        [0, 0],
+        [1, 1],
+      ]),
+      new Map([
+        [0, 0],
+        [1, 0],
+        [2, 0],
+      ]),
+    ]) {
+      await expect(consumeInto(topic.topic, { from: { positions } })).rejects.toMatchObject({
+        code: 'invalid-options',
+        message: expect.stringContaining(
+          'from.positions must name the next offset of each of the 2 partitions',
+        ),
+      })
+    }
+  })
+})
+
+describe('what is committed', () => {
+  it('is the next offset with the event before it, which proves the log; what others committed is taken as it is', async () => {
+    const topic = await openTopic(1)
+    const [, , third] = await topic.append(4)
+    const groupId = newGroup()
+    const admin = createKafka(inject('kafkaBrokers').split(','), 'test', quietLog).admin()
+    await admin.connect()
+    onTestFinished(() => admin.disconnect())
+    await admin.setOffsets({ groupId, topic: topic.topic, partitions: [{ partition: 0, offset: '2' }] })
+    const consumer = await consumeInto(topic.topic, {
+      groupId,
+      onPlantCreated({ id }) {
+        if (id === 4n) throw new Error('not this one')
+      },
+    })
+    const eventId = String(third?.headers.ce_id)
+    await eventually(() => expect(consumer.positions()).toEqual(new Map([[0, 3]])))
+    await consumer.stop()
+    expect(await readGroupOffsets(topic.kafka, groupId, topic.topic)).toEqual(
+      new Map([[0, { next: 3, metadata: JSON.stringify({ partitions: 1, eventId }) }]]),
+    )
+  })
+})

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { consumeInto, eventually, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { MAX_INT64, MIN_INT64, newPlant } from '../../../tests/support/generated-plants.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import type { EventId } from '../plant/event-id.ts'
+import type { Partition } from '../plant/offset.ts'
+import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
+import type { PlantId } from '../plant/plant-id.ts'
+import { parseTraceparent, type Traceparent } from '../plant/traceparent.ts'
+import type { Log } from '../process/log.ts'
+import type { ParkedRecord } from './plant-record.ts'
+
+const eventIdsOf = (records: readonly NewRecord[]) =>
+  records.map(({ headers }) => String(headers.ce_id)).sort()
+const newEventId = () => randomUUID() as EventId
+
+describe('a consumer of plants', () => {
+  it('is given each plant once, in log order, and no claim that came too late', async () => {
+    const topic = await openTopic(3)
+    const first = await topic.append(50)
+    const repeated = first.slice(10, 20)
+    const voids = Array.from({ length: 50 }, (_, index) =>
+      plantCreated(newPlant(BigInt(index + 1)), newEventId(), topic.partitions),
+    )
+    await topic.appendRecords([...repeated, ...voids])
+    const consumer = await consumeInto(topic.topic)
+    const later = await topic.append(20)
+    await eventually(() => expect(consumer.events).toHaveLength(70))
+    await eventually(() => expect(consumer.lag()).toBe(0))
+    expect(consumer.events.map(({ eventId }) => eventId).sort()).toEqual(eventIdsOf([...first, ...later]))
+    for (const partition of [0, 1, 2]) {
+      const offsets = consumer.events
+        .filter((event) => event.partition === partition)
+        .map(({ offset }) => offset)
+      expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
+    }
+    expect(consumer.problems()).toEqual([])
+  })
+
+  it('goes on where its group stood, with first claims that know nothing yet', async () => {
+    const topic = await openTopic(2)
+    await topic.append(30)
+    const groupId = newGroup()
+    const first = await consumeInto(topic.topic, { groupId })
+    await eventually(() => expect(first.events).toHaveLength(30))
+    await first.stop()
+    await first.ended
+
+    const voids = Array.from({ length: 30 }, (_, index) =>
+      plantCreated(newPlant(BigInt(index + 1)), newEventId(), topic.partitions),
+    )
+    await topic.appendRecords(voids)
+    const later = await topic.append(5)
+    const second = await consumeInto(topic.topic, { groupId })
+    await eventually(() => expect(second.lag()).toBe(0))
+    expect(second.events.map(({ eventId }) => eventId).sort()).toEqual(eventIdsOf(later))
+  })
+})
+
+describe('an event', () => {
+  it('says all that its record says', async () => {
+    const topic = await openTopic(1)
+    const traceparent = parseTraceparent(
+      '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    ) as Traceparent
+    const [tagged, plain] = [newEventId(), newEventId()]
+    await topic.appendRecords([
+      plantCreated({ id: MIN_INT64 as PlantId, name: 'fern', tag: 'indoor' }, tagged, 1, traceparent),
+      plantCreated({ id: MAX_INT64 as PlantId, name: 'oak' }, plain, 1),
+    ])
+    const consumer = await consumeInto(topic.topic)
+    await eventually(() => expect(consumer.events).toHaveLength(2))
+    const time = expect.any(Date)
+    expect(consumer.events).toEqual([
+      {
+        ...{ id: MIN_INT64, name: 'fern', tag: 'indoor', eventId: tagged },
+        ...{ time, partition: 0, offset: 0, traceparent },
+      },
+      { id: MAX_INT64, name: 'oak', eventId: plain, time, partition: 0, offset: 1 },
+    ])
+  })
+})
+
+describe('what is no event, or can not be read', () => {
+  const badly = (record: NewRecord): NewRecord => ({ ...record, value: Buffer.from('no plant') })
+  const foreign: NewRecord = {
+    partition: 0 as Partition,
+    key: Buffer.from('x'),
+    value: Buffer.from('y'),
+    headers: {},
+  }
+
+  it('is parked in its place; what claims an id keeps it', async () => {
+    const topic = await openTopic(1)
+    const unreadable = newEventId()
+    await topic.appendRecords([
+      plantCreated(newPlant(1n), newEventId(), 1),
+      foreign,
+      badly(plantCreated(newPlant(2n), unreadable, 1)),
+      plantCreated(newPlant(2n), newEventId(), 1),
+      plantCreated(newPlant(3n), newEventId(), 1),
+    ])
+    const parked: ParkedRecord[] = []
+    const told: string[] = []
+    let failures = 2
+    const consumer = await consumeInto(topic.topic, {
+      ...{ firstRetryMs: 5, longestRetryMs: 5 },
+      onPlantCreated: ({ id }) => void told.push(`plant ${id}`),
+      onParked(record) {
+        if (failures-- > 0) throw new Error('not now')
+        parked.push(record)
+        told.push(record.reason)
+      },
+    })
+    await eventually(() => expect(consumer.lag()).toBe(0))
+    expect(told).toEqual(['plant 1', 'otherType', 'unreadablePayload', 'plant 3'])
+    expect(parked).toMatchObject([
+      { offset: 1, key: foreign.key, value: foreign.value },
+      { offset: 2, id: 2n, eventId: unreadable, value: Buffer.from('no plant') },
+    ])
+    expect(parked[0]).not.toHaveProperty('id')
+  })
+
+  it('is logged, a line for each fetch, when nobody takes it', async () => {
+    const topic = await openTopic(1)
+    await topic.appendRecords([foreign, foreign, badly(plantCreated(newPlant(2n), newEventId(), 1))])
+    const lines: object[] = []
+    const warn = (details: object, text: string) => void lines.push({ ...details, text })
+    const log = { ...quietLog, debug() {}, info() {}, error() {}, warn } as unknown as Log
+    const consumer = await consumeInto(topic.topic, { log })
+    await eventually(() => expect(consumer.lag()).toBe(0))
+    expect(lines.filter((line) => 'parked' in line)).toEqual([
+      {
+        ...{ partition: 0, offset: 0, parked: 3, unreadable: 1 },
+        text: expect.stringContaining('the first: its header ce_type is not PlantCreated'),
+      },
+    ])
+  })
+})

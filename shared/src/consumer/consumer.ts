@@ -1,0 +1,13 @@
+// All that others may import: the rest of this package may change with any release.
+export type { Begin, ConsumeOptions } from './consume-options.ts'
+export { consumePlants } from './consume-plants.ts'
+export type { FirstClaims } from './first-claims.ts'
+export type { DeadLetter, HandlerContext } from './hand-over.ts'
+export { inFile } from './in-file.ts'
+export { inMemory } from './in-memory.ts'
+export type { PlantConsumer } from './plant-consumer.ts'
+export { PlantConsumerError, type PlantConsumerErrorCode } from './plant-consumer-error.ts'
+export type { PlantCreated } from './plant-created-event.ts'
+export type { ParkedRecord } from './plant-record.ts'
+export { type ReplayPlantsOptions, type ReplaySummary, replayPlants } from './replay-plants.ts'
+export type { ReplayProgress } from './replay-progress.ts'

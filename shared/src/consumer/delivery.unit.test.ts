@@ -1,0 +1,109 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { type EventId, eventIdOfBytes } from '../plant/event-id.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '../plant/offset.ts'
+import { plantCreated } from '../plant/plant-created.ts'
+import { systemTime } from '../process/time.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { createDelivery } from './delivery.ts'
+import { inMemory } from './in-memory.ts'
+import { plantRecordReader } from './plant-record.ts'
+
+const P = 0 as Partition
+const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+const eventIdAt = (offset: number): EventId => eventIdOfBytes(Buffer.alloc(16, offset))
+const at = (offset: number): Checkpoint => ({ offset: offset as Offset, eventId: eventIdAt(offset) })
+const read = plantRecordReader(1)
+
+/** Records that each create a plant, from one offset to before another. */
+function creations(from: number, end: number) {
+  return Array.from({ length: end - from }, (_, index) => {
+    const offset = (from + index) as Offset
+    const { key, value, headers } = plantCreated(newPlant(BigInt(offset)), eventIdAt(offset), 1)
+    return read({ offset, key, value, headers, timestampMs: 0 }, P)
+  })
+}
+
+async function openDelivery(start: Checkpoint, known: Checkpoint = START) {
+  const given: number[] = []
+  const now = { mayGoOn: true, working: 0, overlaps: 0 }
+  const firstClaims = await inMemory().open({
+    topic: '',
+    partitions: 1,
+    time: systemTime,
+    log: quietLog,
+  } as never)
+  const delivery = createDelivery({
+    firstClaims: { ...firstClaims, checkpointOf: async () => known },
+    startOf: async () => start,
+    async handOver(_partition, { events }) {
+      if (++now.working > 1) now.overlaps++
+      await nextTurn()
+      given.push(...events.map(({ offset }) => offset))
+      now.working--
+    },
+    lots: { maxEvents: 1, giveParked: false },
+    mayGoOn: () => now.mayGoOn,
+    time: systemTime,
+    log: quietLog,
+  })
+  return { ...delivery, given, now }
+}
+
+describe('a delivery', () => {
+  it('is one at a time though two assignments of a partition overlap, and what one handed over the other does not', async () => {
+    const { onRecords, checkpointOf, given, now, deliveredOf } = await openDelivery(START)
+    const before = await checkpointOf(P)
+    const old = onRecords(P, creations(0, 10), at(9), before)
+    await nextTurn()
+    const after = await checkpointOf(P)
+    const fresh = onRecords(P, creations(after.offset + 1, 20), at(19), after)
+    expect(await Promise.all([old, fresh])).toEqual([at(9), at(19)])
+    expect(given).toEqual(Array.from({ length: 20 }, (_, offset) => offset))
+    expect(now.overlaps).toBe(0)
+    expect(deliveredOf(P)).toEqual(at(19))
+  })
+
+  it('ends between two events when it may not go on, and tells how far it came', async () => {
+    const { onRecords, checkpointOf, given, now } = await openDelivery(START)
+    const from = await checkpointOf(P)
+    const taken = onRecords(P, creations(0, 10), at(9), from)
+    while (given.length < 3) await nextTurn()
+    now.mayGoOn = false
+    const reached = await taken
+    expect(reached).toEqual(at(given.length - 1))
+    expect(given.length).toBeLessThan(10)
+    expect(await onRecords(P, creations(reached.offset + 1, 10), at(9), reached)).toBe(reached)
+    now.mayGoOn = true
+    await onRecords(P, creations(reached.offset + 1, 10), at(9), reached)
+    expect(given).toEqual(Array.from({ length: 10 }, (_, offset) => offset))
+  })
+
+  it('is of a log that has proved the higher of two checkpoints, before it goes on from the lower', async () => {
+    for (const [start, known] of [
+      [at(7), START],
+      [at(3), at(7)],
+    ] as const) {
+      const { onRecords, checkpointOf, given } = await openDelivery(start, known)
+      const from = await checkpointOf(P)
+      expect(from).toEqual(at(7))
+      const low = await onRecords(P, creations(8, 10), at(9), from)
+      expect(low).toEqual(start.offset < known.offset ? start : known)
+      expect(given).toEqual([])
+      await onRecords(P, creations(low.offset + 1, 10), at(9), low)
+      expect(given).toEqual(Array.from({ length: 9 - start.offset }, (_, index) => start.offset + 1 + index))
+    }
+  })
+
+  it('begins behind no gap, whatever another assignment still delivers', async () => {
+    const { onRecords, checkpointOf, given } = await openDelivery(at(7))
+    const stale = await checkpointOf(P)
+    const from = await checkpointOf(P)
+    for (const begun of [stale, from])
+      expect(await onRecords(P, creations(8, 10), at(9), begun)).toEqual(START)
+    await onRecords(P, creations(0, 10), at(9), START)
+    expect(given).toEqual([8, 9])
+  })
+})

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto'
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { followLog, START } from '../../../tests/support/followed-log.ts'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import { openRedis } from '../../../tests/support/plant-store.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { after, allPartitions, type Offset, type Partition } from '../plant/offset.ts'
+import { plantCreated } from '../plant/plant-created.ts'
+import { systemTime } from '../process/time.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { emptyPartition, fold } from '../protocol/first-wins.ts'
+import { createReadModel } from '../read-model/read-model.ts'
+import type { FirstClaims, OpenFirstClaims } from './first-claims.ts'
+import { inFile } from './in-file.ts'
+import { inMemory } from './in-memory.ts'
+import { inReadModel } from './in-read-model.ts'
+
+// The three kinds on a real log, as a consumer reads it: from where the claims are known up to, or from what was
+// delivered, whichever is lower.
+
+const PARTITIONS = 3
+const IDS = 150n
+const WAIT = { timeout: 30_000 }
+const NOTHING = new Map<Partition, Checkpoint>()
+
+type Log = Awaited<ReturnType<typeof openLog>>
+
+async function openLog() {
+  const topic = await openTopic(PARTITIONS)
+  let events = 0
+  return {
+    ...topic,
+    /** Claims each id once more, each by a new event; those of the first call create. */
+    async claimAll(): Promise<void> {
+      const records = Array.from({ length: Number(IDS) }, (_, id) =>
+        plantCreated({ ...newPlant(BigInt(id)), name: `${events++}` }, randomUUID() as EventId, PARTITIONS),
+      )
+      await topic.appendRecords(records)
+    },
+  }
+}
+
+async function openOn(log: Log, claims: FirstClaims): Promise<OpenFirstClaims> {
+  const opened = await claims.open({ ...log, log: quietLog, time: systemTime })
+  onTestFinished(() => opened.close())
+  return opened
+}
+
+/** Reads the log to its end into first claims, and on from there until it is closed. */
+function consume(log: Log, claims: OpenFirstClaims, delivered = NOTHING) {
+  const created: { partition: Partition; offset: Offset }[] = []
+  const read = new Map<Partition, Offset>()
+  const followed = followLog(log, {
+    async checkpointOf(partition) {
+      const begun = delivered.get(partition) ?? START
+      const known = (await claims.checkpointOf(partition)) ?? begun
+      return known.offset < begun.offset ? known : begun
+    },
+    async onRecords(partition, records, next) {
+      const first = await claims.firstAmong(partition, records, next)
+      const due = first.filter(({ offset }) => offset > (delivered.get(partition) ?? START).offset)
+      created.push(...due.map(({ offset }) => ({ partition, offset })))
+      read.set(partition, after(next.offset))
+      return next
+    },
+  })
+  return {
+    created,
+    halts: followed.halts,
+    /** Resolves when so many records were read, or were read before, in all. */
+    untilRead: (count: number) =>
+      vi.waitFor(() => {
+        expect(followed.halts).toEqual([])
+        expect([...read.values()].reduce<number>((sum, next) => sum + next, 0)).toBe(count)
+      }, WAIT),
+    close: () => followed.follower.close(),
+  }
+}
+
+/** The truth: where the first claim of each id lies, by the protocol's fold of the log. */
+async function creations(log: Log, count: number): Promise<{ partition: Partition; offset: Offset }[]> {
+  const { delivered } = followLog(log)
+  await vi.waitFor(() => expect(delivered.flatMap(({ records }) => records).length).toBe(count), WAIT)
+  return allPartitions(PARTITIONS).flatMap((partition) => {
+    const calls = delivered.filter((call) => call.partition === partition)
+    const { plants } = fold(
+      emptyPartition(),
+      calls.flatMap(({ records }) => records),
+    )
+    return [...plants.values()].map(({ offset }) => ({ partition, offset }))
+  })
+}
+
+const sorted = (places: { partition: Partition; offset: Offset }[]) =>
+  places.map(({ partition, offset }) => `${partition}/${String(offset).padStart(6, '0')}`).sort()
+
+describe('first claims on a real log', () => {
+  it('in memory: are read from its beginning, whatever was delivered before', async () => {
+    const log = await openLog()
+    await log.claimAll()
+    await log.claimAll()
+    const truth = sorted(await creations(log, 300))
+    const first = consume(log, await openOn(log, inMemory()))
+    await first.untilRead(300)
+    expect(sorted(first.created)).toEqual(truth)
+    // Another process, after the group had taken all: it delivers nothing, and knows that claims to come are void.
+    const ends = new Map(allPartitions(PARTITIONS).map((p) => [p, endOf(first.created, p)]))
+    const second = consume(log, await openOn(log, inMemory()), ends)
+    await second.untilRead(300)
+    await log.claimAll()
+    await second.untilRead(450)
+    expect(second.created).toEqual([])
+  })
+
+  it('in a file: go on from there; behind, ahead or lost they tell the same', async () => {
+    const log = await openLog()
+    const path = join(temporaryFolder(), 'claims.db')
+    await log.claimAll()
+    const claims = await openOn(log, inFile(path))
+    const first = consume(log, claims)
+    await first.untilRead(150)
+    await first.close()
+    await claims.close()
+    copyFileSync(path, `${path}.behind`)
+    await log.claimAll()
+    const truth = sorted(await creations(log, 300))
+
+    // Ahead: what was delivered is told again, as after a crash before a commit.
+    const ahead = await openOn(log, inFile(path))
+    const again = consume(log, ahead)
+    await again.untilRead(300)
+    expect(sorted(again.created)).toEqual(truth)
+    await again.close()
+    await ahead.close()
+
+    // Behind what was delivered: the log between is read, and not delivered.
+    const delivered = new Map(allPartitions(PARTITIONS).map((p) => [p, endOf(again.created, p)]))
+    const behind = consume(log, await openOn(log, inFile(`${path}.behind`)), delivered)
+    await behind.untilRead(300)
+    expect(behind.created).toEqual([])
+
+    const lost = consume(log, await openOn(log, inFile(`${path}.new`)), delivered)
+    await lost.untilRead(300)
+    await log.claimAll()
+    await lost.untilRead(450)
+    expect(lost.created).toEqual([])
+  })
+
+  it('in the read model: come with the projector, and are the same when it is emptied and filled again', async () => {
+    const log = await openLog()
+    const redisUrl = inject('redisUrl')
+    const readModel = createReadModel({ redisUrl, topic: log.topic, partitions: PARTITIONS }, quietLog)
+    onTestFinished(() => readModel.close())
+    await readModel.ready()
+    await log.claimAll()
+    const consumer = consume(log, await openOn(log, inReadModel({ redisUrl })))
+    // No projector yet.
+    await log.claimAll()
+    const truth = sorted(await creations(log, 300))
+    expect(consumer.created).toEqual([])
+    const project = () =>
+      followLog(log, {
+        checkpointOf: async (partition) => (await readModel.meta(partition)).checkpoint,
+        async onRecords(partition, records, next, from) {
+          const applied = await readModel.apply(partition, from, next, records, randomUUID())
+          return applied.is === 'applied' ? next : (await readModel.meta(partition)).checkpoint
+        },
+      }).follower
+    const projector = project()
+    await consumer.untilRead(300)
+    expect(sorted(consumer.created)).toEqual(truth)
+
+    await projector.close()
+    const redis = openRedis(redisUrl)
+    await redis.del(await redis.keys(`{${log.topic}:*`))
+    await log.claimAll()
+    project()
+    await consumer.untilRead(450)
+    expect(sorted(consumer.created)).toEqual(truth)
+  })
+})
+
+function endOf(created: { partition: Partition; offset: Offset }[], partition: Partition): Checkpoint {
+  const offsets = created.filter((place) => place.partition === partition).map(({ offset }) => offset)
+  return { offset: Math.max(...offsets) as Offset, eventId: '' }
+}

@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { eventIds } from '../../../tests/support/generated-plants.ts'
+import type { GroupOffset } from '../event-log/group-offsets.ts'
+import { FIRST, type Offset, type Partition } from '../plant/offset.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { checkpointOfGroup, createGroupPosition, groupOffsetOf } from './group-position.ts'
+
+const P = 0 as Partition
+const checkpoints: fc.Arbitrary<Checkpoint> = fc.record({
+  offset: fc.integer({ min: -1, max: 2 ** 48 - 2 }) as fc.Arbitrary<Offset>,
+  eventId: fc.oneof(eventIds, fc.constant('' as const)),
+})
+const counts = fc.integer({ min: 1, max: 1_000 })
+
+/** A position of partition 0 over a store that holds what is committed. */
+function openPosition(begin = FIRST) {
+  const stored = new Map<Partition, GroupOffset>()
+  const commits: number[] = []
+  const position = createGroupPosition({
+    partitions: 1,
+    begin: [begin],
+    read: async () => new Map(stored),
+    async commit(offsets) {
+      for (const { partition, ...offset } of offsets) {
+        stored.set(partition, offset)
+        commits.push(offset.next)
+      }
+    },
+  })
+  return { ...position, stored, commits }
+}
+
+describe('the position of a group', () => {
+  it('is read as it was stored', () => {
+    fc.assert(
+      fc.property(checkpoints, counts, (checkpoint, partitions) => {
+        expect(checkpointOfGroup(groupOffsetOf(checkpoint, partitions), partitions)).toEqual(checkpoint)
+      }),
+    )
+  })
+
+  it('is refused by a topic with another count of partitions', () => {
+    fc.assert(
+      fc.property(checkpoints, counts, counts, (checkpoint, before, now) => {
+        fc.pre(before !== now)
+        expect(() => checkpointOfGroup(groupOffsetOf(checkpoint, before), now)).toThrow('ids have moved')
+      }),
+    )
+  })
+
+  it('proves nothing with a text that somebody else stored', () => {
+    const texts = fc.oneof(fc.string(), fc.json())
+    fc.assert(
+      fc.property(texts, (metadata) => {
+        expect(checkpointOfGroup({ next: 7 as Offset, metadata }, 3)).toEqual({ offset: 6, eventId: '' })
+      }),
+    )
+  })
+
+  it('is committed where it begins before anything is read, and then only where it moved', async () => {
+    const position = openPosition(40 as Offset)
+    const start = await position.startOf(P)
+    expect(start).toEqual({ offset: 39, eventId: '' })
+    expect(position.commits).toEqual([40])
+    await position.commit(new Map([[P, start]]))
+    expect(position.commits).toEqual([40])
+    await position.commit(new Map([[P, { offset: 41 as Offset, eventId: '' }]]))
+    expect(position.commits).toEqual([40, 42])
+    expect(await position.startOf(P)).toEqual({ offset: 41, eventId: '' })
+    expect(position.commits).toEqual([40, 42])
+  })
+})

@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest'
+import { consumeInto, eventually, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import type { DeadLetter } from './hand-over.ts'
+import type { PlantCreated } from './plant-created-event.ts'
+
+const QUICK = { firstRetryMs: 5, longestRetryMs: 20 }
+
+/** A handler that waits until it is told to go on. */
+function heldHandler() {
+  const held = Promise.withResolvers<void>()
+  const begun: PlantCreated[] = []
+  const ended: PlantCreated[] = []
+  return {
+    ...{ begun, ended, release: held.resolve },
+    async handle(event: PlantCreated): Promise<void> {
+      begun.push(event)
+      await held.promise
+      ended.push(event)
+    },
+  }
+}
+
+describe('a handler that fails', () => {
+  it('is called again with the same event, holds up no other partition, and says why', async () => {
+    const topic = await openTopic(2)
+    const events: PlantCreated[] = []
+    let failing = true
+    const consumer = await consumeInto(topic.topic, {
+      ...QUICK,
+      onPlantCreated(event) {
+        if (failing && event.partition === 0) throw new Error('not now')
+        events.push(event)
+      },
+    })
+    const records = await topic.append(40)
+    const others = records.filter(({ partition }) => partition === 1)
+    await eventually(() => expect(events).toHaveLength(others.length))
+    await eventually(() =>
+      expect(consumer.problems()[0]).toMatch(
+        /^partition 0: .*the handler failed at offset 0, attempt [5-9].*not now/,
+      ),
+    )
+    expect(consumer.lag()).toBe(records.length - others.length)
+
+    failing = false
+    await eventually(() => expect(consumer.lag()).toBe(0))
+    expect(new Set(events.map(({ eventId }) => eventId)).size).toBe(records.length)
+    expect(events).toHaveLength(records.length)
+    expect(consumer.problems()).toEqual([])
+  })
+
+  it('is given up for an event after so many attempts, if somebody takes what it can not', async () => {
+    const topic = await openTopic(1)
+    const events: PlantCreated[] = []
+    const letters: DeadLetter[] = []
+    const calls: bigint[] = []
+    let refusals = 2
+    const consumer = await consumeInto(topic.topic, {
+      ...QUICK,
+      maxAttempts: 3,
+      onPlantCreated(event) {
+        calls.push(event.id)
+        if (event.id === 2n) throw new Error('never')
+        events.push(event)
+      },
+      onDeadLetter(letter) {
+        if (refusals-- > 0) throw new Error('full')
+        letters.push(letter)
+      },
+    })
+    await topic.append(3)
+    await eventually(() => expect(consumer.lag()).toBe(0))
+    expect(events.map(({ id }) => id)).toEqual([1n, 3n])
+    expect(calls).toEqual([1n, 2n, 2n, 2n, 2n, 2n, 3n])
+    expect(letters).toMatchObject([
+      { events: [{ id: 2n, offset: 1 }], attempts: 5, error: { message: 'never' } },
+    ])
+  })
+
+  it('counts for a whole batch, which is given again as a whole', async () => {
+    const topic = await openTopic(1)
+    await topic.append(25)
+    const batches: bigint[][] = []
+    let failing = true
+    const consumer = await consumeInto(topic.topic, {
+      ...QUICK,
+      maxBatch: 10,
+      onPlantsCreated(events) {
+        const ids = events.map(({ id }) => id)
+        if (failing && events.some(({ id }) => id === 15n)) {
+          failing = false
+          throw new Error('once')
+        }
+        batches.push(ids)
+      },
+    })
+    await eventually(() => expect(consumer.lag()).toBe(0))
+    expect(batches.map(({ length }) => length)).toEqual([10, 10, 5])
+    expect(batches.flat()).toEqual(Array.from({ length: 25 }, (_, index) => BigInt(index + 1)))
+  })
+})
+
+describe('a pause', () => {
+  it('lets the handler under way finish and calls none until the consumer goes on', async () => {
+    const topic = await openTopic(1)
+    const handler = heldHandler()
+    const consumer = await consumeInto(topic.topic, { onPlantCreated: handler.handle })
+    await topic.append(5)
+    await eventually(() => expect(handler.begun).toHaveLength(1))
+    let isPaused = false
+    const paused = consumer.pause().then(() => {
+      isPaused = true
+    })
+    await topic.append(5)
+    expect(isPaused).toBe(false)
+    handler.release()
+    await paused
+    expect([handler.begun.length, handler.ended.length]).toEqual([1, 1])
+    // Another reader has them all, and so would this one, were it not paused.
+    const other = await consumeInto(topic.topic)
+    await eventually(() => expect(other.events).toHaveLength(10))
+    expect(handler.begun).toHaveLength(1)
+    expect(consumer.problems()).toEqual([])
+
+    consumer.resume()
+    await eventually(() => expect(handler.ended).toHaveLength(10))
+    expect(handler.ended.map(({ id }) => id)).toEqual(other.events.map(({ id }) => id))
+  })
+})
+
+describe('stopping', () => {
+  it('lets the handler under way finish, commits what it took, and calls none any more', async () => {
+    const topic = await openTopic(1)
+    const [groupId, handler] = [newGroup(), heldHandler()]
+    const consumer = await consumeInto(topic.topic, { groupId, onPlantCreated: handler.handle })
+    await topic.append(5)
+    await eventually(() => expect(handler.begun).toHaveLength(1))
+    const stopped = consumer.stop()
+    handler.release()
+    await stopped
+    await consumer.ended
+    expect(handler.ended.map(({ id }) => id)).toEqual([1n])
+
+    const next = await consumeInto(topic.topic, { groupId })
+    await eventually(() => expect(next.events.map(({ id }) => id)).toEqual([2n, 3n, 4n, 5n]))
+  })
+
+  it('waits no longer than it is told; what a handler did not finish is given again', async () => {
+    const topic = await openTopic(1)
+    const groupId = newGroup()
+    const signals: AbortSignal[] = []
+    const consumer = await consumeInto(topic.topic, {
+      groupId,
+      stopWithinMs: 0,
+      onPlantCreated: (_event, { signal }) => {
+        signals.push(signal)
+        return new Promise(() => {})
+      },
+    })
+    await topic.append(2)
+    await eventually(() => expect(signals).toHaveLength(1))
+    expect(signals[0]?.aborted).toBe(false)
+    await consumer.stop()
+    expect(signals[0]?.aborted).toBe(true)
+
+    const next = await consumeInto(topic.topic, { groupId })
+    await eventually(() => expect(next.events.map(({ id }) => id)).toEqual([1n, 2n]))
+  })
+
+  it('may be asked for by a signal', async () => {
+    const topic = await openTopic(1)
+    const stopping = new AbortController()
+    const consumer = await consumeInto(topic.topic, { signal: stopping.signal })
+    stopping.abort()
+    await consumer.ended
+    await expect(
+      consumeInto(topic.topic, { signal: AbortSignal.abort(new Error('too late')) }),
+    ).rejects.toThrow('too late')
+  })
+})

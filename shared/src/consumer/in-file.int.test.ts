@@ -1,0 +1,255 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { DYING_BATCH, IN_FILE, longLog } from '../../../tests/support/claim-file-log.ts'
+import { logs } from '../../../tests/support/generated-logs.ts'
+import { expectToTellAsTheModel, firstOffsets, jumps } from '../../../tests/support/modelled-claims.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { claimAt, eventId } from '../../../tests/support/small-log.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { createKafka } from '../event-log/connection.ts'
+import { BEFORE_FIRST, offsetOf, type Partition } from '../plant/offset.ts'
+import type { LogRecord } from '../plant/plant-created.ts'
+import { PreconditionError } from '../process/failures.ts'
+import { systemTime } from '../process/time.ts'
+import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
+import { inFile } from './in-file.ts'
+
+const PROCESS = fileURLToPath(new URL('../../../tests/support/claim-file-process.ts', import.meta.url))
+const [P, OTHER] = [0, 1] as Partition[] as [Partition, Partition]
+const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+const RECORDS: LogRecord[] = [claimAt(0, 1n), claimAt(1, 2n), claimAt(2, 1n), claimAt(3, -(2n ** 63n))]
+const NEXT = checkpointAt(offsetOf(3), RECORDS)
+const FIRST = [RECORDS[0], RECORDS[1], RECORDS[3]]
+
+const kafka = createKafka(['localhost:1'], 'test', quietLog)
+const open = (path: string, settings = IN_FILE) =>
+  inFile(path).open({ ...settings, kafka, log: quietLog, time: systemTime })
+
+const newPath = () => join(temporaryFolder(), 'claims.db')
+
+/** A file that has taken in the records. */
+async function filled(): Promise<string> {
+  const path = newPath()
+  const claims = await open(path)
+  expect(await claims.firstAmong(P, RECORDS, NEXT)).toEqual(FIRST)
+  await claims.close()
+  return path
+}
+
+/** Another process that uses a file; it ends with the test. */
+function startProcess(path: string, mode: 'hold' | 'die') {
+  const child = spawn(process.execPath, [PROCESS, path, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const exited = once(child, 'exit')
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  return { child, exited }
+}
+
+async function expectRefused(opening: Promise<unknown>, message: RegExp): Promise<void> {
+  const refused = await opening.catch((error: unknown) => error)
+  expect(refused).toBeInstanceOf(PreconditionError)
+  expect((refused as Error).message).toMatch(message)
+}
+
+describe('first claims in a file', () => {
+  it('are those that a Map tells, also of what comes again, and when the file is closed and opened anywhere', async () => {
+    const path = newPath()
+    await fc.assert(
+      fc.asyncProperty(logs, logs, jumps, fc.nat(9), async (log, other, again, closedAfter) => {
+        rmSync(path, { force: true })
+        let claims = await open(path)
+        await expectToTellAsTheModel(claims, P, log.slice(0, closedAfter), again)
+        await claims.close()
+        claims = await open(path)
+        expect(await claims.checkpointOf(P)).toEqual(log.slice(0, closedAfter).at(-1)?.next ?? START)
+        await expectToTellAsTheModel(claims, P, log, again)
+        await expectToTellAsTheModel(claims, OTHER, other)
+        expect(await claims.checkpointOf(P)).toEqual(log.at(-1)?.next ?? START)
+        await claims.close()
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('are the same when the file falls back to an older one, and what comes after is read again', async () => {
+    const path = newPath()
+    await fc.assert(
+      fc.asyncProperty(logs, fc.nat(9), async (log, keptAfter) => {
+        rmSync(path, { force: true })
+        const claims = await open(path)
+        await expectToTellAsTheModel(claims, P, log.slice(0, keptAfter))
+        await claims.close()
+        copyFileSync(path, `${path}.kept`)
+        const later = await open(path)
+        await expectToTellAsTheModel(later, P, log)
+        await later.close()
+        copyFileSync(`${path}.kept`, path)
+        const behind = await open(path)
+        const { offset } = (await behind.checkpointOf(P)) as Checkpoint
+        const first = firstOffsets(log)
+        for (const { records, next } of log.filter((batch) => batch.next.offset > offset)) {
+          const found = await behind.firstAmong(P, records, next)
+          expect(found.map((record) => record.offset)).toEqual(
+            records
+              .filter(({ claim, offset: at }) => claim && first.get(claim.id) === at)
+              .map(({ offset: at }) => at),
+          )
+        }
+        await behind.close()
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('begin anew when the file is lost', async () => {
+    const path = await filled()
+    rmSync(path)
+    const claims = await open(path)
+    expect(await claims.checkpointOf(P)).toEqual(START)
+    expect(await claims.firstAmong(P, RECORDS, NEXT)).toEqual(FIRST)
+    await claims.close()
+  })
+
+  it('leave no file but their own when they are closed', async () => {
+    const path = await filled()
+    expect([`${path}-wal`, `${path}-shm`, `${path}-journal`].filter(existsSync)).toEqual([])
+  })
+
+  it('go on after a process was killed in the middle of a transaction', async () => {
+    const path = newPath()
+    const { exited } = startProcess(path, 'die')
+    expect(await exited).toEqual([null, 'SIGKILL'])
+    const log = longLog()
+    const claims = await open(path)
+    // What it had taken in before is there, and nothing of what it was taking in.
+    expect(await claims.checkpointOf(P)).toEqual(log[DYING_BATCH - 1]?.next)
+    expect(await claims.checkpointOf(OTHER)).toEqual(log[DYING_BATCH - 2]?.next)
+    await claims.close()
+    const taken = [P, OTHER].map((partition) =>
+      firstOffsets(log.slice(0, DYING_BATCH).filter((batch) => batch.partition === partition)),
+    )
+    const database = new DatabaseSync(path, { readOnly: true })
+    const counted = database.prepare('SELECT count(*) AS claims FROM claims GROUP BY partition').all()
+    expect(counted.map((row) => row.claims)).toEqual(taken.map(({ size }) => size))
+    database.close()
+    const opened = await open(path)
+    for (const partition of [P, OTHER])
+      await expectToTellAsTheModel(
+        opened,
+        partition,
+        log.filter((batch) => batch.partition === partition),
+      )
+    await opened.close()
+  })
+
+  it('begin anew when the file is lost, but not what a killed process wrote ahead', async () => {
+    const path = newPath()
+    await startProcess(path, 'die').exited
+    expect(existsSync(`${path}-wal`)).toBe(true)
+    rmSync(path)
+    const claims = await open(path)
+    expect(await claims.checkpointOf(P)).toEqual(START)
+    await expectToTellAsTheModel(
+      claims,
+      P,
+      longLog().filter(({ partition }) => partition === P),
+    )
+    await claims.close()
+  })
+
+  it('are refused while another process uses the file, and not when it was killed', async () => {
+    const path = await filled()
+    const { child, exited } = startProcess(path, 'hold')
+    await once(child.stdout, 'data')
+    await expectRefused(open(path), /claims\.db is in use, by another process .*each needs a file of its own/)
+    child.kill('SIGKILL')
+    await exited
+    const claims = await open(path)
+    expect(await claims.checkpointOf(P)).toEqual(NEXT)
+    await claims.close()
+  })
+
+  it('are refused while this process uses the file already', async () => {
+    const path = await filled()
+    const claims = await open(path)
+    await expectRefused(open(path), /in use/)
+    await claims.close()
+  })
+
+  it.each([
+    [
+      { topic: 'others', partitions: 2 },
+      /topic plants with 2 partitions, not of others with 2: name another/,
+    ],
+    [{ topic: 'plants', partitions: 3 }, /topic plants with 2 partitions, not of plants with 3/],
+  ])('are refused for %j, and stay as they are', async (settings, message) => {
+    const path = await filled()
+    const before = readFileSync(path)
+    await expectRefused(open(path, settings), message)
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  it('are refused when a newer release wrote them, or it is a database of something else', async () => {
+    const path = await filled()
+    const database = new DatabaseSync(path)
+    database.exec('PRAGMA user_version = 2')
+    await expectRefused(open(path), /in use/)
+    database.close()
+    await expectRefused(open(path), /written by another release \(format 2, this one has 1\)/)
+    const strange = newPath()
+    const other = new DatabaseSync(strange)
+    other.exec('CREATE TABLE invoices (id INTEGER)')
+    other.close()
+    await expectRefused(open(strange), /a database of something else/)
+  })
+
+  it.each<[string, (path: string) => void]>([
+    ['no database', (path) => writeFileSync(path, 'no database, but long enough to look like one')],
+    ['cut off', (path) => truncateSync(path, 163_840)],
+    ['overwritten in its middle', (path) => overwrite(path, 163_840, 4_096)],
+    ['overwritten at its begin', (path) => overwrite(path, 0, 100)],
+  ])('say that the file is damaged and what to do, when it is %s', async (_, damage) => {
+    const path = newPath()
+    const claims = await open(path)
+    for (const { partition, records, next } of longLog().slice(0, 2))
+      await claims.firstAmong(partition, records, next)
+    await claims.close()
+    damage(path)
+    await expectRefused(open(path), /claims\.db is damaged .*: delete it .*made anew from the log/)
+  })
+
+  it('are refused where no file can be', async () => {
+    await expectRefused(open(join(temporaryFolder(), 'none', 'claims.db')), /can not be written .*its folder/)
+    await expectRefused(open(''), /needs the path of a file/)
+  })
+
+  it('notice another log, and take nothing of it in', async () => {
+    const path = await filled()
+    const claims = await open(path)
+    const others = [
+      ...RECORDS.slice(0, 3),
+      claimAt(3, -(2n ** 63n), { eventId: eventId(99) }),
+      claimAt(4, 77n),
+    ]
+    const taking = claims.firstAmong(P, others, checkpointAt(offsetOf(4), others))
+    await expectRefused(taking, /another log.* offset 3 /)
+    expect(await claims.checkpointOf(P)).toEqual(NEXT)
+    const strange = [claimAt(2, 5n)]
+    await expectRefused(claims.firstAmong(P, strange, checkpointAt(offsetOf(2), strange)), /another log/)
+    await claims.close()
+  })
+})
+
+function overwrite(path: string, from: number, length: number): void {
+  const bytes = readFileSync(path)
+  bytes.fill(0xa5, from, from + length)
+  writeFileSync(path, bytes)
+}

@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { logs } from '../../../tests/support/generated-logs.ts'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { expectToTellAsTheModel, jumps } from '../../../tests/support/modelled-claims.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { claimAt, eventId } from '../../../tests/support/small-log.ts'
+import { createKafka } from '../event-log/connection.ts'
+import { BEFORE_FIRST, offsetOf, type Partition } from '../plant/offset.ts'
+import { PreconditionError } from '../process/failures.ts'
+import { systemTime } from '../process/time.ts'
+import { checkpointAt } from '../protocol/checkpoint.ts'
+import { inMemory } from './in-memory.ts'
+
+const [P, OTHER] = [0, 1] as Partition[] as [Partition, Partition]
+const surroundings = {
+  ...{ topic: 'plants', partitions: 2, log: quietLog, time: systemTime },
+  kafka: createKafka(['localhost:1'], 'test', quietLog),
+}
+
+describe('first claims in memory', () => {
+  it('are those that a Map tells, also of what comes again', async () => {
+    await fc.assert(
+      fc.asyncProperty(logs, logs, jumps, async (log, other, again) => {
+        const claims = await inMemory().open(surroundings)
+        await expectToTellAsTheModel(claims, P, log, again)
+        await expectToTellAsTheModel(claims, OTHER, other)
+        expect(await claims.checkpointOf(P)).toEqual(log.at(-1)?.next ?? { offset: -1, eventId: '' })
+      }),
+    )
+  })
+
+  it('begin at the beginning of the log', async () => {
+    const claims = await inMemory().open(surroundings)
+    expect(await claims.checkpointOf(P)).toEqual({ offset: BEFORE_FIRST, eventId: '' })
+  })
+
+  it('notice another log: another event at the checkpoint, or a claim that was not there before', async () => {
+    const claims = await inMemory().open(surroundings)
+    const records = [claimAt(0, 1n), claimAt(1, 2n)]
+    const next = checkpointAt(offsetOf(1), records)
+    await claims.firstAmong(P, records, next)
+    const otherEvent = [claimAt(0, 1n), claimAt(1, 2n, { eventId: eventId(9) })]
+    await expect(claims.firstAmong(P, otherEvent, next)).rejects.toThrow(/another log.* offset 1 /s)
+    const otherClaim = [claimAt(0, 3n), claimAt(1, 2n)]
+    await expect(claims.firstAmong(P, otherClaim, next)).rejects.toThrow(PreconditionError)
+    expect(await claims.firstAmong(P, records, next)).toEqual(records)
+  })
+
+  it('end with an error that names the file, when they are too many', async () => {
+    const claims = await inMemory({ maxMib: 1 }).open(surroundings)
+    const records = Array.from({ length: 60_000 }, (_, n) => claimAt(n, newPlant(BigInt(n)).id))
+    const taking = claims.firstAmong(P, records, checkpointAt(offsetOf(59_999), records))
+    await expect(taking).rejects.toThrow(/1 MiB: raise maxMib, or .*inFile\(path\)/)
+    expect((await claims.checkpointOf(P))?.offset).toBe(BEFORE_FIRST)
+  })
+})

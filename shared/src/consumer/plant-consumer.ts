@@ -1,0 +1,202 @@
+import type { Kafka } from '../event-log/connection.ts'
+import { readEnds } from '../event-log/ends.ts'
+import { createFollower } from '../event-log/follow.ts'
+import { readGroupOffsets } from '../event-log/group-offsets.ts'
+import { after, type Offset, type Partition } from '../plant/offset.ts'
+import { PreconditionError } from '../process/failures.ts'
+import type { Log } from '../process/log.ts'
+import { repeat } from '../process/repeat.ts'
+import { delay, systemTime } from '../process/time.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
+import type { CheckedOptions } from './consume-options.ts'
+import { createDelivery } from './delivery.ts'
+import type { OpenFirstClaims } from './first-claims.ts'
+import { createGroupPosition } from './group-position.ts'
+import { createHandOver, type Handlers } from './hand-over.ts'
+import { consumerErrorOf } from './plant-consumer-error.ts'
+import type { PlantCreated } from './plant-created-event.ts'
+import { plantRecordReader } from './plant-record.ts'
+import { REMEDIES, refuseOutOfBounds } from './remedies.ts'
+
+const WATCH_EVERY_MS = 10_000
+/** How long the end may take after the handlers: committing, and leaving the group. */
+const LEAVE_WITHIN_MS = 10_000
+/** An event is there to be handled at once; and a pause ends as soon as the fetch under way. */
+const FETCHING = { minBytes: 1, maxWaitMs: 250 }
+
+export type PlantConsumer = {
+  /** How many offsets of this process's partitions are in the log and not dealt with; undefined while that is not known. */
+  lag(): number | undefined
+  /** The next offset to be dealt with in each partition of this process. */
+  positions(): Map<number, number>
+  /** Why something does not go on now, in words; none when all is well. */
+  problems(): string[]
+  /** Resolves when no handler is called any more. The process stays a member of its group. */
+  pause(): Promise<void>
+  resume(): void
+  /** Lets handlers finish, commits, leaves the group. A handler must not wait for it. */
+  stop(): Promise<void>
+  /** Resolves after `stop`; rejects with a PlantConsumerError when it can't go on. */
+  ended: Promise<void>
+}
+
+/** A consumer that has begun: `begin` is where its group does, if it has committed nothing. */
+export function createPlantConsumer(
+  options: CheckedOptions & { log: Log },
+  kafka: Kafka,
+  begin: readonly Offset[],
+  firstClaims: OpenFirstClaims,
+): PlantConsumer {
+  const { topic, groupId, log, signal, stopWithinMs } = options
+  const [time, partitions] = [systemTime, begin.length]
+  const ended = Promise.withResolvers<void>()
+  const givenUp = new AbortController()
+  let isHeld = false
+  let ending: Promise<void> | undefined
+
+  const group = createGroupPosition({
+    partitions,
+    begin,
+    read: () => readGroupOffsets(kafka, groupId, topic),
+    commit: (offsets) => follower.commit(offsets),
+  })
+  const delivery = createDelivery({
+    ...{ firstClaims, time, log },
+    startOf: group.startOf,
+    handOver: createHandOver(handlersOf(options), givenUp.signal),
+    lots: {
+      maxEvents: options.onPlantCreated === undefined ? options.maxBatch : 1,
+      giveParked: options.onParked !== undefined,
+    },
+    mayGoOn: (partition) => !isHeld && ending === undefined && follower.assigned()?.has(partition) === true,
+  })
+  const follower = createFollower({
+    ...{ kafka, topic, partitions, log, time, ends, remedies: REMEDIES, ...FETCHING },
+    groupId: () => groupId,
+    read: plantRecordReader(partitions),
+    retry: { firstMs: options.firstRetryMs, longestMs: options.longestRetryMs },
+    checkpointOf: delivery.checkpointOf,
+    onRecords: delivery.onRecords,
+    onRejoin: () =>
+      void commit().catch((err: unknown) => log.debug({ err }, 'not committed before rejoining')),
+    onHalt: (error) => void end(error),
+  })
+
+  async function ends(): Promise<Offset[]> {
+    const passed = delivery.passed()
+    const found = await readEnds(kafka, topic)
+    if (found.length !== partitions) {
+      throw new PreconditionError(
+        `topic ${topic} had ${partitions} partitions and has ${found.length}: ${REMEDIES.grown}`,
+        'partitions-changed',
+      )
+    }
+    refuseOutOfBounds(passed, found)
+    return found
+  }
+
+  /** What was delivered of the partitions assigned now; undefined where it is not known yet from where to go on. */
+  function delivered(): Map<Partition, Checkpoint | undefined> | undefined {
+    const assigned = follower.assigned()
+    if (assigned === undefined) return undefined
+    const known = (partition: Partition, checkpoint: Checkpoint | undefined) =>
+      checkpoint && delivery.deliveredOf(partition)
+    return new Map([...assigned].map(([partition, checkpoint]) => [partition, known(partition, checkpoint)]))
+  }
+
+  async function commit(): Promise<void> {
+    const passed = [...(delivered() ?? [])].filter(
+      (entry): entry is [Partition, Checkpoint] => entry[1] !== undefined,
+    )
+    await group.commit(new Map(passed))
+  }
+
+  const repetition = { time, log, onHalt: (error: Error) => void end(error) }
+  const repeated = [
+    repeat({ ...repetition, everyMs: options.commitEveryMs, task: commit, what: 'committing' }),
+    repeat({
+      ...repetition,
+      everyMs: WATCH_EVERY_MS,
+      task: async () => follower.noteEnds(await ends()),
+      what: 'checking the log',
+    }),
+  ]
+
+  function end(failure?: Error): Promise<void> {
+    ending ??= endOnce(failure)
+    return ending
+  }
+
+  async function endOnce(failure: Error | undefined): Promise<void> {
+    signal?.removeEventListener('abort', stopLater)
+    follower.hold()
+    await within(stopWithinMs, delivery.idle())
+    givenUp.abort(new Error('the consumer stops, and waits for its handlers no longer'))
+    const left = leave(failure === undefined)
+    await within(
+      LEAVE_WITHIN_MS,
+      left.catch((err: unknown) => log.warn({ err }, 'the consumer did not leave in order')),
+    )
+    if (failure === undefined) ended.resolve()
+    else ended.reject(consumerErrorOf(failure, 'unexpected'))
+  }
+
+  async function leave(mayCommit: boolean): Promise<void> {
+    await delivery.idle()
+    if (mayCommit)
+      await commit().catch((err: unknown) => log.warn({ err }, 'the last position was not committed'))
+    await Promise.all([follower.close(), ...repeated.map(({ close }) => close())])
+    await firstClaims.close()
+  }
+
+  function stopLater(): void {
+    void end()
+  }
+
+  signal?.addEventListener('abort', stopLater)
+  follower.start()
+  return {
+    lag: () => follower.lag(delivered()),
+    positions: () =>
+      new Map(
+        [...(delivered() ?? [])].flatMap(([partition, checkpoint]) =>
+          checkpoint === undefined ? [] : [[partition, after(checkpoint.offset)]],
+        ),
+      ),
+    problems: () => [...follower.problems(), ...repeated.flatMap(({ problem }) => problem() ?? [])],
+    async pause() {
+      isHeld = true
+      follower.hold()
+      await delivery.idle()
+    },
+    resume() {
+      if (ending !== undefined) return
+      isHeld = false
+      follower.release()
+    },
+    stop: () => end(),
+    ended: ended.promise,
+  }
+}
+
+function handlersOf({
+  onPlantCreated,
+  onPlantsCreated,
+  onParked,
+  onDeadLetter,
+  maxAttempts,
+}: CheckedOptions): Handlers {
+  return {
+    async onPlantsCreated(events, context) {
+      if (onPlantsCreated !== undefined) return onPlantsCreated(events, context)
+      return onPlantCreated?.(events[0] as PlantCreated, context)
+    },
+    ...{ onParked, onDeadLetter, maxAttempts },
+  }
+}
+
+async function within(ms: number, done: Promise<unknown>): Promise<void> {
+  const over = new AbortController()
+  await Promise.race([done, delay(systemTime, ms, over.signal)])
+  over.abort()
+}

@@ -1,0 +1,288 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import type { EventId } from '../plant/event-id.ts'
+import type { Partition } from '../plant/offset.ts'
+import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
+import { parseTraceparent } from '../plant/traceparent.ts'
+import { PlantConsumerError } from './plant-consumer-error.ts'
+import type { PlantCreated } from './plant-created-event.ts'
+import type { ParkedRecord } from './plant-record.ts'
+import { type ReplayPlantsOptions, replayPlants } from './replay-plants.ts'
+import type { ReplayProgress } from './replay-progress.ts'
+
+const PARTITIONS = 3
+const WAIT = { timeout: 20_000 }
+const newEventId = () => randomUUID() as EventId
+const brokers = () => inject('kafkaBrokers').split(',')
+
+const claim = (id: bigint, name: string, eventId = newEventId()): NewRecord =>
+  plantCreated({ ...newPlant(id), name }, eventId, PARTITIONS)
+
+async function openLog(records: readonly NewRecord[] = []) {
+  const topic = await openTopic(PARTITIONS)
+  if (records.length > 0) await topic.appendRecords(records)
+  const common = { brokers: brokers(), topic: topic.topic, log: quietLog }
+  return { ...topic, common }
+}
+
+/** What a replay delivered, and its summary. */
+async function replayed(options: Omit<ReplayPlantsOptions, 'onPlantCreated' | 'onPlantsCreated'>) {
+  const events: PlantCreated[] = []
+  const parked: ParkedRecord[] = []
+  const summary = await replayPlants({
+    onParked: (record) => parked.push(record),
+    ...options,
+    onPlantCreated: (event) => events.push(event),
+  })
+  const names = events.map(({ name }) => name).sort()
+  return { events, parked, summary, names }
+}
+
+describe('replaying plants', () => {
+  it('delivers each plant once, as the first claim of its id tells it, and counts all the others', async () => {
+    const traceparent = parseTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')
+    const repeated = claim(1n, 'first')
+    const unreadable = { ...claim(3n, 'never'), value: Buffer.from('{') }
+    const foreign = {
+      ...claim(4n, 'never'),
+      headers: { ...claim(4n, 'never').headers, ce_type: Buffer.from('x') },
+    }
+    const traced = plantCreated({ ...newPlant(5n), name: 'fifth', tag: 't' }, newEventId(), 3, traceparent)
+    const log = await openLog()
+    // One after the other: what is appended at once may be written in any order of partitions.
+    for (const record of [
+      ...[repeated, claim(1n, 'void'), repeated, claim(2n, 'second'), unreadable, claim(3n, 'void')],
+      ...[foreign, traced],
+    ])
+      await log.appendRecords([record])
+    const { events, parked, names, summary } = await replayed(log.common)
+    expect(names).toEqual(['fifth', 'first', 'second'])
+    expect(events.find(({ id }) => id === 5n)).toMatchObject({
+      tag: 't',
+      traceparent,
+      time: expect.any(Date),
+    })
+    expect(events.find(({ id }) => id === 1n)).toEqual({
+      ...{ id: 1n, name: 'first', eventId: String(repeated.headers.ce_id), partition: repeated.partition },
+      ...{ offset: 0, time: expect.any(Date) },
+    })
+    const { positions, ...counts } = summary
+    expect(counts).toEqual({
+      ...{ records: 8, plants: 3, unreadable: 1, voids: 2, repeated: 1, foreign: 1, parked: 2 },
+    })
+    expect([...positions.values()].reduce((sum, end) => sum + end, 0)).toBe(8)
+    expect(parked.map(({ id, reason }) => ({ id, reason }))).toEqual(
+      expect.arrayContaining([
+        { id: 3n, reason: 'unreadablePayload' },
+        { id: undefined, reason: 'otherType' },
+      ]),
+    )
+  })
+
+  it('gives batches of one partition, in its order, no larger than told, one call at a time', async () => {
+    const log = await openLog()
+    await log.append(500)
+    const last = new Map<Partition, number>()
+    let [calls, running] = [0, 0]
+    const summary = await replayPlants({
+      ...log.common,
+      maxBatch: 50,
+      async onPlantsCreated(events) {
+        calls++
+        expect(++running).toBe(1)
+        expect(events.length).toBeLessThanOrEqual(50)
+        expect(new Set(events.map(({ partition }) => partition)).size).toBe(1)
+        for (const { partition, offset } of events) {
+          expect(offset).toBe((last.get(partition) ?? -1) + 1)
+          last.set(partition, offset)
+        }
+        await new Promise(setImmediate)
+        running--
+      },
+    })
+    expect(calls).toBeGreaterThanOrEqual(10)
+    expect(summary.plants).toBe(500)
+    expect([...last.values()].reduce((sum, offset) => sum + offset + 1, 0)).toBe(500)
+  })
+
+  it('ends where the log ended when it began, and the next one can deliver what came after', async () => {
+    const log = await openLog()
+    await log.append(100)
+    let appended = false
+    const events: PlantCreated[] = []
+    const first = await replayPlants({
+      ...log.common,
+      async onPlantCreated(event) {
+        events.push(event)
+        if (appended) return
+        appended = true
+        await log.append(50)
+        await log.appendRecords([claim(1n, 'void')])
+      },
+    })
+    expect(first).toMatchObject({ plants: 100, voids: 0 })
+    expect(events.length).toBe(100)
+    const { summary, names } = await replayed({ ...log.common, from: { positions: first.positions } })
+    expect(summary).toMatchObject({ records: 151, plants: 150, voids: 1 })
+    expect(names).toEqual(Array.from({ length: 50 }, (_, n) => `plant ${n + 101}`).sort())
+  })
+
+  it('delivers what was written from a time on', async () => {
+    const log = await openLog([claim(1n, 'early')])
+    const { events } = await replayed(log.common)
+    const time = new Date((events[0] as PlantCreated).time.getTime() + 1)
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(time.getTime()), WAIT)
+    await log.appendRecords([claim(1n, 'void'), claim(2n, 'late')])
+    const { names, summary } = await replayed({ ...log.common, from: { time } })
+    expect(names).toEqual(['late'])
+    expect(summary).toMatchObject({ plants: 2, voids: 1 })
+  })
+
+  it('tells its progress, and at its end that all was read', async () => {
+    const log = await openLog()
+    await log.append(300)
+    const told: ReplayProgress[] = []
+    const progress = { progressEveryMs: 1, onProgress: (now: ReplayProgress) => void told.push(now) }
+    await replayed({ ...log.common, ...progress })
+    expect(told.at(-1)).toMatchObject({ read: 300, of: 300, plants: 300 })
+    expect(told.map(({ read }) => read)).toEqual(told.map(({ read }) => read).sort((a, b) => a - b))
+  })
+
+  it('of an empty topic ends at once', async () => {
+    const { common } = await openLog()
+    const { summary } = await replayed(common)
+    expect(summary).toMatchObject({ records: 0, plants: 0 })
+    expect([...summary.positions]).toEqual([0, 1, 2].map((partition) => [partition, 0]))
+  })
+
+  it('ends with what a handler throws, and calls none any more', async () => {
+    const log = await openLog()
+    await log.append(100)
+    let calls = 0
+    const failing = replayPlants({
+      ...log.common,
+      async onPlantCreated() {
+        if (++calls === 5) throw new Error('full')
+      },
+    })
+    await expect(failing).rejects.toThrow('full')
+    expect(calls).toBe(5)
+  })
+
+  it('ends when it is broken off, after the handler that is at work', async () => {
+    const log = await openLog()
+    await log.append(100)
+    const breaking = new AbortController()
+    let [begun, ended] = [0, 0]
+    const broken = replayPlants({
+      ...{ ...log.common, signal: breaking.signal },
+      async onPlantCreated() {
+        begun++
+        breaking.abort(new Error('enough'))
+        await log.append(1)
+        ended++
+      },
+    })
+    await expect(broken).rejects.toThrow('enough')
+    expect({ begun, ended }).toEqual({ begun: 1, ended: 1 })
+  })
+
+  it('takes nothing twice when others join its group and leave it', async () => {
+    const log = await openLog()
+    await log.append(300)
+    const admin = log.kafka.admin()
+    await admin.connect()
+    onTestFinished(() => admin.disconnect())
+    let isFirst = true
+    const events: PlantCreated[] = []
+    const summary = await replayPlants({
+      ...log.common,
+      async onPlantCreated(event) {
+        events.push(event)
+        if (!isFirst) return
+        isFirst = false
+        await joinAndLeave()
+      },
+    })
+    expect(new Set(events.map(({ id }) => id)).size).toBe(300)
+    expect(events.length).toBe(300)
+    expect(summary).toMatchObject({ records: 300, plants: 300, repeated: 0 })
+
+    async function joinAndLeave(): Promise<void> {
+      const { groups } = await admin.listGroups()
+      const groupId = groups.find((group) => group.groupId.startsWith(`${log.topic}-replay`))?.groupId ?? ''
+      const other = log.kafka.consumer({ groupId, sessionTimeout: 6_000, rebalanceTimeout: 10_000 })
+      const joined = new Promise((resolve) => other.on(other.events.GROUP_JOIN, resolve))
+      await other.connect()
+      await other.subscribe({ topic: log.topic, fromBeginning: true })
+      await other.run({ eachBatch: async () => {}, autoCommit: false })
+      await joined
+      await other.disconnect()
+    }
+  })
+
+  it('refuses a topic that is not there, and does not make one', async () => {
+    const { kafka } = await openLog()
+    const topic = `plants-${randomUUID()}`
+    const missing = replayed({ brokers: brokers(), topic, log: quietLog })
+    await expect(missing).rejects.toMatchObject({ code: 'topic-missing' })
+    const admin = kafka.admin()
+    await admin.connect()
+    onTestFinished(() => admin.disconnect())
+    expect(await admin.listTopics()).not.toContain(topic)
+  })
+
+  it('refuses a topic whose beginning is gone', async () => {
+    const log = await openLog()
+    await log.append(30)
+    const admin = log.kafka.admin()
+    await admin.connect()
+    onTestFinished(() => admin.disconnect())
+    // kafkajs asks the leaders that it knows by then.
+    await admin.fetchTopicOffsets(log.topic)
+    await admin.deleteTopicRecords({ topic: log.topic, partitions: [{ partition: 0, offset: '2' }] })
+    await expect(replayed(log.common)).rejects.toMatchObject({
+      code: 'topic-truncated',
+      message: expect.stringContaining('begins at offset 2'),
+    })
+  })
+
+  it('ends with an error that says so when the first claims take more memory than told', async () => {
+    const log = await openLog()
+    for (let batch = 0; batch < 5; batch++) await log.append(5_000)
+    await expect(replayed({ ...log.common, maxMib: 1 })).rejects.toMatchObject({ code: 'first-claims' })
+  })
+
+  it.each([
+    [{ brokers: [] }, 'brokers must be a list'],
+    [{ brokers: ['localhost'] }, 'brokers must be a list'],
+    [{ topic: '' }, 'topic must be'],
+    [{ onPlantsCreated: () => {} }, 'exactly one of'],
+    [{ onPlantCreated: undefined }, 'exactly one of'],
+    [{ maxBatch: 0 }, 'maxBatch must be'],
+    [{ maxMib: 0.5 }, 'maxMib must be'],
+    [{ from: 'end' }, 'from must be'],
+    [{ from: { time: new Date('x') } }, 'from must be'],
+    [{ from: { positions: { 0: 1 } } }, 'from must be'],
+  ])('refuses bad options before it connects: %j', async (bad, message) => {
+    const options = {
+      brokers: ['localhost:1'],
+      onPlantCreated() {},
+      ...bad,
+    } as unknown as ReplayPlantsOptions
+    const refused = await replayPlants(options).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(PlantConsumerError)
+    expect(refused).toMatchObject({ code: 'invalid-options', message: expect.stringContaining(message) })
+  })
+
+  it.each([
+    [new Map([[PARTITIONS, 1]]), 'names partition 3'],
+    [new Map([[0, -1]]), 'is no offset'],
+  ])('refuses positions that can not be: %j', async (positions, message) => {
+    const { common } = await openLog()
+    await expect(replayed({ ...common, from: { positions } })).rejects.toThrow(message)
+  })
+})

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { isDeepStrictEqual } from 'node:util'
+import { consumePlants, inMemory } from '@plant-store/shared/consumer/consumer.ts'
+import { inReadModel } from '@plant-store/shared/consumer/in-read-model.ts'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { openPlantStore, type PlantStore } from '../support/plant-store.ts'
+import { quietLog } from '../support/quiet-log.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { expectReadModelToEqual, readTruth } from '../support/truth.ts'
+import { type PlantLine, readDump } from './dump.ts'
+import { plantLog } from './planted-log.ts'
+import { plantsOfLog } from './plants-of-log.ts'
+import { runExample, startExample } from './run-example.ts'
+import { writePlantedLog } from './write-planted-log.ts'
+
+// Consumers in several languages, each of which applies the rule by itself, are held to one log in which all is planted
+// that a reader may take wrongly. AGREEMENT_SEED repeats a run, or makes another one.
+
+const RECORDS = 100_000
+const SEED = Number(process.env.AGREEMENT_SEED ?? 1)
+/** After so many records Python is killed. */
+const KILLS = [RECORDS * 0.1, RECORDS * 0.4, RECORDS * 0.7]
+const WAIT_MS = 60_000
+
+it('a planted log follows from its seed', () => {
+  expect(plantLog(SEED, 5_000, 6)).toEqual(plantLog(SEED, 5_000, 6))
+  expect(plantLog(SEED, 5_000, 6)).not.toEqual(plantLog(SEED + 1, 5_000, 6))
+})
+
+describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
+  const planted = plantLog(SEED, RECORDS, 6)
+  const { plant, unreadable, void: voids, repeated, foreign } = planted.counts
+  const counts = { plants: plant, unreadable, voids, repeated, foreign }
+  let store: PlantStore
+  let expected: Map<string, PlantLine>
+  let settings: NodeJS.ProcessEnv
+
+  /** Kinds of what differs, in a few lines: of two maps of this size a test's own report would have no end. */
+  function differences(found: ReadonlyMap<string, PlantLine>): Record<string, object> {
+    const ids = new Set([...found.keys(), ...expected.keys()])
+    const pairs = [...ids].map((id) => ({ id, found: found.get(id), expected: expected.get(id) }))
+    const different = pairs.filter((pair) => !isDeepStrictEqual(pair.found, pair.expected))
+    return Object.fromEntries(
+      different.map((pair) => [planted.kindOf.get(pair.id) ?? `no kind: ${pair.id}`, pair]),
+    )
+  }
+
+  const unreadableOnes = () => [...expected].filter(([, { unreadable }]) => unreadable)
+
+  beforeAll(async () => {
+    store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+    settings = { KAFKA_BROKERS: inject('kafkaBrokers'), PLANTS_TOPIC: store.topic }
+    await writePlantedLog(planted, store)
+    await store.startProjector()
+    expected = await plantsOfLog(store)
+  })
+  afterAll(() => store.end())
+
+  it('the product comes to what was planted', () => {
+    const { length } = unreadableOnes()
+    expect({ plants: expected.size - length, unreadable: length }).toEqual({ plants: plant, unreadable })
+  })
+
+  it('the read model that the projector makes is that fold', async () => {
+    const truth = await readTruth(store)
+    expect(truth.states.reduce((sum, state) => sum + state.voids, 0)).toBe(voids)
+    await expectReadModelToEqual(truth, store)
+  })
+
+  it('Python agrees, and counts each record once, though it is killed while it reads', async () => {
+    const folder = temporaryFolder()
+    const [file, dump] = [join(folder, 'python.sqlite'), join(folder, 'python.jsonl')]
+    await runExample('python', ['--store', file, 'counts'])
+    const database = new DatabaseSync(file, { readOnly: true })
+    const read = () => Number(database.prepare('SELECT total(offset) AS read FROM position').get()?.read)
+    for (const kill of KILLS) {
+      const running = await startExample('python', ['--store', file, 'follow'], settings)
+      await vi.waitFor(() => expect(read()).toBeGreaterThan(kill), { timeout: WAIT_MS, interval: 5 })
+      await running.kill()
+    }
+    database.close()
+    await runExample('python', ['--store', file, 'follow', '--until-end'], settings)
+    const told = await runExample('python', ['--store', file, 'dump', dump])
+    expect(differences(readDump(dump))).toEqual({})
+    expect(JSON.parse(told.at(-1) ?? '')).toEqual(counts)
+  })
+
+  it('Java agrees', async () => {
+    const file = join(temporaryFolder(), 'java.jsonl')
+    const told = await runExample('java', ['dump', file], settings)
+    expect(differences(readDump(file))).toEqual({})
+    expect(JSON.parse(told.at(-1) ?? '')).toEqual(counts)
+  })
+
+  it.each([
+    ['in memory', inMemory()],
+    ['in the read model', inReadModel({ redisUrl: inject('redisUrl') })],
+  ])('the library agrees, with first claims %s', async (_where, firstClaims) => {
+    const found = new Map<string, PlantLine>(unreadableOnes())
+    const consumer = await consumePlants({
+      ...{ brokers: inject('kafkaBrokers').split(','), topic: store.topic, log: quietLog },
+      ...{ groupId: `agreement-${randomUUID()}`, firstClaims },
+      onPlantsCreated: (events) => {
+        for (const { id, name, tag } of events) {
+          found.set(String(id), { id: String(id), name, ...(tag !== undefined && { tag }) })
+        }
+      },
+      onParked: () => {},
+    })
+    await vi.waitFor(() => expect(consumer.lag()).toBe(0), { timeout: WAIT_MS, interval: 50 })
+    await consumer.stop()
+    expect(differences(found)).toEqual({})
+  })
+
+  it('the search index, which the library fills, agrees', async () => {
+    const folder = temporaryFolder()
+    const [own, file] = [['--index', join(folder, 'index.sqlite')], join(folder, 'index.jsonl')]
+    await runExample('search-index', [...own, 'follow', '--until-end'], settings)
+    const told = await runExample('search-index', [...own, 'dump', file])
+    // What can't be read is not in it.
+    const found = new Map([...unreadableOnes(), ...readDump(file)])
+    expect(differences(found)).toEqual({})
+    expect(JSON.parse(told.at(-1) ?? '')).toEqual({ plants: plant })
+  })
+
+  it('the table that is made anew, which the library replays into, agrees', async () => {
+    const folder = temporaryFolder()
+    const [own, file] = [['--table', join(folder, 'table.sqlite')], join(folder, 'table.jsonl')]
+    const told = await runExample('own-table', [...own, 'rebuild'], settings)
+    await runExample('own-table', [...own, 'dump', file])
+    expect(differences(readDump(file))).toEqual({})
+    expect(JSON.parse(told.at(-1) ?? '')).toMatchObject(counts)
+  })
+})

@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'vitest'
+
+/** A plant as the examples write it: `unreadable` in place of name and tag where its event can't be read. */
+export type PlantLine = { id: string; name?: string; tag?: string; unreadable?: true }
+
+/** The plants of a dump by id, in JSON Lines. */
+export function readDump(file: string): Map<string, PlantLine> {
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+  const plants = lines.map((line) => JSON.parse(line) as PlantLine)
+  const byId = new Map(plants.map((plant) => [plant.id, plant]))
+  expect(byId.size, 'a plant is told once').toBe(plants.length)
+  return byId
+}

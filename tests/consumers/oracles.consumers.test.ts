@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { kafkajs } from '@plant-store/shared/event-log/kafkajs.ts'
+import type { KafkaMessage } from 'kafkajs'
+import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { root } from '../../local/places.mjs'
+import { runCommand } from '../../local/processes/command.mjs'
+import { send } from '../support/client.ts'
+import { followLog } from '../support/followed-log.ts'
+import { createPlantStore } from '../support/plant-store.ts'
+import { readRawRecords } from '../support/raw-records.ts'
+import { createTestTopic } from '../support/topic.ts'
+
+// What others hold for AsyncAPI and for CloudEvents; in a package of their own, which is installed as its lockfile says.
+
+type Problem = { severity: string; code: string; at: string }
+type Validated = { version?: string; problems: Problem[] }
+type Message = { key: string; value: string; headers: Record<string, string> }
+
+const FOLDER = join(root, 'tests/consumers/oracles')
+const DOCUMENT = join(root, 'docs/asyncapi.yaml')
+const STEP_TIMEOUT_MS = 120_000
+const WAIT_MS = 20_000
+
+beforeAll(async () => {
+  await run('npm', 'ci')
+})
+
+describe("AsyncAPI's own parser", () => {
+  it('finds nothing wrong with docs/asyncapi.yaml', async () => {
+    const { version, problems } = await validate(DOCUMENT)
+    expect(version).toBe('3.0.0')
+    expect(problems.filter(({ code }) => code !== 'asyncapi-latest-version')).toEqual([])
+  })
+
+  it.each([
+    ['a binding of Kafka that is none', 'retention.ms: -1', 'retention.ms: many', 'bindings.kafka'],
+    ['a direction that is none', 'action: send', 'action: shout', 'operations.claimId.action'],
+    ['a reference to nothing', 'plant-created.v1', 'plant-created.v9', 'payload.$ref'],
+  ])('finds %s', async (_what, from, to, at) => {
+    const folder = mkdtempSync(join(tmpdir(), 'asyncapi-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    cpSync(join(root, 'docs/schemas'), join(folder, 'schemas'), { recursive: true })
+    const text = readFileSync(DOCUMENT, 'utf8')
+    const damaged = text.replace(from, to)
+    expect(damaged).not.toBe(text)
+    writeFileSync(join(folder, 'asyncapi.yaml'), damaged)
+    const { problems } = await validate(join(folder, 'asyncapi.yaml'))
+    const errors = problems.filter(({ severity }) => severity === 'error')
+    expect(errors.map((error) => error.at)).toContainEqual(expect.stringContaining(at))
+  })
+})
+
+describe('the CloudEvents SDK', () => {
+  it('reads from Kafka what Plant Store writes', async () => {
+    const store = await createPlantStore({
+      kafkaBrokers: inject('kafkaBrokers'),
+      redisUrl: inject('redisUrl'),
+    })
+    const [{ url }] = await Promise.all([store.startApi(), store.startProjector()])
+    const answer = await send(`${url}/plants`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"id":9007199254740993,"name":"Øye 🌱","tag":""}',
+    })
+    expect(answer?.status).toBe(200)
+    const [record] = await readRawRecords(store)
+    const message = inTexts(record as KafkaMessage)
+    expect(await ask('read-cloudevents.js', [message])).toEqual([
+      {
+        specversion: '1.0',
+        id: message.headers.ce_id,
+        source: '/plants',
+        type: 'PlantCreated',
+        datacontenttype: 'application/json; version=1',
+        partitionkey: '9007199254740993',
+        data: { id: '9007199254740993', name: 'Øye 🌱', tag: '' },
+        // The SDK's clock: the event has none, for the record has a timestamp.
+        time: expect.any(String),
+      },
+    ])
+  })
+
+  it('writes in binary mode what Plant Store reads from Kafka', async () => {
+    const topic = await createTestTopic(inject('kafkaBrokers'), 3)
+    const ids = ['42', '-9223372036854775808']
+    const events = ids.map((id) => ({
+      ...{ id: randomUUID(), source: '/garden', type: 'PlantCreated', partitionkey: id, subject: id },
+      datacontenttype: 'application/json; version=1',
+      data: JSON.stringify({ id, name: 'Fern 🌿' }),
+    }))
+    const messages = (await ask('write-cloudevents.js', events)) as Message[]
+    const producer = topic.kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner })
+    onTestFinished(() => producer.disconnect())
+    await producer.connect()
+    await producer.send({ topic: topic.topic, messages })
+
+    const { delivered } = followLog(topic)
+    const records = () => delivered.flatMap((call) => call.records)
+    await vi.waitFor(() => expect(records()).toHaveLength(ids.length), WAIT_MS)
+    for (const { id, partitionkey } of events) {
+      expect(records()).toContainEqual({
+        offset: expect.any(Number),
+        claim: expect.objectContaining({
+          id: BigInt(partitionkey),
+          eventId: id,
+          plant: { name: 'Fern 🌿' },
+        }),
+      })
+    }
+  })
+})
+
+async function validate(path: string): Promise<Validated> {
+  return JSON.parse(await run('node', 'validate-asyncapi.js', path))
+}
+
+async function ask(program: string, question: unknown): Promise<unknown> {
+  return JSON.parse(await run('node', program, JSON.stringify(question)))
+}
+
+async function run(command: string, ...args: string[]): Promise<string> {
+  const { code, output } = await runCommand(command, args, { timeoutMs: STEP_TIMEOUT_MS, cwd: FOLDER })
+  expect(code, `${command} ${args.join(' ')}\n${output}`).toBe(0)
+  return output
+}
+
+function inTexts({ key, value, headers }: KafkaMessage): Message {
+  const texts = Object.entries(headers ?? {}).map(([name, content]) => [name, String(content)])
+  return { key: String(key), value: String(value), headers: Object.fromEntries(texts) }
+}

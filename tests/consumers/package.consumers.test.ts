@@ -1,0 +1,91 @@
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject, it } from 'vitest'
+import { root } from '../../local/places.mjs'
+import { runCommand } from '../../local/processes/command.mjs'
+import { plantCreated } from '../../shared/src/plant/plant-created.ts'
+import { newPlant } from '../support/generated-plants.ts'
+import { openTopic } from '../support/open-topic.ts'
+import { eventId } from '../support/small-log.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const PARTITIONS = 3
+const STEP_TIMEOUT_MS = 120_000
+const APPLICATIONS = join(root, 'tests/consumers/package')
+const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const released = (name: string) => `${name}@${devDependencies[name]}`
+
+/** What a careful team asks of the compiler; it also checks the declarations of all packages. */
+const COMPILER_OPTIONS = {
+  ...{ target: 'es2024', module: 'nodenext', outDir: 'built', types: ['node'] },
+  ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
+}
+
+it('the package, installed elsewhere, compiles strictly, replays a log, and asks for no more than it takes', async () => {
+  const folder = temporaryFolder()
+  const step = (command: string, args: string[], cwd = folder) => stepIn(cwd, command, args)
+  const installed = (name: string) => existsSync(join(folder, 'node_modules', name))
+
+  await step('npm', ['run', 'pack:consumer:run', '--', '--pack-destination', folder], root)
+  const [tarball = ''] = readdirSync(folder)
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ name: 'elsewhere', private: true, type: 'module' }),
+  )
+  await step('npm', ['install', `./${tarball}`, released('kafkajs'), released('@types/node')])
+  const packed = join(folder, 'node_modules/@plant-store/shared')
+  expect(readdirSync(packed)).toEqual(expect.arrayContaining(['LICENSE', 'dist', 'package.json']))
+  expect(readdirSync(packed)).not.toContain('src')
+  expect(['ioredis', 'pino', 'prom-client', 'kafkajs'].filter(installed)).toEqual(['kafkajs'])
+
+  const topic = await openTopic(PARTITIONS)
+  const records = [plantCreated({ ...newPlant(-(2n ** 63n)), tag: 'herb' }, eventId(1), PARTITIONS)]
+  records.push(plantCreated(newPlant(7n), eventId(2), PARTITIONS))
+  await topic.appendRecords(records)
+  await topic.appendRecords([plantCreated({ ...newPlant(7n), name: 'late' }, eventId(3), PARTITIONS)])
+
+  await compile('replaying.ts')
+  const said = await step('node', ['built/replaying.js', inject('kafkaBrokers'), topic.topic])
+  // Warnings of a broker that has just begun may come first.
+  const { ends, plants, own, ...told } = JSON.parse(said.trim().split('\n').at(-1) ?? '')
+  expect(plants).toEqual(
+    expect.arrayContaining([
+      { id: String(-(2n ** 63n)), name: `plant ${-(2n ** 63n)}`, tag: 'herb' },
+      { id: '7', name: 'plant 7' },
+    ]),
+  )
+  expect(told).toEqual({ voids: 1, code: 'invalid-options', kinds: ['function', 'function'] })
+  expect(own).toEqual({ ends, hasZstd: false })
+
+  // Only who asks the read model needs a client of Redis.
+  await compile('asking-the-read-model.ts')
+  const { code, output } = await run(folder, 'node', ['built/asking-the-read-model.js'])
+  expect({ code, output }).toEqual({
+    code: 1,
+    output: expect.stringContaining("Cannot find package 'ioredis'"),
+  })
+  await step('npm', ['install', released('ioredis')])
+  await compile('asking-the-read-model.ts')
+  expect(await step('node', ['built/asking-the-read-model.js'])).toBe('function\n')
+
+  async function compile(application: string): Promise<void> {
+    copyFileSync(join(APPLICATIONS, application), join(folder, application))
+    const project = { compilerOptions: COMPILER_OPTIONS, files: [application] }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project))
+    await step(join(root, 'node_modules/.bin/tsc'), ['-p', '.'])
+  }
+})
+
+async function stepIn(cwd: string, command: string, args: string[]): Promise<string> {
+  const { code, output } = await run(cwd, command, args)
+  expect(code, `${command} ${args.join(' ')}\n${output}`).toBe(0)
+  return output
+}
+
+/** Without what `npm run` sets for the scripts of this repository. */
+function run(cwd: string, command: string, args: string[]) {
+  const env = { ...process.env }
+  for (const name of Object.keys(env))
+    if (/^npm_(package|lifecycle|config_local_prefix)/.test(name)) delete env[name]
+  return runCommand(command, args, { timeoutMs: STEP_TIMEOUT_MS, cwd, env })
+}

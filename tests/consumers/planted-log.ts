@@ -1,0 +1,81 @@
+import { createRandom, type Random } from '../simulation/random.ts'
+import {
+  anyKind,
+  type ComesTo,
+  type Draw,
+  EVERY_KIND,
+  type Kind,
+  type PlantedRecord,
+} from './planted-kinds.ts'
+
+// A log in which all is planted that a reader may take wrongly. It follows from a number alone, and no fold of the
+// product takes part in making it.
+
+/** What a producer does. Records of one writer that are in a transaction count only once it is committed. */
+export type Step =
+  | { do: 'write'; by: Writer; records: PlantedRecord[] }
+  | { do: End; by: Exclude<Writer, 'plain'> }
+export type Writer = 'plain' | 'first' | 'second'
+type End = 'commit' | 'abort'
+
+export type PlantedLog = {
+  steps: Step[]
+  records: number
+  /** How many of them count, for what they come to and for the name of their kind. */
+  counts: Record<ComesTo, number>
+  planted: ReadonlyMap<string, number>
+  /** The name of the kind that each id's creation is of. */
+  kindOf: ReadonlyMap<string, string>
+}
+
+const STEP_RECORDS = 500
+const TRANSACTION_RECORDS = 40
+/** Of so many steps one is written in transactions. */
+const TRANSACTION_EVERY = 4
+
+export function plantLog(seed: number, records: number, partitions: number): PlantedLog {
+  const draw: Draw = { random: createRandom(seed), partitions, claimed: [], waiting: [], lastId: 1n }
+  const planted = new Map<string, number>()
+  const kindOf = new Map<string, string>()
+  const counts = { plant: 0, unreadable: 0, repeated: 0, void: 0, foreign: 0 }
+  let written = 0
+
+  const write = (by: Writer, kinds: readonly Kind[], end: End = 'commit'): Step => {
+    const before = draw.claimed.length
+    const drawn = kinds.map((kind) => kind(draw))
+    written += drawn.length
+    if (end === 'commit') {
+      for (const { name, comesTo, record } of drawn) {
+        counts[comesTo]++
+        if (comesTo === 'plant' || comesTo === 'unreadable') kindOf.set(String(record.key), name)
+        planted.set(name, (planted.get(name) ?? 0) + 1)
+      }
+      // What is aborted was never claimed: others have these ids afterwards, with events of their own.
+    } else draw.waiting.push(...draw.claimed.splice(before).map(({ id }) => id))
+    return { do: 'write', by, records: drawn.map(({ record }) => record) }
+  }
+
+  const steps = [write('plain', EVERY_KIND)]
+  for (let turn = 1; written < records; turn++) {
+    const left = records - written
+    if (turn % TRANSACTION_EVERY === 0 && left >= 3 * TRANSACTION_RECORDS) {
+      steps.push(...overlapping(draw.random, write))
+    } else steps.push(write('plain', anyKinds(draw.random, Math.min(STEP_RECORDS, left))))
+  }
+  return { steps, records: written, counts, planted, kindOf }
+}
+
+/** Two transactions, of which one ends within the other. */
+function overlapping(random: Random, write: (by: Writer, kinds: readonly Kind[], end: End) => Step): Step[] {
+  const [first, second] = [anyEnd(random), anyEnd(random)]
+  return [
+    write('first', anyKinds(random, TRANSACTION_RECORDS), first),
+    write('second', anyKinds(random, TRANSACTION_RECORDS), second),
+    write('first', anyKinds(random, TRANSACTION_RECORDS), first),
+    { do: second, by: 'second' },
+    { do: first, by: 'first' },
+  ]
+}
+
+const anyEnd = (random: Random) => random.pick(['commit', 'abort'] as const) as End
+const anyKinds = (random: Random, count: number) => Array.from({ length: count }, () => anyKind(random))

@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import { createTopic } from '@plant-store/shared/event-log/topic.ts'
+import { patiently } from '@plant-store/shared/process/patience.ts'
+import { expect, inject, it, vi } from 'vitest'
+import { openTopic } from '../support/open-topic.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { runExample, startExample } from './run-example.ts'
+
+// What the example in Python promises of its store, beyond who was first.
+
+const WAIT_MS = 60_000
+/** Both have to be at it: what is written before one has started is the other's alone. */
+const MAX_APPENDS = 10_000
+const PATIENCE = { everyMs: 100, giveUpAfterMs: WAIT_MS }
+
+async function openStore() {
+  const topic = await openTopic()
+  const own = ['--store', join(temporaryFolder(), 'python.sqlite')]
+  const settings = { KAFKA_BROKERS: inject('kafkaBrokers'), PLANTS_TOPIC: topic.topic }
+  return {
+    topic,
+    follow: () => startExample('python', [...own, 'follow'], settings),
+    followToEnd: () => runExample('python', [...own, 'follow', '--until-end'], settings),
+    async plants(): Promise<number> {
+      const told = await runExample('python', [...own, 'counts'])
+      return (JSON.parse(told.at(-1) ?? '') as { plants: number }).plants
+    },
+  }
+}
+
+it('goes on where its store stands', async () => {
+  const { topic, followToEnd, plants } = await openStore()
+  for (const count of [3, 6]) {
+    await topic.append(3)
+    await followToEnd()
+    expect(await plants()).toBe(count)
+  }
+  await followToEnd()
+  expect(await plants()).toBe(6)
+})
+
+it('does not mix another log with the one it knows, though it is a longer one under the same name', async () => {
+  const { topic, followToEnd, plants } = await openStore()
+  await topic.append(3)
+  await followToEnd()
+  const admin = topic.kafka.admin()
+  await admin.connect()
+  await admin.deleteTopics({ topics: [topic.topic] })
+  await admin.disconnect()
+  await patiently(() => createTopic(topic.kafka, topic), PATIENCE)
+  await patiently(() => topic.append(5), PATIENCE)
+  await expect(followToEnd()).rejects.toThrow('does not hold at offset 2 what was read there')
+  expect(await plants()).toBe(3)
+})
+
+it.each([
+  ['is empty', 0],
+  ['stands somewhere', 3],
+])(
+  'counts nothing twice when two processes fill a store that %s: one of them stops',
+  async (_how, before) => {
+    const { topic, follow, followToEnd, plants } = await openStore()
+    if (before > 0) await topic.append(before)
+    await followToEnd()
+    const both = await Promise.all([follow(), follow()])
+    let [written, isOver] = [before, false]
+    void Promise.race(both.map(({ exited }) => exited)).then(() => {
+      isOver = true
+    })
+    for (let append = 0; append < MAX_APPENDS && !isOver; append++) {
+      written += (await topic.append(10)).length
+    }
+    await vi.waitFor(async () => expect(await plants()).toBe(written), { timeout: WAIT_MS })
+    expect(both.map(({ told }) => told()).join('')).toMatch(/Another process has moved partition 0/)
+  },
+)

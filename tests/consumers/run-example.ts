@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inject, onTestFinished } from 'vitest'
+import { PROGRAMS } from '../../examples/programs.mjs'
+import { endOf, runCommand } from '../../local/processes/command.mjs'
+import { startProcess } from '../../local/processes/process.mjs'
+import { noteProcess } from '../support/test-run.ts'
+
+const TIMEOUT_MS = 120_000
+
+async function programOf(name: string, args: readonly string[]) {
+  const program = await PROGRAMS[name]?.()
+  if (program === undefined) throw new Error(`there is no example ${name}`)
+  return { command: program.command, args: [...program.args, ...args] }
+}
+
+/** Runs an example to its end, as `npm run example` does. Resolves to the lines that it printed. */
+export async function runExample(
+  name: string,
+  args: readonly string[],
+  settings: NodeJS.ProcessEnv = {},
+): Promise<string[]> {
+  const program = await programOf(name, args)
+  const options = { timeoutMs: TIMEOUT_MS, env: { ...process.env, ...settings } }
+  const { code, output } = await runCommand(program.command, program.args, options)
+  if (code !== 0) throw new Error(`example ${name} ended with exit code ${code}:\n${endOf(output)}`)
+  return output.trimEnd().split('\n')
+}
+
+/** Starts an example that goes on for ever. */
+export async function startExample(name: string, args: readonly string[], settings: NodeJS.ProcessEnv) {
+  const logFile = join(inject('testRun'), `${name}-${randomUUID()}.log`)
+  const running = await startProcess({
+    ...(await programOf(name, args)),
+    ...{ name, logFile, env: { ...process.env, ...settings } },
+  })
+  noteProcess(inject('testRun'), running)
+  onTestFinished(() => void running.stop({ graceMs: 0 }))
+  return {
+    exited: running.exited,
+    /** All that it has printed. */
+    told: () => readFileSync(logFile, 'utf8'),
+    /** Ends it at once, as a crash would. */
+    async kill(): Promise<void> {
+      process.kill(-running.pid, 'SIGKILL')
+      await running.exited
+    },
+  }
+}

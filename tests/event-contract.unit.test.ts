@@ -1,0 +1,198 @@
+import { readFileSync } from 'node:fs'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { murmur2, partitionOf } from '@plant-store/shared/plant/partition-of.ts'
+import { plantOf } from '@plant-store/shared/plant/plant.ts'
+import { PARKED, plantCreated, readRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Traceparent } from '@plant-store/shared/plant/traceparent.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { eventIds, newPlants, plantIds } from './support/generated-plants.ts'
+
+type Example = { headers: Record<string, string>; payload: { id: string; name: string; tag?: string } }
+
+const docs = (path: string) => readFileSync(new URL(`../docs/${path}`, import.meta.url), 'utf8')
+const schema = JSON.parse(docs('schemas/plant-created.v1.schema.json'))
+const asyncapi = parse(docs('asyncapi.yaml'))
+const page = docs('events.md')
+const { PlantCreated: message } = asyncapi.components.messages
+const examples: Example[] = message.examples
+
+// `format` is told to people; what is decided by has a pattern.
+const ajv = new Ajv2020({ strict: true, formats: { 'uri-reference': true } })
+const isPayload = ajv.compile<Example['payload']>(schema)
+const areHeaders = ajv.compile(asyncapi.components.schemas.Headers)
+
+const PARTITIONS = 12
+const ID = 42n as PlantId
+const EVENT_ID = '0b5a1ae2-7d4b-4e6f-8a3c-1f2e3d4c5b6a' as EventId
+const ours = plantCreated({ id: ID, name: 'Ficus' }, EVENT_ID, PARTITIONS)
+const headersOf = (texts: Record<string, string>) =>
+  Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)]))
+const read = (change: object, partition: Partition = ours.partition) =>
+  readRecord({ offset: FIRST, ...ours, ...change }, partition, PARTITIONS)
+
+// All that a text, or something else in its place, may be: also lone surrogates, and too long by one.
+const unit = fc.constantFrom('a', 'é', '🌱', '\u0000', '\ud83c', '\udf31', '\u2028', '\ufffe', '"', '\\')
+const texts = fc.oneof(
+  fc.array(unit, { maxLength: 6 }).map((units) => units.join('')),
+  fc
+    .tuple(fc.constantFrom('a', '🌱', '\u0301'), fc.integer({ min: 999, max: 1_001 }))
+    .map(([one, count]) => one.repeat(count)),
+)
+const others = fc.constantFrom(null, 1, true, [], {}, ['a'])
+const values = fc.oneof({ weight: 4, arbitrary: texts }, { weight: 1, arbitrary: others })
+const idTexts = fc.oneof(
+  plantIds.map(String),
+  fc.bigInt({ min: -(2n ** 65n), max: 2n ** 65n }).map(String),
+  fc.bigInt({ min: -20n, max: 20n }).map((by) => String(2n ** 63n + by)),
+  fc.bigInt({ min: -20n, max: 20n }).map((by) => String(-(2n ** 63n) + by)),
+  fc.stringMatching(/^[-+ ]?0{0,2}[0-9]{0,20}[.\n ]?$/),
+)
+
+describe('the schema of version 1', () => {
+  it('takes each payload that is written', () => {
+    fc.assert(
+      fc.property(newPlants, eventIds, (plant, eventId) => {
+        const { value } = plantCreated(plant, eventId, PARTITIONS)
+        expect(isPayload(JSON.parse(value.toString())), JSON.stringify(isPayload.errors)).toBe(true)
+      }),
+    )
+  })
+
+  it('takes a payload if and only if a reader does, whatever its fields are', () => {
+    const payload = fc.record(
+      { id: fc.constantFrom('42', '43', 42, null), name: values, tag: values, colour: values },
+      { requiredKeys: [] },
+    )
+    const taken = { yes: 0, no: 0 }
+    fc.assert(
+      fc.property(fc.oneof({ weight: 20, arbitrary: payload }, values), (given) => {
+        const value = Buffer.from(JSON.stringify(given))
+        const parsed: unknown = JSON.parse(value.toString())
+        // What a schema can't say: the id is that of the key.
+        const takes = isPayload(parsed) && parsed.id === '42'
+        expect(read({ value }).claim?.plant).toEqual(takes ? plantOf(parsed) : undefined)
+        taken[takes ? 'yes' : 'no']++
+      }),
+      { numRuns: 3_000 },
+    )
+    expect(Math.min(taken.yes, taken.no)).toBeGreaterThan(100)
+  })
+
+  it('takes an id if and only if it is a key', () => {
+    fc.assert(
+      fc.property(idTexts, (id) => {
+        expect(isPayload({ id, name: 'n' })).toBe(parsePlantId(id) !== undefined)
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('means the same to engines that match code points and to those that match UTF-16 units, and where `$` lets a line end through', () => {
+    const { id, name, tag } = schema.properties
+    expect(tag.pattern).toBe(name.pattern)
+    fc.assert(
+      fc.property(texts, (text) => {
+        for (const flags of ['', 'u']) {
+          expect(new RegExp(name.pattern, flags).test(text)).toBe(text.isWellFormed())
+          expect(new RegExp(id.not.pattern, flags).test(`${text}\n`)).toBe(true)
+        }
+      }),
+    )
+  })
+
+  it('takes its own examples', () => {
+    for (const example of schema.examples) expect(isPayload(example)).toBe(true)
+    for (const { payload } of examples) expect(isPayload(payload)).toBe(true)
+  })
+})
+
+describe('the AsyncAPI document', () => {
+  it('takes the headers of each event that is written', () => {
+    fc.assert(
+      fc.property(newPlants, eventIds, (plant, eventId) => {
+        const { headers } = plantCreated(plant, eventId, PARTITIONS)
+        expect(areHeaders(textsOf(headers))).toBe(true)
+      }),
+    )
+  })
+
+  it('takes headers if and only if a reader finds in them a claim of version 1', () => {
+    const damaged = (text: string) =>
+      fc.oneof(
+        fc.constantFrom(text, text.toUpperCase(), '', ` ${text}`, `${text}\n`, text.slice(1)),
+        fc.string(),
+        fc.constant(undefined),
+      )
+    const headers = fc.record({
+      ce_type: damaged('PlantCreated'),
+      ce_id: fc.oneof(eventIds, damaged(EVENT_ID)),
+      'content-type': damaged('application/json; version=1'),
+    })
+    fc.assert(
+      fc.property(headers, (changed) => {
+        const given = { ...textsOf(ours.headers), ...changed }
+        const present = Object.fromEntries(
+          Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined),
+        )
+        expect(areHeaders(present)).toBe(read({ headers: headersOf(present) }).claim?.plant !== undefined)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('has examples that are written so, byte for byte', () => {
+    for (const { headers, payload } of examples) {
+      const { ce_id, traceparent } = headers as { ce_id: EventId; traceparent?: Traceparent }
+      const plant = { ...payload, id: BigInt(payload.id) as PlantId }
+      const record = plantCreated(plant, ce_id, PARTITIONS, traceparent)
+      expect(textsOf(record.headers)).toEqual(headers)
+      expect(record.value.toString()).toBe(JSON.stringify(payload))
+    }
+  })
+})
+
+describe('the page', () => {
+  it('places keys as the code does', () => {
+    const rows = [...page.matchAll(/^\| `(-?\d+)` \| ([-\d |]+) \|$/gm)]
+    expect(rows.length).toBeGreaterThan(5)
+    for (const [, text = '', numbers = ''] of rows) {
+      const key = Buffer.from(text)
+      const hash = murmur2(key)
+      expect(numbers.split(' | ').map(Number), text).toEqual([
+        ...[hash, hash & 0x7fffffff],
+        ...[1, 3, 6, 12].map((partitions) => partitionOf(key, partitions)),
+      ])
+    }
+  })
+
+  it('names the reasons in the order in which they are looked for', () => {
+    const rows = [...page.matchAll(/^\| (\d) \| .* \| `(\w+)` \|$/gm)]
+    expect(rows.map(([, number, name]) => [name, Number(number)])).toEqual(Object.entries(PARKED))
+  })
+
+  it('shows a record as it is written', () => {
+    const [, key = '', headers = '', value = ''] =
+      /```\nkey {6}(\S+)\nheaders ([\s\S]*?)\nvalue {4}(\S.*)\n```/.exec(page) ?? []
+    const told = Object.fromEntries(
+      headers.split('\n').map((line) => {
+        const [name = '', text = ''] = line.trim().split(/ {2,}/)
+        return [name, text]
+      }),
+    )
+    const { id, ...plant } = JSON.parse(value)
+    const { ce_id, traceparent } = told as { ce_id: EventId; traceparent: Traceparent }
+    const written = plantCreated({ ...plant, id: BigInt(id) as PlantId }, ce_id, PARTITIONS, traceparent)
+    expect(written.key.toString()).toBe(key)
+    expect(textsOf(written.headers)).toEqual(told)
+    expect(written.value.toString()).toBe(value)
+  })
+})
+
+function textsOf(headers: Record<string, Buffer>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, bytes]) => [name, bytes.toString()]))
+}

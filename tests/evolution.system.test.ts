@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { replay } from '@plant-store/shared/event-log/replay.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
+import {
+  type NewRecord,
+  PARKED,
+  plantCreated,
+  recordReader,
+} from '@plant-store/shared/plant/plant-created.ts'
+import { systemTime } from '@plant-store/shared/process/time.ts'
+import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { reapplyParked } from '../services/projector/src/plantctl/parked/reapply.ts'
+import { openRebuild } from '../services/projector/src/rebuild/open-rebuild.ts'
+import { createPlant, errorOf, readPlant } from './support/client.ts'
+import { newPlant } from './support/generated-plants.ts'
+import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
+import { quietLog } from './support/quiet-log.ts'
+import { asStored, readStoredPartition } from './support/stored-partition.ts'
+import { expectReadModelToEqual, readTruth } from './support/truth.ts'
+import { plantCreatedVersion2, WITH_VERSION_2 } from './support/version-2.ts'
+
+// The release under test plays the older one, as processes of its own; the newer one knows a version more, and is the same code.
+
+const DUPLICATE_ID = 40003
+const UNREADABLE_PLANT = 50001
+const STOP_GRACE_MS = 10_000
+const newerReader = ({ partitions }: PlantStore) => recordReader(partitions, WITH_VERSION_2)
+
+/** Ids 0 to 199: of every four one claimed in version 1, one in version 2, and two in both, each time the other one first. */
+function claims(partitions: number): NewRecord[] {
+  const write = [plantCreated, plantCreatedVersion2] as const
+  const [first, again] = [0, 1].map((version) =>
+    Array.from({ length: 200 }, (_, id) => {
+      const create = write[(id + version) % 2] as typeof plantCreated
+      return create(
+        { ...newPlant(BigInt(id)), tag: `version ${((id + version) % 2) + 1}` },
+        eventId(),
+        partitions,
+      )
+    }),
+  )
+  const both = again?.filter((_, id) => id % 4 >= 2) ?? []
+  // And one event of each version twice.
+  return [...(first ?? []), ...both, ...(first ?? []).slice(0, 2)]
+}
+const eventId = () => randomUUID() as EventId
+
+const upgrades: [string, (store: PlantStore) => Promise<void>][] = [
+  ['put into place', reapplyAsNewer],
+  ['read by a rebuild', rebuildAsNewer],
+]
+
+it.each(upgrades)(
+  'a version that a release does not know keeps its ids, and is then %s by one that does',
+  async (_how, upgrade) => {
+    const store = await createPlantStore({
+      kafkaBrokers: inject('kafkaBrokers'),
+      redisUrl: inject('redisUrl'),
+    })
+    const appender = createAppender(store.kafka, store.topic)
+    onTestFinished(appender.close)
+    await appender.append(claims(store.partitions))
+    const [{ url }, projector] = await Promise.all([store.startApi(), store.startProjector()])
+
+    // The older release: who has an id is decided, what is in version 2 can't be read.
+    const older = await readTruth(store)
+    await expectReadModelToEqual(older, store)
+    expect(reasonsOf(older.states)).toEqual([PARKED.unknownVersion])
+    expect(older.winner(1n)?.plant).toBeUndefined()
+    expect(errorOf((await createPlant(url, 1n, 'too late')).answer)).toBe(DUPLICATE_ID)
+    expect(errorOf(await readPlant(url, 1n))).toBe(UNREADABLE_PLANT)
+    await projector.stop({ graceMs: STOP_GRACE_MS })
+
+    await upgrade(store)
+
+    const newer = await readTruth(store, newerReader(store))
+    expect(newer.states.map(ownersOf)).toEqual(older.states.map(ownersOf))
+    expect(reasonsOf(newer.states)).toEqual([])
+    const redis = openRedis(inject('redisUrl'))
+    const stored = allPartitions(store.partitions).map((p) => readStoredPartition(redis, store.topic, p))
+    expect(await Promise.all(stored)).toEqual(
+      newer.states.map((state) => asStored(state, state.checkpoint, store.partitions)),
+    )
+    // Written in version 2, read by an api that knows version 1 only: the read model holds what a plant is now.
+    expect((await readPlant(url, 1n))?.body).toEqual({ name: 'plant 1', tag: 'version 2' })
+    expect((await readPlant(url, 2n))?.body).toEqual({ name: 'plant 2', tag: 'version 1' })
+    expect((await readPlant(url, 3n))?.body).toEqual({ name: 'plant 3', tag: 'version 2' })
+  },
+)
+
+async function reapplyAsNewer(store: PlantStore): Promise<void> {
+  const { kafka, topic, partitions, readModel } = store
+  const result = await reapplyParked(
+    {
+      generations: readModel.generations,
+      dryRun: false,
+      onLooked() {},
+      read: (spans, onRecords) =>
+        replay({
+          ...{
+            kafka,
+            topic,
+            partitions,
+            log: quietLog,
+            time: systemTime,
+            read: newerReader(store),
+            onRecords,
+          },
+          ranges: new Map(
+            [...spans].map(([partition, { from, end }]) => [
+              partition,
+              { from: { offset: (from - 1) as Offset, eventId: '' }, end },
+            ]),
+          ),
+        }),
+    },
+    allPartitions(partitions),
+  )
+  // All of version 2, void claims and repeated ones among them.
+  expect(result).toMatchObject({ looked: 151, placed: 151, needRebuild: [] })
+}
+
+async function rebuildAsNewer(store: PlantStore): Promise<void> {
+  const { kafka, topic, partitions, readModel } = store
+  const { generations } = readModel
+  const rebuild = openRebuild({
+    kafka,
+    topic,
+    partitions,
+    generations,
+    log: quietLog,
+    read: newerReader(store),
+  })
+  const signal = new AbortController().signal
+  const run = { partitions: allPartitions(partitions), fromEmpty: false, signal, onProgress() {} }
+  expect((await rebuild.run(run)).map(({ is }) => is)).toEqual(run.partitions.map(() => 'switched'))
+}
+
+/** Which claim each id has. */
+function ownersOf({ plants }: PartitionState) {
+  return new Map([...plants].map(([id, { offset, eventId: event }]) => [id, { offset, event }]))
+}
+
+function reasonsOf(states: readonly PartitionState[]): number[] {
+  return [...new Set(states.flatMap(({ parked }) => [...parked.values()]))]
+}

@@ -1,0 +1,33 @@
+import { openClaimFile } from '../../shared/src/consumer/claim-file.ts'
+import type { LogRecord } from '../../shared/src/plant/plant-created.ts'
+import { checkpointAt } from '../../shared/src/protocol/checkpoint.ts'
+import { DYING_BATCH, IN_FILE, longLog } from './claim-file-log.ts'
+
+// A process that uses a file of first claims: argv is the file, and `hold` (it says so and waits) or `die` (it is
+// killed in the middle of a transaction, as by kill -9).
+
+const [path = '', mode] = process.argv.slice(2)
+const file = openClaimFile({ path, ...IN_FILE })
+
+if (mode === 'hold') {
+  process.stdout.write('held\n')
+  process.stdin.resume()
+} else {
+  for (const [index, { partition, records, next }] of longLog().entries()) {
+    const given = index === DYING_BATCH ? records.map(deadly) : records
+    file.firstAmong(partition, given, checkpointAt(next.offset, records))
+    process.stdout.write(`${index}\n`)
+  }
+}
+
+/** Nine tenths of the batch have gone into the file when somebody looks at the last tenth. */
+function deadly(record: LogRecord, index: number, all: readonly LogRecord[]): LogRecord {
+  if (index !== Math.floor(all.length * 0.9)) return record
+  return {
+    offset: record.offset,
+    get claim() {
+      process.kill(process.pid, 'SIGKILL')
+      return record.claim
+    },
+  } as LogRecord
+}

@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type ConsumeOptions,
+  consumePlants,
+  type PlantCreated,
+} from '@plant-store/shared/consumer/consumer.ts'
+import { inject, onTestFinished, vi } from 'vitest'
+import { plainFirstClaims } from './plain-first-claims.ts'
+import { quietLog } from './quiet-log.ts'
+
+export const newGroup = () => `consumer-${randomUUID()}`
+
+/** Consumes a topic into memory until the test ends. */
+export async function consumeInto(
+  topic: string,
+  options: Partial<ConsumeOptions> = {},
+  events: PlantCreated[] = [],
+) {
+  const consumer = await consumePlants({
+    ...{ brokers: inject('kafkaBrokers').split(','), topic, log: quietLog },
+    groupId: newGroup(),
+    firstClaims: plainFirstClaims(),
+    ...(options.onPlantsCreated === undefined && { onPlantCreated: (event) => void events.push(event) }),
+    ...options,
+  })
+  onTestFinished(() => consumer.stop())
+  return { ...consumer, events }
+}
+
+const WAIT_MS = 30_000
+
+export const eventually = (expectation: () => void) =>
+  vi.waitFor(expectation, { timeout: WAIT_MS, interval: 20 })

@@ -1,0 +1,34 @@
+import { appendFile } from 'node:fs/promises'
+import { consumePlants, type FirstClaims, inFile, inMemory } from '@plant-store/shared/consumer/consumer.ts'
+import { inReadModel } from '@plant-store/shared/consumer/in-read-model.ts'
+
+/** What a consumer's process is told, as JSON, in its only argument. */
+export type ConsumerTask = {
+  brokers: string[]
+  topic: string
+  groupId: string
+  /** Where each event is noted as a line: partition, offset, event id. */
+  deliveries: string
+  firstClaims: 'memory' | 'file' | 'read model'
+  /** Of the first claims in a file. */
+  claimFile: string
+  redisUrl: string
+}
+
+function firstClaimsOf({ firstClaims, claimFile, redisUrl }: ConsumerTask): FirstClaims {
+  if (firstClaims === 'file') return inFile(claimFile)
+  return firstClaims === 'memory' ? inMemory() : inReadModel({ redisUrl })
+}
+
+const task = JSON.parse(process.argv[2] ?? '') as ConsumerTask
+const { brokers, topic, groupId } = task
+const consumer = await consumePlants({
+  ...{ brokers, topic, groupId },
+  firstClaims: firstClaimsOf(task),
+  // As often as can be, so that a commit that comes too early is seen.
+  commitEveryMs: 10,
+  // What was written outlives the process, if not the machine.
+  onPlantCreated: ({ partition, offset, eventId }) =>
+    appendFile(task.deliveries, `${partition} ${offset} ${eventId}\n`),
+})
+await consumer.ended

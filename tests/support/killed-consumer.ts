@@ -1,0 +1,84 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { inject } from 'vitest'
+import { startProcess } from '../../local/processes/process.mjs'
+import { newGroup } from './consumed-plants.ts'
+import type { ConsumerTask } from './consumer-process.ts'
+import { noteProcess } from './test-run.ts'
+
+const PROGRAM = new URL('consumer-process.ts', import.meta.url).pathname
+const LOOK_EVERY_MS = 5
+const DELIVERS_WITHIN_MS = 60_000
+const STOP_GRACE_MS = 1_000
+
+/** An event as a consumer's process noted it; `life` counts the processes before. */
+export type Noted = { life: number; partition: number; offset: number; eventId: string }
+
+/** A consumer that is a process of its own, to be killed and begun again; it ends with the test that closes it. */
+export function createKilledConsumer(
+  given: Omit<ConsumerTask, 'groupId' | 'deliveries' | 'claimFile'>,
+  folder: string,
+) {
+  const groupId = newGroup()
+  const logFile = join(folder, `${given.firstClaims}.log`)
+  let life = 0
+  let running: Awaited<ReturnType<typeof startProcess>> | undefined
+  const fileOf = (number: number) => join(folder, `${given.firstClaims}-${number}.txt`)
+
+  function linesOf(number: number): string[] {
+    return existsSync(fileOf(number)) ? readFileSync(fileOf(number), 'utf8').split('\n').slice(0, -1) : []
+  }
+
+  async function start(): Promise<void> {
+    life++
+    const claimFile = join(folder, 'claims.sqlite')
+    const task: ConsumerTask = { ...given, groupId, deliveries: fileOf(life), claimFile }
+    running = await startProcess({
+      name: `consumer ${given.firstClaims}`,
+      command: process.execPath,
+      args: [PROGRAM, JSON.stringify(task)],
+      logFile,
+      env: { PATH: process.env.PATH },
+    })
+    noteProcess(inject('testRun'), running)
+  }
+
+  async function kill(): Promise<void> {
+    if (running === undefined) return
+    process.kill(-running.pid, 'SIGKILL')
+    await running.exited
+    running = undefined
+  }
+
+  return {
+    start,
+
+    /** Lets a process live until it noted so many events, and a little longer; then ends it by kill -9. */
+    async liveAndDie(events: number, moreMs: number): Promise<void> {
+      await start()
+      const until = performance.now() + DELIVERS_WITHIN_MS
+      while (linesOf(life).length < events) {
+        if (performance.now() > until)
+          throw new Error(`${given.firstClaims} delivers nothing; see ${logFile}`)
+        await delay(LOOK_EVERY_MS)
+      }
+      await delay(moreMs)
+      await kill()
+    },
+
+    /** What all its processes noted, in the order of each. */
+    noted(): Noted[] {
+      return Array.from({ length: life }, (_, index) =>
+        linesOf(index + 1).map((line) => {
+          const [partition, offset, eventId = ''] = line.split(' ')
+          return { life: index + 1, partition: Number(partition), offset: Number(offset), eventId }
+        }),
+      ).flat()
+    },
+
+    async close(): Promise<void> {
+      await running?.stop({ graceMs: STOP_GRACE_MS })
+    },
+  }
+}

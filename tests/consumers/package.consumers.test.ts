@@ -1,13 +1,23 @@
+import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, it } from 'vitest'
+import { expect, inject, it, onTestFinished } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { runCommand } from '../../local/processes/command.mjs'
-import { plantCreated } from '../../shared/src/plant/plant-created.ts'
+import { readEnds } from '../../shared/src/event-log/ends.ts'
+import { replay } from '../../shared/src/event-log/replay.ts'
+import type { Partition } from '../../shared/src/plant/offset.ts'
+import { plantCreated, recordReader } from '../../shared/src/plant/plant-created.ts'
+import { systemTime } from '../../shared/src/process/time.ts'
+import type { Checkpoint } from '../../shared/src/protocol/checkpoint.ts'
+import { createReadModel } from '../../shared/src/read-model/read-model.ts'
+import { START } from '../support/followed-log.ts'
 import { newPlant } from '../support/generated-plants.ts'
 import { openTopic } from '../support/open-topic.ts'
+import { quietLog } from '../support/quiet-log.ts'
 import { eventId } from '../support/small-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import type { TestTopic } from '../support/topic.ts'
 
 const PARTITIONS = 3
 const STEP_TIMEOUT_MS = 120_000
@@ -21,7 +31,7 @@ const COMPILER_OPTIONS = {
   ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
 }
 
-it('the package, installed elsewhere, compiles strictly, replays a log, and asks for no more than it takes', async () => {
+it('the package, installed elsewhere, compiles strictly, replays a log and consumes it, and asks for no more than it takes', async () => {
   const folder = temporaryFolder()
   const step = (command: string, args: string[], cwd = folder) => stepIn(cwd, command, args)
   const installed = (name: string) => existsSync(join(folder, 'node_modules', name))
@@ -34,7 +44,7 @@ it('the package, installed elsewhere, compiles strictly, replays a log, and asks
   )
   await step('npm', ['install', `./${tarball}`, released('kafkajs'), released('@types/node')])
   const packed = join(folder, 'node_modules/@plant-store/shared')
-  expect(readdirSync(packed)).toEqual(expect.arrayContaining(['LICENSE', 'dist', 'package.json']))
+  expect(readdirSync(packed)).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json']))
   expect(readdirSync(packed)).not.toContain('src')
   expect(['ioredis', 'pino', 'prom-client', 'kafkajs'].filter(installed)).toEqual(['kafkajs'])
 
@@ -46,8 +56,7 @@ it('the package, installed elsewhere, compiles strictly, replays a log, and asks
 
   await compile('replaying.ts')
   const said = await step('node', ['built/replaying.js', inject('kafkaBrokers'), topic.topic])
-  // Warnings of a broker that has just begun may come first.
-  const { ends, plants, own, ...told } = JSON.parse(said.trim().split('\n').at(-1) ?? '')
+  const { ends, plants, own, ...told } = lastLine(said)
   expect(plants).toEqual(
     expect.arrayContaining([
       { id: String(-(2n ** 63n)), name: `plant ${-(2n ** 63n)}`, tag: 'herb' },
@@ -57,16 +66,22 @@ it('the package, installed elsewhere, compiles strictly, replays a log, and asks
   expect(told).toEqual({ voids: 1, code: 'invalid-options', kinds: ['function', 'function'] })
   expect(own).toEqual({ ends, hasZstd: false })
 
+  const places = [inject('kafkaBrokers'), topic.topic]
+  await compile('consuming.ts')
+  expect(byId(lastLine(await step('node', ['built/consuming.js', ...places, '2'])))).toEqual(byId(plants))
+
   // Only who asks the read model needs a client of Redis.
-  await compile('asking-the-read-model.ts')
-  const { code, output } = await run(folder, 'node', ['built/asking-the-read-model.js'])
+  await compile('consuming-by-the-read-model.ts')
+  const { code, output } = await run(folder, 'node', ['built/consuming-by-the-read-model.js'])
   expect({ code, output }).toEqual({
     code: 1,
     output: expect.stringContaining("Cannot find package 'ioredis'"),
   })
   await step('npm', ['install', released('ioredis')])
-  await compile('asking-the-read-model.ts')
-  expect(await step('node', ['built/asking-the-read-model.js'])).toBe('function\n')
+  await compile('consuming-by-the-read-model.ts')
+  await project(topic)
+  const asking = ['built/consuming-by-the-read-model.js', ...places, inject('redisUrl'), '2']
+  expect(byId(lastLine(await step('node', asking)))).toEqual(byId(plants))
 
   async function compile(application: string): Promise<void> {
     copyFileSync(join(APPLICATIONS, application), join(folder, application))
@@ -75,6 +90,33 @@ it('the package, installed elsewhere, compiles strictly, replays a log, and asks
     await step(join(root, 'node_modules/.bin/tsc'), ['-p', '.'])
   }
 })
+
+/** Folds the log into the read model, as the projector does. */
+async function project({ kafka, topic, partitions }: TestTopic): Promise<void> {
+  const readModel = createReadModel({ redisUrl: inject('redisUrl'), topic, partitions }, quietLog)
+  onTestFinished(() => readModel.close())
+  await readModel.ready()
+  const common = { kafka, topic, partitions, log: quietLog, time: systemTime, read: recordReader(partitions) }
+  const reached = new Map<Partition, Checkpoint>()
+  await replay({
+    ...common,
+    ranges: new Map(
+      (await readEnds(kafka, topic)).map((end, partition) => [partition as Partition, { from: START, end }]),
+    ),
+    async onRecords(partition, records, next) {
+      const from = reached.get(partition) ?? START
+      expect(await readModel.apply(partition, from, next, records, randomUUID())).toEqual({ is: 'applied' })
+      reached.set(partition, next)
+    },
+  })
+}
+
+const byId = (plants: { id: string }[]) => plants.toSorted((a, b) => a.id.localeCompare(b.id))
+
+/** What an application said last: warnings of a broker that has just begun may come first. */
+function lastLine(said: string) {
+  return JSON.parse(said.trim().split('\n').at(-1) ?? '')
+}
 
 async function stepIn(cwd: string, command: string, args: string[]): Promise<string> {
   const { code, output } = await run(cwd, command, args)

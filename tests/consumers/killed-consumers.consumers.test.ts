@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import { expect, inject, it, onTestFinished } from 'vitest'
-import { eventually } from '../support/consumed-plants.ts'
-import { createKilledConsumer } from '../support/killed-consumer.ts'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { eventually, newGroup } from '../support/consumed-plants.ts'
+import { createKilledConsumer, type Noted } from '../support/killed-consumer.ts'
 import { createMixedClaims } from '../support/mixed-claims.ts'
 import { createPlantStore } from '../support/plant-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -11,7 +11,7 @@ import { readTruth, type Truth } from '../support/truth.ts'
 
 const KINDS = ['memory', 'file', 'read model'] as const
 const KILLS = 5
-const BATCH = 20
+const BATCH = 10
 const APPEND_EVERY_MS = 10
 const MAX_EVENTS = 300
 const MAX_MORE_MS = 30
@@ -25,7 +25,10 @@ function creationsOf({ states }: Truth): string[] {
     .sort()
 }
 
-it('consumers that are killed at any point miss no plant, and are given no void claim', async () => {
+const placeOf = ({ partition, offset, eventId }: Noted) => `${partition} ${offset} ${eventId}`
+
+/** A store into which claims are written, some repeated and some void, until it is told to end; with its projector. */
+async function openWrittenStore() {
   const [kafkaBrokers, redisUrl] = [inject('kafkaBrokers'), inject('redisUrl')]
   const store = await createPlantStore({ kafkaBrokers, redisUrl })
   await store.startProjector()
@@ -33,6 +36,7 @@ it('consumers that are killed at any point miss no plant, and are given no void 
   onTestFinished(appender.close)
   const claims = createMixedClaims(store.partitions)
   const writing = new AbortController()
+  onTestFinished(() => writing.abort())
   async function write(): Promise<void> {
     while (!writing.signal.aborted) {
       await appender.append(claims.take(BATCH))
@@ -40,42 +44,77 @@ it('consumers that are killed at any point miss no plant, and are given no void 
     }
   }
   const written = write()
-  onTestFinished(() => writing.abort())
-  const folder = temporaryFolder()
-  const consumers = KINDS.map((firstClaims) =>
-    createKilledConsumer(
-      { brokers: kafkaBrokers.split(','), topic: store.topic, redisUrl, firstClaims },
-      folder,
-    ),
-  )
-  for (const consumer of consumers) onTestFinished(consumer.close)
+  return {
+    ...store,
 
-  await Promise.all(
-    consumers.map(async (consumer) => {
-      for (let kills = 0; kills < KILLS; kills++) {
-        await consumer.liveAndDie(randomInt(MAX_EVENTS), randomInt(MAX_MORE_MS))
-      }
-      await consumer.start()
-    }),
-  )
-  writing.abort()
-  await written
+    consumer(firstClaims: (typeof KINDS)[number], groupId = newGroup()) {
+      const task = { brokers: kafkaBrokers.split(','), topic: store.topic, redisUrl, firstClaims }
+      const consumer = createKilledConsumer(task, temporaryFolder(), groupId)
+      onTestFinished(consumer.close)
+      return consumer
+    },
 
-  const creations = creationsOf(await readTruth(store))
-  expect(creations.length).toBeGreaterThan(KILLS * BATCH)
-  for (const consumer of consumers) {
-    const told = () =>
-      new Set(consumer.noted().map(({ partition, offset, eventId }) => `${partition} ${offset} ${eventId}`))
-    await eventually(() => expect(told().size).toBeGreaterThanOrEqual(creations.length))
-    expect([...told()].sort()).toEqual(creations)
-    const noted = consumer.noted()
-    for (let life = 1; life <= KILLS + 1; life++) {
-      for (let partition = 0; partition < store.partitions; partition++) {
-        const offsets = noted
-          .filter((event) => event.life === life && event.partition === partition)
-          .map(({ offset }) => offset)
-        expect(offsets).toEqual([...new Set(offsets)].sort((a, b) => a - b))
-      }
-    }
+    /** Ends the writing, and tells where each creation lies. */
+    async creations(): Promise<string[]> {
+      writing.abort()
+      await written
+      return creationsOf(await readTruth(store))
+    },
   }
+}
+
+/** Holds what processes noted to the truth: every creation and nothing else, each process's in log order. */
+async function expectToBeTold(noted: () => Noted[], creations: readonly string[]): Promise<void> {
+  const told = () => new Set(noted().map(placeOf))
+  await eventually(() => expect(told().size).toBeGreaterThanOrEqual(creations.length))
+  expect([...told()].sort()).toEqual(creations)
+  const lasts = new Map<string, number>()
+  for (const { life, partition, offset } of noted()) {
+    const place = `${life} ${partition}`
+    expect(offset).toBeGreaterThan(lasts.get(place) ?? -1)
+    lasts.set(place, offset)
+  }
+}
+
+describe('a consumer, with each kind of first claims', () => {
+  it('misses no plant and is given no void claim, though it is killed at any point', async () => {
+    const store = await openWrittenStore()
+    const consumers = KINDS.map((kind) => store.consumer(kind))
+    await Promise.all(
+      consumers.map(async (consumer) => {
+        for (let kills = 0; kills < KILLS; kills++) {
+          await consumer.liveAndDie(randomInt(MAX_EVENTS), randomInt(MAX_MORE_MS))
+        }
+        await consumer.start()
+      }),
+    )
+    const creations = await store.creations()
+    expect(creations.length).toBeGreaterThan(KILLS * BATCH)
+    for (const consumer of consumers) await expectToBeTold(consumer.noted, creations)
+  })
+
+  it('goes on as a member like any other, when it was taken for dead and was not', async () => {
+    const store = await openWrittenStore()
+    const groups = KINDS.map((kind) => {
+      const groupId = newGroup()
+      return { frozen: store.consumer(kind, groupId), other: store.consumer(kind, groupId) }
+    })
+    await Promise.all(
+      groups.map(async ({ frozen, other }) => {
+        await frozen.start()
+        await frozen.untilNoted(BATCH)
+        frozen.freeze()
+        await other.start()
+        // All partitions are its own, once the other one's session has run out.
+        await other.untilNoted(BATCH)
+        frozen.goOn()
+        await frozen.untilNoted(frozen.noted().length + MAX_EVENTS)
+      }),
+    )
+    const creations = await store.creations()
+    for (const { frozen, other } of groups) {
+      const noted = () => [...frozen.noted(), ...other.noted().map((event) => ({ ...event, life: 2 }))]
+      await expectToBeTold(noted, creations)
+    }
+  })
 })

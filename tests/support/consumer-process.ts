@@ -1,6 +1,9 @@
 import { appendFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { consumePlants, type FirstClaims, inFile, inMemory } from '@plant-store/shared/consumer/consumer.ts'
 import { inReadModel } from '@plant-store/shared/consumer/in-read-model.ts'
+
+const WORK_MS = 2
 
 /** What a consumer's process is told, as JSON, in its only argument. */
 export type ConsumerTask = {
@@ -25,10 +28,12 @@ const { brokers, topic, groupId } = task
 const consumer = await consumePlants({
   ...{ brokers, topic, groupId },
   firstClaims: firstClaimsOf(task),
-  // As often as can be, so that a commit that comes too early is seen.
+  // Often, and while handlers are at work: so that a commit that comes too early is seen.
   commitEveryMs: 10,
-  // What was written outlives the process, if not the machine.
-  onPlantCreated: ({ partition, offset, eventId }) =>
-    appendFile(task.deliveries, `${partition} ${offset} ${eventId}\n`),
+  async onPlantCreated({ partition, offset, eventId }) {
+    await delay(WORK_MS)
+    // What was written outlives the process, if not the machine.
+    await appendFile(task.deliveries, `${partition} ${offset} ${eventId}\n`)
+  },
 })
 await consumer.ended

@@ -19,10 +19,11 @@ export type Noted = { life: number; partition: number; offset: number; eventId: 
 export function createKilledConsumer(
   given: Omit<ConsumerTask, 'groupId' | 'deliveries' | 'claimFile'>,
   folder: string,
+  groupId = newGroup(),
 ) {
-  const groupId = newGroup()
   const logFile = join(folder, `${given.firstClaims}.log`)
   let life = 0
+  let isFrozen = false
   let running: Awaited<ReturnType<typeof startProcess>> | undefined
   const fileOf = (number: number) => join(folder, `${given.firstClaims}-${number}.txt`)
 
@@ -44,27 +45,42 @@ export function createKilledConsumer(
     noteProcess(inject('testRun'), running)
   }
 
-  async function kill(): Promise<void> {
-    if (running === undefined) return
-    process.kill(-running.pid, 'SIGKILL')
-    await running.exited
-    running = undefined
+  function signal(name: NodeJS.Signals): void {
+    if (running !== undefined) process.kill(-running.pid, name)
+  }
+
+  function goOn(): void {
+    if (isFrozen) signal('SIGCONT')
+    isFrozen = false
+  }
+
+  async function untilNoted(events: number): Promise<void> {
+    const until = performance.now() + DELIVERS_WITHIN_MS
+    while (linesOf(life).length < events) {
+      if (performance.now() > until) throw new Error(`${given.firstClaims} delivers nothing; see ${logFile}`)
+      await delay(LOOK_EVERY_MS)
+    }
   }
 
   return {
     start,
+    /** Waits until the process that lives noted so many events. */
+    untilNoted,
+    /** Takes all time from the process, until it goes on. */
+    freeze(): void {
+      isFrozen = true
+      signal('SIGSTOP')
+    },
+    goOn,
 
     /** Lets a process live until it noted so many events, and a little longer; then ends it by kill -9. */
     async liveAndDie(events: number, moreMs: number): Promise<void> {
       await start()
-      const until = performance.now() + DELIVERS_WITHIN_MS
-      while (linesOf(life).length < events) {
-        if (performance.now() > until)
-          throw new Error(`${given.firstClaims} delivers nothing; see ${logFile}`)
-        await delay(LOOK_EVERY_MS)
-      }
+      await untilNoted(events)
       await delay(moreMs)
-      await kill()
+      signal('SIGKILL')
+      await running?.exited
+      running = undefined
     },
 
     /** What all its processes noted, in the order of each. */
@@ -78,6 +94,7 @@ export function createKilledConsumer(
     },
 
     async close(): Promise<void> {
+      goOn()
       await running?.stop({ graceMs: STOP_GRACE_MS })
     },
   }

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { consumeInto, eventually, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
+import { delay, systemTime } from '../process/time.ts'
 import type { DeadLetter } from './hand-over.ts'
 import type { PlantCreated } from './plant-created-event.ts'
 
+const SLOW_MS = 20
+const MANY = 500
 const QUICK = { firstRetryMs: 5, longestRetryMs: 20 }
 
 /** A handler that waits until it is told to go on. */
@@ -98,6 +101,27 @@ describe('a handler that fails', () => {
     await eventually(() => expect(consumer.lag()).toBe(0))
     expect(batches.map(({ length }) => length)).toEqual([10, 10, 5])
     expect(batches.flat()).toEqual(Array.from({ length: 25 }, (_, index) => BigInt(index + 1)))
+  })
+})
+
+describe('a handler that is slow', () => {
+  it('holds up other partitions for a while only', async () => {
+    const topic = await openTopic(2)
+    const events: PlantCreated[] = []
+    const consumer = await consumeInto(topic.topic, {
+      async onPlantCreated(event) {
+        if (event.partition === 0) await delay(systemTime, SLOW_MS)
+        events.push(event)
+      },
+    })
+    const countOf = (partition: number) => events.filter((event) => event.partition === partition).length
+    const slow = (await topic.append(2 * MANY)).filter(({ partition }) => partition === 0).length
+    const fast = 2 * MANY - slow
+    await eventually(() => expect(countOf(1)).toBe(fast))
+    while ((await topic.append(1))[0]?.partition === 0);
+    await eventually(() => expect(countOf(1)).toBeGreaterThan(fast))
+    expect(countOf(0)).toBeLessThan(slow)
+    await consumer.stop()
   })
 })
 

@@ -44,7 +44,9 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
   )
   await step('npm', ['install', `./${tarball}`, released('kafkajs'), released('@types/node')])
   const packed = join(folder, 'node_modules/@plant-store/shared')
-  expect(readdirSync(packed)).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json']))
+  expect(readdirSync(packed)).toEqual(
+    expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json']),
+  )
   expect(readdirSync(packed)).not.toContain('src')
   expect(['ioredis', 'pino', 'prom-client', 'kafkajs'].filter(installed)).toEqual(['kafkajs'])
 

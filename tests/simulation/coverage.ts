@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-const root = new URL('../../', import.meta.url)
+const root = new URL('../..', import.meta.url)
 
 /** The code that decides. What is here is either reached by the simulation or not needed. */
 export const DECIDING = [

@@ -1,4 +1,4 @@
-import { openClaimFile } from '../../shared/src/consumer/claim-file.ts'
+import { openClaimFile } from '../../shared/src/consumer/first-claims/claim-file.ts'
 import type { LogRecord } from '../../shared/src/plant/plant-created.ts'
 import { checkpointAt } from '../../shared/src/protocol/checkpoint.ts'
 import { DYING_BATCH, IN_FILE, longLog } from './claim-file-log.ts'

@@ -1,7 +1,7 @@
 import { appendFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { consumePlants, type FirstClaims, inFile, inMemory } from '@plant-store/shared/consumer/consumer.ts'
-import { inReadModel } from '@plant-store/shared/consumer/in-read-model.ts'
+import { inReadModel } from '@plant-store/shared/consumer/first-claims/in-read-model.ts'
 
 const WORK_MS = 2
 

@@ -1,4 +1,4 @@
-import type { OpenFirstClaims } from '@plant-store/shared/consumer/first-claims.ts'
+import type { OpenFirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'

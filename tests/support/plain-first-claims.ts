@@ -1,4 +1,4 @@
-import type { FirstClaims } from '@plant-store/shared/consumer/first-claims.ts'
+import type { FirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'

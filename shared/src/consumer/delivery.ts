@@ -3,7 +3,7 @@ import { claimsItsId, reasonWords } from '../plant/parked-reasons.ts'
 import type { Log } from '../process/log.ts'
 import type { Time } from '../process/time.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import type { OpenFirstClaims } from './first-claims.ts'
+import type { OpenFirstClaims } from './first-claims/first-claims.ts'
 import { type Lot, lotsOf } from './lots.ts'
 import type { PlantRecord } from './plant-record.ts'
 

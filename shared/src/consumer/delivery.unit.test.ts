@@ -8,7 +8,7 @@ import { plantCreated } from '../plant/plant-created.ts'
 import { systemTime } from '../process/time.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { createDelivery } from './delivery.ts'
-import { inMemory } from './in-memory.ts'
+import { inMemory } from './first-claims/in-memory.ts'
 import { plantRecordReader } from './plant-record.ts'
 
 const P = 0 as Partition

@@ -1,4 +1,4 @@
-import { BEFORE_FIRST, type Partition } from '../plant/offset.ts'
+import { BEFORE_FIRST, type Partition } from '../../plant/offset.ts'
 import { createClaimTable, memoryOf } from './claim-table.ts'
 import { firstAmong, type KnownClaims } from './first-among.ts'
 import type { FirstClaims } from './first-claims.ts'

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { logs } from '../../../tests/support/generated-logs.ts'
-import type { Offset, Partition } from '../plant/offset.ts'
-import type { LogRecord } from '../plant/plant-created.ts'
-import { emptyPartition, fold, type Ruling } from '../protocol/first-wins.ts'
-import type { PlantCreated } from './plant-created-event.ts'
-import type { ParkedRecord, PlantRecord } from './plant-record.ts'
+import { logs } from '../../../../tests/support/generated-logs.ts'
+import type { Offset, Partition } from '../../plant/offset.ts'
+import type { LogRecord } from '../../plant/plant-created.ts'
+import { emptyPartition, fold, type Ruling } from '../../protocol/first-wins.ts'
+import type { PlantCreated } from '../plant-created-event.ts'
+import type { ParkedRecord, PlantRecord } from '../plant-record.ts'
 import { createReplayFold } from './replay-fold.ts'
 
 const P = 1 as Partition

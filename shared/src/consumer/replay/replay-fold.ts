@@ -1,9 +1,9 @@
-import { after, FIRST, type Offset, type Partition } from '../plant/offset.ts'
-import { firstWins, type Ruling } from '../protocol/first-wins.ts'
-import { type ClaimTable, createClaimTable, memoryOf } from './claim-table.ts'
-import { lotsOf } from './lots.ts'
-import type { PlantCreated } from './plant-created-event.ts'
-import type { ParkedRecord, PlantRecord } from './plant-record.ts'
+import { after, FIRST, type Offset, type Partition } from '../../plant/offset.ts'
+import { firstWins, type Ruling } from '../../protocol/first-wins.ts'
+import { type ClaimTable, createClaimTable, memoryOf } from '../first-claims/claim-table.ts'
+import { lotsOf } from '../lots.ts'
+import type { PlantCreated } from '../plant-created-event.ts'
+import type { ParkedRecord, PlantRecord } from '../plant-record.ts'
 
 /** What the records of a log come to. Each record is a plant, unreadable, void, repeated or foreign. */
 export type ReplayCounts = {

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eventIds, plantIds } from '../../../tests/support/generated-plants.ts'
-import type { EventId } from '../plant/event-id.ts'
-import { offsetOf } from '../plant/offset.ts'
-import type { PlantId } from '../plant/plant-id.ts'
-import { PreconditionError } from '../process/failures.ts'
+import { eventIds, plantIds } from '../../../../tests/support/generated-plants.ts'
+import type { EventId } from '../../plant/event-id.ts'
+import { offsetOf } from '../../plant/offset.ts'
+import type { PlantId } from '../../plant/plant-id.ts'
+import { PreconditionError } from '../../process/failures.ts'
 import { createClaimTable, memoryOf } from './claim-table.ts'
 
 const NIL = '00000000-0000-4000-8000-000000000000' as EventId

@@ -1,4 +1,4 @@
-import { PlantConsumerError } from './plant-consumer-error.ts'
+import { PlantConsumerError } from '../plant-consumer-error.ts'
 import type { ReplayPlantsOptions } from './replay-plants.ts'
 
 /** Throws a PlantConsumerError that says what is wrong with the options, before anything is connected. */

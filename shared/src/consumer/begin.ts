@@ -1,5 +1,5 @@
 import { allPartitions, FIRST, type Offset } from '../plant/offset.ts'
-import type { Begin } from './consume-options.ts'
+import type { Begin } from './options.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 
 /** The next offset of each partition where `from` begins in a log with these ends; `atTime` is where its time does. */

@@ -1,37 +1,66 @@
-import { PlantConsumerError } from '../plant-consumer-error.ts'
-import type { ReplayPlantsOptions } from './replay-plants.ts'
+import type { Security } from '../../event-log/connection.ts'
+import type { Log } from '../../process/log.ts'
+import { type Begin, beginOfReplay, call, examine, READER_OPTIONS, refuseFaults, whole } from '../options.ts'
+import type { PlantCreated } from '../plant-created-event.ts'
+import type { ParkedRecord } from '../plant-record.ts'
+import type { ReplayProgress } from './replay-progress.ts'
 
-/** Throws a PlantConsumerError that says what is wrong with the options, before anything is connected. */
-export function refuseBadOptions(options: ReplayPlantsOptions): void {
-  const { brokers, topic, onPlantCreated, onPlantsCreated, from } = options
-  if (!Array.isArray(brokers) || brokers.length === 0 || brokers.some((broker) => !/^.+:\d+$/.test(broker))) {
-    throw invalid("brokers must be a list of addresses, such as ['localhost:9092']")
+/** Exactly one of the two. */
+type OnPlants =
+  | { onPlantCreated(event: PlantCreated): unknown; onPlantsCreated?: undefined }
+  /** Events of one partition in order, at most `maxBatch` at once. */
+  | { onPlantsCreated(events: PlantCreated[]): unknown; onPlantCreated?: undefined }
+
+export type ReplayPlantsOptions = OnPlants &
+  Security & {
+    /** `host:port` of some of the brokers. */
+    brokers: readonly string[]
+    /** `plants` if not told. */
+    topic?: string
+    clientId?: string
+    /** Warnings and errors go to the console if it is not given. */
+    log?: Log
+    /** How many events come at once at most: 1,000 if not told. */
+    maxBatch?: number
+    /** Is given the records that tell of no plant. */
+    onParked?(record: ParkedRecord): unknown
+    /** Told every so often, a second if not told, and at the end. */
+    onProgress?(progress: ReplayProgress): void
+    progressEveryMs?: number
+    /**
+     * What is delivered: all, or what was written from a time or from positions on. The whole log is read in any case, since only that tells who was first.
+     */
+    from?: Exclude<Begin, 'end'>
+    /** For the first claims of all plants: 1,024 MiB if not told, about 25 million plants. */
+    maxMib?: number
+    /** Breaks the replay off. */
+    signal?: AbortSignal
   }
-  if (topic === '') throw invalid('topic must be the name of a topic')
-  if ([onPlantCreated, onPlantsCreated].filter((handler) => typeof handler === 'function').length !== 1) {
-    throw invalid('give exactly one of onPlantCreated and onPlantsCreated, a function')
-  }
-  for (const name of ['maxBatch', 'maxMib', 'progressEveryMs'] as const) {
-    const value = options[name]
-    if (value !== undefined && !(Number.isInteger(value) && value > 0))
-      throw invalid(`${name} must be a whole number above 0`)
-  }
-  if (from === undefined || from === 'beginning') return
-  const { time, positions } = Object(from) as { time?: unknown; positions?: unknown }
-  const isTime = time instanceof Date && !Number.isNaN(time.getTime())
-  const isPositions = positions instanceof Map
-  if (!isTime && !isPositions)
-    throw invalid("from must be 'beginning', { time: a Date } or { positions: a Map }")
+
+const HOUR_MS = 3_600_000
+
+const OPTIONS = {
+  ...READER_OPTIONS,
+  onProgress: call,
+  progressEveryMs: whole(1, HOUR_MS),
+  from: beginOfReplay,
+  maxMib: whole(1, 1_048_576),
 }
 
-/** Positions name the next offset of partitions that the topic has. */
-export function refuseUnknownPartitions(positions: ReadonlyMap<number, number>, partitions: number): void {
-  for (const [partition, offset] of positions) {
-    if (!(Number.isInteger(partition) && partition >= 0 && partition < partitions))
-      throw invalid(`from.positions names partition ${partition}, the topic has ${partitions}`)
-    if (!(Number.isSafeInteger(offset) && offset >= 0))
-      throw invalid(`from.positions: ${offset} is no offset (partition ${partition})`)
-  }
+const DEFAULTS = {
+  topic: 'plants',
+  clientId: 'plant-replay',
+  from: 'beginning' as Exclude<Begin, 'end'>,
+  maxBatch: 1_000,
+  maxMib: 1_024,
+  progressEveryMs: 1_000,
 }
 
-const invalid = (message: string) => new PlantConsumerError('invalid-options', `options: ${message}`)
+export type CheckedReplayOptions = ReplayPlantsOptions & typeof DEFAULTS
+
+/** Throws a PlantConsumerError that names every option that is missing or wrong, with what is expected. */
+export function checkReplayOptions(options: ReplayPlantsOptions): CheckedReplayOptions {
+  const { given, faults } = examine(options, OPTIONS, ['brokers'])
+  refuseFaults(faults)
+  return { ...DEFAULTS, ...given }
+}

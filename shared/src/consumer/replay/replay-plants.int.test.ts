@@ -10,7 +10,8 @@ import { parseTraceparent } from '../../plant/traceparent.ts'
 import { PlantConsumerError } from '../plant-consumer-error.ts'
 import type { PlantCreated } from '../plant-created-event.ts'
 import type { ParkedRecord } from '../plant-record.ts'
-import { type ReplayPlantsOptions, replayPlants } from './replay-plants.ts'
+import type { ReplayPlantsOptions } from './replay-options.ts'
+import { replayPlants } from './replay-plants.ts'
 import type { ReplayProgress } from './replay-progress.ts'
 
 const PARTITIONS = 3
@@ -260,8 +261,9 @@ describe('replaying plants', () => {
     [{ brokers: [] }, 'brokers must be a list'],
     [{ brokers: ['localhost'] }, 'brokers must be a list'],
     [{ topic: '' }, 'topic must be'],
-    [{ onPlantsCreated: () => {} }, 'exactly one of'],
-    [{ onPlantCreated: undefined }, 'exactly one of'],
+    [{ fromBeginning: true }, 'is no option'],
+    [{ onPlantsCreated: () => {} }, 'give one of'],
+    [{ onPlantCreated: undefined }, 'give one of'],
     [{ maxBatch: 0 }, 'maxBatch must be'],
     [{ maxMib: 0.5 }, 'maxMib must be'],
     [{ from: 'end' }, 'from must be'],
@@ -279,8 +281,8 @@ describe('replaying plants', () => {
   })
 
   it.each([
-    [new Map([[PARTITIONS, 1]]), 'names partition 3'],
-    [new Map([[0, -1]]), 'is no offset'],
+    [new Map([[PARTITIONS, 1]]), 'each of the 3 partitions'],
+    [new Map([[0, -1]]), 'from must be'],
   ])('refuses positions that can not be: %j', async (positions, message) => {
     const { common } = await openLog()
     await expect(replayed({ ...common, from: { positions } })).rejects.toThrow(message)

@@ -1,58 +1,21 @@
-import { createKafka, type Security } from '../../event-log/connection.ts'
+import { createKafka } from '../../event-log/connection.ts'
 import { readEnds } from '../../event-log/ends.ts'
 import { type Range, replay } from '../../event-log/replay.ts'
 import { offsetsAt } from '../../event-log/topic.ts'
-import { after, BEFORE_FIRST, FIRST, type Offset, type Partition } from '../../plant/offset.ts'
-import type { Log } from '../../process/log.ts'
+import { after, BEFORE_FIRST, type Offset, type Partition } from '../../plant/offset.ts'
 import { systemTime } from '../../process/time.ts'
+import { beginOf } from '../begin.ts'
 import { consoleLog } from '../console-log.ts'
 import { consumerErrorOf } from '../plant-consumer-error.ts'
 import type { PlantCreated } from '../plant-created-event.ts'
 import { type ParkedRecord, type PlantRecord, plantRecordReader } from '../plant-record.ts'
 import { REMEDIES } from '../remedies.ts'
 import { createReplayFold, type ReplayCounts } from './replay-fold.ts'
-import { refuseBadOptions, refuseUnknownPartitions } from './replay-options.ts'
-import { createReplayProgress, type ReplayProgress } from './replay-progress.ts'
-
-/** Exactly one of the two. */
-type OnPlants =
-  | { onPlantCreated(event: PlantCreated): unknown; onPlantsCreated?: undefined }
-  /** Events of one partition in order, at most `maxBatch` at once. */
-  | { onPlantsCreated(events: PlantCreated[]): unknown; onPlantCreated?: undefined }
-
-export type ReplayPlantsOptions = OnPlants &
-  Security & {
-    /** `host:port` of some of the brokers. */
-    brokers: readonly string[]
-    /** `plants` if not told. */
-    topic?: string
-    clientId?: string
-    /** Warnings and errors go to the console if it is not given. */
-    log?: Log
-    /** How many events come at once at most: 1,000 if not told. */
-    maxBatch?: number
-    /** Is given the records that tell of no plant. */
-    onParked?(record: ParkedRecord): unknown
-    /** Told every so often, a second if not told, and at the end. */
-    onProgress?(progress: ReplayProgress): void
-    progressEveryMs?: number
-    /**
-     * What is delivered: all, or what was written from a time or from positions on (the next offset of each partition,
-     * 0 where none is given). The whole log is read in any case, since only that tells who was first.
-     */
-    from?: 'beginning' | { time: Date } | { positions: ReadonlyMap<number, number> }
-    /** For the first claims of all plants: 1,024 MiB if not told, about 25 million plants. */
-    maxMib?: number
-    /** Breaks the replay off. */
-    signal?: AbortSignal
-  }
+import { type CheckedReplayOptions, checkReplayOptions, type ReplayPlantsOptions } from './replay-options.ts'
+import { createReplayProgress } from './replay-progress.ts'
 
 /** What the whole log holds; `positions` has its end in each partition, from where `consumePlants` may go on. */
 export type ReplaySummary = ReplayCounts & { positions: Map<number, number> }
-
-const DEFAULT_MAX_MIB = 1_024
-const DEFAULT_MAX_BATCH = 1_000
-const DEFAULT_PROGRESS_EVERY_MS = 1_000
 
 /**
  * Reads the log once, from its beginning to where it ends now, and delivers each plant that was created. Handlers are
@@ -60,8 +23,8 @@ const DEFAULT_PROGRESS_EVERY_MS = 1_000
  * has resolved. Rejects with what a handler threw, with the signal's reason, or with a PlantConsumerError; also when
  * Kafka can't be read for a minute. No handler is running then, and none is called any more.
  */
-export async function replayPlants(options: ReplayPlantsOptions): Promise<ReplaySummary> {
-  refuseBadOptions(options)
+export async function replayPlants(given: ReplayPlantsOptions): Promise<ReplaySummary> {
+  const options = checkReplayOptions(given)
   const { signal } = options
   signal?.throwIfAborted()
   let failure: { error: unknown } | undefined
@@ -77,16 +40,18 @@ export async function replayPlants(options: ReplayPlantsOptions): Promise<Replay
 
 /** Tells what a handler threw, which ends it, apart from all other errors. */
 async function run(
-  options: ReplayPlantsOptions,
+  options: CheckedReplayOptions,
   onHandlerFailed: (error: unknown) => void,
 ): Promise<ReplaySummary> {
-  const { brokers, topic = 'plants', clientId = 'plants-replay', log = consoleLog, signal } = options
-  const { ssl, sasl, maxMib = DEFAULT_MAX_MIB, progressEveryMs = DEFAULT_PROGRESS_EVERY_MS } = options
+  const { brokers, topic, clientId, ssl, sasl, log = consoleLog, maxMib, progressEveryMs, signal } = options
   const security = { ...(ssl !== undefined && { ssl }), ...(sasl !== undefined && { sasl }) }
   const kafka = createKafka(brokers, clientId, log, security)
   const ends = await readEnds(kafka, topic)
   const partitions = ends.length
-  const begins = await beginsOf(options.from, partitions, (ms) => offsetsAt(kafka, topic, ms))
+  const { from } = options
+  const atTime =
+    typeof from === 'object' && 'time' in from ? await offsetsAt(kafka, topic, from.time.getTime()) : ends
+  const begin = beginOf(from, ends, atTime)
   const progress = createReplayProgress({
     ...{ of: ends.reduce<number>((sum, end) => sum + end, 0), time: systemTime, tell: options.onProgress },
     everyMs: progressEveryMs,
@@ -94,7 +59,7 @@ async function run(
   const fold = createReplayFold({
     ...handlersOf(options, onHandlerFailed),
     ...{ maxMib, signal },
-    isWanted: (partition, offset) => offset >= (begins.get(partition) ?? FIRST),
+    isWanted: (partition, offset) => offset >= (begin[partition] as Offset),
   })
   let turn = Promise.resolve()
 
@@ -125,8 +90,8 @@ async function run(
 
 const wholeUpTo = (end: Offset): Range => ({ from: { offset: BEFORE_FIRST, eventId: '' }, end })
 
-function handlersOf(options: ReplayPlantsOptions, onFailed: (error: unknown) => void) {
-  const { onPlantCreated, onPlantsCreated, onParked, maxBatch = DEFAULT_MAX_BATCH } = options
+function handlersOf(options: CheckedReplayOptions, onFailed: (error: unknown) => void) {
+  const { onPlantCreated, onPlantsCreated, onParked, maxBatch } = options
   const noting =
     <T>(handler: (given: T) => unknown) =>
     async (given: T): Promise<void> => {
@@ -144,16 +109,4 @@ function handlersOf(options: ReplayPlantsOptions, onFailed: (error: unknown) => 
     ),
     onParked: onParked && noting((record: ParkedRecord) => onParked(record)),
   }
-}
-
-/** From which offset of each partition on is delivered; from the first where none is told. */
-async function beginsOf(
-  from: ReplayPlantsOptions['from'],
-  partitions: number,
-  offsetsOfTime: (ms: number) => Promise<Offset[]>,
-): Promise<ReadonlyMap<number, number>> {
-  if (from === undefined || from === 'beginning') return new Map()
-  if ('time' in from) return new Map((await offsetsOfTime(from.time.getTime())).entries())
-  refuseUnknownPartitions(from.positions, partitions)
-  return from.positions
 }

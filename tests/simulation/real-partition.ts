@@ -11,7 +11,8 @@ import {
   type SwitchCall,
   switchedOf,
 } from '@plant-store/shared/read-model/generations.ts'
-import { listedSpan, type PartitionLookUp } from '@plant-store/shared/read-model/read-model.ts'
+import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
+import { listedSpan } from '@plant-store/shared/read-model/read-model.ts'
 import { type GenerationState, generationState } from '@plant-store/shared/read-model/state.ts'
 import type { Redis } from 'ioredis'
 import type { BeginCall, BeginOutcome, SwitchOutcome } from './generation-scripts.ts'

@@ -4,7 +4,7 @@ import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
 import type { ApplyCall } from '@plant-store/shared/read-model/apply.ts'
-import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/read-model.ts'
+import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 
 // The scripts of the read model that serve (apply.lua, look-up.lua, list.lua, checkpoint.lua) on one partition, as plain
 // functions over plain data: what a simulation of the product has for its Redis; generation-scripts.ts has those of a

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Redis, type Result } from 'ioredis'
 import type { Partition } from '../plant/offset.ts'
@@ -25,7 +26,9 @@ declare module 'ioredis' {
   }
 }
 
-export const CONNECT_TIMEOUT_MS = 3_000
+type Script = ReturnType<typeof script>
+
+const CONNECT_TIMEOUT_MS = 3_000
 const COMMAND_TIMEOUT_MS = 2_000
 /** A connection on which no answer comes for so long is given up: a lost address closes nothing. */
 const SOCKET_TIMEOUT_MS = 5_000
@@ -33,24 +36,11 @@ const SOCKET_TIMEOUT_MS = 5_000
 const READ_ONLY = /\bREADONLY\b/
 const RECONNECT_MAX_MS = 1_000
 
-const script = (name: string) => ({
+/** A script beside this file. Each is given the pointer of a partition as its key. */
+export const script = (name: string) => ({
   lua: readFileSync(new URL(name, import.meta.url), 'utf8'),
   numberOfKeys: 1,
 })
-
-/** The scripts, by the name of their command. Each is given the pointer of a partition as its key. */
-export const SCRIPTS = {
-  plantsApply: script('apply.lua'),
-  plantsLookUp: script('look-up.lua'),
-  plantsList: script('list.lua'),
-  plantsCheckpoint: script('checkpoint.lua'),
-  plantsBegin: script('begin.lua'),
-  plantsMark: script('mark.lua'),
-  plantsState: script('state.lua'),
-  plantsSwitch: script('switch.lua'),
-  plantsDrop: script('drop.lua'),
-  plantsReapply: script('reapply.lua'),
-}
 
 /** What all keys of a partition begin with; its hash tag keeps them together in a cluster. */
 export const keyPrefix = (topic: string, partition: Partition) => `{${topic}:${partition}}:`
@@ -59,7 +49,7 @@ export const keyPrefix = (topic: string, partition: Partition) => `{${topic}:${p
 export const livePointer = (topic: string, partition: Partition) => `${keyPrefix(topic, partition)}live`
 
 /** A connection that comes back by itself. Calls reject at once while Redis is away. */
-export function connectRedis(redisUrl: string, log: Log) {
+export function connectRedis(redisUrl: string, scripts: Record<string, Script>, log: Log) {
   const redis = new Redis(redisUrl, {
     connectionName: 'plant-store',
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -72,7 +62,7 @@ export function connectRedis(redisUrl: string, log: Log) {
     maxLoadingRetryTime: RECONNECT_MAX_MS,
     // After a failover the old master is read-only: find the new one.
     reconnectOnError: (error) => READ_ONLY.test(error.message),
-    scripts: SCRIPTS,
+    scripts,
   })
   let lastProblem = ''
   redis.on('error', (err: Error) => {
@@ -85,10 +75,26 @@ export function connectRedis(redisUrl: string, log: Log) {
   })
   return {
     redis,
+
+    isReady: (): boolean => redis.status === 'ready',
+
+    /** Why Redis can't be asked now, in words; none when it can. */
     problems(): string[] {
       if (redis.status === 'ready') return []
       if (redis.status === 'connect') return ['redis: it answers, but is not ready: it is loading its data']
       return ['redis: not reachable', ...(lastProblem === '' ? [] : [`redis: ${lastProblem}`])]
+    },
+
+    /** Resolves when Redis can be asked; rejects with the reason when it can't be reached now. */
+    async ready(): Promise<void> {
+      if (redis.status !== 'ready')
+        await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
+    },
+
+    /** Lets calls under way finish. */
+    async close(): Promise<void> {
+      if (redis.status === 'ready') await redis.quit().catch(() => {})
+      redis.disconnect()
     },
   }
 }

@@ -6,7 +6,8 @@ import type { Log } from '@plant-store/shared/process/log.ts'
 import { delay, type Time } from '@plant-store/shared/process/time.ts'
 import { firstOf } from '@plant-store/shared/protocol/view.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
-import type { PartitionLookUp, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
+import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { View } from '../view/view.ts'
 
 /** How a create ends: the first claim of its id is known, or one of the three ways of not knowing. */

@@ -4,7 +4,8 @@ import { createBackOff } from '../../process/back-off.ts'
 import { PreconditionError } from '../../process/failures.ts'
 import { delay, type Time } from '../../process/time.ts'
 import { readable } from '../../read-model/entry.ts'
-import { createReadModel, type ReadModel } from '../../read-model/read-model.ts'
+import { createLookUp, LOOK_UP_SCRIPTS, type LookUp } from '../../read-model/look-up.ts'
+import { connectRedis } from '../../read-model/redis.ts'
 import { entryVerdict } from './entry-verdict.ts'
 import type { FirstClaims } from './first-claims.ts'
 
@@ -26,10 +27,11 @@ export function inReadModel({ redisUrl }: { redisUrl: string }): FirstClaims {
       if (!/^rediss?:\/\//.test(redisUrl)) {
         throw new PreconditionError('redisUrl must be the address of a Redis, redis://… or rediss://…')
       }
-      const readModel = createReadModel({ redisUrl, topic, partitions }, log)
+      const { redis, ready, close } = connectRedis(redisUrl, LOOK_UP_SCRIPTS, log)
+      const readModel = createLookUp(redis, { topic, partitions })
       const closing = new AbortController()
       // One that is away is waited for where an answer is needed.
-      await readModel.ready().catch(() => {})
+      await ready().catch(() => {})
 
       return {
         /** What the log has to hold there, if this is its read model. One that is empty has nothing to be held to. */
@@ -46,7 +48,7 @@ export function inReadModel({ redisUrl }: { redisUrl: string }): FirstClaims {
 
         async close() {
           closing.abort()
-          await readModel.close()
+          await close()
         },
       }
     },
@@ -55,7 +57,7 @@ export function inReadModel({ redisUrl }: { redisUrl: string }): FirstClaims {
 
 /** Where those of these claims lie that are the first ones of their ids. Rejects when the model can't tell in time. */
 async function firstOffsets(
-  readModel: ReadModel,
+  readModel: LookUp,
   partition: Partition,
   claims: readonly Claim[],
   time: Time,

@@ -3,7 +3,8 @@ import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { firstWins, type Ruling } from '@plant-store/shared/protocol/first-wins.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
-import type { PartitionLookUp, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
+import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { createFirsts, type First } from './firsts.ts'
 
 /** What a claim came to, and where the first one of its id lies; unknown where nobody can tell. */

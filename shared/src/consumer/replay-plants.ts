@@ -33,8 +33,8 @@ export type ReplayPlantsOptions = OnPlants &
     maxBatch?: number
     /** Is given the records that tell of no plant. */
     onParked?(record: ParkedRecord): unknown
-    /** Told every so often, a second if not told, and at the end. */
-    onProgress?(progress: ReplayProgress): void
+    /** Told every so often, a second if not told, and at the end. Treated as a handler. */
+    onProgress?(progress: ReplayProgress): unknown
     progressEveryMs?: number
     /**
      * What is delivered: all, or what was written from a time or from positions on (the next offset of each partition,
@@ -87,12 +87,13 @@ async function run(
   const ends = await readEnds(kafka, topic)
   const partitions = ends.length
   const begins = await beginsOf(options.from, partitions, (ms) => offsetsAt(kafka, topic, ms))
+  const { onProgress: tell, ...handlers } = handlersOf(options, onHandlerFailed)
   const progress = createReplayProgress({
-    ...{ of: ends.reduce<number>((sum, end) => sum + end, 0), time: systemTime, tell: options.onProgress },
+    ...{ of: ends.reduce<number>((sum, end) => sum + end, 0), time: systemTime, tell },
     everyMs: progressEveryMs,
   })
   const fold = createReplayFold({
-    ...handlersOf(options, onHandlerFailed),
+    ...handlers,
     ...{ maxMib, signal },
     isWanted: (partition, offset) => offset >= (begins.get(partition) ?? FIRST),
   })
@@ -101,7 +102,7 @@ async function run(
   async function take(partition: Partition, records: PlantRecord[], next: Offset): Promise<void> {
     signal?.throwIfAborted()
     await fold.take(partition, records)
-    progress.note(partition, next, fold.counts().plants)
+    await progress.note(partition, next, fold.counts().plants)
   }
 
   try {
@@ -119,14 +120,14 @@ async function run(
   } finally {
     await turn.catch(() => {})
   }
-  progress.end(fold.counts().plants)
+  await progress.end(fold.counts().plants)
   return { ...fold.counts(), positions: new Map(ends.map((end, partition) => [partition, end])) }
 }
 
 const wholeUpTo = (end: Offset): Range => ({ from: { offset: BEFORE_FIRST, eventId: '' }, end })
 
 function handlersOf(options: ReplayPlantsOptions, onFailed: (error: unknown) => void) {
-  const { onPlantCreated, onPlantsCreated, onParked, maxBatch = DEFAULT_MAX_BATCH } = options
+  const { onPlantCreated, onPlantsCreated, onParked, onProgress, maxBatch = DEFAULT_MAX_BATCH } = options
   const noting =
     <T>(handler: (given: T) => unknown) =>
     async (given: T): Promise<void> => {
@@ -143,6 +144,7 @@ function handlersOf(options: ReplayPlantsOptions, onFailed: (error: unknown) => 
       onPlantsCreated === undefined ? onPlantCreated(events[0] as PlantCreated) : onPlantsCreated(events),
     ),
     onParked: onParked && noting((record: ParkedRecord) => onParked(record)),
+    onProgress: onProgress && noting((progress: ReplayProgress) => onProgress(progress)),
   }
 }
 

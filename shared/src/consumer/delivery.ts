@@ -72,17 +72,18 @@ export function createDelivery(options: DeliveryOptions) {
     const begun = standing.delivered as Checkpoint
     const due = records.filter(({ offset }) => offset > begun.offset)
     const until = time.now() + HAND_OVER_MS
-    let isFirst = true
+    // Not what was delivered: another member may have delivered more by now, of which no claims are known here.
+    let reached = from
     try {
       for (const lot of lotsOf(due, partition, (record) => creations.has(record), lots)) {
-        const isLate = !isFirst && time.now() > until
+        const isLate = reached !== from && time.now() > until
         if (isLate || !mayGoOn(partition)) {
-          standing.taken = higherOf(standing.delivered as Checkpoint, from)
-          return standing.taken
+          standing.taken = reached
+          return reached
         }
         await handOver(partition, lot)
-        reach(standing, lot.checkpoint)
-        isFirst = false
+        reached = lot.checkpoint
+        reach(standing, reached)
       }
       reach(standing, next)
       standing.taken = next

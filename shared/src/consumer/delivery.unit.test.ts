@@ -28,7 +28,7 @@ function creations(from: number, end: number) {
 
 async function openDelivery(start: Checkpoint, known: Checkpoint = START) {
   const given: number[] = []
-  const now = { mayGoOn: true, working: 0, overlaps: 0 }
+  const now = { mayGoOn: true, working: 0, overlaps: 0, start }
   const firstClaims = await inMemory().open({
     topic: '',
     partitions: 1,
@@ -37,7 +37,7 @@ async function openDelivery(start: Checkpoint, known: Checkpoint = START) {
   } as never)
   const delivery = createDelivery({
     firstClaims: { ...firstClaims, checkpointOf: async () => known },
-    startOf: async () => start,
+    startOf: async () => now.start,
     async handOver(_partition, { events }) {
       if (++now.working > 1) now.overlaps++
       await nextTurn()
@@ -105,5 +105,21 @@ describe('a delivery', () => {
       expect(await onRecords(P, creations(8, 10), at(9), begun)).toEqual(START)
     await onRecords(P, creations(0, 10), at(9), START)
     expect(given).toEqual([8, 9])
+  })
+
+  it('begins behind no gap when the group went on elsewhere, while an assignment from before was at work', async () => {
+    const { onRecords, checkpointOf, given, now } = await openDelivery(START)
+    const old = onRecords(P, creations(0, 5), at(4), await checkpointOf(P))
+    while (given.length < 1) await nextTurn()
+    now.start = at(9)
+    const from = await checkpointOf(P)
+    expect(from).toEqual(at(9))
+    now.mayGoOn = false
+    await old
+    now.mayGoOn = true
+    const low = await onRecords(P, creations(10, 12), at(11), from)
+    expect(low.offset).toBeLessThan(5)
+    await onRecords(P, creations(low.offset + 1, 12), at(11), low)
+    expect(given.filter((offset) => offset > 4)).toEqual([10, 11])
   })
 })

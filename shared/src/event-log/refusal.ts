@@ -5,6 +5,9 @@ type Told = { type?: string; name?: string; message?: string; cause?: unknown }
 
 const AUTHORIZATION = /^(TOPIC|GROUP|CLUSTER)_AUTHORIZATION_FAILED$|^SASL_AUTHENTICATION_FAILED$/
 const AUTHENTICATION = 'KafkaJSSASLAuthenticationError'
+/** kafkajs says the same of a connection that was lost before the broker came to look at the secret; only its words tell. */
+const LOST =
+  /: (Closed connection|Connection error: .*|Connection timeout|Not connected|Request .* timed out)$/
 /** What kafkajs makes of any answer about a group's coordinator, a refusal too. */
 const NO_COORDINATOR = 'KafkaJSGroupCoordinatorNotFound'
 const MAX_CAUSES = 10
@@ -31,7 +34,8 @@ export function refusalOf(error: unknown, topic: string): unknown {
     )
   }
   const refused = causes.find(
-    ({ type, name }) => name === AUTHENTICATION || (type !== undefined && AUTHORIZATION.test(type)),
+    ({ type, name, message = '' }) =>
+      (name === AUTHENTICATION && !LOST.test(message)) || (type !== undefined && AUTHORIZATION.test(type)),
   )
   if (causes.some(({ name }) => name === NO_COORDINATOR)) {
     return new Error('no broker coordinates the group at the moment, or this user may not read the group', {

@@ -1,4 +1,5 @@
 import { BEFORE_FIRST, type Partition } from '../../plant/offset.ts'
+import { PlantConsumerError } from '../plant-consumer-error.ts'
 import { createClaimTable, memoryOf } from './claim-table.ts'
 import { firstAmong, type KnownClaims } from './first-among.ts'
 import type { FirstClaims } from './first-claims.ts'
@@ -11,6 +12,9 @@ const DEFAULT_MAX_MIB = 512
  * plants) the consumer ends with an error.
  */
 export function inMemory({ maxMib = DEFAULT_MAX_MIB }: { maxMib?: number } = {}): FirstClaims {
+  if (!(Number.isInteger(maxMib) && maxMib > 0)) {
+    throw new PlantConsumerError('invalid-options', 'inMemory: maxMib must be a whole number above 0')
+  }
   return {
     async open() {
       const memory = memoryOf(maxMib, 'raise maxMib, or keep them in a file, with firstClaims: inFile(path)')

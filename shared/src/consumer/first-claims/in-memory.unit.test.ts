@@ -47,6 +47,13 @@ describe('first claims in memory', () => {
     expect(await claims.firstAmong(P, records, next)).toEqual(records)
   })
 
+  it('are not kept without a limit that means something', () => {
+    for (const maxMib of [Number.NaN, 0, -1, 0.5])
+      expect(() => inMemory({ maxMib })).toThrow(
+        expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('maxMib') }),
+      )
+  })
+
   it('end with an error that names the file, when they are too many', async () => {
     const claims = await inMemory({ maxMib: 1 }).open(surroundings)
     const records = Array.from({ length: 60_000 }, (_, n) => claimAt(n, newPlant(BigInt(n)).id))

@@ -24,8 +24,8 @@ export type ReplayPlantsOptions = OnPlants &
     maxBatch?: number
     /** Is given the records that tell of no plant. */
     onParked?(record: ParkedRecord): unknown
-    /** Told every so often, a second if not told, and at the end. */
-    onProgress?(progress: ReplayProgress): void
+    /** Told every so often, a second if not told, and at the end. Treated as a handler. */
+    onProgress?(progress: ReplayProgress): unknown
     progressEveryMs?: number
     /**
      * What is delivered: all, or what was written from a time or from positions on. The whole log is read in any case, since only that tells who was first.

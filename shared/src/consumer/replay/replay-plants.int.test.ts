@@ -152,6 +152,21 @@ describe('replaying plants', () => {
     expect(told.map(({ read }) => read)).toEqual(told.map(({ read }) => read).sort((a, b) => a - b))
   })
 
+  it('ends with what is thrown where its progress is told, now or later', async () => {
+    const log = await openLog()
+    await log.append(300)
+    for (const onProgress of [
+      () => Promise.reject(new Error('full')),
+      () => {
+        throw new Error('full')
+      },
+    ])
+      await expect(replayed({ ...log.common, progressEveryMs: 1, onProgress })).rejects.toThrow(/^full$/)
+    // At its end alone, after all was delivered.
+    const late = { progressEveryMs: 3_600_000, onProgress: () => Promise.reject(new TypeError('late')) }
+    await expect(replayed({ ...log.common, ...late })).rejects.toBeInstanceOf(TypeError)
+  })
+
   it('of an empty topic ends at once', async () => {
     const { common } = await openLog()
     const { summary } = await replayed(common)

@@ -12,7 +12,7 @@ import { type ParkedRecord, type PlantRecord, plantRecordReader } from '../plant
 import { REMEDIES } from '../remedies.ts'
 import { createReplayFold, type ReplayCounts } from './replay-fold.ts'
 import { type CheckedReplayOptions, checkReplayOptions, type ReplayPlantsOptions } from './replay-options.ts'
-import { createReplayProgress } from './replay-progress.ts'
+import { createReplayProgress, type ReplayProgress } from './replay-progress.ts'
 
 /** What the whole log holds; `positions` has its end in each partition, from where `consumePlants` may go on. */
 export type ReplaySummary = ReplayCounts & { positions: Map<number, number> }
@@ -52,12 +52,13 @@ async function run(
   const atTime =
     typeof from === 'object' && 'time' in from ? await offsetsAt(kafka, topic, from.time.getTime()) : ends
   const begin = beginOf(from, ends, atTime)
+  const { onProgress: tell, ...handlers } = handlersOf(options, onHandlerFailed)
   const progress = createReplayProgress({
-    ...{ of: ends.reduce<number>((sum, end) => sum + end, 0), time: systemTime, tell: options.onProgress },
+    ...{ of: ends.reduce<number>((sum, end) => sum + end, 0), time: systemTime, tell },
     everyMs: progressEveryMs,
   })
   const fold = createReplayFold({
-    ...handlersOf(options, onHandlerFailed),
+    ...handlers,
     ...{ maxMib, signal },
     isWanted: (partition, offset) => offset >= (begin[partition] as Offset),
   })
@@ -66,7 +67,7 @@ async function run(
   async function take(partition: Partition, records: PlantRecord[], next: Offset): Promise<void> {
     signal?.throwIfAborted()
     await fold.take(partition, records)
-    progress.note(partition, next, fold.counts().plants)
+    await progress.note(partition, next, fold.counts().plants)
   }
 
   try {
@@ -84,14 +85,14 @@ async function run(
   } finally {
     await turn.catch(() => {})
   }
-  progress.end(fold.counts().plants)
+  await progress.end(fold.counts().plants)
   return { ...fold.counts(), positions: new Map(ends.map((end, partition) => [partition, end])) }
 }
 
 const wholeUpTo = (end: Offset): Range => ({ from: { offset: BEFORE_FIRST, eventId: '' }, end })
 
 function handlersOf(options: CheckedReplayOptions, onFailed: (error: unknown) => void) {
-  const { onPlantCreated, onPlantsCreated, onParked, maxBatch } = options
+  const { onPlantCreated, onPlantsCreated, onParked, onProgress, maxBatch } = options
   const noting =
     <T>(handler: (given: T) => unknown) =>
     async (given: T): Promise<void> => {
@@ -108,5 +109,6 @@ function handlersOf(options: CheckedReplayOptions, onFailed: (error: unknown) =>
       onPlantsCreated === undefined ? onPlantCreated(events[0] as PlantCreated) : onPlantsCreated(events),
     ),
     onParked: onParked && noting((record: ParkedRecord) => onParked(record)),
+    onProgress: onProgress && noting((progress: ReplayProgress) => onProgress(progress)),
   }
 }

@@ -1,0 +1,172 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createDelivery } from '@plant-store/shared/consumer/delivery.ts'
+import type { OpenFirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
+import { createGroupPosition } from '@plant-store/shared/consumer/group-position.ts'
+import { createHandOver } from '@plant-store/shared/consumer/hand-over.ts'
+import type { PlantRecord } from '@plant-store/shared/consumer/plant-record.ts'
+import type { GroupOffset } from '@plant-store/shared/event-log/group-offsets.ts'
+import { createPositions } from '@plant-store/shared/event-log/positions.ts'
+import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Time } from '@plant-store/shared/process/time.ts'
+import type { Checkpoint, Delivery } from '@plant-store/shared/protocol/checkpoint.ts'
+import { quietLog } from '../../support/quiet-log.ts'
+import type { Random } from '../random.ts'
+import { ALL, PARTITIONS, type World } from './world.ts'
+
+const MAX_FETCHED = 6
+const stored = { offset: FIRST, key: null, value: null, headers: {}, timestampMs: 0 }
+
+export type SimulatedConsumer = ReturnType<typeof startConsumer>
+
+/** A member of the group: what decides is the product's own; the group, its fetches and time are models. */
+export function startConsumer(world: World, random: Random, firstClaims: OpenFirstClaims) {
+  let alive = true
+  let isHeld = false
+  /** Of the group, as far as this member knows. */
+  let generation = 0
+  let clockMs = 0
+  let assigned: readonly Partition[] = []
+  const next = new Map<Partition, Offset>()
+  const paused = new Set<Partition>()
+  const sought = new Set<Partition>()
+  const working = new Set<Partition>()
+
+  /** What a killed process waits for never comes. */
+  async function aWhile(turns: number): Promise<void> {
+    await world.aWhile(turns)
+    if (!alive) await new Promise(() => {})
+  }
+  const fails = (probability: number) => !world.isCalm && random.chance(probability)
+
+  const time: Time = {
+    // Sometimes more than a delivery may take.
+    now: () => (clockMs += random.chance(0.1) ? 3_000 : 1),
+    after(_ms, callback) {
+      let isDue = true
+      void aWhile(5).then(() => isDue && callback())
+      return () => {
+        isDue = false
+      }
+    },
+  }
+
+  const group = createGroupPosition({
+    partitions: PARTITIONS,
+    begin: ALL.map(() => FIRST),
+    async read() {
+      await aWhile(4)
+      if (fails(0.05)) throw new Error('Kafka is away')
+      return new Map(world.committed)
+    },
+    async commit(offsets: ({ partition: Partition } & GroupOffset)[]) {
+      const mine = generation
+      await aWhile(4)
+      if (mine !== world.generation()) throw new Error('left behind')
+      for (const { partition, ...offset } of offsets) world.commit(partition, offset)
+    },
+  })
+  const handOver = createHandOver(
+    {
+      async onPlantsCreated(events) {
+        const { partition } = events[0] as { partition: Partition }
+        if (working.has(partition)) world.broken(`two handlers at once in ${partition}`)
+        working.add(partition)
+        await aWhile(12)
+        working.delete(partition)
+        if (fails(0.1)) throw new Error('not now')
+        for (const event of events) world.handled(event)
+      },
+      maxAttempts: 1,
+    },
+    new AbortController().signal,
+  )
+  const delivery = createDelivery({
+    ...{ firstClaims, startOf: group.startOf, handOver, time, log: quietLog },
+    lots: { maxEvents: 1 + random.below(3), giveParked: false },
+    mayGoOn: (partition) => !isHeld && positions.assigned()?.has(partition) === true,
+  })
+  const positions = createPositions<PlantRecord>(
+    {
+      checkpointOf: delivery.checkpointOf,
+      onRecords: delivery.onRecords,
+      onHalt: ({ message }) => world.broken(`a consumer ends with its own log: ${message}`),
+    },
+    {
+      pause: (partition) => void paused.add(partition),
+      seek(partition, offset) {
+        next.set(partition, offset)
+        sought.add(partition)
+        paused.delete(partition)
+      },
+      async ends() {
+        await aWhile(4)
+        return world.log.ends()
+      },
+    },
+    { partitions: PARTITIONS, time, log: quietLog },
+  )
+
+  function deliveryOf(delivered: Delivery): Delivery<PlantRecord> {
+    const records = delivered.records.map((record: LogRecord) => ({ ...record, stored }))
+    return { ...delivered, records }
+  }
+
+  async function fetch(partition: Partition): Promise<void> {
+    sought.delete(partition)
+    const fetched = world.log.fetch(partition, next.get(partition) ?? FIRST, 1 + random.below(MAX_FETCHED))
+    if (fetched === undefined) return
+    const taken = positions.deliver(partition, () =>
+      sought.has(partition) ? undefined : deliveryOf(fetched),
+    )
+    // Not always waited for: another assignment may begin while this one is still at work.
+    const reached = await (random.chance(0.7) ? taken : aWhile(20).then(() => undefined))
+    if (reached === undefined || reached < fetched.last || sought.has(partition)) return
+    next.set(partition, after(fetched.last))
+  }
+
+  async function follow(partition: Partition): Promise<void> {
+    while (alive) {
+      await nextTurn()
+      if (!isHeld && assigned.includes(partition) && !paused.has(partition)) await fetch(partition)
+    }
+  }
+
+  function delivered(): [Partition, Checkpoint | undefined][] {
+    return [...(positions.assigned() ?? [])].map(([partition, checkpoint]) => [
+      partition,
+      checkpoint && delivery.deliveredOf(partition),
+    ])
+  }
+
+  async function commitOften(): Promise<void> {
+    while (alive) {
+      await nextTurn()
+      await aWhile(20)
+      const passed = delivered().filter((entry): entry is [Partition, Checkpoint] => entry[1] !== undefined)
+      await group.commit(new Map(passed)).catch(() => {})
+    }
+  }
+
+  for (const partition of ALL) void follow(partition)
+  void commitOften()
+  return {
+    /** Once the group has settled; a member that does not come along is left behind, and does not know it. */
+    assign(partitions: readonly Partition[]): void {
+      generation = world.generation()
+      assigned = partitions
+      sought.clear()
+      positions.assign(partitions)
+    },
+    async pauseAWhile(): Promise<void> {
+      isHeld = true
+      await world.aWhile(10)
+      isHeld = false
+    },
+    isDone: () => delivered().every(([partition, passed]) => passed?.offset === world.log.end(partition) - 1),
+    kill(): void {
+      alive = false
+      positions.close()
+    },
+  }
+}

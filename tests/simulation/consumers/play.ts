@@ -1,0 +1,70 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { OpenFirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
+import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import { createRandom } from '../random.ts'
+import { type SimulatedConsumer, startConsumer } from './consumer.ts'
+import { createClaimKinds } from './first-claims.ts'
+import { ALL, createWorld } from './world.ts'
+
+const PLACES = [0, 1]
+const STEPS = 300
+const TURNS_TO_SETTLE = 5_000
+
+/**
+ * Plays two consumers of one group through faults that follow from a seed, and then without: each creation must have
+ * been delivered, and no void claim. Tells the promise that was broken, if one was.
+ */
+export async function play(
+  seed: number,
+  changed = (firstClaims: OpenFirstClaims) => firstClaims,
+): Promise<string | undefined> {
+  const random = createRandom(seed)
+  const world = createWorld(random)
+  const kinds = createClaimKinds(world, random)
+  const members: SimulatedConsumer[] = []
+
+  async function start(place: number): Promise<void> {
+    members[place]?.kill()
+    members[place] = startConsumer(world, random, changed(await kinds.open(place)))
+  }
+
+  function rebalance(): void {
+    world.newGeneration()
+    const joined = PLACES.filter(() => world.isCalm || random.chance(0.7))
+    const shares = new Map(joined.map((place): [number, Partition[]] => [place, []]))
+    for (const partition of ALL) shares.get(random.pick(joined) ?? 0)?.push(partition)
+    for (const [place, share] of shares) members[place]?.assign(share)
+  }
+
+  async function step(): Promise<void> {
+    const choice = random.below(100)
+    const place = random.pick(PLACES) as number
+    if (choice < 60) world.append()
+    else if (choice < 80) world.project()
+    else if (choice < 90) rebalance()
+    else if (choice < 94) await members[place]?.pauseAWhile()
+    else if (choice < 97) await start(place).then(rebalance)
+    else if (choice === 97) {
+      for (const member of members) member.kill()
+      world.moveGroup()
+      for (const each of PLACES) await start(each)
+      rebalance()
+    }
+    await world.aWhile(8)
+  }
+
+  for (const place of PLACES) await start(place)
+  rebalance()
+  for (let left = STEPS; left > 0 && world.firstBroken() === undefined; left--) await step()
+  world.isCalm = true
+  world.project()
+  rebalance()
+  for (let left = TURNS_TO_SETTLE; left > 0 && world.firstBroken() === undefined; left--) {
+    if (members.every((member) => member.isDone())) break
+    await nextTurn()
+  }
+  if (members.some((member) => !member.isDone())) world.broken('the consumers do not come to the end')
+  if (world.isOwed()) world.broken('a creation was never delivered')
+  for (const member of members) member.kill()
+  return world.firstBroken()
+}

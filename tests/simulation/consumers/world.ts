@@ -1,0 +1,108 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { PlantCreated } from '@plant-store/shared/consumer/plant-created-event.ts'
+import type { GroupOffset } from '@plant-store/shared/event-log/group-offsets.ts'
+import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import { eventIdOf } from '../event-ids.ts'
+import { foreignRecord } from '../foreign-records.ts'
+import { createKafkaLog } from '../kafka.ts'
+import type { Random } from '../random.ts'
+
+export const PARTITIONS = 2
+export const ALL = allPartitions(PARTITIONS)
+
+export type World = ReturnType<typeof createWorld>
+
+/** A log, a group that consumes it, the service's read model, and what consumers are promised. */
+export function createWorld(random: Random) {
+  const log = createKafkaLog(PARTITIONS)
+  const firsts = new Map<PlantId, Offset>()
+  /** The creations that nobody was given yet. */
+  const owed = ALL.map(() => new Set<Offset>())
+  const committed = new Map<Partition, GroupOffset>()
+  /** How far the read model is a fold of the log. */
+  const projected = new Map<Partition, Offset>()
+  let events = 0
+  let generation = 0
+  let brokenPromise: string | undefined
+
+  const broken = (promise: string) => {
+    brokenPromise ??= promise
+  }
+  const owedIn = (partition: Partition) => owed[partition] as Set<Offset>
+
+  const world = {
+    ...{ log, firsts, committed, broken },
+    /** No more faults. */
+    isCalm: false,
+    firstBroken: () => brokenPromise,
+    generation: () => generation,
+    newGeneration: () => ++generation,
+    isOwed: () => owed.some(({ size }) => size > 0),
+
+    /** Waits a while, in turns of the event loop. */
+    async aWhile(turns: number): Promise<void> {
+      for (let left = random.below(turns); left > 0; left--) await nextTurn()
+    },
+
+    append(): void {
+      if (random.chance(0.1)) {
+        log.skip(random.pick(ALL) as Partition)
+        return
+      }
+      const id = BigInt(random.below(++events)) as PlantId
+      const eventId = eventIdOf('client', random.chance(0.1) ? random.below(events) : events)
+      const record = random.chance(0.2)
+        ? foreignRecord({ id, eventId, partitions: PARTITIONS }, random).record
+        : plantCreated({ id, name: 'plant' }, eventId, PARTITIONS)
+      const offset = log.append(record)
+      const claim = log.records(record.partition).at(-1)?.claim
+      if (claim === undefined || firsts.has(claim.id)) return
+      firsts.set(claim.id, offset)
+      if (claim.plant !== undefined) owedIn(record.partition).add(offset)
+    },
+
+    /** The projector goes on, or Redis is emptied. */
+    project(): void {
+      for (const partition of ALL) {
+        const end = (log.end(partition) - 1) as Offset
+        const reached = ((projected.get(partition) ?? BEFORE_FIRST) + random.below(12)) as Offset
+        projected.set(
+          partition,
+          world.isCalm || reached > end ? end : random.chance(0.05) ? BEFORE_FIRST : reached,
+        )
+      }
+    },
+
+    projected(partition: Partition): Checkpoint {
+      const offset = projected.get(partition) ?? BEFORE_FIRST
+      return checkpointAt(
+        offset,
+        log.records(partition).filter((record) => record.offset <= offset),
+      )
+    },
+
+    handled({ id, partition, offset }: PlantCreated): void {
+      if (firsts.get(id) !== offset) broken(`a void claim was delivered: offset ${offset} of ${partition}`)
+      owedIn(partition).delete(offset)
+    },
+
+    commit(partition: Partition, stored: GroupOffset): void {
+      const missed = [...owedIn(partition)].find((offset) => offset < stored.next)
+      if (missed !== undefined) broken(`committed behind ${missed} of ${partition}, which nobody was given`)
+      committed.set(partition, stored)
+    },
+
+    /** An operator moves the group: what lies before is not asked for any more. */
+    moveGroup(): void {
+      for (const partition of ALL) {
+        const next = random.below(log.end(partition) + 1) as Offset
+        committed.set(partition, { next, metadata: '' })
+        for (const offset of owedIn(partition)) if (offset < next) owedIn(partition).delete(offset)
+      }
+    },
+  }
+  return world
+}

@@ -27,8 +27,8 @@ type Line = {
 
 /** What was released: lines are only ever added after these, and then these figures grow. */
 const RELEASED = {
-  lines: 181,
-  sha256: 'f06aec9e7ad585581fe0b7c57c0c9840f571b5dcd6d806669eb21c57b986eb7a',
+  lines: 185,
+  sha256: '19331800e2abd954b3ed6a567ef6a123dbf03ed66f27ae13ae609d61d4869bad',
 }
 
 const text = readFileSync(new URL('../docs/corpus/version-1.jsonl', import.meta.url), 'utf8')

@@ -14,7 +14,13 @@ const USAGE = `Keeps a table of all plants in SQLite, which is made anew from th
 `
 const FILE = fileURLToPath(new URL('../../.local/examples/own-table.sqlite', import.meta.url))
 
+const ID = /^-?\d+$/
+// A negative id is no option, which it would be anywhere but behind all options.
+const args = process.argv.slice(2)
+const negative = args.filter((argument) => argument.startsWith('-') && ID.test(argument))
+const others = args.filter((argument) => !negative.includes(argument))
 const { values, positionals } = parseArgs({
+  args: [...others, '--', ...negative],
   options: { table: { type: 'string', default: FILE } },
   allowPositionals: true,
 })
@@ -33,7 +39,7 @@ try {
 async function run(): Promise<number> {
   if (more.length > 0) return usage()
   if (command === 'rebuild' && argument === '') await rebuild()
-  else if (command === 'show' && /^-?\d+$/.test(argument)) show(BigInt(argument))
+  else if (command === 'show' && ID.test(argument)) show(BigInt(argument))
   else if (command === 'dump' && argument !== '') dump(argument)
   else return usage()
   return 0
@@ -62,7 +68,7 @@ async function rebuild(): Promise<void> {
 }
 
 function show(id: bigint): void {
-  const row = table.rowOf(id)
+  const row = id === BigInt.asIntN(64, id) ? table.rowOf(id) : undefined
   console.log(row === undefined ? 'There is no such plant.' : JSON.stringify(told(row)))
 }
 

@@ -78,7 +78,7 @@ class Following:
         elif error is not None:
             raise KafkaException(error)
         else:
-            position = Position(message.offset(), only(message.headers(), "ce_id"))
+            position = Position(message.offset(), only(headers_of(message), "ce_id"))
             if not self.prove(partition, position):
                 self.take_in(message, position)
 
@@ -94,6 +94,17 @@ class Following:
 
     def take_in(self, message: Message, position: Position) -> None:
         partition = message.partition()
-        self.store.take(read_record(message.key(), message.value(), message.headers(), partition, self.partitions))
+        self.store.take(read_record(message.key(), message.value(), headers_of(message), partition, self.partitions))
         self.store.move(partition, self.positions.get(partition), position)
         self.positions[partition] = position
+
+
+def headers_of(message: Message) -> list[tuple[str, bytes | None]] | None:
+    try:
+        return message.headers()
+    except (SystemError, UnicodeError) as error:
+        # Without its headers nobody knows whether it claims an id: to pass it over could be wrong.
+        raise SystemExit(
+            f"Partition {message.partition()} has a record at offset {message.offset()} with a header whose name is no "
+            "UTF-8. This client can't read it, and nobody may write such: see docs/events.md."
+        ) from error

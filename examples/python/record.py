@@ -13,7 +13,8 @@ MAX_LEVELS = 64
 # the digits of all scripts, as int() does.
 CANONICAL_INT64 = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 CANONICAL_UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+# A text that does not end is one token, too: to begin anew within it would take for ever when there is much of it.
+STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[{\]}]', re.DOTALL)
 
 
 class Foreign(Enum):

@@ -22,6 +22,8 @@ import type { TestTopic } from '../support/topic.ts'
 const PARTITIONS = 3
 const STEP_TIMEOUT_MS = 120_000
 const APPLICATIONS = join(root, 'tests/consumers/package')
+/** What applications have already, not in the versions that the services have. */
+const OF_APPLICATIONS = { ioredis: '5.4.1', pino: '9.0.0', 'prom-client': '14.2.0' }
 const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const released = (name: string) => `${name}@${devDependencies[name]}`
 
@@ -48,7 +50,15 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
     expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json']),
   )
   expect(readdirSync(packed)).not.toContain('src')
+  // A consumer looks up in Redis, and writes nothing there.
+  const scripts = readdirSync(join(packed, 'dist/read-model')).filter((file) => file.endsWith('.lua'))
+  expect(scripts.sort()).toEqual(['checkpoint.lua', 'look-up.lua'])
   expect(['ioredis', 'pino', 'prom-client', 'kafkajs'].filter(installed)).toEqual(['kafkajs'])
+
+  // Nor does it stand in the way of what an application has for itself.
+  const other = temporaryFolder()
+  writeFileSync(join(other, 'package.json'), JSON.stringify({ name: 'other', dependencies: OF_APPLICATIONS }))
+  await step('npm', ['install', '--package-lock-only', join(folder, tarball)], other)
 
   const topic = await openTopic(PARTITIONS)
   const records = [plantCreated({ ...newPlant(-(2n ** 63n)), tag: 'herb' }, eventId(1), PARTITIONS)]

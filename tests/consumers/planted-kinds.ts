@@ -64,8 +64,12 @@ const OTHER_VERSIONS: Record<string, Headers> = {
   'a version without content': { 'content-type': '' },
   'no content type': { 'content-type': undefined },
 }
+/** A reader that goes through all the earlier ones at each of them takes seconds for one such record. */
+const MANY = 3_000
 const OTHER_HEADERS: Record<string, Headers> = {
   'headers that nobody needs': { ce_time: '2026-01-01T00:00:00Z', 'Content-Type': 'text/plain', '': 'empty' },
+  'names of headers that objects inherit': { constructor: 'c', toString: 't', ['__proto__']: 'p' },
+  'very many headers': Object.fromEntries(Array.from({ length: MANY }, (_, index) => [`x-${index}`, 'x'])),
   'another specversion': { ce_specversion: '0.3' },
   'neither source nor specversion': { ce_specversion: undefined, ce_source: undefined },
   'a source twice': { ce_source: ['/plants', '/elsewhere'] },

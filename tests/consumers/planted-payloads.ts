@@ -22,8 +22,16 @@ const inName =
 
 const LONGEST = 1_000
 const LEVELS = 64
+/** A reader that begins anew at each of them takes half a minute for one such record. */
+const QUOTES = 40_000
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** 512 names of nine pairs each, either Ab or BA. */
+const ALIKE = Array.from({ length: 512 }, (_, index) => {
+  const name = index.toString(2).padStart(9, '0').replaceAll('0', 'Ab').replaceAll('1', 'BA')
+  return `"${name}":1`
+}).join(',')
 
 /** All that JSON allows to write a plant. */
 export const READABLE: Record<string, Payload> = {
@@ -60,6 +68,7 @@ export const READABLE: Record<string, Payload> = {
   'a number of many digits': more(`"digits":${'9'.repeat(20_000)},"fraction":0.${'1'.repeat(20_000)}`),
   'a member of a long name': more(`"${'m'.repeat(60_000)}":1`),
   'a lone surrogate where nobody looks': more(String.raw`"other":"\udc00","\ud800":1`),
+  'members whose names are alike to a hash that multiplies by 33': more(`"alike":{${ALIKE}}`),
   'a large member that nobody knows': more(`"large":"${'x'.repeat(20_000)}"`),
 }
 
@@ -119,6 +128,9 @@ export const UNREADABLE: Record<string, Payload> = {
   'a raw tab': named('"a\tz"'),
   'an unknown escape': named(String.raw`"\x41"`),
   'an escape of three digits': named(String.raw`"\u00g0"`),
+  'an escape with a digit of another script': named('"\\u00\u06633"'),
+  'an escape with a letter that ends in the byte of another one': named('"\\u00\u01613"'),
+  'a text without end, of many quotes': text((id) => `{"id":"${id}","name":"${'\\"'.repeat(QUOTES)}`),
   'an escaped line break': named('"a\\\nz"'),
   'a form feed as white space': between('\f'),
   'a hard space as white space': between('\u00a0'),

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
+import { kafkajsModule } from '@plant-store/shared/event-log/kafkajs.ts'
 import { createTopic } from '@plant-store/shared/event-log/topic.ts'
 import { patiently } from '@plant-store/shared/process/patience.ts'
-import { expect, inject, it, vi } from 'vitest'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { openTopic } from '../support/open-topic.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { runExample, startExample } from './run-example.ts'
@@ -12,6 +13,19 @@ const WAIT_MS = 60_000
 /** Both have to be at it: what is written before one has started is the other's alone. */
 const MAX_APPENDS = 10_000
 const PATIENCE = { everyMs: 100, giveUpAfterMs: WAIT_MS }
+
+const ONE = Buffer.from('1')
+
+/** Has kafkajs write this name of a header, of two bytes, as two bytes that are no UTF-8. */
+function nameWithoutUtf8(name: string): void {
+  const encoder = kafkajsModule('src/protocol/encoder.js').prototype
+  const usual = encoder.writeVarIntString
+  const spy = vi.spyOn(encoder, 'writeVarIntString').mockImplementation(function (this: Encoder, text) {
+    return text === name ? this.writeVarIntBytes(Buffer.from([0xff, 0xfe])) : usual.call(this, text)
+  })
+  onTestFinished(() => spy.mockRestore())
+}
+type Encoder = { writeVarIntBytes(bytes: Buffer): Encoder }
 
 async function openStore() {
   const topic = await openTopic()
@@ -51,6 +65,14 @@ it('does not mix another log with the one it knows, though it is a longer one un
   await patiently(() => topic.append(5), PATIENCE)
   await expect(followToEnd()).rejects.toThrow('does not hold at offset 2 what was read there')
   expect(await plants()).toBe(3)
+})
+
+it('stops at a record whose headers its client can not give out, and says where it lies', async () => {
+  const { topic, followToEnd } = await openStore()
+  const records = await topic.append(2)
+  nameWithoutUtf8('é')
+  await topic.appendRecords(records.map((record) => ({ ...record, headers: { ...record.headers, é: ONE } })))
+  await expect(followToEnd()).rejects.toThrow('Partition 0 has a record at offset 2 with a header whose name')
 })
 
 it.each([

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
+import { recordDecoder } from './decode-record.ts'
 import { keepCommitted } from './keep-committed.ts'
 import { createPrivateModules } from './private-modules.ts'
 
@@ -15,6 +16,8 @@ const modules = createPrivateModules(createRequire(import.meta.url).resolve('kaf
 const CLUSTER = 'src/cluster/index.js'
 const REQUEST_QUEUE = 'src/network/requestQueue/index.js'
 const OFFSET_MANAGER = 'src/consumer/offsetManager/index.js'
+const LONG = 'src/utils/long.js'
+const DECODE_RECORD = 'src/protocol/recordBatch/record/v0/decoder.js'
 const FILTER_ABORTED = 'src/consumer/filterAbortedMessages.js'
 const PENDING_CHECK_MS = 10
 const MAX_BATCH_BYTES = 64 * 1_048_576
@@ -72,6 +75,7 @@ async function setDefaultOffset(
 function load(): typeof import('kafkajs') {
   // Before those are loaded that use it.
   modules.replace(FILTER_ABORTED, keepCommitted)
+  modules.replace(DECODE_RECORD, recordDecoder(modules.load(LONG)))
   Object.assign(modules.load(REQUEST_QUEUE).prototype, { scheduleCheckPendingRequests })
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
   const cluster = modules.load(CLUSTER).prototype

@@ -3,7 +3,7 @@ import type { FirstClaims } from './first-claims.ts'
 
 /**
  * Keeps the first claims in a file of SQLite: a start goes on where the last one ended. Each consumer needs a file of its
- * own, on a disk of its machine; 15 to 20 bytes a plant. Lost or deleted, it is made anew from the log. A file of another
+ * own, on a disk of its machine; 15 to 25 bytes a plant. Lost or deleted, it is made anew from the log. A file of another
  * topic, one that is damaged or that another process uses, is an error that says what to do.
  */
 export function inFile(path: string): FirstClaims {

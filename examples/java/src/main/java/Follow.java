@@ -49,6 +49,8 @@ final class Follow {
     settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
     // The default jumps to the end when the place asked for is not there, and leaves out what is between.
     settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
+    // The default makes a topic that is not there, if the brokers let it: with other partitions, and not kept for ever.
+    settings.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
     // It begins anew at each start: no group, and nothing is committed.
     settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
     return settings;

@@ -11,15 +11,23 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /** The payload of version 1. */
 final class Version1 {
   private static final int MAX_CODE_POINTS = 1_000;
   private static final int MAX_LEVELS = 64;
 
-  // Jackson's own limits to numbers, texts and names are off: what nobody looks at may be of any size.
+  // Of a digit in an escape Jackson looks at the lower byte only, and would take these for hexadecimal ones. An even
+  // number of backslashes before it: the last one begins the escape.
+  private static final Pattern ESCAPE_BEYOND_ASCII =
+      Pattern.compile("(?<!\\\\)(?:\\\\\\\\)*+\\\\u[0-9A-Fa-f]{0,3}[^\\x00-\\x7f]");
+
+  // Jackson's own limits to numbers, texts and names are off, and so is that to names that are alike to its table: what
+  // nobody looks at may be of any size.
   private static final JsonFactory JSON =
       JsonFactory.builder()
+          .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
           .streamReadConstraints(
               StreamReadConstraints.builder()
                   .maxNestingDepth(MAX_LEVELS)
@@ -56,6 +64,7 @@ final class Version1 {
 
   /** Texts as they are, and a mark in place of anything else. The last of equal names counts. */
   private static Map<String, Object> fieldsOf(String text) throws IOException {
+    if (ESCAPE_BEYOND_ASCII.matcher(text).find()) return Map.of();
     Map<String, Object> fields = new HashMap<>();
     // Of a text, not of bytes: given bytes, Jackson guesses UTF-16 and UTF-32.
     try (JsonParser parser = JSON.createParser(text)) {

@@ -1,10 +1,10 @@
 import { type TSchema, Type } from 'typebox'
-import { Value } from 'typebox/value'
 import type { Security } from '../event-log/connection.ts'
 import { isServiceGroup } from '../event-log/groups.ts'
 import type { Log } from '../process/log.ts'
 import type { FirstClaims } from './first-claims.ts'
 import type { DeadLetter, HandlerContext } from './hand-over.ts'
+import { a, COMMON_SCHEMAS, call, checkGiven, HOUR_MS, that, whole } from './option-schemas.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 import type { PlantCreated } from './plant-created-event.ts'
 import type { ParkedRecord } from './plant-record.ts'
@@ -61,50 +61,21 @@ export type ConsumeOptions = Security & {
   signal?: AbortSignal
 }
 
-const a = <T extends TSchema>(expected: string, schema: T) => Object.assign(schema, { expected })
-
-const that = (expected: string, check: (value: unknown) => boolean) =>
-  a(
-    expected,
-    Type.Refine(Type.Unknown(), check, () => expected),
-  )
-
-const whole = (minimum: number, maximum: number) =>
-  a(`a whole number from ${minimum} to ${maximum}`, Type.Integer({ minimum, maximum }))
-
-const call = that('a function', (value) => typeof value === 'function')
-const anObject = that('an object', (value) => typeof value === 'object' && value !== null)
-
-const HOUR_MS = 3_600_000
-
 const SCHEMAS: Record<keyof ConsumeOptions, TSchema> = {
-  brokers: a(
-    "a list of brokers, each 'host:port'",
-    Type.Array(Type.String({ pattern: '^[^,\\s]+:\\d+$' }), { minItems: 1 }),
-  ),
+  ...COMMON_SCHEMAS,
   groupId: a('a name of 1 to 249 characters', Type.String({ minLength: 1, maxLength: 249 })),
-  topic: a('a Kafka topic name', Type.String({ pattern: '^[a-zA-Z0-9._-]{1,249}$' })),
-  clientId: a('a name', Type.String({ minLength: 1, maxLength: 249 })),
-  onPlantCreated: call,
-  onPlantsCreated: call,
   onDeadLetter: call,
-  onParked: call,
   firstClaims: that('what inMemory(), inFile() or inReadModel() returns', isFirstClaims),
   from: that(
     "'beginning', 'end', { time: a valid Date } or { positions: a Map of partitions to next offsets }",
     isBegin,
   ),
-  log: that('an object with debug, info, warn and error', isLog),
-  ssl: a('true, false or options of tls.connect', Type.Union([Type.Boolean(), anObject])),
-  sasl: anObject,
-  maxBatch: whole(1, 10_000),
   maxAttempts: whole(1, 1_000_000),
   firstRetryMs: whole(1, HOUR_MS),
   longestRetryMs: whole(1, HOUR_MS),
   commitEveryMs: whole(10, 60_000),
   stopWithinMs: whole(0, HOUR_MS),
   connectWithinMs: whole(0, HOUR_MS),
-  signal: that('an AbortSignal', (value) => value instanceof AbortSignal),
 }
 const REQUIRED = ['brokers', 'groupId'] as const
 
@@ -125,15 +96,8 @@ export type CheckedOptions = ConsumeOptions & typeof DEFAULTS
 
 /** Throws a PlantConsumerError that names every option that is missing or wrong, with what is expected. */
 export function checkOptions(options: ConsumeOptions): CheckedOptions {
-  const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined)
+  const { given, faults } = checkGiven(options, SCHEMAS)
   const names = new Set(given.map(([name]) => name))
-  const faults = given.flatMap(([name, value]) => {
-    const schema = (SCHEMAS as Record<string, TSchema>)[name]
-    if (schema === undefined) return [`${name} is no option`]
-    return Value.Check(schema, value)
-      ? []
-      : [`${name} must be ${(schema as unknown as { expected: string }).expected}`]
-  })
   for (const name of REQUIRED) if (!names.has(name)) faults.push(`${name} is missing`)
   if (names.has('onPlantCreated') === names.has('onPlantsCreated')) {
     faults.push('give one of onPlantCreated and onPlantsCreated, and not both')
@@ -151,11 +115,6 @@ export function checkOptions(options: ConsumeOptions): CheckedOptions {
 
 function isFirstClaims(value: unknown): boolean {
   return typeof (value as Partial<FirstClaims> | null)?.open === 'function'
-}
-
-function isLog(value: unknown): boolean {
-  const log = value as Partial<Log> | null
-  return [log?.debug, log?.info, log?.warn, log?.error].every((write) => typeof write === 'function')
 }
 
 function isBegin(value: unknown): boolean {

@@ -1,27 +1,33 @@
+import type { TSchema } from 'typebox'
+import { COMMON_SCHEMAS, call, checkGiven, HOUR_MS, that, whole } from './option-schemas.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 import type { ReplayPlantsOptions } from './replay-plants.ts'
 
+const SCHEMAS: Record<keyof ReplayPlantsOptions, TSchema> = {
+  ...COMMON_SCHEMAS,
+  onProgress: call,
+  progressEveryMs: whole(1, HOUR_MS),
+  maxMib: whole(1, 1_048_576),
+  from: that("'beginning', { time: a valid Date } or { positions: a Map }", isFrom),
+}
+
 /** Throws a PlantConsumerError that says what is wrong with the options, before anything is connected. */
 export function refuseBadOptions(options: ReplayPlantsOptions): void {
-  const { brokers, topic, onPlantCreated, onPlantsCreated, from } = options
-  if (!Array.isArray(brokers) || brokers.length === 0 || brokers.some((broker) => !/^.+:\d+$/.test(broker))) {
-    throw invalid("brokers must be a list of addresses, such as ['localhost:9092']")
+  const { given, faults } = checkGiven(options, SCHEMAS)
+  const names = new Set(given.map(([name]) => name))
+  if (!names.has('brokers')) faults.push('brokers is missing')
+  if (names.has('onPlantCreated') === names.has('onPlantsCreated')) {
+    faults.push('give exactly one of onPlantCreated and onPlantsCreated')
   }
-  if (topic === '') throw invalid('topic must be the name of a topic')
-  if ([onPlantCreated, onPlantsCreated].filter((handler) => typeof handler === 'function').length !== 1) {
-    throw invalid('give exactly one of onPlantCreated and onPlantsCreated, a function')
-  }
-  for (const name of ['maxBatch', 'maxMib', 'progressEveryMs'] as const) {
-    const value = options[name]
-    if (value !== undefined && !(Number.isInteger(value) && value > 0))
-      throw invalid(`${name} must be a whole number above 0`)
-  }
-  if (from === undefined || from === 'beginning') return
+  if (faults.length > 0) throw invalid(faults.join('; '))
+}
+
+function isFrom(from: unknown): boolean {
+  if (from === 'beginning') return true
   const { time, positions } = Object(from) as { time?: unknown; positions?: unknown }
-  const isTime = time instanceof Date && !Number.isNaN(time.getTime())
-  const isPositions = positions instanceof Map
-  if (!isTime && !isPositions)
-    throw invalid("from must be 'beginning', { time: a Date } or { positions: a Map }")
+  if (time !== undefined)
+    return positions === undefined && time instanceof Date && !Number.isNaN(time.getTime())
+  return positions instanceof Map
 }
 
 /** Positions name the next offset of partitions that the topic has. */

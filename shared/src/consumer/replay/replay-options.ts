@@ -28,7 +28,8 @@ export type ReplayPlantsOptions = OnPlants &
     onProgress?(progress: ReplayProgress): unknown
     progressEveryMs?: number
     /**
-     * What is delivered: all, or what was written from a time or from positions on. The whole log is read in any case, since only that tells who was first.
+     * What is delivered: all, or what was written from a time or from positions on. The whole log is read in any case,
+     * since only that tells who was first.
      */
     from?: Exclude<Begin, 'end'>
     /** For the first claims of all plants: 1,024 MiB if not told, about 25 million plants. */

@@ -35,5 +35,9 @@ export function consumerErrorOf(error: unknown, otherwise: PlantConsumerErrorCod
   if (error instanceof PlantConsumerError) return error
   // What must hold and is not about the log is about what keeps the first claims: a handler's errors do not come here.
   const code = error instanceof PreconditionError ? (error.fault ?? 'first-claims') : otherwise
-  return new PlantConsumerError(code, messageOf(error), { cause: error })
+  const message =
+    code === 'kafka-unreachable'
+      ? `Kafka does not answer (${messageOf(error)}): see that brokers are its addresses, and can be reached from here`
+      : messageOf(error)
+  return new PlantConsumerError(code, message, { cause: error })
 }

@@ -1,8 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createRequire } from 'node:module'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import '@plant-store/shared/event-log/kafkajs.ts'
+import { kafkajsModule } from '@plant-store/shared/event-log/kafkajs.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
@@ -15,19 +14,17 @@ needs neither Kafka nor Redis: record batches are encoded and decoded in memory,
   npm run bench:wire -- --rounds 3       so many rounds
 `
 
-// The modules of kafkajs that a produce and a fetch come to.
+// The modules of kafkajs, as corrected here, that a produce and a fetch come to.
 type Encoder = { buffer: Buffer }
 type Decoded = { records: { headers: Record<string, Buffer> }[] }
-const require = createRequire(import.meta.url)
-const encodeRecord: (
-  record: object,
-) => Encoder = require('kafkajs/src/protocol/recordBatch/record/v0/index.js')
-const { RecordBatch: encodeBatch }: { RecordBatch(batch: object): Promise<Encoder> } =
-  require('kafkajs/src/protocol/recordBatch/v0/index.js')
-const decodeBatch: (
-  decoder: object,
-) => Promise<Decoded> = require('kafkajs/src/protocol/recordBatch/v0/decoder.js')
-const Decoder: new (bytes: Buffer) => object = require('kafkajs/src/protocol/decoder.js')
+const encodeRecord: (record: object) => Encoder = kafkajsModule('src/protocol/recordBatch/record/v0/index.js')
+const { RecordBatch: encodeBatch }: { RecordBatch(batch: object): Promise<Encoder> } = kafkajsModule(
+  'src/protocol/recordBatch/v0/index.js',
+)
+const decodeBatch: (decoder: object) => Promise<Decoded> = kafkajsModule(
+  'src/protocol/recordBatch/v0/decoder.js',
+)
+const Decoder: new (bytes: Buffer) => object = kafkajsModule('src/protocol/decoder.js')
 
 type Message = Pick<NewRecord, 'key' | 'value' | 'headers'>
 type Run = { encodeMicros: number; decodeMicros: number }

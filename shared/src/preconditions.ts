@@ -1,12 +1,12 @@
 import type { Kafka } from './event-log/connection.ts'
-import { anotherLog } from './event-log/positions.ts'
+import { refuseOutOfBounds } from './event-log/positions.ts'
 import { checkTopic, type TopicSettings } from './event-log/topic.ts'
 import { allPartitions, type Offset, type Partition } from './plant/offset.ts'
 import type { Log } from './process/log.ts'
 import { patiently } from './process/patience.ts'
 import { type Repeated, repeat } from './process/repeat.ts'
 import type { Time } from './process/time.ts'
-import { type Checkpoint, outOfBounds } from './protocol/checkpoint.ts'
+import type { Checkpoint } from './protocol/checkpoint.ts'
 import type { ReadModel } from './read-model/read-model.ts'
 
 const GIVE_UP_AFTER_MS = 120_000
@@ -55,9 +55,8 @@ export async function readStanding<T extends { ends: Offset[] }>(
   const checkpoints = metas.map(({ checkpoint }) => checkpoint)
   // The log's ends after the checkpoints: the other way round a checkpoint could seem to lie beyond the end.
   const state = await readLog()
-  for (const partition of allPartitions(partitions)) {
-    refuseOutOfBounds(partition, checkpoints[partition] as Checkpoint, state.ends)
-  }
+  const passed = allPartitions(partitions).map((p) => [p, checkpoints[p] as Checkpoint] as const)
+  refuseOutOfBounds(passed, state.ends)
   return { ...state, checkpoints }
 }
 
@@ -86,7 +85,7 @@ export function watchPreconditions(
     const checkpoints = passed()
     const { ends } = await checkTopic(kafka, settings)
     noteEnds(ends)
-    for (const [partition, checkpoint] of checkpoints) refuseOutOfBounds(partition, checkpoint, ends)
+    refuseOutOfBounds(checkpoints, ends)
   }
   const watched = [
     repeat({ ...common, everyMs: WATCH_LOG_EVERY_MS, task: checkLog, what: 'checking the log' }),
@@ -97,9 +96,4 @@ export function watchPreconditions(
       await Promise.all(watched.map(({ close }) => close()))
     },
   }
-}
-
-function refuseOutOfBounds(partition: Partition, checkpoint: Checkpoint, ends: readonly Offset[]): void {
-  const reason = outOfBounds(checkpoint, ends[partition] as Offset)
-  if (reason !== undefined) throw anotherLog(reason, partition)
 }

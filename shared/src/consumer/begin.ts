@@ -1,6 +1,18 @@
+import type { Kafka } from '../event-log/connection.ts'
+import { offsetsAt } from '../event-log/topic.ts'
 import { allPartitions, FIRST, type Offset } from '../plant/offset.ts'
 import type { Begin } from './options.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
+
+/** Where the time of `from` is in each partition; where the log ends if it is no time. */
+export async function atTimeOf(
+  from: Begin,
+  kafka: Kafka,
+  topic: string,
+  ends: readonly Offset[],
+): Promise<readonly Offset[]> {
+  return typeof from === 'object' && 'time' in from ? offsetsAt(kafka, topic, from.time.getTime()) : ends
+}
 
 /** The next offset of each partition where `from` begins in a log with these ends; `atTime` is where its time does. */
 export function beginOf(from: Begin, ends: readonly Offset[], atTime: readonly Offset[]): Offset[] {

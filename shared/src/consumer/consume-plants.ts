@@ -1,18 +1,18 @@
 import { createKafka, type Kafka } from '../event-log/connection.ts'
 import { readEnds } from '../event-log/ends.ts'
 import { readGroupOffsets } from '../event-log/group-offsets.ts'
+import { refuseOutOfBounds } from '../event-log/positions.ts'
 import { refusalOf } from '../event-log/refusal.ts'
-import { offsetsAt } from '../event-log/topic.ts'
 import { patiently } from '../process/patience.ts'
 import { systemTime } from '../process/time.ts'
-import { beginOf } from './begin.ts'
+import { atTimeOf, beginOf } from './begin.ts'
 import { consoleLog } from './console-log.ts'
 import { type CheckedOptions, type ConsumeOptions, checkOptions } from './consume-options.ts'
 import { inMemory } from './first-claims/in-memory.ts'
 import { checkpointOfGroup } from './group-position.ts'
 import { createPlantConsumer, type PlantConsumer } from './plant-consumer.ts'
 import { consumerErrorOf, type PlantConsumerErrorCode } from './plant-consumer-error.ts'
-import { refuseOutOfBounds } from './remedies.ts'
+import { REMEDY } from './remedy.ts'
 
 const CONNECT_RETRY = { everyMs: 250, longestMs: 2_000 }
 
@@ -23,9 +23,8 @@ const CONNECT_RETRY = { everyMs: 250, longestMs: 2_000 }
  */
 export async function consumePlants(given: ConsumeOptions): Promise<PlantConsumer> {
   const options = checkOptions(given)
-  const { brokers, clientId, topic, ssl, sasl, signal, log = consoleLog } = options
-  const security = { ...(ssl !== undefined && { ssl }), ...(sasl !== undefined && { sasl }) }
-  const kafka = createKafka(brokers, clientId, log, security)
+  const { brokers, clientId, topic, signal, log = consoleLog } = options
+  const kafka = createKafka(brokers, clientId, log, options)
   try {
     const { ends, atTime } = await patiently(() => ask(kafka, options), {
       ...CONNECT_RETRY,
@@ -57,9 +56,8 @@ async function ask(kafka: Kafka, { topic, groupId, from, signal }: CheckedOption
     const stored = [...committed].map(
       ([partition, found]) => [partition, checkpointOfGroup(found, ends.length)] as const,
     )
-    refuseOutOfBounds(new Map(stored), ends)
-    const ms = typeof from === 'object' && 'time' in from ? from.time.getTime() : undefined
-    return { ends, atTime: ms === undefined ? ends : await offsetsAt(kafka, topic, ms) }
+    refuseOutOfBounds(stored, ends, REMEDY)
+    return { ends, atTime: await atTimeOf(from, kafka, topic, ends) }
   } catch (error) {
     throw refusalOf(error, topic)
   }

@@ -2,6 +2,7 @@ import type { Kafka } from '../event-log/connection.ts'
 import { readEnds } from '../event-log/ends.ts'
 import { createFollower } from '../event-log/follow.ts'
 import { readGroupOffsets } from '../event-log/group-offsets.ts'
+import { GROWN, refuseOutOfBounds } from '../event-log/positions.ts'
 import { after, type Offset, type Partition } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
@@ -12,11 +13,11 @@ import type { CheckedOptions } from './consume-options.ts'
 import { createDelivery } from './delivery.ts'
 import type { OpenFirstClaims } from './first-claims/first-claims.ts'
 import { createGroupPosition } from './group-position.ts'
-import { createHandOver, type Handlers } from './hand-over.ts'
+import { createHandOver } from './hand-over.ts'
 import { consumerErrorOf } from './plant-consumer-error.ts'
-import type { PlantCreated } from './plant-created-event.ts'
 import { plantRecordReader } from './plant-record.ts'
-import { REMEDIES, refuseOutOfBounds } from './remedies.ts'
+import { plantsHandlerOf } from './plants-handler.ts'
+import { REMEDY } from './remedy.ts'
 
 const WATCH_EVERY_MS = 10_000
 /** How long the end may take after the handlers: committing, and leaving the group. */
@@ -47,7 +48,8 @@ export function createPlantConsumer(
   begin: readonly Offset[],
   firstClaims: OpenFirstClaims,
 ): PlantConsumer {
-  const { topic, groupId, log, signal, stopWithinMs } = options
+  const { topic, groupId, log, signal, stopWithinMs, onParked, onDeadLetter, maxAttempts } = options
+  const { maxEvents, onPlants } = plantsHandlerOf(options)
   const [time, partitions] = [systemTime, begin.length]
   const ended = Promise.withResolvers<void>()
   const givenUp = new AbortController()
@@ -63,15 +65,15 @@ export function createPlantConsumer(
   const delivery = createDelivery({
     ...{ firstClaims, time, log },
     startOf: group.startOf,
-    handOver: createHandOver(handlersOf(options), givenUp.signal),
-    lots: {
-      maxEvents: options.onPlantCreated === undefined ? options.maxBatch : 1,
-      giveParked: options.onParked !== undefined,
-    },
+    handOver: createHandOver(
+      { onPlantsCreated: onPlants, onParked, onDeadLetter, maxAttempts },
+      givenUp.signal,
+    ),
+    lots: { maxEvents, giveParked: onParked !== undefined },
     mayGoOn: (partition) => !isHeld && ending === undefined && follower.assigned()?.has(partition) === true,
   })
   const follower = createFollower({
-    ...{ kafka, topic, partitions, log, time, ends, remedies: REMEDIES, ...FETCHING },
+    ...{ kafka, topic, partitions, log, time, ends, remedy: REMEDY, ...FETCHING },
     groupId: () => groupId,
     read: plantRecordReader(partitions),
     retry: { firstMs: options.firstRetryMs, longestMs: options.longestRetryMs },
@@ -87,11 +89,11 @@ export function createPlantConsumer(
     const found = await readEnds(kafka, topic)
     if (found.length !== partitions) {
       throw new PreconditionError(
-        `topic ${topic} had ${partitions} partitions and has ${found.length}: ${REMEDIES.grown}`,
+        `topic ${topic} had ${partitions} partitions and has ${found.length}: ${GROWN}`,
         'partitions-changed',
       )
     }
-    refuseOutOfBounds(passed, found)
+    refuseOutOfBounds(passed, found, REMEDY)
     return found
   }
 
@@ -176,22 +178,6 @@ export function createPlantConsumer(
     },
     stop: () => end(),
     ended: ended.promise,
-  }
-}
-
-function handlersOf({
-  onPlantCreated,
-  onPlantsCreated,
-  onParked,
-  onDeadLetter,
-  maxAttempts,
-}: CheckedOptions): Handlers {
-  return {
-    async onPlantsCreated(events, context) {
-      if (onPlantsCreated !== undefined) return onPlantsCreated(events, context)
-      return onPlantCreated?.(events[0] as PlantCreated, context)
-    },
-    ...{ onParked, onDeadLetter, maxAttempts },
   }
 }
 

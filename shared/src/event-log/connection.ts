@@ -11,17 +11,18 @@ const MAX_RETRY_MS = 2_000
 export type { Kafka }
 
 /** How to encrypt connections and to authenticate on them, as kafkajs takes it. */
-export type Security = Pick<KafkaConfig, 'ssl' | 'sasl'>
+export type Security = { ssl?: KafkaConfig['ssl'] | undefined; sasl?: KafkaConfig['sasl'] | undefined }
 
 /** Connects nothing yet: producers, consumers and admins made from it do. */
 export function createKafka(
   brokers: readonly string[],
   clientId: string,
   log: Log,
-  security: Security = {},
+  { ssl, sasl }: Security = {},
 ): Kafka {
   return new kafkajs.Kafka({
-    ...security,
+    ...(ssl !== undefined && { ssl }),
+    ...(sasl !== undefined && { sasl }),
     clientId,
     brokers: [...brokers],
     connectionTimeout: CONNECTION_TIMEOUT_MS,

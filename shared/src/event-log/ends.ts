@@ -1,8 +1,10 @@
-import type { Kafka } from 'kafkajs'
+import type { Admin, Kafka } from 'kafkajs'
 import { FIRST, type Offset, offsetOf } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
 import { withAdmin } from './admin.ts'
 import { refusalOf } from './refusal.ts'
+
+const LOST = 'who claimed which id first. Restore the topic from a copy'
 
 /**
  * The next offset to be written in each partition there is. Asks for less than `checkTopic` does: a reader may have
@@ -11,23 +13,26 @@ import { refusalOf } from './refusal.ts'
  */
 export async function readEnds(kafka: Kafka, topic: string): Promise<Offset[]> {
   try {
-    return await withAdmin(kafka, async (admin) => {
-      const ends: Offset[] = []
-      for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
-        if (offsetOf(low) !== FIRST) throw truncated(topic, partition, low)
-        ends[partition] = offsetOf(high)
-      }
-      return ends
-    })
+    return await withAdmin(kafka, (admin) => endsOfWholeLog(admin, topic, LOST))
   } catch (error) {
     throw refusalOf(error, topic)
   }
 }
 
-function truncated(topic: string, partition: number, low: string): PreconditionError {
-  return new PreconditionError(
-    `partition ${partition} of ${topic} begins at offset ${low}: its first events are gone, and with them who ` +
-      'claimed which id first. Restore the topic from a copy',
-    'topic-truncated',
-  )
+/**
+ * The next offset to be written in each partition. Throws a PreconditionError that tells what is lost, and what to do,
+ * when the topic does not begin at its first offset any more.
+ */
+export async function endsOfWholeLog(admin: Admin, topic: string, lost: string): Promise<Offset[]> {
+  const ends: Offset[] = []
+  for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
+    if (offsetOf(low) !== FIRST) {
+      throw new PreconditionError(
+        `partition ${partition} of ${topic} begins at offset ${low}: its first events are gone, and with them ${lost}`,
+        'topic-truncated',
+      )
+    }
+    ends[partition] = offsetOf(high)
+  }
+  return ends
 }

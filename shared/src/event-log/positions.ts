@@ -1,4 +1,4 @@
-import type { Offset, Partition } from '../plant/offset.ts'
+import { FIRST, type Offset, type Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import { type BackOff, createBackOff } from '../process/back-off.ts'
 import { messageOf, PreconditionError } from '../process/failures.ts'
@@ -43,17 +43,13 @@ type Position = {
   backOff: BackOff
 }
 
-/** What to do when the log is not the one it was, as a PreconditionError tells it. */
-export type Remedies = { anotherLog: string; grown: string }
-
 const RETRY = { firstMs: 250, longestMs: 5_000 }
-const SERVICE_REMEDIES: Remedies = {
-  anotherLog:
-    'the topic was made anew or lost its end, or REDIS_URL leads to the read model of another one. Restore the ' +
-    'topic, or set REDIS_URL and PLANTS_TOPIC right, or, if both are right as they are, delete the keys of this ' +
-    'topic in Redis to have them folded again',
-  grown: 'its ids have moved, and it can not be used any more. Restore it from a copy',
-}
+const SERVICE_REMEDY =
+  'the topic was made anew or lost its end, or REDIS_URL leads to the read model of another one. Restore the ' +
+  'topic, or set REDIS_URL and PLANTS_TOPIC right, or, if both are right as they are, delete the keys of this ' +
+  'topic in Redis to have them folded again'
+/** What is to be said of a topic that got more partitions. */
+export const GROWN = 'its ids have moved, and it can not be used any more. Restore it from a copy'
 /** What comes before a partition was sought was on its way already. */
 const UNSOUGHT_WAIT_MS = 250
 
@@ -63,7 +59,8 @@ export type PositionsOptions = {
   log: Log
   /** The waits after records were not taken in. */
   retry?: { firstMs: number; longestMs: number } | undefined
-  remedies?: Remedies | undefined
+  /** What to do about another log, where it is not for those who run the service. */
+  remedy?: string | undefined
 }
 
 export type Positions = ReturnType<typeof createPositions>
@@ -76,7 +73,7 @@ export type Positions = ReturnType<typeof createPositions>
 export function createPositions<R extends LogRecord>(
   { checkpointOf, onRecords, onHalt }: Intake<R>,
   source: Source,
-  { partitions, time, log, retry = RETRY, remedies = SERVICE_REMEDIES }: PositionsOptions,
+  { partitions, time, log, retry = RETRY, remedy = SERVICE_REMEDY }: PositionsOptions,
 ) {
   const closing = new AbortController()
   let positions: Map<Partition, Position> | undefined
@@ -89,7 +86,7 @@ export function createPositions<R extends LogRecord>(
     onHalt(error)
   }
 
-  const halt = (reason: string, partition: Partition) => fail(anotherLog(reason, partition, remedies))
+  const halt = (reason: string, partition: Partition) => fail(anotherLog(reason, partition, remedy))
 
   /**
    * Seeks partitions to their checkpoints, as soon as these can be told. The log's ends are asked for
@@ -196,7 +193,7 @@ export function createPositions<R extends LogRecord>(
     assign(assigned: readonly Partition[]): void {
       const unknown = assigned.find((partition) => partition >= partitions)
       if (unknown !== undefined) {
-        fail(grown(unknown, partitions, remedies))
+        fail(grown(unknown, partitions))
         return
       }
       const begun = new Map<Partition, Position>()
@@ -292,18 +289,25 @@ export function createPositions<R extends LogRecord>(
 }
 
 /** Why this log can't be the one that a checkpoint was taken from, and what to do about it. */
-export function anotherLog(
-  reason: string,
-  partition: Partition,
-  remedies = SERVICE_REMEDIES,
-): PreconditionError {
-  return new PreconditionError(`${reason} (partition ${partition}): ${remedies.anotherLog}`, 'another-log')
+function anotherLog(reason: string, partition: Partition, remedy: string): PreconditionError {
+  return new PreconditionError(`${reason} (partition ${partition}): ${remedy}`, 'another-log')
 }
 
-function grown(partition: Partition, partitions: number, remedies: Remedies): PreconditionError {
+/** Throws a PreconditionError when a log with these ends can't be the one of which so much was passed. */
+export function refuseOutOfBounds(
+  passed: Iterable<readonly [Partition, Checkpoint]>,
+  ends: readonly Offset[],
+  remedy = SERVICE_REMEDY,
+): void {
+  for (const [partition, checkpoint] of passed) {
+    const reason = outOfBounds(checkpoint, ends[partition] ?? FIRST)
+    if (reason !== undefined) throw anotherLog(reason, partition, remedy)
+  }
+}
+
+function grown(partition: Partition, partitions: number): PreconditionError {
   return new PreconditionError(
-    `the topic grew beyond ${partitions} partitions (partition ${partition}): ${remedies.grown}, with ${partitions} ` +
-      'partitions',
+    `the topic grew beyond ${partitions} partitions (partition ${partition}): ${GROWN}, with ${partitions} partitions`,
     'partitions-changed',
   )
 }

@@ -11,7 +11,7 @@ export type Range = { from: Checkpoint; end: Offset }
 
 export type ReplayOptions<R extends LogRecord> = Pick<
   FollowOptions<R>,
-  'kafka' | 'topic' | 'partitions' | 'log' | 'time' | 'read' | 'ends' | 'remedies'
+  'kafka' | 'topic' | 'partitions' | 'log' | 'time' | 'read' | 'ends' | 'remedy'
 > & {
   ranges: ReadonlyMap<Partition, Range>
   /** Takes in records in the order of their partition; partitions take turns. `reached` is how far it has come then. */

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka } from 'kafkajs'
-import { FIRST, type Offset, offsetOf } from '../plant/offset.ts'
+import { type Offset, offsetOf } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
 import { withAdmin } from './admin.ts'
+import { endsOfWholeLog } from './ends.ts'
 import { kafkajs } from './kafkajs.ts'
 
 type Configuration = ReadonlyMap<string, string>
@@ -16,6 +17,8 @@ const RETAIN_FOR_EVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'ret
 /** With this the broker stores what others send compressed in a form that every reader knows. */
 const COMPRESSION = 'compression.type'
 const UNREADABLE_COMPRESSIONS = ['lz4', 'snappy']
+const LOST =
+  'the plants they created. Restore the topic from a copy, or start a new one under another PLANTS_TOPIC'
 const CONFIRM_ATTEMPTS = 4
 const CONFIRM_AFTER_MS = 1_000
 const PRODUCTION_REPLICAS = 3
@@ -59,7 +62,7 @@ export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise
     const replicas = await confirmed(() => checkPartitions(admin, settings))
     checkRetention(settings.topic, configuration)
     const warnings = warningsOf(settings.topic, configuration, replicas)
-    return { ends: await checkOffsets(admin, settings), warnings }
+    return { ends: await endsOfWholeLog(admin, settings.topic, LOST), warnings }
   })
 }
 
@@ -150,18 +153,4 @@ function warningsOf(topic: string, configuration: Configuration, replicas: numbe
     )
   }
   return warnings.map((warning) => `topic ${topic}: ${warning}`)
-}
-
-async function checkOffsets(admin: Admin, { topic }: TopicSettings): Promise<Offset[]> {
-  const ends: Offset[] = []
-  for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
-    if (offsetOf(low) !== FIRST) {
-      throw new PreconditionError(
-        `partition ${partition} of ${topic} begins at offset ${low}: its first events are gone, and with them the ` +
-          'plants they created. Restore the topic from a copy, or start a new one under another PLANTS_TOPIC',
-      )
-    }
-    ends[partition] = offsetOf(high)
-  }
-  return ends
 }

@@ -1,15 +1,15 @@
 import { createKafka } from '../../event-log/connection.ts'
 import { readEnds } from '../../event-log/ends.ts'
 import { type Range, replay } from '../../event-log/replay.ts'
-import { offsetsAt } from '../../event-log/topic.ts'
 import { after, BEFORE_FIRST, type Offset, type Partition } from '../../plant/offset.ts'
 import { systemTime } from '../../process/time.ts'
-import { beginOf } from '../begin.ts'
+import { atTimeOf, beginOf } from '../begin.ts'
 import { consoleLog } from '../console-log.ts'
 import { consumerErrorOf } from '../plant-consumer-error.ts'
 import type { PlantCreated } from '../plant-created-event.ts'
 import { type ParkedRecord, type PlantRecord, plantRecordReader } from '../plant-record.ts'
-import { REMEDIES } from '../remedies.ts'
+import { plantsHandlerOf } from '../plants-handler.ts'
+import { REMEDY } from '../remedy.ts'
 import { createReplayFold, type ReplayCounts } from './replay-fold.ts'
 import { type CheckedReplayOptions, checkReplayOptions, type ReplayPlantsOptions } from './replay-options.ts'
 import { createReplayProgress, type ReplayProgress } from './replay-progress.ts'
@@ -43,15 +43,11 @@ async function run(
   options: CheckedReplayOptions,
   onHandlerFailed: (error: unknown) => void,
 ): Promise<ReplaySummary> {
-  const { brokers, topic, clientId, ssl, sasl, log = consoleLog, maxMib, progressEveryMs, signal } = options
-  const security = { ...(ssl !== undefined && { ssl }), ...(sasl !== undefined && { sasl }) }
-  const kafka = createKafka(brokers, clientId, log, security)
+  const { brokers, topic, clientId, from, log = consoleLog, maxMib, progressEveryMs, signal } = options
+  const kafka = createKafka(brokers, clientId, log, options)
   const ends = await readEnds(kafka, topic)
   const partitions = ends.length
-  const { from } = options
-  const atTime =
-    typeof from === 'object' && 'time' in from ? await offsetsAt(kafka, topic, from.time.getTime()) : ends
-  const begin = beginOf(from, ends, atTime)
+  const begin = beginOf(from, ends, await atTimeOf(from, kafka, topic, ends))
   const { onProgress: tell, ...handlers } = handlersOf(options, onHandlerFailed)
   const progress = createReplayProgress({
     ...{ of: ends.reduce<number>((sum, end) => sum + end, 0), time: systemTime, tell },
@@ -73,7 +69,7 @@ async function run(
   try {
     await replay({
       ...{ kafka, topic, partitions, log, time: systemTime, read: plantRecordReader(partitions) },
-      ...{ ends: () => readEnds(kafka, topic), remedies: REMEDIES },
+      ...{ ends: () => readEnds(kafka, topic), remedy: REMEDY },
       ...(signal !== undefined && { signal }),
       ranges: new Map(ends.map((end, partition) => [partition as Partition, wholeUpTo(end)])),
       onRecords(partition, records, reached) {
@@ -92,7 +88,8 @@ async function run(
 const wholeUpTo = (end: Offset): Range => ({ from: { offset: BEFORE_FIRST, eventId: '' }, end })
 
 function handlersOf(options: CheckedReplayOptions, onFailed: (error: unknown) => void) {
-  const { onPlantCreated, onPlantsCreated, onParked, onProgress, maxBatch } = options
+  const { onParked, onProgress } = options
+  const { maxEvents, onPlants } = plantsHandlerOf(options)
   const noting =
     <T>(handler: (given: T) => unknown) =>
     async (given: T): Promise<void> => {
@@ -104,10 +101,8 @@ function handlersOf(options: CheckedReplayOptions, onFailed: (error: unknown) =>
       }
     }
   return {
-    maxEvents: onPlantsCreated === undefined ? 1 : maxBatch,
-    onPlants: noting((events: PlantCreated[]) =>
-      onPlantsCreated === undefined ? onPlantCreated(events[0] as PlantCreated) : onPlantsCreated(events),
-    ),
+    maxEvents,
+    onPlants: noting((events: PlantCreated[]) => onPlants(events)),
     onParked: onParked && noting((record: ParkedRecord) => onParked(record)),
     onProgress: onProgress && noting((progress: ReplayProgress) => onProgress(progress)),
   }

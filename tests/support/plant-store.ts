@@ -36,6 +36,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
   closers.push(async () => rmSync(folder, { recursive: true, force: true }))
   const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
   closers.push(readModel.close)
+  await readModel.ready()
 
   const environment = {
     PATH: process.env.PATH,

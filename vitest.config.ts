@@ -7,7 +7,7 @@ export default defineConfig({
     // Two cores carry Kafka, Redis and the services under test: one file at a time.
     fileParallelism: false,
     projects: [
-      { test: { name: 'unit', include: ['{shared,services,tests}/**/*.unit.test.ts'] } },
+      { test: { name: 'unit', include: ['{shared,services,tests,bench}/**/*.unit.test.ts'] } },
       {
         test: {
           name: 'integration',

@@ -1,11 +1,13 @@
-import { delimiter, dirname } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { root } from './places.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 import { runForeground } from './processes/foreground.mjs'
 import { prepare } from './toolchain/prepare.mjs'
 
-// node local/run.mjs NAME… [-- ARGS…]: runs scripts of package.json one after another, with everything
-// they need installed and the Node of the services first on the PATH. ARGS go to the last one.
+// node local/run.mjs [--with FOLDER] NAME… [-- ARGS…]: runs scripts of package.json one after another, with everything
+// they need installed, also what the package of its own in FOLDER needs, and the Node of the services first on the PATH.
+// ARGS go to the last one.
 
 process.exitCode = await main(process.argv.slice(2)).catch((error) => {
   console.error(describe(error))
@@ -18,10 +20,16 @@ process.exitCode = await main(process.argv.slice(2)).catch((error) => {
  */
 async function main(args) {
   const split = args.includes('--') ? args.indexOf('--') : args.length
-  const names = args.slice(0, split)
+  const { values, positionals: names } = parseArgs({
+    args: args.slice(0, split),
+    options: { with: { type: 'string' } },
+    allowPositionals: true,
+  })
   const rest = args.slice(split + 1)
-  if (names.length === 0) throw new Failure('Which script? node local/run.mjs NAME… [-- ARGS…]')
-  const node = await prepare({ dev: true })
+  if (names.length === 0)
+    throw new Failure('Which script? node local/run.mjs [--with FOLDER] NAME… [-- ARGS…]')
+  const packageOfItsOwn = values.with && join(root, values.with)
+  const node = await prepare({ dev: true, packageOfItsOwn })
   const { PATH = '' } = process.env
   const env = { ...process.env, PATH: dirname(node) + delimiter + PATH }
   for (const [index, name] of names.entries()) {

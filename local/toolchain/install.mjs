@@ -17,45 +17,51 @@ import { withLock } from '../processes/lock.mjs'
  *
  * @param {object} options
  * @param {boolean} options.dev whether the packages for development are needed
+ * @param {string} [options.folder] of a package of its own; without it the project's
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<void>}
  * @throws {Failure}
  */
-export async function ensureInstalled({ dev, signal }) {
-  if (isInstalled(dev)) return
+export async function ensureInstalled({ dev, folder = root, signal }) {
+  if (isInstalled(folder, dev)) return
   const lock = { waitTimeoutMs: 600_000, signal }
   await withLock(join(root, '.local', 'install.lock'), lock, async (alsoHeldBy) => {
-    if (isInstalled(dev)) return
-    const hasDev = Object.values(readLock('node_modules/.package-lock.json')).some((locked) => locked.dev)
+    if (isInstalled(folder, dev)) return
+    const installed = readLock(folder, 'node_modules/.package-lock.json')
+    const hasDev = Object.values(installed).some((locked) => locked.dev)
     const args = ['ci', '--loglevel=error', ...(dev || hasDev ? [] : ['--omit=dev'])]
-    const options = { cwd: root, timeoutMs: 600_000, signal, onStart: alsoHeldBy }
+    const options = { cwd: folder, timeoutMs: 600_000, signal, onStart: alsoHeldBy }
     const { code, output, missing } = await runCommand('npm', args, options)
     if (missing) throw new Failure('npm not found: install Node 24 or newer, npm comes with it.')
     if (code !== 0) throw new Failure(`npm ci failed (exit code ${code}):\n${endOf(output)}`)
   })
 }
 
-/** @param {boolean} dev */
-function isInstalled(dev) {
-  const installed = readLock('node_modules/.package-lock.json')
-  return Object.entries(readLock('package-lock.json')).every(([path, locked]) => {
+/**
+ * @param {string} folder
+ * @param {boolean} dev
+ */
+function isInstalled(folder, dev) {
+  const installed = readLock(folder, 'node_modules/.package-lock.json')
+  return Object.entries(readLock(folder, 'package-lock.json')).every(([path, locked]) => {
     if (!path.includes('node_modules/')) return true
     if (locked.dev && !dev) return true
     const present = installed[path]
     // Optional ones are for other platforms, mostly.
     if (!present) return locked.optional || (locked.devOptional && !dev)
     const isSame = locked.link ? present.resolved === locked.resolved : present.version === locked.version
-    return isSame && existsSync(join(root, path))
+    return isSame && existsSync(join(folder, path))
   })
 }
 
 /**
  * npm writes node_modules/.package-lock.json when it is done: an install that was interrupted has none.
  *
+ * @param {string} folder
  * @param {string} path
  * @returns {Record<string, Locked>}
  */
-function readLock(path) {
-  const file = join(root, path)
+function readLock(folder, path) {
+  const file = join(folder, path)
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : {}
 }

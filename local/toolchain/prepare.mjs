@@ -10,10 +10,12 @@ const saySoAfterMs = 1000
  * What a program needs that is then run in the foreground. Asked to stop meanwhile, it ends what it began and
  * leaves.
  *
- * @param {{ dev: boolean }} options whether the packages for development are needed
+ * @param {object} options
+ * @param {boolean} options.dev whether the packages for development are needed
+ * @param {string | undefined} [options.packageOfItsOwn] the folder of another package whose packages are needed, too
  * @returns {Promise<string>} the path of Node
  */
-export async function prepare({ dev }) {
+export async function prepare({ dev, packageOfItsOwn }) {
   const timer = setTimeout(() => console.error('Getting Node and packages, once …'), saySoAfterMs)
   /** @param {NodeJS.Signals} signal */
   const leave = (signal) => {
@@ -28,6 +30,7 @@ export async function prepare({ dev }) {
       (signal) => ensureNode({ signal }),
       (signal) => ensureInstalled({ dev, signal }),
     )
+    if (packageOfItsOwn !== undefined) await ensureInstalled({ dev, folder: packageOfItsOwn })
     return node
   } finally {
     clearTimeout(timer)

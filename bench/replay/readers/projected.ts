@@ -5,7 +5,7 @@ import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { createLog } from '@plant-store/shared/process/json-log.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import { createProjector } from '../../services/projector/src/projector.ts'
+import { createProjector } from '../../../services/projector/src/projector.ts'
 import { countdown, type Reader } from '../reader.ts'
 
 /** A projector that finds an empty read model. */

@@ -8,11 +8,11 @@ import { FETCHING } from '@plant-store/shared/event-log/replay.ts'
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
 import { createLog } from '@plant-store/shared/process/json-log.ts'
 import { patiently } from '@plant-store/shared/process/patience.ts'
+import { openBenchStores } from '../stores.ts'
 import { READERS, type ReaderName, type Reading } from './reader.ts'
 import type { Measured, Order } from './reader-process.ts'
 import { openReplayed, type Replayed } from './replayed.ts'
 import { seed } from './seed.ts'
-import { openBenchStores } from './stores.ts'
 
 const help = `Measures how fast the log is replayed into Redis, against a kafkajs consumer that does nothing, and how much
 memory the read model takes. All readers read the same topic, each in a process of its own, in turn.

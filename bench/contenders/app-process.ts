@@ -8,6 +8,8 @@ import type { ServeOrder, Serving, StoreName } from './server.ts'
 export const TOKEN = 'a-token-for-benchmarks'
 export const TOKEN_DIGESTS = `bench:${digestOf(TOKEN).toString('hex')}`
 
+/** What kafkajs does to its timers, as it comes from npm, is no news. */
+const QUIET = ['--disable-warning=TimeoutNegativeWarning']
 const START_TIMEOUT_MS = 30_000
 const STOP_GRACE_MS = 3_000
 
@@ -15,7 +17,7 @@ export type AppProcess = { url: string; pid: number; stop(): Promise<void> }
 
 /** Starts the app in front of this store, as a process that ends with this one. */
 export async function startAppProcess(store: StoreName, settings: StoreSettings): Promise<AppProcess> {
-  const child = fork(new URL('server.ts', import.meta.url), { stdio: 'inherit' })
+  const child = fork(new URL('server.ts', import.meta.url), { stdio: 'inherit', execArgv: QUIET })
   const exited = once(child, 'exit')
   const order: ServeOrder = { store, settings, tokenDigests: TOKEN_DIGESTS }
   child.send(order)

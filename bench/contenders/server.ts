@@ -8,6 +8,8 @@ import { type OpenStore, type StoreSettings, serveApp } from './create.ts'
 const STORES = {
   'no-store': async () => (await import('./stores/no-store.ts')).openNoStore,
   'producer-send': async () => (await import('./stores/producer-send.ts')).openProducerSend,
+  postgres: async () => (await import('./stores/postgres.ts')).openPostgres,
+  emmett: async () => (await import('./stores/emmett.ts')).openEmmett,
 } satisfies Record<string, () => Promise<OpenStore>>
 
 export type StoreName = keyof typeof STORES

@@ -1,5 +1,5 @@
 import { median } from '../measure/spread.ts'
-import { cpuOf, type Kind, type Results } from './results.ts'
+import { cpuOf, type Kind, type Measured } from './results.ts'
 
 const [WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM] = [640, 300, 56, 40, 90, 44]
 const LINES: readonly { kind: Kind; color: string; name: string }[] = [
@@ -9,7 +9,7 @@ const LINES: readonly { kind: Kind; color: string; name: string }[] = [
 const STEPS = 4
 
 /** µs of CPU a request over plants in the store, these on a logarithmic scale: level is what it should be. */
-export function growthChart({ sizes }: Pick<Results, 'sizes'>): string {
+export function growthChart(sizes: readonly Measured[]): string {
   const lines = LINES.map((line) => ({
     ...line,
     points: sizes.map(({ plants, visits }) => ({

@@ -75,6 +75,6 @@ function write(results: Results): void {
   mkdirSync(FOLDER, { recursive: true })
   writeFileSync(new URL('growth.json', FOLDER), `${JSON.stringify(results, undefined, 2)}\n`)
   writeFileSync(new URL('growth.md', FOLDER), markdownReport(results))
-  writeFileSync(new URL('growth.svg', FOLDER), growthChart(results))
+  writeFileSync(new URL('growth.svg', FOLDER), growthChart(results.sizes))
   console.log('\nwritten: docs/bench/growth.md, growth.json, growth.svg')
 }

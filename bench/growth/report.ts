@@ -38,13 +38,13 @@ function tablesOf(results: Results): Table[] {
   return [costsTable(results), processesTable(results), standingTable(results)]
 }
 
-function costsTable(results: Results): Table {
-  const rows = results.sizes.map((size) => [
+function costsTable({ sizes }: Results): Table {
+  const rows = sizes.map((size) => [
     grouped(size.plants),
     ...KINDS.flatMap((kind) => [
       middle(size, (visit) => visit[kind].perSecond),
       spread(spreadOf(size.visits.map((visit) => cpuOf(visit[kind])))),
-      `${spread(growthOf(results, size, kind))}×`,
+      `${spread(growthOf(sizes[0] ?? size, size, kind))}×`,
     ]),
   ])
   const head = ['plants', ...KINDS.flatMap((kind) => [`${kind}/s`, 'µs of CPU each', 'of the smallest'])]
@@ -86,11 +86,11 @@ function standingTable({ sizes }: Results): Table {
   return { head, rows, words: WORDS }
 }
 
-function verdict(results: Results): string {
-  const [smallest, largest] = [results.sizes[0], results.sizes.at(-1)]
+function verdict({ sizes }: Results): string {
+  const [smallest, largest] = [sizes[0], sizes.at(-1)]
   if (smallest === undefined || largest === undefined) throw new Error('nothing was measured')
   const told = KINDS.map((kind) => {
-    const growth = Math.max(...results.sizes.map((size) => growthOf(results, size, kind).median))
+    const growth = Math.max(...sizes.map((size) => growthOf(smallest, size, kind).median))
     return `${kind} ${digits(growth)}× at most, ${growth <= MAX_GROWTH ? 'met' : 'missed'}`
   })
   return `Target 9: from ${grouped(smallest.plants)} to ${grouped(largest.plants)} plants the cost grows by no more than a tenth: ${told.join('; ')}.`

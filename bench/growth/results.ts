@@ -22,8 +22,11 @@ export function cpuOf({ cpuMicros }: Cost): number {
   return Object.values(cpuMicros).reduce((sum, micros) => sum + micros, 0)
 }
 
-/** How much more a request costs than with the fewest plants, each round for itself. */
-export function growthOf({ sizes }: Pick<Results, 'sizes'>, { visits }: Size, kind: Kind): Spread {
-  const costs = (of: readonly Visit[]) => of.map((visit) => cpuOf(visit[kind]))
-  return ratioOf(costs(visits), costs(sizes[0]?.visits ?? []))
+/** What was measured of a size in each round. */
+export type Measured = { plants: number; visits: readonly Pick<Visit, Kind>[] }
+
+/** How much more a request costs than with fewer plants, each round for itself. */
+export function growthOf(fewer: Measured, more: Measured, kind: Kind): Spread {
+  const costs = ({ visits }: Measured) => visits.map((visit) => cpuOf(visit[kind]))
+  return ratioOf(costs(more), costs(fewer))
 }

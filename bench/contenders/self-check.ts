@@ -30,12 +30,18 @@ export async function checkContender(running: RunningContender, unique: boolean)
   const never = newId()
   const missing = await running.missing([id, wanted, never])
   if (missing !== undefined && (missing.length !== 1 || missing[0] !== never))
-    throw new Error(`it should miss the one plant of three that was never created, but misses ${missing}`)
+    throw new Error(
+      `it should miss the one plant of three that was never created, but misses ${missing.join(', ')}`,
+    )
 }
 
 type Expected = { created?: number; duplicates?: number; refused?: number }
 
-function expect(what: string, answers: readonly Answer[], { created = 0, duplicates = 0, refused = 0 }: Expected) {
+function expect(
+  what: string,
+  answers: readonly Answer[],
+  { created = 0, duplicates = 0, refused = 0 }: Expected,
+) {
   const count = (is: (answer: Answer) => boolean) => answers.filter(is).length
   const seen = {
     created: count(({ status }) => status === 200),

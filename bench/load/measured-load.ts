@@ -47,6 +47,11 @@ export function createTally(processes: ReadonlyMap<string, number>) {
       if (measuring) good++
     },
 
+    /** An answer 200 that acknowledges nothing. */
+    good(): void {
+      if (measuring) good++
+    },
+
     note(what: string): void {
       unexpected.set(what, (unexpected.get(what) ?? 0) + 1)
     },

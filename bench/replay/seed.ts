@@ -1,13 +1,20 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { Kafka } from '@plant-store/shared/event-log/connection.ts'
 import type { TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { NAME, newIds, TAG } from '../plant.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { NAME, TAG } from '../plant.ts'
 
 /** One append: about 180 kB for each of 12 partitions, well below the 1 MB that a broker takes. */
 const RECORDS_PER_APPEND = 6_000
+
+/** With any int64 for its id. */
+function newEvent(partitions: number): NewRecord {
+  const id = randomBytes(8).readBigInt64BE() as PlantId
+  return plantCreated({ id, name: NAME, tag: TAG }, randomUUID() as EventId, partitions)
+}
 
 /** Appends so many events to the topic as the api does; `told` hears after each append how many there are. */
 export async function seed(
@@ -17,13 +24,10 @@ export async function seed(
   told: (appended: number) => void,
 ): Promise<void> {
   const appender = createAppender(kafka, topic)
-  const newId = newIds()
-  const newEvent = (): NewRecord =>
-    plantCreated({ id: newId(), name: NAME, tag: TAG }, randomUUID() as EventId, partitions)
   try {
     for (let appended = 0; appended < events; told(appended)) {
       const count = Math.min(RECORDS_PER_APPEND, events - appended)
-      await appender.append(Array.from({ length: count }, newEvent))
+      await appender.append(Array.from({ length: count }, () => newEvent(partitions)))
       appended += count
     }
   } finally {

@@ -1,4 +1,4 @@
-import type { Contender } from '../contender.ts'
+import type { Contender, RunningContender } from '../contender.ts'
 import type { Latency } from '../load/latency.ts'
 import { LOAD, type LoadOrder } from '../load/measured-load.ts'
 import { runClosedLoop } from '../load/run-load.ts'
@@ -26,14 +26,19 @@ export type CreatesRun = {
 
 const ONE_CLIENT_WARM_UP_MS = 300
 
-/** One run of one row: its highest rate with many clients, then its latency with one. Throws when its answers are not true. */
+/**
+ * One run of one row: its highest rate with many clients, then its latency with one. Throws when its answers are not true.
+ * `hold` is asked first whether it is what it claims to be.
+ */
 export async function measureCreates(
   contender: Contender,
   stores: BenchStores,
   { connections, warmUpMs, measuredMs, oneClientMs }: CreatesOptions,
+  hold: (running: RunningContender) => Promise<void> = async () => {},
 ): Promise<CreatesRun> {
   const running = await contender.start(stores)
   try {
+    await hold(running)
     const { url, token, processes } = running
     const order: LoadOrder = { url, token, connections, warmUpMs, measuredMs, processes }
     const many = await runClosedLoop(order)

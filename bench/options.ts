@@ -20,6 +20,7 @@ export type Options = {
 export const HALF_LOAD = 'half-load'
 export const PROJECTIONS = 'projections'
 
+const CONNECTIONS = 256
 const MAX_ROUNDS = 50
 const MAX_SECONDS = 60
 const MAX_CONNECTIONS = 4_000
@@ -36,10 +37,11 @@ export const help = (
   npm run bench                                  ${FULL.rounds} rounds of everything; about a quarter of an hour
   npm run bench -- --quick                       one short round of everything, within two minutes: shows that it
                                                  works, and says little about figures
-  npm run bench -- --only this-service no-store  some parts of it, of: ${rows.join(', ')},
+  npm run bench -- --only this-service no-store  some parts of it, of:
+                                                 ${rows.join(', ')},
                                                  ${HALF_LOAD} (latency in an open loop, and overload), ${PROJECTIONS}
   npm run bench -- --rounds 3 --seconds 10       so many rounds of creates, so long measured in each
-  npm run bench -- --connections 64              so many clients at a time; ${256} by default
+  npm run bench -- --connections 64              so many clients at a time; ${CONNECTIONS} by default
   npm run bench -- --write                       writes docs/bench: results.md, results.json and charts
 
 Kafka and Redis always run as processes, so that their CPU can be read by their ids. A run fails when an answer is not as it
@@ -56,7 +58,7 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
       only: { type: 'string', multiple: true },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
-      connections: { type: 'string', default: '256' },
+      connections: { type: 'string', default: String(CONNECTIONS) },
       write: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h' },
     },

@@ -8,6 +8,8 @@ export type BenchStores = {
   redisUrl: string
   /** The broker and Redis by their process ids, where they run as processes of the benchmark's own. */
   processes: ReadonlyMap<'broker' | 'Redis', number>
+  /** For what others write that are started for the benchmark; it goes with it. */
+  folder: string
   end(): Promise<void>
 }
 
@@ -17,7 +19,10 @@ export type BenchStores = {
  */
 export async function openBenchStores(env: NodeJS.ProcessEnv): Promise<BenchStores> {
   const { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl } = env
-  if (kafkaBrokers && redisUrl) return { kafkaBrokers, redisUrl, processes: new Map(), end: async () => {} }
+  if (kafkaBrokers && redisUrl) {
+    const { run: folder, end } = openOwnRun()
+    return { kafkaBrokers, redisUrl, processes: new Map(), folder, end: async () => end() }
+  }
   if (kafkaBrokers || redisUrl)
     throw new Error('set both KAFKA_BROKERS and REDIS_URL, or none: then a Kafka and a Redis are started')
   const name = await chooseSource(env.PLANT_STORE_TEST_WITH, whyNoDocker, console.log)
@@ -27,7 +32,7 @@ export async function openBenchStores(env: NodeJS.ProcessEnv): Promise<BenchStor
   own.atEnd(source.endAll)
   const [kafka, redis] = await Promise.all([source.startKafka(), source.startRedis()])
   return {
-    ...{ kafkaBrokers: kafka.brokers, redisUrl: redis.url, processes: new Map() },
+    ...{ kafkaBrokers: kafka.brokers, redisUrl: redis.url, processes: new Map(), folder: own.run },
     async end() {
       await Promise.all([kafka.stop(), redis.stop()])
       own.end()
@@ -42,7 +47,7 @@ export async function openProcessStores(): Promise<BenchStores> {
   const [kafka, redis] = await Promise.all([source.startKafka(), source.startRedis()])
   return {
     kafkaBrokers: kafka.brokers,
-    redisUrl: redis.url,
+    ...{ redisUrl: redis.url, folder: own.run },
     processes: new Map([
       ['broker', kafka.pid()],
       ['Redis', redis.pid()],

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { numberOf } from './number-option.ts'
 
 /** What of the benchmark is run, and how much of it. */
 export type Options = {
@@ -86,11 +87,4 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
     seed: SEED,
     write: values.write,
   }
-}
-
-function numberOf(name: string, text: string, max: number): number {
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value < 1 || value > max)
-    throw new Error(`--${name} ${text}: expected a whole number from 1 to ${max}`)
-  return value
 }

@@ -40,21 +40,21 @@ const SAMPLED_IDS = 100_000
 const OUTGROWN = 1.5
 const PROJECTED = { everyMs: 20, minPerSecond: 2_000, moreMs: 60_000 }
 
-/** A store that is brought to a size, and measured there as often as one likes. */
+/** A store that is brought to a size by `fill`, and measured there as often as one likes. */
 export async function openGrownStore(size: number, stores: BenchStores) {
   let store = await openPlantStore(stores)
   let readModel = await openGrownReadModel(store)
   const redis = await openReplayed(stores.redisUrl, store)
-  const filled: Filled[] = [await fill()]
+  const filled: Filled[] = []
 
-  async function fill(): Promise<Filled> {
+  async function fill(told: (appended: number) => void): Promise<void> {
     const kafka = createKafka(stores.kafkaBrokers.split(','), 'bench', createLog('bench', 'error'))
     const bytesBefore = await redis.usedBytes()
-    await seed(kafka, store, size, () => {})
+    await seed(kafka, store, size, told)
     const projector = await store.startProjector()
     await untilProjected(readModel, size)
     await projector.stop()
-    return { plants: size, redisBytes: (await redis.usedBytes()) - bytesBefore }
+    filled.push({ plants: size, redisBytes: (await redis.usedBytes()) - bytesBefore })
   }
 
   async function startAnew(): Promise<void> {
@@ -62,12 +62,13 @@ export async function openGrownStore(size: number, stores: BenchStores) {
     await store.remove()
     store = await openPlantStore(stores)
     readModel = await openGrownReadModel(store)
-    filled.push(await fill())
+    await fill(() => {})
   }
 
   return {
     size,
     filled: filled as readonly Filled[],
+    fill,
 
     async visit(load: LoadOptions): Promise<Visit> {
       if ((await readModel.plants()) > size * OUTGROWN) await startAnew()

@@ -24,6 +24,8 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: BenchStores) {
   const log = await openPlantsTopic(kafkaBrokers)
   const { topic, partitions } = log
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-bench-'))
+  const removeFolder = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', removeFolder)
   const environment = {
     PATH: process.env.PATH,
     ...{ KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl },
@@ -69,7 +71,8 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: BenchStores) {
     /** Takes away the topic and the read model, after the services have been stopped. */
     async remove(): Promise<void> {
       await Promise.all([log.remove(), removeKeys(redisUrl, topic)])
-      rmSync(folder, { recursive: true, force: true })
+      removeFolder()
+      process.off('exit', removeFolder)
     },
   }
 }

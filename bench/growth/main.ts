@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function measure(
-  { sizes, rounds, connections, warmUpMs, measuredMs }: Options,
+  { sizes, rounds, connections, measuredMs }: Options,
   stores: BenchStores,
   say: (line: string) => void,
 ): Promise<Results> {
@@ -42,7 +42,7 @@ async function measure(
       say(`${store.size.toLocaleString('en')} plants are made`)
       await store.fill(progress(store.size, say))
     }
-    const visits = await takeTurns(grown, rounds, { connections, warmUpMs, measuredMs }, say)
+    const visits = await takeTurns(grown, rounds, { connections, measuredMs }, say)
     const rebuilt = await rebuildAll(grown, say)
     return {
       measuredAt: new Date().toISOString().slice(0, 10),

@@ -1,7 +1,15 @@
+import { killLivingGroups } from '../local/processes/process.mjs'
+import { createProcessSource } from '../tests/support/stores/from-processes.ts'
 import { chooseSource, openSource } from '../tests/support/stores/source-choice.ts'
 import { endProcesses, openTestRun, removeTestRun } from '../tests/support/test-run.ts'
 
-export type BenchStores = { kafkaBrokers: string; redisUrl: string; end(): Promise<void> }
+export type BenchStores = {
+  kafkaBrokers: string
+  redisUrl: string
+  /** The broker and Redis by their process ids, where they run as processes of the benchmark's own. */
+  processes: ReadonlyMap<'broker' | 'Redis', number>
+  end(): Promise<void>
+}
 
 /**
  * The Kafka and the Redis of KAFKA_BROKERS and REDIS_URL, or else two of the benchmark's own, as the tests have them,
@@ -9,28 +17,60 @@ export type BenchStores = { kafkaBrokers: string; redisUrl: string; end(): Promi
  */
 export async function openBenchStores(env: NodeJS.ProcessEnv): Promise<BenchStores> {
   const { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl } = env
-  if (kafkaBrokers && redisUrl) return { kafkaBrokers, redisUrl, end: async () => {} }
+  if (kafkaBrokers && redisUrl) return { kafkaBrokers, redisUrl, processes: new Map(), end: async () => {} }
   if (kafkaBrokers || redisUrl)
     throw new Error('set both KAFKA_BROKERS and REDIS_URL, or none: then a Kafka and a Redis are started')
   const name = await chooseSource(env.PLANT_STORE_TEST_WITH, whyNoDocker, console.log)
-  const run = openTestRun()
-  const source = await openSource(name, run)
-  const endAll = () => {
-    endProcesses(run)
-    source.endAll()
-    removeTestRun(run)
+  if (name === 'processes') return openProcessStores()
+  const own = openOwnRun()
+  const source = await openSource(name, own.run)
+  own.atEnd(source.endAll)
+  const [kafka, redis] = await Promise.all([source.startKafka(), source.startRedis()])
+  return {
+    ...{ kafkaBrokers: kafka.brokers, redisUrl: redis.url, processes: new Map() },
+    async end() {
+      await Promise.all([kafka.stop(), redis.stop()])
+      own.end()
+    },
   }
-  process.once('exit', endAll)
+}
+
+/** A Kafka and a Redis of the benchmark's own as processes on this machine, whose CPU can be read by their ids. */
+export async function openProcessStores(): Promise<BenchStores> {
+  const own = openOwnRun()
+  const source = createProcessSource(own.run)
   const [kafka, redis] = await Promise.all([source.startKafka(), source.startRedis()])
   return {
     kafkaBrokers: kafka.brokers,
     redisUrl: redis.url,
+    processes: new Map([
+      ['broker', kafka.pid()],
+      ['Redis', redis.pid()],
+    ]),
     async end() {
       await Promise.all([kafka.stop(), redis.stop()])
-      process.off('exit', endAll)
-      endAll()
+      own.end()
     },
   }
+}
+
+/** A folder for what is started, and the end of all that, also when the benchmark is broken off. */
+function openOwnRun() {
+  const run = openTestRun()
+  const closers = [() => endProcesses(run), killLivingGroups]
+  const end = () => {
+    process.off('exit', end)
+    for (const close of closers) close()
+    removeTestRun(run)
+  }
+  process.once('exit', end)
+  // What leads a process group of its own does not hear Ctrl-C; exit listeners end it.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, exitBySignal)
+  return { run, end, atEnd: (close: () => void) => closers.push(close) }
+}
+
+function exitBySignal(_name: NodeJS.Signals, number: number): void {
+  process.exit(128 + number)
 }
 
 async function whyNoDocker(): Promise<string | undefined> {

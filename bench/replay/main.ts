@@ -1,18 +1,9 @@
-import { fork } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
-import { createKafka } from '@plant-store/shared/event-log/connection.ts'
-import { FETCHING } from '@plant-store/shared/event-log/replay.ts'
-import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
-import { createLog } from '@plant-store/shared/process/json-log.ts'
-import { patiently } from '@plant-store/shared/process/patience.ts'
+import { median } from '../measure/spread.ts'
 import { openBenchStores } from '../stores.ts'
-import { READERS, type ReaderName, type Reading } from './reader.ts'
-import type { Measured, Order } from './reader-process.ts'
-import { openReplayed, type Replayed } from './replayed.ts'
-import { seed } from './seed.ts'
+import { compareReaders, type ReplayRun, type ReplayRuns, rate } from './compare.ts'
+import type { ReaderName } from './reader.ts'
 
 const help = `Measures how fast the log is replayed into Redis, against a kafkajs consumer that does nothing, and how much
 memory the read model takes. All readers read the same topic, each in a process of its own, in turn.
@@ -28,15 +19,6 @@ makes a topic of its own, and removes it and its keys in the end.
 const MAX_EVENTS = 20_000_000
 const MAX_PARTITIONS = 1_000
 const MAX_ROUNDS = 20
-/** A reader that is slower than this is broken. */
-const READER_MIN_EVENTS_PER_SECOND = 2_000
-const READER_START_TIMEOUT_MS = 60_000
-const TOLD_EVERY_MS = 5_000
-/** After these the read model holds what was seeded. */
-const FILLING = new Set<ReaderName>(['replayed into Redis', 'rebuilt: filled, verified, switched to'])
-const LED_WITHIN = { everyMs: 100, giveUpAfterMs: 20_000 }
-
-type Run = Measured & { redisCpuSeconds: number; redisBytes: number }
 
 process.exitCode = await main().catch((error: Error) => {
   console.error(error.message)
@@ -62,10 +44,8 @@ async function main(): Promise<number> {
 
   const stores = await openBenchStores(process.env)
   try {
-    const topic = `bench-${randomUUID()}`
-    const { kafkaBrokers, redisUrl } = stores
-    const reading = { kafkaBrokers, redisUrl, topic, partitions, events, fetching: FETCHING }
-    await measure(reading, rounds)
+    const { runs, redisVersion } = await compareReaders(stores, { events, partitions, rounds }, console.log)
+    console.log(`\n${environmentOf(redisVersion)}\n\n${tableOf(runs, events)}`)
   } finally {
     await stores.end()
   }
@@ -79,98 +59,14 @@ function numberOf(name: string, text: string, max: number): number {
   return value
 }
 
-async function measure(reading: Reading, rounds: number): Promise<void> {
-  const { kafkaBrokers, redisUrl, topic, partitions, events } = reading
-  const kafka = createKafka(kafkaBrokers.split(','), 'bench', createLog('bench', 'warn'))
-  await createTopic(kafka, { topic, partitions })
-  const replayed = await openReplayed(redisUrl, { topic, partitions })
-  try {
-    await patiently(() => checkTopic(kafka, { topic, partitions }), LED_WITHIN)
-    console.log(`${events} events into ${partitions} partitions`)
-    await seed(kafka, { topic, partitions }, events, progress(events))
-    const runs = await takeTurns(reading, rounds, replayed)
-    console.log(`\n${environmentOf(await replayed.version())}\n\n${tableOf(runs, events)}`)
-  } finally {
-    await replayed.close()
-    const admin = kafka.admin()
-    await admin.connect()
-    await admin.deleteTopics({ topics: [topic] })
-    await admin.disconnect()
-  }
-}
-
-function progress(events: number): (appended: number) => void {
-  const begin = performance.now()
-  let told = begin
-  return (appended) => {
-    const now = performance.now()
-    if (now - told < TOLD_EVERY_MS && appended < events) return
-    told = now
-    console.log(`  ${appended} of ${events}, ${rate(appended, (now - begin) / 1_000)} a second`)
-  }
-}
-
-/** All readers once in each round, so that what else the machine does meets them alike. */
-async function takeTurns(
-  reading: Reading,
-  rounds: number,
-  replayed: Replayed,
-): Promise<Map<ReaderName, Run[]>> {
-  const runs = new Map<ReaderName, Run[]>()
-  for (let round = 1; round <= rounds; round++) {
-    for (const name of Object.keys(READERS) as ReaderName[]) {
-      const run = await runOnce(name, reading, replayed)
-      runs.set(name, [...(runs.get(name) ?? []), run])
-      console.log(`  round ${round}, ${name}: ${rate(reading.events, run.seconds)} events a second`)
-    }
-  }
-  return runs
-}
-
-async function runOnce(name: ReaderName, reading: Reading, replayed: Replayed): Promise<Run> {
-  const [bytes, cpu] = [await replayed.usedBytes(), await replayed.cpuSeconds()]
-  const measured = await inOwnProcess({ name, reading })
-  const redisCpuSeconds = (await replayed.cpuSeconds()) - cpu
-  const redisBytes = (await replayed.usedBytes()) - bytes
-  if (FILLING.has(name)) await replayed.check(reading.events)
-  await replayed.drop()
-  return { ...measured, redisCpuSeconds, redisBytes }
-}
-
-async function inOwnProcess(order: Order): Promise<Measured> {
-  const child = fork(new URL('reader-process.ts', import.meta.url), { stdio: 'inherit' })
-  const limitMs = READER_START_TIMEOUT_MS + (order.reading.events / READER_MIN_EVENTS_PER_SECOND) * 1_000
-  const limit = setTimeout(() => child.kill('SIGKILL'), limitMs)
-  const killChild = () => child.kill('SIGKILL')
-  process.once('exit', killChild)
-  const exited = once(child, 'exit')
-  child.send(order)
-  const told = await Promise.race([once(child, 'message'), exited.then(() => undefined)])
-  const [code, signal] = await exited
-  clearTimeout(limit)
-  process.off('exit', killChild)
-  if (told === undefined || code !== 0) throw new Error(`${order.name}: it ended with ${code ?? signal}`)
-  return told[0]
-}
-
-function rate(events: number, seconds: number): string {
-  return Math.round(events / seconds).toLocaleString('en')
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const half = sorted.length >> 1
-  const [low = 0, high = 0] = [sorted.at(half - (sorted.length % 2 === 0 ? 1 : 0)), sorted.at(half)]
-  return (low + high) / 2
-}
-
 function environmentOf(redisVersion: string): string {
   const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 1e9)} GB`
   return `${machine}; Node ${process.version}, Redis ${redisVersion}; all of it on this machine`
 }
 
-function tableOf(runs: ReadonlyMap<ReaderName, readonly Run[]>, events: number): string {
-  const medianOf = (name: ReaderName, of: (run: Run) => number) => median((runs.get(name) ?? []).map(of))
+function tableOf(runs: ReplayRuns, events: number): string {
+  const medianOf = (name: ReaderName, of: (run: ReplayRun) => number) =>
+    median((runs.get(name) ?? []).map(of))
   const names = [...runs.keys()]
   const base = medianOf(names[0] as ReaderName, ({ seconds }) => seconds)
   const perEvent = (seconds: number) => ((seconds / events) * 1e6).toFixed(1)

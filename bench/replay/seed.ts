@@ -5,13 +5,12 @@ import type { TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { NAME, TAG } from '../plant.ts'
 
 /** One append: about 180 kB for each of 12 partitions, well below the 1 MB that a broker takes. */
 const RECORDS_PER_APPEND = 6_000
-const NAME = 'Monstera deliciosa'
-const TAG = 'shade'
 
-/** A plant as the target speaks of it: a name of 18 characters, a tag of 5, and any int64 for its id. */
+/** With any int64 for its id. */
 function newEvent(partitions: number): NewRecord {
   const id = randomBytes(8).readBigInt64BE() as PlantId
   return plantCreated({ id, name: NAME, tag: TAG }, randomUUID() as EventId, partitions)

@@ -36,14 +36,15 @@ const livingGroups = new Set()
  * @param {string} options.logFile
  * @param {string} [options.cwd]
  * @param {NodeJS.ProcessEnv} [options.env]
+ * @param {{ uid?: number, gid?: number }} [options.user] whom it runs as; only root may choose
  * @returns {Promise<RunningProcess>}
  * @throws {Failure} when there is no such program
  */
-export async function startProcess({ name, command, args, logFile, cwd, env }) {
+export async function startProcess({ name, command, args, logFile, cwd, env, user }) {
   mkdirSync(dirname(logFile), { recursive: true })
   const log = openSync(logFile, 'a')
   const logStart = statSync(logFile).size
-  const child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', log, log] })
+  const child = spawn(command, args, { ...user, cwd, env, detached: true, stdio: ['ignore', log, log] })
   closeSync(log)
   if (child.pid === undefined) {
     const [error] = await once(child, 'error')

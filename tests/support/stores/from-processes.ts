@@ -7,14 +7,22 @@ import { ensureJars } from '../../../local/stores/jars.mjs'
 import { startKafka } from '../../../local/stores/kafka.mjs'
 import { startRedis } from '../../../local/stores/redis.mjs'
 import { endProcesses, noteProcess } from '../test-run.ts'
-import type { StoreSource } from './store-source.ts'
+import type { RedisOptions, StoreSource, TestKafka, TestRedis } from './store-source.ts'
 
 const KAFKA_STOP_GRACE_MS = 10_000
 const REDIS_STOP_GRACE_MS = 5_000
 const PAUSE_TIMEOUT_MS = 10_000
 
+/** The process that it runs as now. */
+type Identified = { pid(): number }
+
+export type ProcessSource = Pick<StoreSource, 'endAll'> & {
+  startKafka(): Promise<TestKafka & Identified>
+  startRedis(options?: RedisOptions): Promise<TestRedis & Identified>
+}
+
 /** Kafka and Redis as processes on this machine. */
-export function createProcessSource(run: string): StoreSource {
+export function createProcessSource(run: string): ProcessSource {
   /** Where a store keeps its data and its log, and how it is made known to the run. */
   function place(name: string) {
     const dir = mkdtempSync(join(run, `${name}-`))
@@ -32,6 +40,7 @@ export function createProcessSource(run: string): StoreSource {
       }
       return {
         brokers: kafka.brokers,
+        pid: () => kafka.pid,
         async pause() {
           process.kill(-kafka.pid, 'SIGSTOP')
           untilStopped(kafka.pid)
@@ -58,6 +67,7 @@ export function createProcessSource(run: string): StoreSource {
       return {
         url,
         port,
+        pid: () => redis.pid,
         async crashAndStartAgain() {
           process.kill(-redis.pid, 'SIGKILL')
           await redis.exited

@@ -1,0 +1,59 @@
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
+import { createLog } from '@plant-store/shared/process/json-log.ts'
+import { createMetrics } from '@plant-store/shared/process/metrics.ts'
+import { readSettings } from '@plant-store/shared/process/settings.ts'
+import { createApp } from '../../services/api/src/app.ts'
+import { openAuthentication } from '../../services/api/src/auth/open-authentication.ts'
+import type { PlantCreation } from '../../services/api/src/create-plant/create-plant.ts'
+import { addApiMetrics } from '../../services/api/src/metrics.ts'
+import { ApiSettings } from '../../services/api/src/settings.ts'
+
+/** What became of a create, and a position for its answer: one that means something, where the store has such, else any. */
+export type Created = { is: 'created' | 'duplicate'; partition: Partition; offset: Offset }
+
+/** Where the plants go behind the same app. */
+export type BenchStore = {
+  /** Resolves when the plant is where the contender promises it to be. A failure is answered 500, and fails the run. */
+  create(plant: NewPlant, eventId: EventId): Promise<Created>
+  close(): Promise<void>
+}
+
+/** What a store is told by who starts it: addresses, names. */
+export type StoreSettings = Readonly<Record<string, string>>
+export type OpenStore = (settings: StoreSettings) => Promise<BenchStore>
+
+/**
+ * Serves the api's own application in front of another store: the same routes, authentication, validation, limits, observer and
+ * metrics as services/api/src/main.ts puts together, so that all that differs is the store. Resolves to its URL.
+ */
+export async function serveApp(store: BenchStore, tokenDigests: string): Promise<string> {
+  // Neither Kafka nor Redis is asked for by what is served here; all else is as by default.
+  const unused = { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' }
+  const settings = readSettings(ApiSettings, { ...unused, PLANT_STORE_TOKEN_DIGESTS: tokenDigests })
+  const log = createLog('bench', 'warn')
+  const observe = addApiMetrics(createMetrics())
+  const { strategies } = await openAuthentication(settings, log)
+  const { app } = await createApp({
+    ...{ log, limits: settings, partitions: settings.PLANTS_PARTITIONS, strategies },
+    creation: creationOf(store),
+    reader: { read: noRead },
+    lister: { list: noRead },
+    ...{ onAnswered: observe.answered, problems: () => [] },
+  })
+  return app.listen({ port: 0, host: settings.HOST })
+}
+
+function creationOf(store: BenchStore): PlantCreation {
+  return {
+    create: ({ plant, eventId }) => store.create(plant, eventId),
+    queued: () => ({ records: 0, bytes: 0 }),
+    endWithin() {},
+    close: store.close,
+  }
+}
+
+async function noRead(): Promise<never> {
+  throw new Error('only creates are compared')
+}

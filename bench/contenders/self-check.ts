@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto'
+import type { RunningContender } from '../contender.ts'
+
+/** A few of each: enough that they meet in each store. */
+const CREATES_AT_ONCE = 32
+const DUPLICATE_ID = 40003
+
+type Answer = { status: number; error?: number }
+
+/**
+ * Holds a contender to what its row claims, before it is measured: it takes creates with the right token only, and, when its
+ * promise is that ids are unique, gives one of many at once its id, tells the others that they are duplicates, and keeps it.
+ *
+ * @throws {Error} that says what it answered instead
+ */
+export async function checkContender(running: RunningContender, unique: boolean): Promise<void> {
+  expect('a create without the right token', [await create({ ...running, token: 'another' }, newId())], {
+    refused: 1,
+  })
+  const id = newId()
+  expect('a create', [await create(running, id)], { created: 1 })
+  if (!unique) return
+  expect('a second create of one id', [await create(running, id)], { duplicates: 1 })
+  const wanted = newId()
+  const together = Array.from({ length: CREATES_AT_ONCE }, () => create(running, wanted))
+  expect(`${CREATES_AT_ONCE} creates of one id at once`, await Promise.all(together), {
+    created: 1,
+    duplicates: CREATES_AT_ONCE - 1,
+  })
+  const never = newId()
+  const missing = await running.missing([id, wanted, never])
+  if (missing !== undefined && (missing.length !== 1 || missing[0] !== never))
+    throw new Error(
+      `it should miss the one plant of three that was never created, but misses ${missing.join(', ')}`,
+    )
+}
+
+type Expected = { created?: number; duplicates?: number; refused?: number }
+
+function expect(
+  what: string,
+  answers: readonly Answer[],
+  { created = 0, duplicates = 0, refused = 0 }: Expected,
+) {
+  const count = (is: (answer: Answer) => boolean) => answers.filter(is).length
+  const seen = {
+    created: count(({ status }) => status === 200),
+    duplicates: count(({ status, error }) => status === 400 && error === DUPLICATE_ID),
+    refused: count(({ status }) => status === 401),
+  }
+  if (seen.created !== created || seen.duplicates !== duplicates || seen.refused !== refused)
+    throw new Error(`${what}: answered ${JSON.stringify(answers)}`)
+}
+
+async function create({ url, token }: Pick<RunningContender, 'url' | 'token'>, id: bigint): Promise<Answer> {
+  const answer = await fetch(`${url}/plants`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: `{"id":${id},"name":"Monstera deliciosa","tag":"shade"}`,
+  })
+  const { error } = (await answer.json()) as { error?: number }
+  return error === undefined ? { status: answer.status } : { status: answer.status, error }
+}
+
+const newId = () => randomBytes(8).readBigInt64BE()

@@ -1,0 +1,23 @@
+import { once } from 'node:events'
+import { type OpenStore, type StoreSettings, serveApp } from './create.ts'
+
+// The api's application in front of another store, in a process of its own, so that what it costs is told apart: told by
+// a message which store, it answers with a message where it listens. It ends with who started it.
+
+/** Each is loaded on its own: what one takes from npm is no part of another. */
+const STORES = {
+  'no-store': async () => (await import('./stores/no-store.ts')).openNoStore,
+  'producer-send': async () => (await import('./stores/producer-send.ts')).openProducerSend,
+  postgres: async () => (await import('./stores/postgres.ts')).openPostgres,
+  emmett: async () => (await import('./stores/emmett.ts')).openEmmett,
+} satisfies Record<string, () => Promise<OpenStore>>
+
+export type StoreName = keyof typeof STORES
+export type ServeOrder = { store: StoreName; settings: StoreSettings; tokenDigests: string }
+export type Serving = { url: string }
+
+process.once('disconnect', () => process.exit())
+const [{ store, settings, tokenDigests }] = (await once(process, 'message')) as [ServeOrder]
+const open = await STORES[store]()
+const serving: Serving = { url: await serveApp(await open(settings), tokenDigests) }
+process.send?.(serving)

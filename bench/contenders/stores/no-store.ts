@@ -1,0 +1,13 @@
+import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import type { OpenStore } from '../create.ts'
+
+const PARTITION = 0 as Partition
+
+/** Keeps nothing, and answers at once that it was created. */
+export const openNoStore: OpenStore = async () => {
+  let offset = 0
+  return {
+    create: async () => ({ is: 'created', partition: PARTITION, offset: offset++ as Offset }),
+    close: async () => {},
+  }
+}

@@ -1,0 +1,25 @@
+import { FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { Pool } from 'pg'
+import type { OpenStore } from '../create.ts'
+
+const PARTITION = 0 as Partition
+
+/**
+ * One INSERT for each request, by a prepared statement on a connection of a pool; the primary key says who was first, and
+ * PostgreSQL commits by groups what comes on several connections.
+ */
+export const openPostgres: OpenStore = async ({ postgresUrl, poolSize }) => {
+  const pool = new Pool({ connectionString: postgresUrl, max: Number(poolSize) })
+  await pool.query('CREATE TABLE plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)')
+  return {
+    async create({ id, name, tag }) {
+      const { rowCount } = await pool.query({
+        name: 'create plant',
+        text: 'INSERT INTO plants (id, name, tag) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+        values: [id, name, tag],
+      })
+      return { is: rowCount === 1 ? 'created' : 'duplicate', partition: PARTITION, offset: FIRST }
+    },
+    close: () => pool.end(),
+  }
+}

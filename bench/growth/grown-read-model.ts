@@ -1,0 +1,59 @@
+import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { createLog } from '@plant-store/shared/process/json-log.ts'
+import { createReadModel, type ReadModelSettings } from '@plant-store/shared/read-model/read-model.ts'
+import { Redis } from 'ioredis'
+
+const IDS_PER_QUESTION = 5_000
+
+/** The read model of a store that grew: looked at, and asked for plants that are in it. */
+export async function openGrownReadModel(settings: ReadModelSettings) {
+  const { redisUrl, topic } = settings
+  const partitions = allPartitions(settings.partitions)
+  const redis = new Redis(redisUrl)
+  const readModel = createReadModel(settings, createLog('bench', 'warn'))
+  await readModel.ready()
+
+  return {
+    async plants(): Promise<number> {
+      const metas = await Promise.all(partitions.map((partition) => readModel.meta(partition)))
+      return metas.reduce((sum, { plants }) => sum + plants, 0)
+    },
+
+    /** About so many ids of plants that it has, drawn at random from all of them. */
+    async sampleIds(count: number): Promise<BigInt64Array> {
+      const perPartition = Math.ceil(count / partitions.length)
+      const drawn = await Promise.all(
+        partitions.map(async (partition) => {
+          const at = `{${topic}:${partition}}:`
+          // A negative count draws each by itself, without looking for others that are not drawn yet.
+          return redis.call('HRANDFIELD', `${at}${await redis.get(`${at}live`)}:plants`, -perPartition)
+        }),
+      )
+      return BigInt64Array.from((drawn as string[][]).flat(), BigInt)
+    },
+
+    /** Those of these ids that it does not have. */
+    async missing(ids: readonly bigint[]): Promise<bigint[]> {
+      const missing: bigint[] = []
+      for (let from = 0; from < ids.length; from += IDS_PER_QUESTION) {
+        const byPartition = Map.groupBy(ids.slice(from, from + IDS_PER_QUESTION) as PlantId[], (id) =>
+          partitionOf(Buffer.from(String(id)), partitions.length),
+        )
+        const asked = [...byPartition].map(([partition, ids]) => ({ partition, ids }))
+        const answers = await readModel.lookUp(asked)
+        for (const [n, { ids }] of asked.entries())
+          missing.push(...ids.filter((_, at) => answers[n]?.entries[at] === undefined))
+      }
+      return missing
+    },
+
+    async close(): Promise<void> {
+      await readModel.close()
+      redis.disconnect()
+    },
+  }
+}
+
+export type GrownReadModel = Awaited<ReturnType<typeof openGrownReadModel>>

@@ -1,0 +1,57 @@
+import { type EventEmitter, once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import autocannon from 'autocannon'
+import { NAME, newIds, TAG } from '../plant.ts'
+import { createLatencies } from './latency.ts'
+import { createTally, type LoadOrder, type MeasuredLoad } from './measured-load.ts'
+
+// Closed loop, in a process of its own: so many clients, each of which asks again when it is answered. It finds the
+// highest rate; its latencies are those of a server that is never asked more than it answers.
+
+const TIMEOUT_SECONDS = 20
+const STOP_WITHIN_MS = 50
+const BODY = JSON.stringify({ name: NAME, tag: TAG })
+
+process.once('disconnect', () => process.exit())
+const [order] = (await once(process, 'message')) as [LoadOrder]
+process.send?.(await load(order), () => process.disconnect?.())
+
+async function load({ url, token, connections, warmUpMs, measuredMs, processes }: LoadOrder) {
+  const tally = createTally(processes)
+  const latencies = createLatencies()
+  const newId = newIds()
+
+  function setUp(client: autocannon.Client): void {
+    let id = newId()
+    const body = () => `{"id":${id},"name":"${NAME}","tag":"${TAG}"}`
+    client.setBody(body())
+    client.on('response', (status, _bytes, ms) => {
+      if (status === 200) tally.acknowledge(id)
+      else tally.note(`status ${status}`)
+      if (tally.isMeasuring()) latencies.record(ms)
+      id = newId()
+      client.setBody(body())
+    })
+  }
+
+  const options: autocannon.Options = {
+    ...{ url: `${url}/plants`, method: 'POST', connections, timeout: TIMEOUT_SECONDS, setupClient: setUp },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    expectBody: BODY,
+    // Ended by `stop`, which is looked at as often as samples are taken.
+    ...{ duration: warmUpMs + measuredMs, sampleInt: STOP_WITHIN_MS },
+  }
+  // Its types do not know all of its events.
+  const instance: EventEmitter & { stop(): void } = autocannon(options, () => {})
+  instance.on('reqMismatch', () => tally.note('another plant than was sent'))
+  instance.on('reqError', ({ message }: Error) => tally.note(message))
+  await delay(warmUpMs)
+  tally.begin()
+  await delay(measuredMs)
+  const measured = tally.end()
+  const ended = once(instance, 'done')
+  instance.stop()
+  await ended
+  const told: MeasuredLoad = { ...measured, ...tally.told(), latency: latencies.told() }
+  return told
+}

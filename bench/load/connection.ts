@@ -1,0 +1,62 @@
+import { connect, type Socket } from 'node:net'
+import { type Answer, readAnswer } from './answer.ts'
+
+/**
+ * One connection of a load generator, with one request at a time on it. Leaner than a client for everybody, since on few
+ * cores a load takes what it costs from what it measures. A connection that ended is opened again by the next request.
+ */
+export function createConnection(
+  { hostname, port }: URL,
+  onAnswer: (answer: Answer) => void,
+  onBroken: (why: string) => void,
+) {
+  let socket: Socket | undefined
+  let received = ''
+  let isOut = false
+
+  function take(chunk: string): void {
+    received = received === '' ? chunk : received + chunk
+    const answer = readAnswer(received)
+    if (answer === undefined) return
+    received = ''
+    isOut = false
+    if (answer.isLast) close()
+    onAnswer(answer)
+  }
+
+  function close(): void {
+    socket?.removeAllListeners('close').destroy()
+    socket = undefined
+  }
+
+  function broke(why: string): void {
+    close()
+    received = ''
+    if (isOut) {
+      isOut = false
+      onBroken(why)
+    }
+  }
+
+  function open(): Socket {
+    const opened = connect({ port: Number(port), host: hostname, noDelay: true })
+    let why = 'a connection was closed without an answer'
+    opened.setEncoding('latin1')
+    opened.on('data', take)
+    opened.on('error', (error: NodeJS.ErrnoException) => {
+      why = `a connection failed: ${error.code}`
+    })
+    opened.on('close', () => broke(why))
+    return opened
+  }
+
+  return {
+    /** `request` is the whole of it, in ASCII. */
+    send(request: string): void {
+      isOut = true
+      socket ??= open()
+      socket.write(request, 'latin1')
+    },
+    close,
+  }
+}

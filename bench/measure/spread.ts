@@ -1,0 +1,30 @@
+/** What several measurements of one thing say: the middle of them, and how far they are apart. */
+export type Spread = { median: number; min: number; max: number; rounds: number }
+
+/** Of at least one value. */
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = values.toSorted((a, b) => a - b)
+  const [min, max] = [sorted.at(0), sorted.at(-1)]
+  if (min === undefined || max === undefined) throw new Error('no values have no median')
+  return { median: medianOfSorted(sorted), min, max, rounds: sorted.length }
+}
+
+export function median(values: readonly number[]): number {
+  return spreadOf(values).median
+}
+
+function medianOfSorted(sorted: readonly number[]): number {
+  const half = sorted.length >> 1
+  const upper = sorted[half] as number
+  // Halved before they are added, or two large ones would be Infinity.
+  return sorted.length % 2 === 1 ? upper : (sorted[half - 1] as number) / 2 + upper / 2
+}
+
+/**
+ * How much one thing is of another: the ratio of each round of its own, for what else the machine did in a round met both
+ * alike; the spread is of these.
+ */
+export function ratioOf(parts: readonly number[], wholes: readonly number[]): Spread {
+  if (parts.length !== wholes.length) throw new Error(`${parts.length} rounds against ${wholes.length}`)
+  return spreadOf(parts.map((part, round) => part / (wholes[round] as number)))
+}

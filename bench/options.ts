@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util'
+
+/** What of the benchmark is run, and how much of it. */
+export type Options = {
+  rows: readonly string[]
+  halfLoad: boolean
+  projections: boolean
+  rounds: number
+  /** Of half load and projections, each round of which takes longer. */
+  longRounds: number
+  connections: number
+  warmUpMs: number
+  measuredMs: number
+  oneClientMs: number
+  events: number
+  seed: number
+  write: boolean
+}
+
+export const HALF_LOAD = 'half-load'
+export const PROJECTIONS = 'projections'
+
+const MAX_ROUNDS = 50
+const MAX_SECONDS = 60
+const MAX_CONNECTIONS = 4_000
+const MAX_LONG_ROUNDS = 3
+const FULL = { rounds: 7, seconds: 4, warmUpMs: 1_500, oneClientMs: 1_500, events: 500_000 }
+const QUICK = { rounds: 1, seconds: 2, warmUpMs: 700, oneClientMs: 500, events: 100_000 }
+/** Any will do, as long as it is the same for all. */
+const SEED = 20_260_731
+
+export const help = (
+  rows: readonly string[],
+) => `Measures creates and projections beside others, in one run on this machine, and holds them to their targets.
+
+  npm run bench                                  ${FULL.rounds} rounds of everything; about a quarter of an hour
+  npm run bench -- --quick                       one short round of everything, within two minutes: shows that it
+                                                 works, and says little about figures
+  npm run bench -- --only this-service no-store  some parts of it, of: ${rows.join(', ')},
+                                                 ${HALF_LOAD} (latency in an open loop, and overload), ${PROJECTIONS}
+  npm run bench -- --rounds 3 --seconds 10       so many rounds of creates, so long measured in each
+  npm run bench -- --connections 64              so many clients at a time; ${256} by default
+  npm run bench -- --write                       writes docs/bench: results.md, results.json and charts
+
+Kafka and Redis always run as processes, so that their CPU can be read by their ids. A run fails when an answer is not as it
+should be, or a plant that was acknowledged is not there in the end.
+`
+
+/** Throws an Error that says what is expected. Undefined when help is asked for. */
+export function readOptions(args: readonly string[], rows: readonly string[]): Options | undefined {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string', multiple: true },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      connections: { type: 'string', default: '256' },
+      write: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+  if (values.help) return undefined
+  const parts = [...rows, HALF_LOAD, PROJECTIONS]
+  if (positionals.length > 0 && values.only === undefined)
+    throw new Error(
+      `${positionals[0]}: it takes no such argument; --only ${positionals[0]} runs a part alone`,
+    )
+  const only = values.only === undefined ? parts : [...values.only, ...positionals]
+  const unknown = only.find((part) => !parts.includes(part))
+  if (unknown !== undefined) throw new Error(`--only ${unknown}: expected any of ${parts.join(', ')}`)
+  const { seconds, ...effort } = values.quick ? QUICK : FULL
+  const rounds = numberOf('rounds', values.rounds ?? String(effort.rounds), MAX_ROUNDS)
+  return {
+    ...effort,
+    rows: rows.filter((row) => only.includes(row)),
+    halfLoad: only.includes(HALF_LOAD),
+    projections: only.includes(PROJECTIONS),
+    rounds,
+    longRounds: Math.min(rounds, MAX_LONG_ROUNDS),
+    connections: numberOf('connections', values.connections, MAX_CONNECTIONS),
+    measuredMs: 1_000 * numberOf('seconds', values.seconds ?? String(seconds), MAX_SECONDS),
+    seed: SEED,
+    write: values.write,
+  }
+}
+
+function numberOf(name: string, text: string, max: number): number {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < 1 || value > max)
+    throw new Error(`--${name} ${text}: expected a whole number from 1 to ${max}`)
+  return value
+}

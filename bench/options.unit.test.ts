@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { HALF_LOAD, help, PROJECTIONS, readOptions } from './options.ts'
+
+const ROWS = ['this-service', 'no-store', 'postgres']
+const PARTS = [...ROWS, HALF_LOAD, PROJECTIONS]
+
+describe('the options', () => {
+  it('run everything when none is named, in seven rounds', () => {
+    expect(readOptions([], ROWS)).toMatchObject({
+      rows: ROWS,
+      halfLoad: true,
+      projections: true,
+      rounds: 7,
+      write: false,
+    })
+  })
+
+  it('run what is named and nothing else, in the order of the table', () => {
+    fc.assert(
+      fc.property(fc.shuffledSubarray(PARTS, { minLength: 1 }), (parts) => {
+        expect(readOptions(['--only', ...parts], ROWS)).toMatchObject({
+          rows: ROWS.filter((row) => parts.includes(row)),
+          halfLoad: parts.includes(HALF_LOAD),
+          projections: parts.includes(PROJECTIONS),
+        })
+      }),
+    )
+  })
+
+  it('of a quick run are less of everything, unless more is asked for', () => {
+    const [quick, full] = [readOptions(['--quick'], ROWS), readOptions([], ROWS)]
+    for (const name of ['rounds', 'measuredMs', 'events', 'warmUpMs'] as const)
+      expect(quick?.[name]).toBeLessThan(full?.[name] as number)
+    expect(readOptions(['--quick', '--rounds', '9', '--seconds', '11'], ROWS)).toMatchObject({
+      rounds: 9,
+      measuredMs: 11_000,
+    })
+  })
+
+  it('are refused when there is no such part, or no such number, and say what there is', () => {
+    expect(() => readOptions(['--only', 'nothing'], ROWS)).toThrow(
+      `--only nothing: expected any of ${PARTS.join(', ')}`,
+    )
+    expect(() => readOptions(['no-store'], ROWS)).toThrow('--only no-store runs a part alone')
+    for (const number of ['0', '-1', '1.5', 'x', '', '1e3', '99999'])
+      expect(() => readOptions([`--rounds=${number}`], ROWS)).toThrow(
+        `--rounds ${number}: expected a whole number from 1 to 50`,
+      )
+  })
+
+  it('are taught by the help, which names each part', () => {
+    expect(readOptions(['--help'], ROWS)).toBeUndefined()
+    for (const part of PARTS) expect(help(ROWS)).toContain(part)
+  })
+})

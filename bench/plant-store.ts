@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { freePort } from '../local/processes/port.mjs'
+import { type RunningProcess, startProcess, untilReady } from '../local/processes/process.mjs'
+import { TOKEN_DIGESTS } from './contenders/app-process.ts'
+import { openPlantsTopic } from './contenders/plants-topic.ts'
+import type { BenchStores } from './stores.ts'
+
+const START_TIMEOUT_MS = 120_000
+const STOP_GRACE_MS = 10_000
+const KEYS_AT_A_TIME = 1_000
+
+/** `readyAfterMs`: from its start until it said so, which is asked for each 50 ms. */
+export type RunningService = Pick<RunningProcess, 'name' | 'pid'> & {
+  readyAfterMs: number
+  stop(): Promise<void>
+}
+export type RunningApi = RunningService & { url: string }
+
+/** A topic and a read model of its own, and the real processes of the services on them, with all settings as by default. */
+export async function openPlantStore({ kafkaBrokers, redisUrl }: BenchStores) {
+  const log = await openPlantsTopic(kafkaBrokers)
+  const { topic, partitions } = log
+  const folder = mkdtempSync(join(tmpdir(), 'plant-store-bench-'))
+  const environment = {
+    PATH: process.env.PATH,
+    ...{ KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl },
+    ...{ PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) },
+  }
+
+  async function start(name: string, settings: Record<string, string>): Promise<RunningService> {
+    const opsPort = await freePort()
+    const begin = performance.now()
+    const running = await startProcess({
+      name,
+      command: process.execPath,
+      args: [new URL(`../services/${name}/src/main.ts`, import.meta.url).pathname],
+      logFile: join(folder, `${name}-${opsPort}.log`),
+      env: { ...environment, OPS_PORT: String(opsPort), ...settings },
+    })
+    const isReady = () =>
+      fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
+    const readyAfterMs = performance.now() - begin
+    return {
+      ...{ name, pid: running.pid, readyAfterMs },
+      async stop() {
+        await running.stop({ graceMs: STOP_GRACE_MS })
+      },
+    }
+  }
+
+  return {
+    ...{ redisUrl, topic, partitions, environment, missing: log.missing },
+
+    async startApi(settings: Record<string, string> = {}): Promise<RunningApi> {
+      const port = await freePort()
+      const own = { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: TOKEN_DIGESTS }
+      return { ...(await start('api', { ...own, ...settings })), url: `http://127.0.0.1:${port}` }
+    },
+
+    startProjector: () => start('projector', {}),
+
+    /** Takes away the topic and the read model, after the services have been stopped. */
+    async remove(): Promise<void> {
+      await Promise.all([log.remove(), removeKeys(redisUrl, topic)])
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export type PlantStore = Awaited<ReturnType<typeof openPlantStore>>
+
+async function removeKeys(redisUrl: string, topic: string): Promise<void> {
+  const redis = new Redis(redisUrl)
+  for await (const keys of redis.scanStream({ match: `{${topic}:*`, count: KEYS_AT_A_TIME }))
+    if (keys.length > 0) await redis.unlink(...keys)
+  await redis.quit()
+}

@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+import { startProcess, untilReady } from '../../local/processes/process.mjs'
+import { findBinaries, type PostgresBinaries } from './binaries.ts'
+import { type Unprivileged, unprivileged } from './unprivileged.ts'
+
+export type PostgresServer = {
+  /** By its Unix socket: that takes less than TCP, and only the server's own user and root can connect. */
+  url: string
+  /** Of the postmaster; what serves a connection is a child of it. */
+  pid: number
+  /** Ends it and removes its data. */
+  stop(): Promise<void>
+}
+
+const INIT_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 30_000
+const STOP_TIMEOUT_MS = 5_000
+export const MAX_CONNECTIONS = 100
+
+/** All else is as PostgreSQL has it by default. */
+const SETTINGS = { shared_buffers: '256MB', max_connections: String(MAX_CONNECTIONS), listen_addresses: '' }
+/** What is acknowledged is in memory only: a crash of the machine loses it, and may leave a database that is broken. */
+const FORGETFUL = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+
+/** An empty PostgreSQL of its own, which ends with this process however that ends, but by SIGKILL. */
+export async function startPostgres({ fsync }: { fsync: boolean }): Promise<PostgresServer> {
+  const user = unprivileged()
+  const folder = mkdtempSync(join(tmpdir(), 'plant-store-postgres-'))
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+  process.once('exit', remove)
+  try {
+    const binaries = await findBinaries(folder, user)
+    const data = join(folder, 'data')
+    await initialize(binaries, data, user)
+    const settings = { ...SETTINGS, ...(fsync ? {} : FORGETFUL), unix_socket_directories: folder }
+    const { pid, stop } = await start(binaries, { folder, data, settings, user })
+    return {
+      ...{ url: urlOf(folder), pid },
+      async stop() {
+        await stop()
+        remove()
+        process.off('exit', remove)
+      },
+    }
+  } catch (error) {
+    remove()
+    process.off('exit', remove)
+    throw error
+  }
+}
+
+async function initialize({ initdb }: PostgresBinaries, data: string, user: Unprivileged): Promise<void> {
+  const args = [`--pgdata=${data}`, '--username=postgres', '--auth=trust', '--no-locale', '--encoding=UTF8']
+  // A working directory that any user may be in.
+  const options = { ...user, cwd: '/', timeout: INIT_TIMEOUT_MS }
+  await promisify(execFile)(initdb, [...args, '--no-sync', '--no-instructions'], options)
+}
+
+type Start = { folder: string; data: string; settings: Record<string, string>; user: Unprivileged }
+
+async function start({ postgres }: PostgresBinaries, { folder, data, settings, user }: Start) {
+  const args = [
+    '-D',
+    data,
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ]
+  const logFile = join(folder, 'postgres.log')
+  const running = await startProcess({ name: 'postgres', command: postgres, args, cwd: '/', logFile, user })
+  // "Immediate": without a last checkpoint, as nobody will read this again. Its children end by themselves.
+  const end = () => void process.kill(running.pid, 'SIGQUIT')
+  const endAtExit = () => {
+    end()
+    untilGone(join(data, 'postmaster.pid'))
+  }
+  process.prependOnceListener('exit', endAtExit)
+  void running.exited.then(() => process.off('exit', endAtExit))
+  const isReady = () => answers(urlOf(folder))
+  await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
+  return {
+    pid: running.pid,
+    async stop(): Promise<void> {
+      end()
+      await running.exited
+    },
+  }
+}
+
+/** PostgreSQL removes this file last; before, it would write to a folder that is being removed. */
+function untilGone(file: string): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4))
+  const deadline = Date.now() + STOP_TIMEOUT_MS
+  while (existsSync(file) && Date.now() < deadline) Atomics.wait(pause, 0, 0, 10)
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new Client({ connectionString: url })
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end()
+  }
+}
+
+const urlOf = (folder: string) => `postgresql://postgres@${encodeURIComponent(folder)}/postgres`

@@ -1,0 +1,109 @@
+import { fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
+import { createKafka } from '@plant-store/shared/event-log/connection.ts'
+import { FETCHING } from '@plant-store/shared/event-log/replay.ts'
+import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
+import { createLog } from '@plant-store/shared/process/json-log.ts'
+import { patiently } from '@plant-store/shared/process/patience.ts'
+import type { BenchStores } from '../stores.ts'
+import { READERS, type ReaderName, type Reading } from './reader.ts'
+import type { Measured, Order } from './reader-process.ts'
+import { openReplayed, type Replayed } from './replayed.ts'
+import { seed } from './seed.ts'
+
+/** A reader that is slower than this is broken. */
+const READER_MIN_EVENTS_PER_SECOND = 2_000
+const READER_START_TIMEOUT_MS = 60_000
+const TOLD_EVERY_MS = 5_000
+/** After these the read model holds what was seeded. */
+const FILLING = new Set<ReaderName>(['replayed into Redis', 'rebuilt: filled, verified, switched to'])
+const LED_WITHIN = { everyMs: 100, giveUpAfterMs: 20_000 }
+
+export type ReplayRun = Measured & { redisCpuSeconds: number; redisBytes: number }
+export type ReplayRuns = ReadonlyMap<ReaderName, readonly ReplayRun[]>
+export type ReplayOptions = { events: number; partitions: number; rounds: number }
+
+/** Seeds a topic of its own, has all readers read it in turn, and takes away what was made for that. */
+export async function compareReaders(
+  { kafkaBrokers, redisUrl }: Pick<BenchStores, 'kafkaBrokers' | 'redisUrl'>,
+  { events, partitions, rounds }: ReplayOptions,
+  say: (line: string) => void,
+): Promise<{ runs: ReplayRuns; redisVersion: string }> {
+  const topic = `bench-${randomUUID()}`
+  const reading: Reading = { kafkaBrokers, redisUrl, topic, partitions, events, fetching: FETCHING }
+  const kafka = createKafka(kafkaBrokers.split(','), 'bench', createLog('bench', 'error'))
+  await createTopic(kafka, { topic, partitions })
+  const replayed = await openReplayed(redisUrl, { topic, partitions })
+  try {
+    await patiently(() => checkTopic(kafka, { topic, partitions }), LED_WITHIN)
+    say(`${events} events into ${partitions} partitions`)
+    await seed(kafka, { topic, partitions }, events, progress(events, say))
+    const runs = await takeTurns(reading, rounds, replayed, say)
+    return { runs, redisVersion: await replayed.version() }
+  } finally {
+    await replayed.close()
+    await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [topic] }))
+  }
+}
+
+function progress(events: number, say: (line: string) => void): (appended: number) => void {
+  const begin = performance.now()
+  let told = begin
+  return (appended) => {
+    const now = performance.now()
+    if (now - told < TOLD_EVERY_MS && appended < events) return
+    told = now
+    say(`  ${appended} of ${events}, ${rate(appended, (now - begin) / 1_000)} a second`)
+  }
+}
+
+/** All readers once in each round, so that what else the machine does meets them alike. */
+async function takeTurns(
+  reading: Reading,
+  rounds: number,
+  replayed: Replayed,
+  say: (line: string) => void,
+): Promise<ReplayRuns> {
+  const runs = new Map<ReaderName, ReplayRun[]>()
+  for (let round = 1; round <= rounds; round++) {
+    for (const name of Object.keys(READERS) as ReaderName[]) {
+      const run = await runOnce(name, reading, replayed)
+      runs.set(name, [...(runs.get(name) ?? []), run])
+      say(`  round ${round}, ${name}: ${rate(reading.events, run.seconds)} events a second`)
+    }
+  }
+  return runs
+}
+
+async function runOnce(name: ReaderName, reading: Reading, replayed: Replayed): Promise<ReplayRun> {
+  const [bytes, cpu] = [await replayed.usedBytes(), await replayed.cpuSeconds()]
+  const measured = await inOwnProcess({ name, reading })
+  const redisCpuSeconds = (await replayed.cpuSeconds()) - cpu
+  const redisBytes = (await replayed.usedBytes()) - bytes
+  if (FILLING.has(name)) await replayed.check(reading.events)
+  await replayed.drop()
+  return { ...measured, redisCpuSeconds, redisBytes }
+}
+
+async function inOwnProcess(order: Order): Promise<Measured> {
+  const child = fork(new URL('reader-process.ts', import.meta.url), { stdio: 'inherit' })
+  const limitMs = READER_START_TIMEOUT_MS + (order.reading.events / READER_MIN_EVENTS_PER_SECOND) * 1_000
+  const limit = setTimeout(() => child.kill('SIGKILL'), limitMs)
+  const killChild = () => child.kill('SIGKILL')
+  process.once('exit', killChild)
+  const exited = once(child, 'exit')
+  child.send(order)
+  const told = await Promise.race([once(child, 'message'), exited.then(() => undefined)])
+  const [code, signal] = await exited
+  clearTimeout(limit)
+  process.off('exit', killChild)
+  if (told === undefined || code !== 0) throw new Error(`${order.name}: it ended with ${code ?? signal}`)
+  return told[0]
+}
+
+/** Events a second, as a person reads them. */
+export function rate(events: number, seconds: number): string {
+  return Math.round(events / seconds).toLocaleString('en')
+}

@@ -1,0 +1,48 @@
+import type { Results } from './results.ts'
+import { markdownTable, plainTable, type Table } from './table.ts'
+import {
+  createsTable,
+  halfLoadTable,
+  overloadTable,
+  projectionsTable,
+  promisesTable,
+  targetsTable,
+} from './tables.ts'
+
+/** For the terminal. */
+export function plainReport(results: Results): string {
+  return [circumstances(results).join('\n'), ...tablesOf(results).map(plainTable)].join('\n\n')
+}
+
+/** For docs/bench/results.md, with these charts beside it. */
+export function markdownReport(results: Results, charts: readonly string[]): string {
+  const parts = [
+    '# What was measured',
+    'Written by `npm run bench -- --write`, with [results.json](results.json), which has each round. What is compared, how it is measured and what the ' +
+      'figures do not say is in [performance.md](../performance.md).',
+    circumstances(results).join('\n\n'),
+    ...charts.map((file) => `![${altOf(file)}](${file})`),
+    ...tablesOf(results).map(markdownTable),
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+/** What was measured, and on what. */
+function circumstances({ machine, versions, connections, effort, measuredAt }: Results): string[] {
+  const { rounds, seconds } = effort
+  const times = rounds === 1 ? 'One round' : `${rounds} rounds`
+  const figures =
+    rounds === 1 ? 'the figures of one round' : 'medians, and from the lowest round to the highest'
+  return [
+    `${measuredAt}, ${machine}, shared by all processes, the load's too. ${versions}.`,
+    `${times} of ${seconds} s with ${connections} clients: ${figures}.`,
+  ]
+}
+
+/** Only of what was measured. */
+function tablesOf(results: Results): Table[] {
+  const tables = [createsTable, promisesTable, halfLoadTable, overloadTable, projectionsTable, targetsTable]
+  return tables.map((of) => of(results)).filter(({ rows }) => rows.length > 0)
+}
+
+const altOf = (file: string) => `Chart: ${file.replace(/\.svg$/, '')}, with the figures of the table below`

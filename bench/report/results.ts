@@ -1,0 +1,35 @@
+import type { ReaderName } from '../replay/reader.ts'
+import type { CreatesRun } from '../side-by-side/creates.ts'
+import type { HalfLoadRun } from '../side-by-side/half-load.ts'
+
+/** All that one run of the benchmark measured, as docs/bench/results.json has it. Runs are in the order of their rounds. */
+export type Results = {
+  measuredAt: string
+  machine: string
+  versions: string
+  connections: number
+  /** What was run: short ones say less. */
+  effort: { rounds: number; seconds: number }
+  creates: CreatesRow[]
+  halfLoad: HalfLoadRow[]
+  projections: Projections | undefined
+}
+
+export type CreatesRow = { row: string; name: string; promise: string; runs: CreatesRun[] }
+export type HalfLoadRow = { row: string; name: string; runs: HalfLoadRun[] }
+
+export type Projections = {
+  events: number
+  partitions: number
+  readers: Projected[]
+}
+
+export type Projected = {
+  reader: ReaderName
+  runs: { eventsPerSecond: number; cpuMicros: number; redisMicros: number; redisBytesPerEvent: number }[]
+}
+
+/** µs of CPU per create of all processes of a run, without the load. */
+export function cpuOf({ cpuMicros }: Pick<CreatesRun, 'cpuMicros'>): number {
+  return Object.values(cpuMicros).reduce((sum, micros) => sum + micros, 0)
+}

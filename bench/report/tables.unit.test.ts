@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { digits, spread } from './figures.ts'
+import { results } from './generated-results.ts'
+import { markdownReport, plainReport } from './report.ts'
+import { markdownTable, plainTable } from './table.ts'
+
+const cell = fc.string({ unit: fc.constantFrom('a', '7', '|', '×', ' ', 'é'), minLength: 1, maxLength: 8 })
+const table = fc.integer({ min: 1, max: 5 }).chain((columns) => {
+  const cells = fc.array(
+    cell.map((text) => text.trim() || '-'),
+    { minLength: columns, maxLength: columns },
+  )
+  return fc.record({
+    head: cells,
+    rows: fc.array(cells, { maxLength: 6 }),
+    words: fc.subarray([...Array(columns).keys()]).map((all) => new Set(all)),
+  })
+})
+
+describe('a table', () => {
+  it('in a terminal has each cell where its column is: words from the left, figures to the right', () => {
+    fc.assert(
+      fc.property(table, (told) => {
+        const [head, rule, ...rows] = plainTable(told).split('\n') as [string, string, ...string[]]
+        const ends: number[] = []
+        for (const [, bar = ''] of rule.matchAll(/(─+)/g)) ends.push((ends.at(-1) ?? -2) + 2 + bar.length)
+        for (const [n, line] of [head, ...rows].entries()) {
+          for (const [column, end] of ends.entries()) {
+            const begin = (ends[column - 1] ?? -2) + 2
+            const text = [told.head, ...told.rows][n]?.[column] ?? ''
+            const placed = line.slice(begin, end).padEnd(end - begin)
+            const blanks = ' '.repeat(end - begin - text.length)
+            expect(placed).toBe(told.words.has(column) ? text + blanks : blanks + text)
+          }
+        }
+      }),
+    )
+  })
+
+  it('in Markdown has as many cells in each line, whatever is in them', () => {
+    fc.assert(
+      fc.property(table, (told) => {
+        const cells = markdownTable(told)
+          .split('\n')
+          .map((line) => line.slice(1, -1).split(/(?<!\\)\|/).length)
+        expect(new Set(cells)).toEqual(new Set([told.head.length]))
+      }),
+    )
+  })
+})
+
+describe('a report', () => {
+  it('has no figure that is none, in a terminal or in Markdown', () => {
+    fc.assert(
+      fc.property(results, (measured) => {
+        for (const text of [plainReport(measured), markdownReport(measured, ['creates.svg'])]) {
+          expect(text).not.toMatch(/NaN|undefined|Infinity/)
+          for (const { name } of measured.creates) expect(text).toContain(name)
+        }
+      }),
+    )
+  })
+})
+
+describe('a figure', () => {
+  it('has three digits at least, and is as large as it was', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 1, max: 1e7, noNaN: true }), (value) => {
+        const read = Number(digits(value).replaceAll(',', ''))
+        expect(Math.abs(read / value - 1)).toBeLessThanOrEqual(0.005)
+        expect(digits(value).replace(/\D/g, '').length).toBeGreaterThanOrEqual(3)
+      }),
+    )
+  })
+
+  it('of one round has no spread', () => {
+    expect(spread({ median: 7, min: 7, max: 7, rounds: 1 })).toBe('7.00')
+    expect(spread({ median: 7, min: 6, max: 812, rounds: 3 })).toBe('7.00 (6.00–812)')
+  })
+})

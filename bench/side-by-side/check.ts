@@ -1,0 +1,26 @@
+import type { RunningContender } from '../contender.ts'
+import type { MeasuredLoad } from '../load/measured-load.ts'
+
+const NAMED_MISSING = 5
+
+/**
+ * Throws unless all that was asked was answered as it should be, and all that was acknowledged is where the contender
+ * keeps it. What is not so makes every figure of the run worthless.
+ */
+export async function checkRun(
+  { missing }: Pick<RunningContender, 'missing'>,
+  loads: readonly Pick<MeasuredLoad, 'good' | 'acknowledged' | 'unexpected'>[],
+): Promise<void> {
+  for (const { good, unexpected } of loads) {
+    const told = [...unexpected].map(([what, count]) => `${count} × ${what}`)
+    if (told.length > 0) throw new Error(`not all was answered as it should be: ${told.join(', ')}`)
+    if (good === 0) throw new Error('nothing was created')
+  }
+  const acknowledged = loads.flatMap((load) => [...load.acknowledged])
+  const absent = await missing(acknowledged)
+  if (absent === undefined || absent.length === 0) return
+  const some = absent.slice(0, NAMED_MISSING).join(', ')
+  throw new Error(
+    `${absent.length} of ${acknowledged.length} plants were acknowledged and are not there: ${some}`,
+  )
+}

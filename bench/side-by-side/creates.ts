@@ -1,0 +1,58 @@
+import type { Contender, RunningContender } from '../contender.ts'
+import type { Latency } from '../load/latency.ts'
+import { LOAD, type LoadOrder } from '../load/measured-load.ts'
+import { runClosedLoop } from '../load/run-load.ts'
+import type { BenchStores } from '../stores.ts'
+import { checkRun } from './check.ts'
+
+/** What is measured of each row of creates. */
+export type CreatesOptions = {
+  /** Clients at a time. */
+  connections: number
+  warmUpMs: number
+  measuredMs: number
+  /** For one client at a time, after the others. */
+  oneClientMs: number
+}
+
+export type CreatesRun = {
+  perSecond: number
+  /** µs of CPU per create, by process, without the load. */
+  cpuMicros: Record<string, number>
+  /** The same of the load generator, which shares the machine. */
+  loadMicros: number
+  oneClient: Latency
+}
+
+const ONE_CLIENT_WARM_UP_MS = 300
+
+/**
+ * One run of one row: its highest rate with many clients, then its latency with one. Throws when its answers are not true.
+ * `hold` is asked first whether it is what it claims to be.
+ */
+export async function measureCreates(
+  contender: Contender,
+  stores: BenchStores,
+  { connections, warmUpMs, measuredMs, oneClientMs }: CreatesOptions,
+  hold: (running: RunningContender) => Promise<void> = async () => {},
+): Promise<CreatesRun> {
+  const running = await contender.start(stores)
+  try {
+    await hold(running)
+    const { url, token, processes } = running
+    const order: LoadOrder = { url, token, connections, warmUpMs, measuredMs, processes }
+    const many = await runClosedLoop(order)
+    const alone = { connections: 1, warmUpMs: ONE_CLIENT_WARM_UP_MS, measuredMs: oneClientMs }
+    const one = await runClosedLoop({ ...order, ...alone })
+    await checkRun(running, [many, one])
+    const micros = [...many.cpuSeconds].map(([name, seconds]) => [name, (seconds / many.good) * 1e6] as const)
+    return {
+      perSecond: many.good / many.seconds,
+      cpuMicros: Object.fromEntries(micros.filter(([name]) => name !== LOAD)),
+      loadMicros: micros.find(([name]) => name === LOAD)?.[1] ?? Number.NaN,
+      oneClient: one.latency,
+    }
+  } finally {
+    await running.stop()
+  }
+}

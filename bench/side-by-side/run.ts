@@ -1,0 +1,95 @@
+import type { RunningContender } from '../contender.ts'
+import { checkContender } from '../contenders/self-check.ts'
+import { machine, versions } from '../environment.ts'
+import type { Options } from '../options.ts'
+import { digits } from '../report/figures.ts'
+import { type CreatesRow, cpuOf, type HalfLoadRow, type Results } from '../report/results.ts'
+import type { BenchStores } from '../stores.ts'
+import { type CreatesRun, measureCreates } from './creates.ts'
+import { type HalfLoadRun, measureHalfLoad } from './half-load.ts'
+import { orderOf } from './order.ts'
+import { measureProjections } from './projections.ts'
+import { HALF_LOADED, OVERLOADED, ROWS, type RowName, UNIQUE, WARMING_UP } from './rows.ts'
+
+type Say = (line: string) => void
+
+/** Measures all that is asked for, round by round, all rows in each. Throws when a contender does not keep its promise. */
+export async function runSideBySide(options: Options, stores: BenchStores, say: Say): Promise<Results> {
+  const rows = options.rows as readonly RowName[]
+  const creates = await runCreates(rows, options, stores, say)
+  const halfLoad = options.halfLoad ? await runHalfLoad(options, stores, say) : []
+  const { events, longRounds: rounds } = options
+  if (options.projections) say('projections')
+  const projections = options.projections
+    ? await measureProjections(stores, { events, rounds }, say)
+    : undefined
+  return {
+    measuredAt: new Date().toISOString().slice(0, 10),
+    machine: machine(),
+    versions: await versions(stores.redisUrl),
+    connections: options.connections,
+    effort: { rounds: options.rounds, seconds: options.measuredMs / 1_000 },
+    ...{ creates, halfLoad, projections },
+  }
+}
+
+async function runCreates(
+  rows: readonly RowName[],
+  options: Options,
+  stores: BenchStores,
+  say: Say,
+): Promise<CreatesRow[]> {
+  const runs = new Map<RowName, CreatesRun[]>(rows.map((row) => [row, []]))
+  if (options.rounds > 1) await warmUp(rows, options, stores, say)
+  for (let round = 0; round < options.rounds; round++) {
+    for (const row of orderOf(rows, round)) {
+      const hold = (running: RunningContender) => checkContender(running, UNIQUE.has(row))
+      const run = await named(row, () =>
+        measureCreates(ROWS[row], stores, options, round === 0 ? hold : undefined),
+      )
+      runs.get(row)?.push(run)
+      const told = `${digits(run.perSecond)} creates/s, ${digits(cpuOf(run))} µs of CPU each`
+      say(`  round ${round + 1} of ${options.rounds}, ${ROWS[row].name}: ${told}`)
+    }
+  }
+  return rows.map((row) => ({ row, ...describe(row), runs: runs.get(row) ?? [] }))
+}
+
+async function runHalfLoad(options: Options, stores: BenchStores, say: Say): Promise<HalfLoadRow[]> {
+  const runs = new Map<RowName, HalfLoadRun[]>(HALF_LOADED.map((row) => [row, []]))
+  for (let round = 0; round < options.longRounds; round++) {
+    for (const row of orderOf(HALF_LOADED, round)) {
+      const asked = { ...options, seed: options.seed + round, overload: row === OVERLOADED }
+      const run = await named(row, () => measureHalfLoad(ROWS[row], stores, asked))
+      runs.get(row)?.push(run)
+      const told = `p99 ${digits(run.latency.p99)} ms at ${digits(run.ratePerSecond)} creates/s`
+      say(`  half load, round ${round + 1} of ${options.longRounds}, ${ROWS[row].name}: ${told}`)
+    }
+  }
+  return HALF_LOADED.map((row) => ({ row, ...describe(row), runs: runs.get(row) ?? [] }))
+}
+
+const describe = (row: RowName) => ({ name: ROWS[row].name, promise: ROWS[row].promise })
+
+/** What stays from round to round is used before the first, for the first seconds of a JVM are its compiler's. */
+async function warmUp(
+  rows: readonly RowName[],
+  options: Options,
+  stores: BenchStores,
+  say: Say,
+): Promise<void> {
+  for (const row of WARMING_UP.filter((each) => rows.includes(each))) {
+    say(`  warming up: ${ROWS[row].name}`)
+    await named(row, () => measureCreates(ROWS[row], stores, options))
+  }
+}
+
+async function named<T>(row: RowName, measure: () => Promise<T>): Promise<T> {
+  try {
+    return await measure()
+  } catch (error) {
+    throw new Error(`${ROWS[row].name}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
+  }
+}

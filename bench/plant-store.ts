@@ -66,7 +66,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: BenchStores) {
       return { ...(await start('api', { ...own, ...settings })), url: `http://127.0.0.1:${port}` }
     },
 
-    startProjector: () => start('projector', {}),
+    startProjector: (settings: Record<string, string> = {}) => start('projector', settings),
 
     /** Takes away the topic and the read model, after the services have been stopped. */
     async remove(): Promise<void> {

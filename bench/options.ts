@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { Failure } from '../local/processes/failure.mjs'
 
 /** What of the benchmark is run, and how much of it. */
 export type Options = {
@@ -48,7 +49,7 @@ Kafka and Redis always run as processes, so that their CPU can be read by their 
 should be, or a plant that was acknowledged is not there in the end.
 `
 
-/** Throws an Error that says what is expected. Undefined when help is asked for. */
+/** Throws a Failure that says what is expected. Undefined when help is asked for. */
 export function readOptions(args: readonly string[], rows: readonly string[]): Options | undefined {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -66,12 +67,12 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
   if (values.help) return undefined
   const parts = [...rows, HALF_LOAD, PROJECTIONS]
   if (positionals.length > 0 && values.only === undefined)
-    throw new Error(
+    throw new Failure(
       `${positionals[0]}: it takes no such argument; --only ${positionals[0]} runs a part alone`,
     )
   const only = values.only === undefined ? parts : [...values.only, ...positionals]
   const unknown = only.find((part) => !parts.includes(part))
-  if (unknown !== undefined) throw new Error(`--only ${unknown}: expected any of ${parts.join(', ')}`)
+  if (unknown !== undefined) throw new Failure(`--only ${unknown}: expected any of ${parts.join(', ')}`)
   const { seconds, ...effort } = values.quick ? QUICK : FULL
   const rounds = numberOf('rounds', values.rounds ?? String(effort.rounds), MAX_ROUNDS)
   return {
@@ -91,6 +92,6 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
 function numberOf(name: string, text: string, max: number): number {
   const value = Number(text)
   if (!/^\d+$/.test(text) || value < 1 || value > max)
-    throw new Error(`--${name} ${text}: expected a whole number from 1 to ${max}`)
+    throw new Failure(`--${name} ${text}: expected a whole number from 1 to ${max}`)
   return value
 }

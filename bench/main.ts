@@ -1,3 +1,4 @@
+import { describe } from '../local/processes/failure.mjs'
 import { help, readOptions } from './options.ts'
 import { plainReport } from './report/report.ts'
 import { writeReport } from './report/write.ts'
@@ -5,8 +6,8 @@ import { ROWS } from './side-by-side/rows.ts'
 import { runSideBySide } from './side-by-side/run.ts'
 import { openProcessStores } from './stores.ts'
 
-process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
-  console.error(error.message)
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(describe(error))
   return 1
 })
 

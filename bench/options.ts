@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { Failure } from '../local/processes/failure.mjs'
 import { numberOf } from './number-option.ts'
 
 /** What of the benchmark is run, and how much of it. */
@@ -26,8 +27,8 @@ const MAX_ROUNDS = 50
 const MAX_SECONDS = 60
 const MAX_CONNECTIONS = 4_000
 const MAX_LONG_ROUNDS = 3
-const FULL = { rounds: 7, seconds: 4, warmUpMs: 1_500, oneClientMs: 1_500, events: 500_000 }
-const QUICK = { rounds: 1, seconds: 2, warmUpMs: 700, oneClientMs: 500, events: 100_000 }
+const FULL = { rounds: 7, seconds: 4, warmUpMs: 2_000, oneClientMs: 1_500, events: 500_000 }
+const QUICK = { rounds: 1, seconds: 2, warmUpMs: 700, oneClientMs: 500, events: 60_000 }
 /** Any will do, as long as it is the same for all. */
 const SEED = 20_260_731
 
@@ -49,7 +50,7 @@ Kafka and Redis always run as processes, so that their CPU can be read by their 
 should be, or a plant that was acknowledged is not there in the end.
 `
 
-/** Throws an Error that says what is expected. Undefined when help is asked for. */
+/** Throws a Failure that says what is expected. Undefined when help is asked for. */
 export function readOptions(args: readonly string[], rows: readonly string[]): Options | undefined {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -67,12 +68,12 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
   if (values.help) return undefined
   const parts = [...rows, HALF_LOAD, PROJECTIONS]
   if (positionals.length > 0 && values.only === undefined)
-    throw new Error(
+    throw new Failure(
       `${positionals[0]}: it takes no such argument; --only ${positionals[0]} runs a part alone`,
     )
   const only = values.only === undefined ? parts : [...values.only, ...positionals]
   const unknown = only.find((part) => !parts.includes(part))
-  if (unknown !== undefined) throw new Error(`--only ${unknown}: expected any of ${parts.join(', ')}`)
+  if (unknown !== undefined) throw new Failure(`--only ${unknown}: expected any of ${parts.join(', ')}`)
   const { seconds, ...effort } = values.quick ? QUICK : FULL
   const rounds = numberOf('rounds', values.rounds ?? String(effort.rounds), MAX_ROUNDS)
   return {

@@ -22,7 +22,7 @@ export async function openPlantsTopic(kafkaBrokers: string) {
   const topic = `bench-${randomUUID()}`
   const log = createLog('bench', 'error')
   const kafka = createKafka(kafkaBrokers.split(','), 'bench', log)
-  // On a busy machine a broker may not know its own new topic for a moment: then it is there at the next attempt.
+  // A busy broker hears of a topic a little after it was made, and its maker asks it at once.
   await patiently(() => createTopic(kafka, { topic, partitions }), LED_WITHIN)
   await patiently(() => checkTopic(kafka, { topic, partitions }), LED_WITHIN)
 

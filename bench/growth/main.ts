@@ -1,3 +1,4 @@
+import { describe } from '../../local/processes/failure.mjs'
 import { machine, versions } from '../environment.ts'
 import { progress } from '../replay/compare.ts'
 import { writeFiles } from '../report/write-files.ts'
@@ -9,8 +10,8 @@ import { help, type Options, readOptions } from './options.ts'
 import { markdownReport, plainReport } from './report.ts'
 import { cpuOf, type Results } from './results.ts'
 
-process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
-  console.error(error.message)
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(describe(error))
   return 1
 })
 

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { Failure } from '../../local/processes/failure.mjs'
 import { numberOf } from '../number-option.ts'
 
 export type Options = {
@@ -28,7 +29,7 @@ run as processes of the benchmark. It fails when an answer is not as it should b
 not there in the end.
 `
 
-/** Throws an Error that says what is expected. Undefined when help is asked for. */
+/** Throws a Failure that says what is expected. Undefined when help is asked for. */
 export function readOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],
@@ -43,7 +44,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
   })
   if (values.help) return undefined
   const upTo = Number(values['up-to'])
-  if (!SIZES.includes(upTo)) throw new Error(`--up-to ${values['up-to']}: expected 1e4, 1e5, 1e6 or 1e7`)
+  if (!SIZES.includes(upTo)) throw new Failure(`--up-to ${values['up-to']}: expected 1e4, 1e5, 1e6 or 1e7`)
   return {
     sizes: SIZES.filter((size) => size <= upTo),
     rounds: numberOf('rounds', values.rounds, MAX_ROUNDS),

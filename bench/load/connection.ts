@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { type Answer, readAnswer } from './answer.ts'
 
@@ -51,6 +52,12 @@ export function createConnection(
   }
 
   return {
+    /** Opens it before it is used. */
+    async opened(): Promise<void> {
+      socket ??= open()
+      if (socket.connecting) await once(socket, 'connect')
+    },
+
     /** `request` is the whole of it, in ASCII. */
     send(request: string): void {
       isOut = true

@@ -1,10 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ReadModelSettings } from '@plant-store/shared/read-model/read-model.ts'
-import { NAME, newIds, TAG } from '../plant.ts'
-import type { Answer } from './answer.ts'
-import { createConnection } from './connection.ts'
-import { createDispatch } from './dispatch.ts'
+import { createClients } from './clients.ts'
 import { watchLag } from './lag.ts'
 import { createLatencies, type Latency } from './latency.ts'
 import { createTally, type LoadOrder, type MeasuredLoad } from './measured-load.ts'
@@ -41,82 +38,60 @@ const [order] = (await once(process, 'message')) as [OpenLoadOrder]
 process.send?.(await load(order), () => process.disconnect?.())
 
 async function load(order: OpenLoadOrder): Promise<OpenLoad> {
-  const { url, token, connections, warmUpMs, measuredMs, ratePerSecond, seed, isOverload = false } = order
-  const { readModel, processes } = order
-  const target = new URL(url)
-  const head = `POST /plants HTTP/1.1\r\nhost: ${target.host}\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: `
+  const { warmUpMs, measuredMs, ratePerSecond, seed, isOverload = false, readModel, processes } = order
   const tally = createTally(processes)
   const [latencies, sentLate] = [createLatencies(), createLatencies()]
   const lag = readModel && (await watchLag(readModel))
-  const dispatch = createDispatch(connections)
-  const newId = newIds()
-  const ids: bigint[] = []
-  const clients: ReturnType<typeof createConnection>[] = []
   const isMeasured = (dueMs: number) => dueMs >= warmUpMs && dueMs < warmUpMs + measuredMs
+  let begin = 0
   let refused = 0
-  const begin = performance.now()
+  const clients = createClients(order, {
+    onSent(dueMs) {
+      if (isMeasured(dueMs)) sentLate.record(performance.now() - begin - dueMs)
+    },
+    onAnswer(dueMs, id, { status, position }) {
+      if (status === 200) {
+        tally.acknowledge(id)
+        if (isMeasured(dueMs)) latencies.record(performance.now() - begin - dueMs)
+        if (tally.isMeasuring() && position !== undefined) lag?.note(position)
+      } else if (!isOverload || status !== 503) tally.note(`status ${status}`)
+      else if (tally.isMeasuring()) refused++
+    },
+    onBroken: tally.note,
+  })
+  // Who comes three times as often has its connections already.
+  if (isOverload) await clients.openAll()
 
-  function sendOn(connection: number): void {
-    const id = newId()
-    ids[connection] = id
-    const body = `{"id":${id},"name":"${NAME}","tag":"${TAG}"}`
-    clients[connection] ??= createConnection(
-      target,
-      (answer) => answered(connection, answer),
-      (why) => broken(connection, why),
-    )
-    clients[connection].send(`${head}${body.length}\r\n\r\n${body}`)
-    const dueMs = dispatch.dueOf(connection)
-    if (isMeasured(dueMs)) sentLate.record(performance.now() - begin - dueMs)
-  }
-
-  function answered(connection: number, { status, position }: Answer): void {
-    const dueMs = dispatch.dueOf(connection)
-    if (status === 200) {
-      tally.acknowledge(ids[connection] as bigint)
-      if (isMeasured(dueMs)) latencies.record(performance.now() - begin - dueMs)
-      if (tally.isMeasuring() && position !== undefined) lag?.note(position)
-    } else if (isOverload && status === 503) {
-      if (tally.isMeasuring()) refused++
-    } else tally.note(`status ${status}`)
-    if (dispatch.answered(connection)) sendOn(connection)
-  }
-
-  function broken(connection: number, why: string): void {
-    tally.note(why)
-    if (dispatch.answered(connection)) sendOn(connection)
-  }
-
-  const due = arrivals(ratePerSecond, seed)
-  let next = due.next().value
-  async function arriveUntil(endMs: number): Promise<void> {
-    while (next < endMs) {
-      const now = performance.now() - begin
-      for (; next <= now && next < endMs; next = due.next().value) {
-        const connection = dispatch.arrive(next)
-        if (connection !== undefined) sendOn(connection)
-      }
-      await delay(TICK_MS)
-    }
-  }
-
-  async function lastAnswers(): Promise<void> {
-    const until = performance.now() + LAST_ANSWERS_WITHIN_MS
-    while (dispatch.out() > 0 && performance.now() < until) await delay(AWAIT_EVERY_MS)
-    const unanswered = dispatch.out() + dispatch.waiting()
-    if (unanswered > 0) tally.note(`no answer for ${unanswered} requests`)
-    for (const client of clients) client?.close()
-  }
-
+  begin = performance.now()
+  const arriveUntil = arriving(arrivals(ratePerSecond, seed), begin, clients.arrive)
   await arriveUntil(warmUpMs)
   tally.begin()
   await arriveUntil(warmUpMs + measuredMs)
   const measured = tally.end()
-  const givenUp = isOverload ? dispatch.dropWaiting() : 0
-  await lastAnswers()
-  return {
-    ...measured,
-    ...tally.told(),
-    ...{ latency: latencies.told(), sentLate: sentLate.told(), lag: await lag?.end(), refused, givenUp },
+  const givenUp = isOverload ? clients.dropWaiting() : 0
+  const unanswered = await lastAnswers(clients)
+  if (unanswered > 0) tally.note(`no answer for ${unanswered} requests`)
+  const told = { latency: latencies.told(), sentLate: sentLate.told(), lag: await lag?.end() }
+  return { ...measured, ...tally.told(), ...told, refused, givenUp }
+}
+
+/** Has requests arrive when they are due, in ms after `begin`; resolves when none is left that is due before `endMs`. */
+function arriving(due: Generator<number, never>, begin: number, arrive: (dueMs: number) => void) {
+  let next = due.next().value
+  return async function arriveUntil(endMs: number): Promise<void> {
+    while (next < endMs) {
+      const now = performance.now() - begin
+      for (; next <= now && next < endMs; next = due.next().value) arrive(next)
+      await delay(TICK_MS)
+    }
   }
+}
+
+/** Waits for what is on the way; tells how many were not answered in time. */
+async function lastAnswers(clients: ReturnType<typeof createClients>): Promise<number> {
+  const until = performance.now() + LAST_ANSWERS_WITHIN_MS
+  while (clients.out() > 0 && performance.now() < until) await delay(AWAIT_EVERY_MS)
+  const unanswered = clients.out() + clients.waiting()
+  clients.close()
+  return unanswered
 }

@@ -16,6 +16,8 @@ import { seed } from './seed.ts'
 /** A reader that is slower than this is broken. */
 const READER_MIN_EVENTS_PER_SECOND = 2_000
 const READER_START_TIMEOUT_MS = 60_000
+/** What kafkajs does to its timers, as it comes from npm, is no news. */
+const QUIET = ['--disable-warning=TimeoutNegativeWarning']
 const TOLD_EVERY_MS = 5_000
 /** After these the read model holds what was seeded. */
 const FILLING = new Set<ReaderName>(['replayed into Redis', 'rebuilt: filled, verified, switched to'])
@@ -89,7 +91,7 @@ async function runOnce(name: ReaderName, reading: Reading, replayed: Replayed): 
 }
 
 async function inOwnProcess(order: Order): Promise<Measured> {
-  const child = fork(new URL('reader-process.ts', import.meta.url), { stdio: 'inherit' })
+  const child = fork(new URL('reader-process.ts', import.meta.url), { stdio: 'inherit', execArgv: QUIET })
   const limitMs = READER_START_TIMEOUT_MS + (order.reading.events / READER_MIN_EVENTS_PER_SECOND) * 1_000
   const limit = setTimeout(() => child.kill('SIGKILL'), limitMs)
   const killChild = () => child.kill('SIGKILL')

@@ -34,7 +34,7 @@ const createsRow = (row: string, rounds: number) =>
   })
 
 const overload = fc.record({
-  ...{ offeredPerSecond: amount, goodPerSecond: amount, refusedPerSecond: amount },
+  ...{ peakPerSecond: amount, offeredPerSecond: amount, goodPerSecond: amount, refusedPerSecond: amount },
   ...{ givenUp: fc.nat(), loadCores: amount },
 })
 

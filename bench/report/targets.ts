@@ -102,8 +102,8 @@ const growthTarget: Target = {
 function overloadTarget({ halfLoad }: Results): Target {
   const goodput = halfLoad
     .find(({ row }) => row === 'this-service')
-    ?.runs.flatMap(({ overload, peakPerSecond }) =>
-      overload === undefined ? [] : [overload.goodPerSecond / peakPerSecond],
+    ?.runs.flatMap(({ overload }) =>
+      overload === undefined ? [] : [overload.goodPerSecond / overload.peakPerSecond],
     )
   return judged(
     10,

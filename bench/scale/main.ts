@@ -1,3 +1,4 @@
+import { describe } from '../../local/processes/failure.mjs'
 import { machine, versions } from '../environment.ts'
 import { writeFiles } from '../report/write-files.ts'
 import { orderOf } from '../side-by-side/order.ts'
@@ -19,8 +20,8 @@ const DEPLOYMENTS: readonly [Deployment, ...Deployment[]] = [
   { apis: 1, quietApis: 3, projectors: 1 },
 ]
 
-process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
-  console.error(error.message)
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(describe(error))
   return 1
 })
 

@@ -20,7 +20,7 @@ Kafka and Redis always run as processes of the benchmark. It fails when an answe
 was acknowledged is not there in the end. On few cores more processes do not do more: look at the CPU of a create.
 `
 
-/** Throws an Error that says what is expected. Undefined when help is asked for. */
+/** Throws a Failure that says what is expected. Undefined when help is asked for. */
 export function readOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],

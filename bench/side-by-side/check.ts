@@ -1,3 +1,4 @@
+import { Failure } from '../../local/processes/failure.mjs'
 import type { RunningContender } from '../contender.ts'
 import type { MeasuredLoad } from '../load/measured-load.ts'
 
@@ -13,14 +14,14 @@ export async function checkRun(
 ): Promise<void> {
   for (const { good, unexpected } of loads) {
     const told = [...unexpected].map(([what, count]) => `${count} × ${what}`)
-    if (told.length > 0) throw new Error(`not all was answered as it should be: ${told.join(', ')}`)
-    if (good === 0) throw new Error('nothing was created')
+    if (told.length > 0) throw new Failure(`not all was answered as it should be: ${told.join(', ')}`)
+    if (good === 0) throw new Failure('nothing was created')
   }
   const acknowledged = loads.flatMap((load) => [...load.acknowledged])
   const absent = await missing(acknowledged)
   if (absent === undefined || absent.length === 0) return
   const some = absent.slice(0, NAMED_MISSING).join(', ')
-  throw new Error(
+  throw new Failure(
     `${absent.length} of ${acknowledged.length} plants were acknowledged and are not there: ${some}`,
   )
 }

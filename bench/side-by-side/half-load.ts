@@ -1,6 +1,6 @@
 import type { Contender } from '../contender.ts'
 import type { Latency } from '../load/latency.ts'
-import type { LoadOrder } from '../load/measured-load.ts'
+import { LOAD, type LoadOrder, type MeasuredLoad } from '../load/measured-load.ts'
 import { runClosedLoop, runOpenLoop } from '../load/run-load.ts'
 import type { BenchStores } from '../stores.ts'
 import { checkRun } from './check.ts'
@@ -26,6 +26,8 @@ export type HalfLoadRun = {
 }
 
 export type Overload = {
+  /** The highest rate that was seen in this start, with as many clients as the rows of creates have. */
+  peakPerSecond: number
   offeredPerSecond: number
   goodPerSecond: number
   refusedPerSecond: number
@@ -39,8 +41,7 @@ export type Overload = {
 const OPEN_CONNECTIONS = 1_024
 /** So many requests a contender has to deal with at once; what is due beyond them waits in the generator. */
 const OVERLOAD_CONNECTIONS = 4_000
-const OVERLOAD_WARM_UP_MS = 1_000
-const OVERLOAD_MS = 4_000
+const OVERLOAD_TIMES = { warmUpMs: 1_000, measuredMs: 4_000 }
 const OVERLOAD = 3
 
 /** Latency as clients see it that do not wait for each other, at half of the rate that it can do; then, if asked for, too much. */
@@ -63,25 +64,35 @@ export async function measureHalfLoad(
       readModel,
       connections: OPEN_CONNECTIONS,
     })
-    const offeredPerSecond = peakPerSecond * OVERLOAD
-    const over = overload
-      ? await runOpenLoop({
-          ...{ ...order, ratePerSecond: offeredPerSecond, seed, isOverload: true },
-          ...{ connections: OVERLOAD_CONNECTIONS, warmUpMs: OVERLOAD_WARM_UP_MS, measuredMs: OVERLOAD_MS },
-        })
-      : undefined
-    await checkRun(running, [peak, half, ...(over === undefined ? [] : [over])])
+    const over = overload ? await measureOverload({ ...order, seed, peakPerSecond }) : undefined
+    await checkRun(running, [peak, half, ...(over?.loads ?? [])])
     return {
       ...{ peakPerSecond, ratePerSecond, latency: half.latency, sentLate: half.sentLate, lag: half.lag },
-      overload: over && {
-        offeredPerSecond,
-        goodPerSecond: over.good / over.seconds,
-        refusedPerSecond: over.refused / over.seconds,
-        givenUp: over.givenUp,
-        loadCores: (over.cpuSeconds.get('load') ?? Number.NaN) / over.seconds,
-      },
+      overload: over?.overload,
     }
   } finally {
     await running.stop()
   }
+}
+
+type OverloadOrder = LoadOrder & { seed: number; peakPerSecond: number }
+
+/**
+ * The same offer twice: to few connections, which makes the generator wait, and to so many that the contender has too much. What
+ * is different is the overload alone, not the generator, nor how warm the contender is.
+ */
+async function measureOverload(order: OverloadOrder): Promise<{ loads: MeasuredLoad[]; overload: Overload }> {
+  const offeredPerSecond = order.peakPerSecond * OVERLOAD
+  const offer = { ...order, ...OVERLOAD_TIMES, ratePerSecond: offeredPerSecond, isOverload: true }
+  const peak = await runOpenLoop(offer)
+  const over = await runOpenLoop({ ...offer, connections: OVERLOAD_CONNECTIONS })
+  const overload = {
+    offeredPerSecond,
+    peakPerSecond: Math.max(order.peakPerSecond, peak.good / peak.seconds),
+    goodPerSecond: over.good / over.seconds,
+    refusedPerSecond: over.refused / over.seconds,
+    givenUp: over.givenUp,
+    loadCores: (over.cpuSeconds.get(LOAD) ?? Number.NaN) / over.seconds,
+  }
+  return { loads: [peak, over], overload }
 }

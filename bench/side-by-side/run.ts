@@ -1,3 +1,4 @@
+import { describe as explain, Failure } from '../../local/processes/failure.mjs'
 import type { RunningContender } from '../contender.ts'
 import { checkContender } from '../contenders/self-check.ts'
 import { machine, versions } from '../environment.ts'
@@ -88,8 +89,6 @@ async function named<T>(row: RowName, measure: () => Promise<T>): Promise<T> {
   try {
     return await measure()
   } catch (error) {
-    throw new Error(`${ROWS[row].name}: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    })
+    throw new Failure(`${ROWS[row].name}: ${explain(error)}`)
   }
 }

@@ -1,0 +1,78 @@
+import { NAME, newIds, TAG } from '../plant.ts'
+import type { Answer } from './answer.ts'
+import { createConnection } from './connection.ts'
+import { createDispatch } from './dispatch.ts'
+
+/** What becomes of a request, which is known by when it was due. */
+export type ClientsEvents = {
+  onSent(dueMs: number): void
+  onAnswer(dueMs: number, id: bigint, answer: Answer): void
+  onBroken(why: string): void
+}
+
+const OPENED_AT_A_TIME = 100
+
+/** Creates, each of a new plant, on at most so many connections, which are opened when they are needed. */
+export function createClients(
+  { url, token, connections }: { url: string; token: string; connections: number },
+  { onSent, onAnswer, onBroken }: ClientsEvents,
+) {
+  const target = new URL(url)
+  const fields = [`host: ${target.host}`, `authorization: Bearer ${token}`, 'content-type: application/json']
+  const head = `POST /plants HTTP/1.1\r\n${fields.join('\r\n')}\r\ncontent-length: `
+  const dispatch = createDispatch(connections)
+  const newId = newIds()
+  const ids: bigint[] = []
+  const opened: ReturnType<typeof createConnection>[] = []
+
+  function connectionOf(number: number) {
+    opened[number] ??= createConnection(
+      target,
+      (answer) => {
+        onAnswer(dispatch.dueOf(number), ids[number] as bigint, answer)
+        goOn(number)
+      },
+      (why) => {
+        onBroken(why)
+        goOn(number)
+      },
+    )
+    return opened[number]
+  }
+
+  function goOn(number: number): void {
+    if (dispatch.answered(number)) send(number)
+  }
+
+  function send(number: number): void {
+    const id = newId()
+    ids[number] = id
+    const body = `{"id":${id},"name":"${NAME}","tag":"${TAG}"}`
+    connectionOf(number).send(`${head}${body.length}\r\n\r\n${body}`)
+    onSent(dispatch.dueOf(number))
+  }
+
+  return {
+    out: dispatch.out,
+    waiting: dispatch.waiting,
+    dropWaiting: dispatch.dropWaiting,
+
+    /** A request is due: it goes out, or waits for the next connection that is free. */
+    arrive(dueMs: number): void {
+      const number = dispatch.arrive(dueMs)
+      if (number !== undefined) send(number)
+    },
+
+    /** All connections, a few at a time: what is beyond the backlog of a server that has no time to accept is reset by the system. */
+    async openAll(): Promise<void> {
+      for (let from = 0; from < connections; from += OPENED_AT_A_TIME) {
+        const count = Math.min(OPENED_AT_A_TIME, connections - from)
+        await Promise.all(Array.from({ length: count }, (_, n) => connectionOf(from + n).opened()))
+      }
+    },
+
+    close(): void {
+      for (const connection of opened) connection?.close()
+    },
+  }
+}

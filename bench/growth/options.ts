@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util'
 import { Failure } from '../../local/processes/failure.mjs'
-import { numberOf } from '../number-option.ts'
+import { numberOf, optionsOf } from '../command-line.ts'
 
 export type Options = {
   sizes: readonly number[]
@@ -31,16 +30,13 @@ not there in the end.
 
 /** Throws a Failure that says what is expected. Undefined when help is asked for. */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      'up-to': { type: 'string', default: '1e6' },
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '3' },
-      connections: { type: 'string', default: '128' },
-      write: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h' },
-    },
+  const values = optionsOf(args, {
+    'up-to': { type: 'string', default: '1e6' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
+    connections: { type: 'string', default: '128' },
+    write: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h' },
   })
   if (values.help) return undefined
   const upTo = Number(values['up-to'])

@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util'
-import { numberOf } from '../number-option.ts'
+import { numberOf, optionsOf } from '../command-line.ts'
 import type { LoadOptions } from './deployment.ts'
 
 export type Options = LoadOptions & { rounds: number; write: boolean }
@@ -22,15 +21,12 @@ was acknowledged is not there in the end. On few cores more processes do not do 
 
 /** Throws a Failure that says what is expected. Undefined when help is asked for. */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '4' },
-      connections: { type: 'string', default: '256' },
-      write: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h' },
-    },
+  const values = optionsOf(args, {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    connections: { type: 'string', default: '256' },
+    write: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h' },
   })
   if (values.help) return undefined
   return {

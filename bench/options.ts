@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { Failure } from '../local/processes/failure.mjs'
-import { numberOf } from './command-line.ts'
+import { numberOf } from './number-option.ts'
 
 /** What of the benchmark is run, and how much of it. */
 export type Options = {

@@ -1,5 +1,6 @@
 import { Failure } from '../../local/processes/failure.mjs'
-import { numberOf, optionsOf } from '../command-line.ts'
+import { knownOptions } from '../known-options.ts'
+import { numberOf } from '../number-option.ts'
 
 export type Options = {
   sizes: readonly number[]
@@ -30,7 +31,7 @@ not there in the end.
 
 /** Throws a Failure that says what is expected. Undefined when help is asked for. */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const values = optionsOf(args, {
+  const values = knownOptions(args, {
     'up-to': { type: 'string', default: '1e6' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },

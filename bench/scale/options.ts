@@ -1,4 +1,5 @@
-import { numberOf, optionsOf } from '../command-line.ts'
+import { knownOptions } from '../known-options.ts'
+import { numberOf } from '../number-option.ts'
 import type { LoadOptions } from './deployment.ts'
 
 export type Options = LoadOptions & { rounds: number; write: boolean }
@@ -21,7 +22,7 @@ was acknowledged is not there in the end. On few cores more processes do not do 
 
 /** Throws a Failure that says what is expected. Undefined when help is asked for. */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const values = optionsOf(args, {
+  const values = knownOptions(args, {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
     connections: { type: 'string', default: '256' },

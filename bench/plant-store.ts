@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from '../local/processes/port.mjs'
@@ -20,10 +19,10 @@ export type RunningService = Pick<RunningProcess, 'name' | 'pid'> & {
 export type RunningApi = RunningService & { url: string }
 
 /** A topic and a read model of its own, and the real processes of the services on them, with all settings as by default. */
-export async function openPlantStore({ kafkaBrokers, redisUrl }: BenchStores) {
+export async function openPlantStore({ kafkaBrokers, redisUrl, folder: root }: BenchStores) {
   const log = await openPlantsTopic(kafkaBrokers)
   const { topic, partitions } = log
-  const folder = mkdtempSync(join(tmpdir(), 'plant-store-bench-'))
+  const folder = mkdtempSync(join(root, 'services-'))
   const environment = {
     PATH: process.env.PATH,
     ...{ KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl },
@@ -64,7 +63,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: BenchStores) {
       return { ...(await start('api', { ...own, ...settings })), url: `http://127.0.0.1:${port}` }
     },
 
-    startProjector: () => start('projector', {}),
+    startProjector: (settings: Record<string, string> = {}) => start('projector', settings),
 
     /** Takes away the topic and the read model, after the services have been stopped. */
     async remove(): Promise<void> {

@@ -145,18 +145,21 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   }
 
   /** kafkajs sends no heartbeat while a batch is taken in; a slow intake would be taken for a dead member. */
-  async function whileBeating<T>(heartbeat: () => Promise<void>, taking: Promise<T>): Promise<T> {
-    const taken = new AbortController()
-    async function beat(): Promise<void> {
-      while (true) {
-        await delay(time, HEARTBEAT_MS, taken.signal)
-        if (taken.signal.aborted) return
+  function whileBeating<T>(heartbeat: () => Promise<void>, taking: Promise<T>): Promise<T> {
+    let isTaken = false
+    let takeBack = () => {}
+    function beatLater(): void {
+      takeBack = time.after(HEARTBEAT_MS, async () => {
         // What it is refused for is told again to the next one, which kafkajs sends after the batch.
         await heartbeat().catch(() => {})
-      }
+        if (!isTaken) beatLater()
+      })
     }
-    void beat()
-    return taking.finally(() => taken.abort())
+    beatLater()
+    return taking.finally(() => {
+      isTaken = true
+      takeBack()
+    })
   }
 
   function note(error: unknown, text: string): void {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
-import { recordDecoder } from './decode-record.ts'
+import { batchDecoder } from './decode-batch.ts'
 import { produceRequest } from './encode-produce.ts'
 import { groupByPartition } from './group-by-partition.ts'
 import { keepCommitted } from './keep-committed.ts'
@@ -22,7 +22,8 @@ const CLUSTER = 'src/cluster/index.js'
 const REQUEST_QUEUE = 'src/network/requestQueue/index.js'
 const OFFSET_MANAGER = 'src/consumer/offsetManager/index.js'
 const LONG = 'src/utils/long.js'
-const DECODE_RECORD = 'src/protocol/recordBatch/record/v0/decoder.js'
+const DECODE_BATCH = 'src/protocol/recordBatch/v0/decoder.js'
+const ERRORS = 'src/errors.js'
 const PRODUCE_REQUEST = 'src/protocol/requests/produce/v3/request.js'
 const COMPRESSION = 'src/protocol/message/compression/index.js'
 const GROUP_BY_PARTITION = 'src/producer/groupMessagesPerPartition.js'
@@ -83,8 +84,10 @@ async function setDefaultOffset(
 function load(): typeof import('kafkajs') {
   // Before those are loaded that use it.
   modules.replace(FILTER_ABORTED, keepCommitted)
-  modules.replace(DECODE_RECORD, recordDecoder(modules.load(LONG)))
-  modules.replace(PRODUCE_REQUEST, produceRequest(modules.load(LONG), modules.load(COMPRESSION).lookupCodec))
+  const { lookupCodec, lookupCodecByAttributes } = modules.load(COMPRESSION)
+  const { KafkaJSPartialMessageError } = modules.load(ERRORS)
+  modules.replace(DECODE_BATCH, batchDecoder(lookupCodecByAttributes, KafkaJSPartialMessageError))
+  modules.replace(PRODUCE_REQUEST, produceRequest(modules.load(LONG), lookupCodec))
   modules.replace(GROUP_BY_PARTITION, groupByPartition)
   Object.assign(modules.load(REQUEST_QUEUE).prototype, { scheduleCheckPendingRequests })
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })

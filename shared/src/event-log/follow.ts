@@ -148,12 +148,13 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   function whileBeating<T>(heartbeat: () => Promise<void>, taking: Promise<T>): Promise<T> {
     let isTaken = false
     let takeBack = () => {}
+    async function beat(): Promise<void> {
+      // What it is refused for is told again to the next one, which kafkajs sends after the batch.
+      await heartbeat().catch(() => {})
+      if (!isTaken) beatLater()
+    }
     function beatLater(): void {
-      takeBack = time.after(HEARTBEAT_MS, async () => {
-        // What it is refused for is told again to the next one, which kafkajs sends after the batch.
-        await heartbeat().catch(() => {})
-        if (!isTaken) beatLater()
-      })
+      takeBack = time.after(HEARTBEAT_MS, () => void beat())
     }
     beatLater()
     return taking.finally(() => {

@@ -37,6 +37,8 @@ export type RebuildDependencies = {
   /** So many are folded in memory at once; about 300 bytes each. */
   recordsAtOnceMax?: number
   maxRecordsPerApply?: number
+  /** So many are read back and compared at once; a power of two. */
+  plantsPerSpan?: number | undefined
 }
 
 export type RebuildRun = {

@@ -98,7 +98,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     '      ...metaDifferences(found, { ...log, counts: sum, held }),\n',
     '',
   ]),
-  rare(8939, 'what came after the cut is compared, too', COMPARE, [
+  rare(109970, 'what came after the cut is compared, too', COMPARE, [
     'if (offset === undefined || offset <= upTo) return false',
     'return false',
   ]),

@@ -151,10 +151,12 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   async function whileBeating<T>(heartbeat: () => Promise<void>, taking: Promise<T>): Promise<T> {
     let isTaken = false
     let takeBack = time.after(HEARTBEAT_MS, beat)
-    async function beat(): Promise<void> {
+    function beat(): void {
       // What it is refused for is told again to the next one, which kafkajs sends after the batch.
-      await heartbeat().catch(() => {})
-      if (!isTaken) takeBack = time.after(HEARTBEAT_MS, beat)
+      const again = () => {
+        if (!isTaken) takeBack = time.after(HEARTBEAT_MS, beat)
+      }
+      heartbeat().then(again, again)
     }
     return taking.finally(() => {
       isTaken = true

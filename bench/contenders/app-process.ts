@@ -15,9 +15,14 @@ const STOP_GRACE_MS = 3_000
 
 export type AppProcess = { url: string; pid: number; stop(): Promise<void> }
 
-/** Starts the app in front of this store, as a process that ends with this one. */
-export async function startAppProcess(store: StoreName, settings: StoreSettings): Promise<AppProcess> {
-  const child = fork(new URL('server.ts', import.meta.url), { stdio: 'inherit', execArgv: QUIET })
+/** Starts the app in front of this store, as a process that ends with this one, with this more in its environment. */
+export async function startAppProcess(
+  store: StoreName,
+  settings: StoreSettings,
+  more: Record<string, string> = {},
+): Promise<AppProcess> {
+  const env = { ...process.env, ...more }
+  const child = fork(new URL('server.ts', import.meta.url), { stdio: 'inherit', execArgv: QUIET, env })
   const exited = once(child, 'exit')
   const order: ServeOrder = { store, settings, tokenDigests: TOKEN_DIGESTS }
   child.send(order)

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { numberOf } from '../number-option.ts'
 
 export type Options = {
   sizes: readonly number[]
@@ -13,7 +14,7 @@ const SIZES = [1e4, 1e5, 1e6, 1e7]
 const MAX_ROUNDS = 20
 const MAX_SECONDS = 60
 const MAX_CONNECTIONS = 1_024
-const WARM_UP_MS = 1_500
+const WARM_UP_MS = 3_000
 
 export const help = `Measures what a create and a read cost, how long the services take to start and a rebuild takes, and what memory that
 needs, in stores of 10,000, 100,000 and 1,000,000 plants.
@@ -53,11 +54,4 @@ export function readOptions(args: readonly string[]): Options | undefined {
     measuredMs: 1_000 * numberOf('seconds', values.seconds, MAX_SECONDS),
     write: values.write,
   }
-}
-
-function numberOf(name: string, text: string, max: number): number {
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value < 1 || value > max)
-    throw new Error(`--${name} ${text}: expected a whole number from 1 to ${max}`)
-  return value
 }

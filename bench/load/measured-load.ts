@@ -15,6 +15,9 @@ export type LoadOrder = {
 
 export type MeasuredLoad = {
   seconds: number
+  /** When, as `process.hrtime` counts on this machine, in microseconds. */
+  fromMicros: number
+  toMicros: number
   /** Answers 200 within the measured time. */
   good: number
   latency: Latency
@@ -37,7 +40,7 @@ export function createTally(processes: ReadonlyMap<string, number>) {
   let measuring = false
   let good = 0
   let cpu = new Map<string, number>()
-  let beganAt = 0
+  let fromMicros = 0
 
   return {
     isMeasuring: () => measuring,
@@ -58,16 +61,21 @@ export function createTally(processes: ReadonlyMap<string, number>) {
 
     begin(): void {
       cpu = readCpu(withOwn)
-      beganAt = performance.now()
+      fromMicros = nowMicros()
       measuring = true
     },
 
-    end(): { seconds: number; cpuSeconds: Map<string, number>; good: number } {
+    end(): Pick<MeasuredLoad, 'seconds' | 'fromMicros' | 'toMicros' | 'cpuSeconds' | 'good'> {
       measuring = false
-      const seconds = (performance.now() - beganAt) / 1_000
-      return { seconds, cpuSeconds: cpuBetween(cpu, readCpu(withOwn)), good }
+      const toMicros = nowMicros()
+      const seconds = (toMicros - fromMicros) / 1e6
+      return { seconds, fromMicros, toMicros, cpuSeconds: cpuBetween(cpu, readCpu(withOwn)), good }
     },
 
     told: () => ({ acknowledged: BigUint64Array.from(acknowledged), unexpected }),
   }
+}
+
+function nowMicros(): number {
+  return Number(process.hrtime.bigint() / 1_000n)
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { PreconditionError } from '../process/failures.ts'
 import { formatInstant, INSTANT_EXAMPLE, parseInstant } from './instant.ts'
 import { isScope, SCOPES, type Scope, scopesAmong } from './scope.ts'
@@ -26,7 +26,7 @@ export function isLabel(text: string): boolean {
 }
 
 export function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
+  return hash('sha256', token, 'buffer')
 }
 
 /**

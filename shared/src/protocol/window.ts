@@ -14,16 +14,17 @@ export type Window = ReturnType<typeof createWindow>
 
 export function createWindow(from: Offset, maxBytes: number) {
   const claims = new Map<PlantId, Claim>()
-  /** The same claims in log order, behind places of dropped ones. */
+  // The same claims in log order. Not the map's own order: to reach its oldest entry, V8 steps over the places of
+  // all that were deleted before, 0.2 ms for 100,000.
   const order = createQueue()
   let start = from
   let next = from
   let heldBytes = 0
 
-  function drop(claim: Claim): void {
-    claims.delete(claim.id)
+  function drop(oldest: Claim): void {
+    claims.delete(oldest.id)
     order.dropOldest()
-    heldBytes -= bytesOf(claim)
+    heldBytes -= bytesOf(oldest)
   }
 
   return {
@@ -56,8 +57,8 @@ export function createWindow(from: Offset, maxBytes: number) {
       claims.set(claim.id, claim)
       order.push(claim)
       heldBytes += bytesOf(claim)
-      for (const oldest of claims.values()) {
-        if (heldBytes <= maxBytes) break
+      while (heldBytes > maxBytes) {
+        const oldest = order.oldest() as Claim
         drop(oldest)
         start = after(oldest.offset)
       }
@@ -73,9 +74,10 @@ export function createWindow(from: Offset, maxBytes: number) {
     dropBefore(offset: Offset): void {
       const bound = offset < next ? offset : next
       if (bound <= start) return
-      for (const oldest of claims.values()) {
-        if (oldest.offset >= bound) break
+      let oldest = order.oldest()
+      while (oldest !== undefined && oldest.offset < bound) {
         drop(oldest)
+        oldest = order.oldest()
       }
       start = bound
     },
@@ -103,6 +105,8 @@ function createQueue() {
 
   return {
     push: (claim: Claim): void => void claims.push(claim),
+
+    oldest: (): Claim | undefined => claims[dropped],
 
     dropOldest(): void {
       claims[dropped++] = undefined

@@ -1,0 +1,150 @@
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startAppProcess, TOKEN } from '../contenders/app-process.ts'
+import { LOAD, type LoadOrder, type MeasuredLoad } from '../load/measured-load.ts'
+import { runClosedLoop } from '../load/run-load.ts'
+import { numberOf } from '../number-option.ts'
+import { openPlantStore } from '../plant-store.ts'
+import { digits } from '../report/figures.ts'
+import { markdownTable, plainTable, type Table } from '../report/table.ts'
+import { type BenchStores, openProcessStores } from '../stores.ts'
+import { type CpuProfile, timeBySubsystem } from './subsystems.ts'
+
+const help = `Tells what a create costs: the CPU of each process, and of one of them by subsystem, from V8's own profile of it.
+
+  npm run profile                        the api, 10 s under 256 clients at a time
+  npm run profile -- --of projector      the projector
+  npm run profile -- --of no-store       the api's application with no store behind it: what HTTP alone costs
+  npm run profile -- --connections 1     so many clients
+  npm run profile -- --seconds 30        so long, after a third of it that is not measured
+  npm run profile -- --keep api.cpuprofile   keeps the profile, for the profiler of a browser's developer tools
+  npm run profile -- --markdown          as Markdown
+
+Profiling itself takes some per cent, so that the µs are a little higher than those of npm run bench.
+`
+const PROFILED = ['api', 'projector', 'no-store'] as const
+type Profiled = (typeof PROFILED)[number]
+type Options = {
+  of: Profiled
+  connections: number
+  seconds: number
+  keep?: string | undefined
+  markdown: boolean
+}
+type Target = { url: string; processes: ReadonlyMap<string, number>; stop(): Promise<void> }
+
+const MAX_CONNECTIONS = 4_000
+const MAX_SECONDS = 300
+/** Less is left out. */
+const SHOWN_FROM_SHARE = 0.003
+
+process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
+  console.error(error.message)
+  return 1
+})
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = readOptions(args)
+  if (options === undefined) {
+    process.stdout.write(help)
+    return 0
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'plant-store-profile-'))
+  const stores = await openProcessStores()
+  try {
+    const target = await start(options.of, stores, `--cpu-prof --cpu-prof-dir=${folder}`)
+    // The profile is written when the process ends.
+    const load = await loadOf(target, options).finally(target.stop)
+    const [file] = readdirSync(folder)
+    if (file === undefined) throw new Error(`no profile of ${options.of} was written`)
+    const profile = JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile
+    const print = options.markdown ? markdownTable : plainTable
+    console.log(`\n${print(processTable(load))}\n\n${print(subsystemTable(options.of, profile, load))}`)
+    if (options.keep !== undefined) copyFileSync(join(folder, file), options.keep)
+  } finally {
+    await stores.end()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return 0
+}
+
+function readOptions(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      of: { type: 'string', default: 'api' },
+      connections: { type: 'string', default: '256' },
+      seconds: { type: 'string', default: '10' },
+      keep: { type: 'string' },
+      markdown: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+  if (values.help) return undefined
+  const of = PROFILED.find((name) => name === values.of)
+  if (of === undefined) throw new Error(`--of ${values.of}: expected ${PROFILED.join(', ')}`)
+  return {
+    ...{ of, keep: values.keep, markdown: values.markdown },
+    connections: numberOf('connections', values.connections, MAX_CONNECTIONS),
+    seconds: numberOf('seconds', values.seconds, MAX_SECONDS),
+  }
+}
+
+/** Starts what takes creates, one of its processes with these options of Node. */
+async function start(profiled: Profiled, stores: BenchStores, nodeOptions: string): Promise<Target> {
+  const profiling = { NODE_OPTIONS: nodeOptions }
+  if (profiled === 'no-store') {
+    const app = await startAppProcess('no-store', {}, profiling)
+    return { url: app.url, processes: new Map([['no-store', app.pid]]), stop: app.stop }
+  }
+  const store = await openPlantStore(stores)
+  const [api, projector] = await Promise.all([
+    store.startApi(profiled === 'api' ? profiling : {}),
+    store.startProjector(profiled === 'projector' ? profiling : {}),
+  ])
+  return {
+    url: api.url,
+    processes: new Map([['api', api.pid], ['projector', projector.pid], ...stores.processes]),
+    async stop() {
+      await Promise.all([api.stop(), projector.stop()])
+      await store.remove()
+    },
+  }
+}
+
+async function loadOf({ url, processes }: Target, { connections, seconds }: Options): Promise<MeasuredLoad> {
+  const measuredMs = seconds * 1_000
+  const order: LoadOrder = { url, token: TOKEN, connections, warmUpMs: measuredMs / 3, measuredMs, processes }
+  console.log(`${connections} clients at a time, ${seconds} s …`)
+  const load = await runClosedLoop(order)
+  console.log(`${digits(load.good / load.seconds)} creates a second`)
+  return load
+}
+
+function processTable({ cpuSeconds, good }: MeasuredLoad): Table {
+  const own = [...cpuSeconds].filter(([name]) => name !== LOAD)
+  const sum = own.reduce((total, [, seconds]) => total + seconds, 0)
+  const rows = [...own, ['all', sum] as const].map(([name, seconds]) => [
+    name,
+    digits((seconds / good) * 1e6),
+  ])
+  return { head: ['process', 'µs of CPU a create'], rows, words: new Set([0]) }
+}
+
+function subsystemTable(of: Profiled, profile: CpuProfile, load: MeasuredLoad): Table {
+  const spent = timeBySubsystem(profile, { from: load.fromMicros, to: load.toMicros })
+  const total = [...spent.values()].reduce((sum, micros) => sum + micros, 0)
+  // The profile knows time, not CPU: its shares are told of the CPU that the kernel counted.
+  const cpuMicros = ((load.cpuSeconds.get(of) ?? Number.NaN) / load.good) * 1e6
+  const shares = [...spent]
+    .map(([name, micros]) => ({ name, share: micros / total }))
+    .filter(({ share }) => share >= SHOWN_FROM_SHARE)
+    .toSorted((a, b) => b.share - a.share)
+  return {
+    head: [`${of}, by subsystem`, 'share', 'µs of CPU a create'],
+    rows: shares.map(({ name, share }) => [name, `${digits(100 * share)} %`, digits(share * cpuMicros)]),
+    words: new Set([0]),
+  }
+}

@@ -1,0 +1,73 @@
+/** What Node writes with --cpu-prof: a tree of calls, and which of them each sample met. Times are in microseconds. */
+export type CpuProfile = {
+  startTime: number
+  nodes: CpuNode[]
+  samples: number[]
+  /** Since the sample before. */
+  timeDeltas: number[]
+}
+export type CpuNode = {
+  id: number
+  callFrame: { functionName: string; url: string }
+  children?: number[]
+}
+export type Interval = { from: number; to: number }
+
+/** The first whose pattern fits a file has the functions of that file. */
+const FILES: readonly (readonly [string, RegExp])[] = [
+  ['kafkajs: appending', /\/kafkajs\/src\/(producer|protocol\/(recordBatch|requests\/produce))\/|\/encode-/],
+  ['kafkajs: fetching', /\/kafkajs\/src\/(consumer|protocol\/requests\/fetch)\/|\/decode-/],
+  ['kafkajs: connection, encoder, decoder', /\/kafkajs\//],
+  ['ioredis', /\/node_modules\/(ioredis|@ioredis|redis-parser|denque|standard-as-callback)\//],
+  [
+    'Fastify',
+    /\/node_modules\/(fastify|@fastify|find-my-way|fast-[^/]+|avvio|secure-json-parse|toad-cache)\//,
+  ],
+  ['body: JSON and its schema', /\/node_modules\/(typebox|lossless-json)\/|\/http\/json-body/],
+  ['metrics and log', /\/node_modules\/(prom-client|pino|sonic-boom)\/|\/metrics\.ts|\/json-log\.ts/],
+  ['request: limits, token, errors', /\/services\/api\/src\/(http|auth|app)|\/shared\/src\/access\//],
+  ['create: cycle and verdict', /\/create-plant\/|\/shared\/src\/(protocol|process)\//],
+  ['follower and view', /\/services\/api\/src\/view\/|\/shared\/src\/event-log\//],
+  ['projection', /\/services\/projector\//],
+  ['read model', /\/shared\/src\/read-model\//],
+  ['events: written and read', /\/shared\/src\/plant\//],
+]
+const GARBAGE_COLLECTOR = 'garbage collector'
+const NATIVE = 'native code, not told apart'
+const NODE = 'Node: HTTP, sockets, timers'
+const OTHER = 'other packages'
+
+/** What of the process's time each subsystem took, without the time in which it had nothing to do. What Node did for a caller is the caller's. */
+export function timeBySubsystem(profile: CpuProfile, { from, to }: Interval): Map<string, number> {
+  const names = subsystemsOf(profile.nodes)
+  const spent = new Map<string, number>()
+  let at = profile.startTime
+  for (const [index, id] of profile.samples.entries()) {
+    const took = profile.timeDeltas[index] as number
+    at += took
+    const name = names.get(id)
+    if (name !== undefined && at >= from && at < to) spent.set(name, (spent.get(name) ?? 0) + took)
+  }
+  return spent
+}
+
+/** The subsystem of each node of the tree; none for the idle. */
+function subsystemsOf(nodes: readonly CpuNode[]): Map<number, string> {
+  const byId = new Map(nodes.map((node) => [node.id, node]))
+  const names = new Map<number, string>()
+  const toVisit = nodes.slice(0, 1).map((node) => ({ node, caller: NODE }))
+  for (let next = toVisit.pop(); next !== undefined; next = toVisit.pop()) {
+    const { node, caller } = next
+    const name = subsystemOf(node.callFrame, caller)
+    if (node.callFrame.functionName !== '(idle)') names.set(node.id, name)
+    for (const id of node.children ?? []) toVisit.push({ node: byId.get(id) as CpuNode, caller: name })
+  }
+  return names
+}
+
+function subsystemOf({ functionName, url }: CpuNode['callFrame'], caller: string): string {
+  if (functionName === '(garbage collector)') return GARBAGE_COLLECTOR
+  if (functionName === '(program)') return NATIVE
+  if (url === '' || url.startsWith('node:')) return caller
+  return FILES.find(([, files]) => files.test(url))?.[0] ?? OTHER
+}

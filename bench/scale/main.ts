@@ -1,0 +1,75 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { machine, versions } from '../environment.ts'
+import { orderOf } from '../side-by-side/order.ts'
+import { type BenchStores, openProcessStores } from '../stores.ts'
+import { type Deployment, measureDeployment, type Run } from './deployment.ts'
+import { help, type Options, readOptions } from './options.ts'
+import { markdownReport, nameOf, plainReport, type Results } from './report.ts'
+
+const FOLDER = new URL('../../docs/bench/', import.meta.url)
+
+/** All others are compared with the first. */
+const DEPLOYMENTS: readonly [Deployment, ...Deployment[]] = [
+  { apis: 1, quietApis: 0, projectors: 1 },
+  { apis: 2, quietApis: 0, projectors: 1 },
+  { apis: 4, quietApis: 0, projectors: 1 },
+  { apis: 1, quietApis: 0, projectors: 2 },
+  { apis: 1, quietApis: 0, projectors: 4 },
+  { apis: 4, quietApis: 0, projectors: 4 },
+  { apis: 1, quietApis: 1, projectors: 1 },
+  { apis: 1, quietApis: 3, projectors: 1 },
+]
+
+process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
+  console.error(error.message)
+  return 1
+})
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = readOptions(args)
+  if (options === undefined) {
+    process.stdout.write(help)
+    return 0
+  }
+  const stores = await openProcessStores()
+  try {
+    const results = await measure(options, stores, console.log)
+    console.log(`\n${plainReport(results)}`)
+    if (options.write) write(results)
+  } finally {
+    await stores.end()
+  }
+  return 0
+}
+
+async function measure(
+  { rounds, connections, warmUpMs, measuredMs }: Options,
+  stores: BenchStores,
+  say: (line: string) => void,
+): Promise<Results> {
+  const runs = new Map<Deployment, Run[]>(DEPLOYMENTS.map((deployment) => [deployment, []]))
+  const measureOne = (deployment: Deployment) =>
+    measureDeployment(deployment, stores, { connections, warmUpMs, measuredMs })
+  say('  the broker warms up')
+  await measureOne(DEPLOYMENTS[0])
+  for (let round = 1; round <= rounds; round++) {
+    for (const deployment of orderOf(DEPLOYMENTS, round)) {
+      const run = await measureOne(deployment)
+      runs.get(deployment)?.push(run)
+      say(`  round ${round}, ${nameOf(deployment)}: ${Math.round(run.perSecond)} creates a second`)
+    }
+  }
+  return {
+    measuredAt: new Date().toISOString().slice(0, 10),
+    ...{ machine: machine(), versions: await versions(stores.redisUrl) },
+    effort: { rounds, seconds: measuredMs / 1_000, connections },
+    deployments: DEPLOYMENTS.map((deployment) => ({ ...deployment, runs: runs.get(deployment) ?? [] })),
+  }
+}
+
+function write(results: Results): void {
+  mkdirSync(FOLDER, { recursive: true })
+  writeFileSync(new URL('scale.json', FOLDER), `${JSON.stringify(results, undefined, 2)}\n`)
+  writeFileSync(new URL('scale.md', FOLDER), markdownReport(results))
+  console.log('\nwritten: docs/bench/scale.md, scale.json')
+}

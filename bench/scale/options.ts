@@ -1,0 +1,43 @@
+import { parseArgs } from 'node:util'
+import { numberOf } from '../number-option.ts'
+import type { LoadOptions } from './deployment.ts'
+
+export type Options = LoadOptions & { rounds: number; write: boolean }
+
+const MAX_ROUNDS = 20
+const MAX_SECONDS = 60
+const MAX_CONNECTIONS = 1_024
+const WARM_UP_MS = 2_000
+
+export const help = `Measures creates with one, two and four apis and projectors on this machine, the clients spread over the apis, and what
+an api takes that is asked for nothing, and only reads what others write.
+
+  npm run bench:scale                       5 rounds over all, 4 s measured in each: ten minutes
+  npm run bench:scale -- --rounds 1 --seconds 2 --connections 64
+  npm run bench:scale -- --write            writes docs/bench: scale.md and scale.json
+
+Kafka and Redis always run as processes of the benchmark. It fails when an answer is not as it should be, or a plant that
+was acknowledged is not there in the end. On few cores more processes do not do more: look at the CPU of a create.
+`
+
+/** Throws an Error that says what is expected. Undefined when help is asked for. */
+export function readOptions(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '4' },
+      connections: { type: 'string', default: '256' },
+      write: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+  if (values.help) return undefined
+  return {
+    rounds: numberOf('rounds', values.rounds, MAX_ROUNDS),
+    connections: numberOf('connections', values.connections, MAX_CONNECTIONS),
+    warmUpMs: WARM_UP_MS,
+    measuredMs: 1_000 * numberOf('seconds', values.seconds, MAX_SECONDS),
+    write: values.write,
+  }
+}

@@ -1,0 +1,76 @@
+import { median, ratioOf, spreadOf } from '../measure/spread.ts'
+import { digits, spread } from '../report/figures.ts'
+import { markdownTable, plainTable, type Table } from '../report/table.ts'
+import { type Deployment, KINDS, type Run } from './deployment.ts'
+
+/** All that one run measured, as docs/bench/scale.json has it. Runs are in the order of their rounds. */
+export type Results = {
+  measuredAt: string
+  machine: string
+  versions: string
+  effort: { rounds: number; seconds: number; connections: number }
+  deployments: readonly Deployed[]
+}
+export type Deployed = Deployment & { runs: readonly Run[] }
+
+export function plainReport(results: Results): string {
+  return [circumstances(results), plainTable(ratesTable(results)), plainTable(cpuTable(results))].join('\n\n')
+}
+
+export function markdownReport(results: Results): string {
+  const parts = [
+    '# Several apis and projectors on one machine',
+    '`npm run bench:scale` measures this; [scaling.md](../scaling.md) goes on from it.',
+    circumstances(results),
+    markdownTable(ratesTable(results)),
+    markdownTable(cpuTable(results)),
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+function circumstances({ measuredAt, machine, versions, effort }: Results): string {
+  const { rounds, seconds, connections } = effort
+  return [
+    `${measuredAt}, ${machine}, which everything shares, the load too; ${versions}.`,
+    `${rounds} rounds of ${seconds} s with ${connections} clients in a closed loop, spread over the apis: medians, and from the`,
+    'lowest to the highest. A quiet api is asked for nothing: what it takes is what reading the log costs each api.',
+  ].join('\n')
+}
+
+function ratesTable({ deployments }: Results): Table {
+  const [first] = deployments
+  const rate = ({ perSecond }: Run) => perSecond
+  const rows = deployments.map(({ runs, ...deployment }) => [
+    nameOf(deployment),
+    spread(spreadOf(runs.map(rate))),
+    `${digits(ratioOf(runs.map(rate), first?.runs.map(rate) ?? []).median)}×`,
+    `${Math.round(100 * median(runs.map(({ machineBusy }) => machineBusy)))} %`,
+  ])
+  const head = ['services', 'creates/s', 'of the first', 'cores in use']
+  return { head, rows, words: new Set([0]) }
+}
+
+function cpuTable({ deployments }: Results): Table {
+  const rows = deployments.map(({ runs, ...deployment }) => {
+    const all = median(runs.map(allOf))
+    return [
+      nameOf(deployment),
+      spread(spreadOf(runs.map(allOf))),
+      ...KINDS.map((kind) => {
+        const micros = median(runs.map(({ cpuMicros }) => cpuMicros[kind]))
+        return micros === 0 ? '' : `${digits(micros)} (${Math.round((100 * micros) / all)} %)`
+      }),
+    ]
+  })
+  const head = ['µs of CPU a create', 'all', ...KINDS]
+  return { head, rows, words: new Set([0]) }
+}
+
+const allOf = ({ cpuMicros }: Run) =>
+  Object.values<number>(cpuMicros).reduce((sum, micros) => sum + micros, 0)
+
+export function nameOf({ apis, quietApis, projectors }: Deployment): string {
+  const of = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
+  const quiet = quietApis === 0 ? [] : [of(quietApis, 'quiet api')]
+  return [of(apis, 'api'), ...quiet, of(projectors, 'projector')].join(', ')
+}

@@ -1,4 +1,6 @@
 import type { Offset } from '@plant-store/shared/plant/offset.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
 import type {
   Begun,
   Dropped,
@@ -6,10 +8,11 @@ import type {
   SwitchCall,
   Switched,
 } from '@plant-store/shared/read-model/generations.ts'
+import type { PackedSpan } from '@plant-store/shared/read-model/packed-span.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { emptyGeneration, type Generation, type PartitionKeys, START } from './redis-scripts.ts'
 
-// The scripts of the read model that rebuild (begin.lua, mark.lua, state.lua, switch.lua, drop.lua) on one partition,
+// The scripts of the read model that rebuild (begin.lua, mark.lua, state.lua, span.lua, switch.lua, drop.lua) on one partition,
 // as plain functions over plain data; see redis-scripts.ts.
 
 export type BeginCall = { freshName: string; foldVersion: number; partitions: number }
@@ -97,6 +100,15 @@ function textsOf(generation: Generation | undefined): GenerationState['texts'] {
     ...{ fold: text(fold), partitions: text(partitions), mark: mark ?? '' },
     ...{ plants: count(plants?.size), voids: count(voids), parked: count(parkedCount) },
   }
+}
+
+/** span.lua: what is no generation any more is an empty one. */
+export function spanScript(keys: PartitionKeys, name: string, from: number, count: number): PackedSpan {
+  const { order, plants } = keys.generations.get(name) ?? { order: [], plants: new Map() }
+  const ids = order.slice(from, from + count)
+  const entries = ids.map((id) => encodeEntry(plants.get(id) as Claim))
+  const lengths = entries.flatMap(({ length }) => [length >> 8, length & 0xff])
+  return { ids: Buffer.from(ids.join()), lengths: Buffer.from(lengths), entries: Buffer.concat(entries) }
 }
 
 /** switch.lua: all refusals come before the first change. */

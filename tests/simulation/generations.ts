@@ -3,7 +3,15 @@ import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Begun, Switched } from '@plant-store/shared/read-model/generations.ts'
 import type { RebuildDependencies } from '../../services/projector/src/rebuild/rebuild.ts'
 import type { GenerationReader } from '../../services/projector/src/verify/compare.ts'
-import { beginScript, dropScript, markScript, stateScript, switchScript } from './generation-scripts.ts'
+import type { ProofReader } from '../../services/projector/src/verify/proof.ts'
+import {
+  beginScript,
+  dropScript,
+  markScript,
+  spanScript,
+  stateScript,
+  switchScript,
+} from './generation-scripts.ts'
 import type { Life } from './life.ts'
 import type { Network } from './network.ts'
 import type { RebuildRules } from './rebuild-rules.ts'
@@ -19,7 +27,7 @@ export function connectGenerations(
   network: Network,
   rules: RebuildRules,
   onApplied: () => void,
-): RebuildDependencies['generations'] & GenerationReader {
+): RebuildDependencies['generations'] & GenerationReader & ProofReader {
   const keysOf = (partition: Partition) => life.redis.partitions[partition] as PartitionKeys
   const partitions = () => life.redis.partitions.length
 
@@ -127,6 +135,13 @@ export function connectGenerations(
       const idsOf = ({ order }: Generation): readonly PlantId[] => order.slice(0, count)
       for await (const ids of batches(partition, name, 'order', idsOf)) yield ids.map(String)
     },
+
+    span: (partition, name, from, count) =>
+      ask(`reading of ${name} from ${from}`, () => {
+        rules.reads(life, partition, name, 'plants')
+        rules.reads(life, partition, name, 'order')
+        return spanScript(keysOf(partition), name, from, count)
+      }),
 
     async *parked(partition, name) {
       for await (const found of batches(partition, name, 'parked', ({ parked }) => parked))

@@ -10,6 +10,8 @@ import type { Life } from './life.ts'
 import type { Surroundings } from './surroundings.ts'
 
 const MAX_RECORDS_PER_APPLY = 2
+/** Few, so that a failover may come between. */
+const PLANTS_PER_SPAN = 2
 
 export type SimulatedRebuild = {
   life: Life
@@ -43,6 +45,7 @@ export function startRebuild(
       log: quiet,
       recordsAtOnceMax,
       maxRecordsPerApply: MAX_RECORDS_PER_APPLY,
+      plantsPerSpan: PLANTS_PER_SPAN,
     },
     freshName: freshGeneration,
     follow(intake, only) {

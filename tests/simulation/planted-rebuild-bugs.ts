@@ -5,6 +5,7 @@ const FINISH = 'services/projector/src/rebuild/finish.ts'
 const VERIFICATION = 'services/projector/src/rebuild/verification.ts'
 const CLEAN_UP = 'services/projector/src/rebuild/clean-up.ts'
 const COMPARE = 'services/projector/src/verify/compare.ts'
+const PROOF = 'services/projector/src/verify/proof.ts'
 const IN_REDIS = 'tests/simulation/redis.ts'
 const FIRST_WINS_IN_REDIS = 'tests/simulation/redis-scripts.ts'
 const GENERATIONS_IN_REDIS = 'tests/simulation/generation-scripts.ts'
@@ -86,6 +87,10 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
   bug('nothing is compared', VERIFICATION, ['return findings.kept', 'return []']),
+  bug('what is read back counts as proved', PROOF, [
+    'isSame &&= sameSpan(stored, fold.plants.span(begin, counts.plants))',
+    'isSame &&= stored !== undefined',
+  ]),
   bug('entries are not compared', COMPARE, ['if (wanted[field] !== had[field])', 'if (false as boolean)']),
   bug('the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
   bug('what is parked is not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
@@ -93,7 +98,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     '      ...metaDifferences(found, { ...log, counts: sum, held }),\n',
     '',
   ]),
-  rare(8939, 'what came after the cut is compared, too', COMPARE, [
+  rare(109970, 'what came after the cut is compared, too', COMPARE, [
     'if (offset === undefined || offset <= upTo) return false',
     'return false',
   ]),

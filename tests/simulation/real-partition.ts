@@ -12,6 +12,7 @@ import {
   switchedOf,
 } from '@plant-store/shared/read-model/generations.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
+import type { PackedSpan } from '@plant-store/shared/read-model/packed-span.ts'
 import { listedSpan } from '@plant-store/shared/read-model/read-model.ts'
 import { type GenerationState, generationState } from '@plant-store/shared/read-model/state.ts'
 import type { Redis } from 'ioredis'
@@ -49,6 +50,11 @@ export function openRealPartition(redis: Redis, pointer: string) {
 
     async state(generation: string): Promise<GenerationState> {
       return generationState(await redis.plantsState(pointer, generation))
+    },
+
+    async span(generation: string, from: number, count: number): Promise<PackedSpan> {
+      const [ids, lengths, entries] = await redis.plantsSpanBuffer(pointer, generation, from, count)
+      return { ids, lengths, entries } as PackedSpan
     },
 
     async switchTo(call: SwitchCall, foldVersion: number): Promise<SwitchOutcome> {

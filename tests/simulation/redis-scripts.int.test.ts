@@ -13,7 +13,14 @@ import { type LogBatch, logs } from '../support/generated-logs.ts'
 import { MAX_INT64, MIN_INT64 } from '../support/generated-plants.ts'
 import { openRedis } from '../support/plant-store.ts'
 import { pointerOf } from '../support/stored-partition.ts'
-import { beginScript, dropScript, markScript, stateScript, switchScript } from './generation-scripts.ts'
+import {
+  beginScript,
+  dropScript,
+  markScript,
+  spanScript,
+  stateScript,
+  switchScript,
+} from './generation-scripts.ts'
 import { asStored, openRealPartition } from './real-partition.ts'
 import {
   type ApplyOutcome,
@@ -53,6 +60,7 @@ type Rebuild =
   | { do: 'begin'; freshName: 'new' | number; foldVersion: number; partitions: number }
   | { do: 'mark'; named: 'filling' | number; mark: string }
   | { do: 'read state'; named: 'live' | 'filling' | number }
+  | ({ do: 'read span'; named: 'filling' | number } & Span)
   | ({ do: 'switch'; named: 'filling' | number; expectedLive: 'right' | number } & Pick<
       SwitchCall,
       'mark' | 'verified'
@@ -119,6 +127,7 @@ const rebuilds: fc.Arbitrary<Rebuild> = fc.oneof(
   }),
   fc.record({ do: fc.constant('mark'), named, mark: marks }),
   fc.record({ do: fc.constant('read state'), named: fc.oneof(fc.constant('live'), named) }),
+  fc.record({ do: fc.constant('read span'), named, from: froms, count: fc.integer({ min: 1, max: 7 }) }),
   fc.record({
     do: fc.constant('switch'),
     named,
@@ -134,7 +143,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('look up'), ids: fc.array(ids, { maxLength: 6 }) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('list'), from: froms, count: fc.nat(7) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('read checkpoint') }) },
-  { weight: 18, arbitrary: rebuilds },
+  { weight: 21, arbitrary: rebuilds },
   { weight: 4, arbitrary: changes },
 )
 
@@ -224,6 +233,10 @@ async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[])
     if (step.do === 'mark')
       return { real: await real.mark(name, step.mark), twin: markScript(twin, name, step.mark) }
     if (step.do === 'read state') return { real: await real.state(name), twin: stateScript(twin, name) }
+    if (step.do === 'read span') {
+      const { from, count } = step
+      return { real: await real.span(name, from, count), twin: spanScript(twin, name, from, count) }
+    }
     if (step.do === 'drop')
       return { real: await real.drop(name, step.abandon), twin: dropScript(twin, name, step.abandon) }
     const { expectedLive: live, mark, verified, foldVersion } = step
@@ -252,7 +265,7 @@ async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[])
 }
 
 const isRebuild = (step: Change | Rebuild): step is Rebuild =>
-  ['begin', 'mark', 'read state', 'switch', 'drop'].includes(step.do)
+  ['begin', 'mark', 'read state', 'read span', 'switch', 'drop'].includes(step.do)
 
 function openScripts(): Redis {
   const redis = openRedis(inject('redisUrl'))

@@ -14,9 +14,9 @@ import { addProjectorMetrics } from './metrics.ts'
 import { createProjector } from './projector.ts'
 import { ProjectorSettings } from './settings.ts'
 
-/** Fuller fetches cost less: wait up to 20 ms for 64 KiB. */
+/** Fuller fetches cost less: wait up to 10 ms for 64 KiB. */
 const MIN_BYTES = 65_536
-const MAX_WAIT_MS = 20
+const MAX_WAIT_MS = 10
 
 async function start({ log, fail, ending, closeLater }: ServiceContext): Promise<void> {
   const settings = readSettings(ProjectorSettings, process.env)

@@ -1,66 +1,90 @@
+import type { ByteReader } from './byte-reader.ts'
+
 type Content = Buffer | null
-type Header = { key: string; value: Content }
 
-/** What is used here of the Decoder and the Long of kafkajs. */
-export type RecordBytes = {
-  readInt8(): number
-  readVarInt(): number
-  readVarLong(): Long
-  readVarIntBytes(): Content
-  readVarIntString(): string
-  readVarIntArray<T>(read: (bytes: RecordBytes) => T): T[]
-}
-type Long = { add(other: Long): Long; toString(): string }
-type LongType = { fromValue(value: unknown): Long }
-
+/** What the batch of a record tells. Numbers of 64 bits are decimal, as kafkajs has them. */
 export type BatchContext = {
-  firstOffset: unknown
-  firstTimestamp: unknown
+  firstOffset: string
+  firstTimestamp: string
+  partitionLeaderEpoch: number
+  inTransaction: boolean
+  isControlBatch: boolean
+  lastOffsetDelta: number
+  producerId: string
+  producerEpoch: number
+  firstSequence: number
+  maxTimestamp: string
+  timestampType: number
   magicByte: number
-  isControlBatch?: boolean
-  timestampType?: number
-  maxTimestamp?: unknown
 }
 
-const LOG_APPEND_TIME = 1
+export type DecodedRecord = {
+  magicByte: number
+  attributes: number
+  timestamp: string
+  offset: string
+  key: Content
+  value: Content
+  /** A header that comes several times is a list. */
+  headers: Record<string, Content | Content[]>
+  isControlRecord: boolean
+  batchContext: BatchContext
+}
+
+/** The text of a number that is so far from the batch's first one. */
+export type Sum = (delta: number | bigint) => string
+
+/** The names of the first headers of the record before: those of the next one are most often the same. */
+export type LatestNames = string[]
+
+const MAX_LATEST_NAMES = 16
+const MAX_LATEST_NAME_LENGTH = 64
 
 /**
  * Decodes a record of a batch. The one in kafkajs 2.2.4 copies all earlier headers of a record for each further one, so
  * that one record of many headers, which anybody may write, stops every reader for hours; and it takes what an object
  * inherits (`constructor`) for an earlier header of that name.
  */
-export const recordDecoder = (long: LongType) => (bytes: RecordBytes, batchContext: BatchContext) => {
-  const { firstOffset, firstTimestamp, magicByte, isControlBatch = false } = batchContext
-  const { timestampType, maxTimestamp } = batchContext
-  const attributes = bytes.readInt8()
-  const sentAt = long.fromValue(firstTimestamp).add(bytes.readVarLong())
-  const offset = long.fromValue(firstOffset).add(long.fromValue(bytes.readVarInt()))
+export function decodeRecord(
+  reader: ByteReader,
+  batchContext: BatchContext,
+  offset: Sum,
+  timestamp: Sum,
+  names: LatestNames,
+): DecodedRecord {
+  // Read in the order in which they are written here.
   return {
-    magicByte,
-    attributes,
-    timestamp: timestampType === LOG_APPEND_TIME && maxTimestamp ? maxTimestamp : sentAt.toString(),
-    offset: offset.toString(),
-    key: bytes.readVarIntBytes(),
-    value: bytes.readVarIntBytes(),
-    headers: headersByName(bytes.readVarIntArray(readHeader)),
-    isControlRecord: isControlBatch,
+    magicByte: batchContext.magicByte,
+    attributes: reader.int8(),
+    timestamp: timestamp(reader.varLong()),
+    offset: offset(reader.varInt()),
+    key: reader.varIntBytes(),
+    value: reader.varIntBytes(),
+    headers: readHeaders(reader, names),
+    isControlRecord: batchContext.isControlBatch,
     batchContext,
   }
 }
 
-const readHeader = (bytes: RecordBytes): Header => ({
-  key: bytes.readVarIntString(),
-  value: bytes.readVarIntBytes(),
-})
-
-/** A header that comes several times is a list. */
-function headersByName(headers: readonly Header[]): Record<string, Content | Content[]> {
-  const byName = new Map<string, Content | Content[]>()
-  for (const { key, value } of headers) {
-    const earlier = byName.get(key)
-    if (Array.isArray(earlier)) earlier.push(value)
-    else byName.set(key, earlier === undefined ? value : [earlier, value])
+function readHeaders(reader: ByteReader, names: LatestNames): DecodedRecord['headers'] {
+  const headers: DecodedRecord['headers'] = {}
+  const count = reader.varInt()
+  for (let n = 0; n < count; n++) {
+    const name = reader.varIntString(names[n])
+    if (name !== names[n] && n < MAX_LATEST_NAMES && name.length <= MAX_LATEST_NAME_LENGTH) names[n] = name
+    const value = reader.varIntBytes()
+    if (!Object.hasOwn(headers, name)) add(headers, name, value)
+    else {
+      const earlier = headers[name] as Content | Content[]
+      if (Array.isArray(earlier)) earlier.push(value)
+      else add(headers, name, [earlier, value])
+    }
   }
-  // Not by assignment, which would take `__proto__` for more than a name.
-  return Object.fromEntries(byName)
+  return headers
+}
+
+function add(headers: DecodedRecord['headers'], name: string, value: Content | Content[]): void {
+  // By assignment `__proto__` would be more than a name.
+  if (name !== '__proto__') headers[name] = value
+  else Object.defineProperty(headers, name, { value, enumerable: true, writable: true, configurable: true })
 }

@@ -5,6 +5,7 @@ import { createBackOff } from '../process/back-off.ts'
 import { messageOf } from '../process/failures.ts'
 import { delay } from '../process/time.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
+import { createFetchPause, type FetchPauseOptions } from './fetch-pause.ts'
 import { createPositions, type Intake, type PositionsOptions } from './positions.ts'
 import { checkTopic, type TopicSettings } from './topic.ts'
 
@@ -35,6 +36,8 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     /** Kafka answers a fetch when so many bytes are there, or after the wait. */
     minBytes: number
     maxWaitMs: number
+    /** After many records the next fetch waits a little, see `createFetchPause`; without it none does. */
+    pause?: FetchPauseOptions
     /** How much one fetch brings at most, if its first batch is not larger. */
     maxBytes?: number
     /** How much of a partition one fetch brings at most, if its first batch is not larger. */
@@ -50,6 +53,7 @@ const HEARTBEAT_MS = 2_000
 const REBALANCE_TIMEOUT_MS = 10_000
 const MAX_BYTES = 10 * 1_048_576
 const MAX_BYTES_PER_PARTITION = 1_048_576
+const NO_PAUSE = { aboveRecords: Number.POSITIVE_INFINITY, ms: 0 }
 const RESTART = { firstMs: 250, longestMs: 5_000 }
 
 export type Follower = ReturnType<typeof createFollower>
@@ -72,6 +76,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   /** Those of which nothing is fetched until they are sought. */
   const unsought = new Set<Partition>()
   let isHeld = false
+  const fetchPause = createFetchPause(options.pause ?? NO_PAUSE, time)
   const positions = createPositions(options, { pause, seek, ends }, options)
   const { closing } = positions
 
@@ -139,24 +144,31 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     const delivered = positions.deliver(partition, () =>
       isRunning() && !isStale() ? deliveryOf(batch as Batch, partition) : undefined,
     )
+    fetchPause.took(batch.messages.length)
     const reached = await whileBeating(heartbeat, delivered)
     const last = offsetOf(batch.lastOffset())
     if (reached !== undefined && reached >= last) resolveOffset(String(last))
+    const leftMs = fetchPause.leftMs()
+    if (leftMs > 0) await delay(time, leftMs, closing)
   }
 
   /** kafkajs sends no heartbeat while a batch is taken in; a slow intake would be taken for a dead member. */
-  async function whileBeating<T>(heartbeat: () => Promise<void>, taking: Promise<T>): Promise<T> {
-    const taken = new AbortController()
+  function whileBeating<T>(heartbeat: () => Promise<void>, taking: Promise<T>): Promise<T> {
+    let isTaken = false
+    let takeBack = () => {}
     async function beat(): Promise<void> {
-      while (true) {
-        await delay(time, HEARTBEAT_MS, taken.signal)
-        if (taken.signal.aborted) return
-        // What it is refused for is told again to the next one, which kafkajs sends after the batch.
-        await heartbeat().catch(() => {})
-      }
+      // What it is refused for is told again to the next one, which kafkajs sends after the batch.
+      await heartbeat().catch(() => {})
+      if (!isTaken) beatLater()
     }
-    void beat()
-    return taking.finally(() => taken.abort())
+    function beatLater(): void {
+      takeBack = time.after(HEARTBEAT_MS, () => void beat())
+    }
+    beatLater()
+    return taking.finally(() => {
+      isTaken = true
+      takeBack()
+    })
   }
 
   function note(error: unknown, text: string): void {

@@ -1,23 +1,32 @@
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
-import { recordDecoder } from './decode-record.ts'
+import { batchDecoder } from './decode-batch.ts'
+import { produceRequest } from './encode-produce.ts'
+import { groupByPartition } from './group-by-partition.ts'
 import { keepCommitted } from './keep-committed.ts'
 import { createPrivateModules } from './private-modules.ts'
 
 // kafkajs 2.2.4 with what has to be corrected in it. The only place where the package is loaded.
 
+/** What is put in place of its modules here was held to those of this version. */
+const VERSION = '2.2.4'
+
 /**
  * A kafkajs of this library alone: the application may have one of its own, and neither is to see what is done to the
  * other. By way of require.cache it could not be, since kafkajs requires many of its modules only when it needs them.
  */
-const modules = createPrivateModules(createRequire(import.meta.url).resolve('kafkajs/package.json'))
+const modules = createPrivateModules(createRequire(import.meta.url).resolve('kafkajs/package.json'), VERSION)
 
 const CLUSTER = 'src/cluster/index.js'
 const REQUEST_QUEUE = 'src/network/requestQueue/index.js'
 const OFFSET_MANAGER = 'src/consumer/offsetManager/index.js'
 const LONG = 'src/utils/long.js'
-const DECODE_RECORD = 'src/protocol/recordBatch/record/v0/decoder.js'
+const DECODE_BATCH = 'src/protocol/recordBatch/v0/decoder.js'
+const ERRORS = 'src/errors.js'
+const PRODUCE_REQUEST = 'src/protocol/requests/produce/v3/request.js'
+const COMPRESSION = 'src/protocol/message/compression/index.js'
+const GROUP_BY_PARTITION = 'src/producer/groupMessagesPerPartition.js'
 const FILTER_ABORTED = 'src/consumer/filterAbortedMessages.js'
 const PENDING_CHECK_MS = 10
 const MAX_BATCH_BYTES = 64 * 1_048_576
@@ -75,7 +84,11 @@ async function setDefaultOffset(
 function load(): typeof import('kafkajs') {
   // Before those are loaded that use it.
   modules.replace(FILTER_ABORTED, keepCommitted)
-  modules.replace(DECODE_RECORD, recordDecoder(modules.load(LONG)))
+  const { lookupCodec, lookupCodecByAttributes } = modules.load(COMPRESSION)
+  const { KafkaJSPartialMessageError } = modules.load(ERRORS)
+  modules.replace(DECODE_BATCH, batchDecoder(lookupCodecByAttributes, KafkaJSPartialMessageError))
+  modules.replace(PRODUCE_REQUEST, produceRequest(modules.load(LONG), lookupCodec))
+  modules.replace(GROUP_BY_PARTITION, groupByPartition)
   Object.assign(modules.load(REQUEST_QUEUE).prototype, { scheduleCheckPendingRequests })
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
   const cluster = modules.load(CLUSTER).prototype

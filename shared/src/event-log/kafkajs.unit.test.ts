@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { kafkajs, kafkajsModule } from './kafkajs.ts'
 import { keepCommitted } from './keep-committed.ts'
+import { createPrivateModules } from './private-modules.ts'
 
 type Queue = {
   checkPendingRequests(): void
@@ -11,6 +12,14 @@ type Queue = {
 }
 const require = createRequire(import.meta.url)
 const newQueue: new (options: object) => Queue = kafkajsModule('src/network/requestQueue/index.js')
+
+it('is of the version that parts are replaced of, and another one is refused', () => {
+  expect(kafkajsModule('package.json').version).toBe('2.2.4')
+  const manifest = require.resolve('kafkajs/package.json')
+  expect(() => createPrivateModules(manifest, '2.2.5')).toThrow(
+    'kafkajs 2.2.4 is installed, but parts of 2.2.5 are replaced here: install 2.2.5',
+  )
+})
 
 describe('the timer of kafkajs that is corrected here', () => {
   beforeEach(() => {
@@ -36,10 +45,6 @@ describe('the timer of kafkajs that is corrected here', () => {
     }
     return { queue, push, sent }
   }
-
-  it('belongs to this version of kafkajs; look at its request queue again before another one comes in', () => {
-    expect(kafkajsModule('package.json').version).toBe('2.2.4')
-  })
 
   it('is not armed while no request waits', () => {
     const { queue } = openQueue()

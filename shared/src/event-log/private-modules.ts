@@ -11,10 +11,18 @@ const PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname']
 
 /**
  * The CommonJS modules of one package, loaded once more for those alone who ask here. They share nothing with those
- * that `require` gives to others; packages that they require themselves are the usual ones.
+ * that `require` gives to others; packages that they require themselves are the usual ones. Throws when the package is of
+ * another version than the one that is known here.
  */
-export function createPrivateModules(manifest: string) {
+export function createPrivateModules(manifest: string, version: string) {
   const root = dirname(manifest)
+  const found = JSON.parse(readFileSync(manifest, 'utf8'))
+  if (found.version !== version) {
+    throw new Error(
+      `${found.name} ${found.version} is installed, but parts of ${version} are replaced here: install ${version}, ` +
+        'or compare each part that is replaced with the new one before the version is changed here',
+    )
+  }
   const loaded = new Map<string, Module>()
 
   function loadFile(file: string): Exports {

@@ -25,9 +25,10 @@ export type ReplayOptions<R extends LogRecord> = Pick<
  * caches and the young part of the heap bear: from more records at once nothing is gained but garbage that was promoted.
  */
 export const FETCHING = {
-  minBytes: 1_048_576,
-  maxBytes: 4 * 1_048_576,
-  maxBytesPerPartition: 1_048_576,
+  // Not more than comes of one partition: where that is the only one, each fetch would wait its time out.
+  minBytes: 524_288,
+  maxBytes: 2 * 1_048_576,
+  maxBytesPerPartition: 524_288,
   maxWaitMs: 100,
 }
 const NO_PROGRESS_MS = 60_000

@@ -16,20 +16,36 @@ export function firstWins(first: { eventId: EventId } | undefined, claim: { even
   return first.eventId === claim.eventId ? 'repeated' : 'void'
 }
 
+/** The first claim of each id, in log order, as a Map holds them. */
+export type FirstClaims = Iterable<[PlantId, Claim]> & {
+  readonly size: number
+  get(id: PlantId): Claim | undefined
+  set(id: PlantId, claim: Claim): unknown
+}
+
 /** What the read model holds of one partition. */
-export type PartitionState = {
+export type PartitionState<Plants extends FirstClaims = Map<PlantId, Claim>> = {
   checkpoint: Checkpoint
-  plants: Map<PlantId, Claim>
+  plants: Plants
   parked: Map<Offset, number>
   voids: number
 }
 
 export function emptyPartition(): PartitionState {
-  return { checkpoint: { offset: BEFORE_FIRST, eventId: '' }, plants: new Map(), parked: new Map(), voids: 0 }
+  return emptyPartitionOf(new Map())
+}
+
+/** An empty one that holds its plants in this way. */
+export function emptyPartitionOf<Plants extends FirstClaims>(plants: Plants): PartitionState<Plants> {
+  return { checkpoint: { offset: BEFORE_FIRST, eventId: '' }, plants, parked: new Map(), voids: 0 }
 }
 
 /** Folds records, in log order and each offset once, into the state of their partition. */
-export function fold(state: PartitionState, records: readonly LogRecord[], rule = firstWins): PartitionState {
+export function fold<State extends PartitionState<FirstClaims>>(
+  state: State,
+  records: readonly LogRecord[],
+  rule = firstWins,
+): State {
   for (const { offset, claim, parked } of records) {
     if (offset < after(state.checkpoint.offset)) throw new RangeError(`offset ${offset} was folded before`)
     if (parked !== undefined) state.parked.set(offset, parked)

@@ -5,6 +5,7 @@ import { parsePlantId } from '../plant/plant-id.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { type Applied, appliedOf, applyArguments } from './apply.ts'
 import { decodeEntry } from './entry.ts'
+import type { PackedSpan } from './packed-span.ts'
 import { type Reapplied, reappliedOf, reapplyArguments } from './reapply.ts'
 import { keyPrefix, livePointer } from './redis.ts'
 import { FOLD_VERSION, refuseNewerFold, refuseOtherSize } from './refusals.ts'
@@ -222,6 +223,17 @@ export function createGenerations(
         if (ids.length === 0) return
         yield ids
       }
+    },
+
+    /** So many plants from this index on, at most 1,000, of one moment. */
+    async span(partition: Partition, generation: string, from: number, count: number): Promise<PackedSpan> {
+      const [ids, lengths, entries] = await redis.plantsSpanBuffer(
+        pointer(partition),
+        generation,
+        from,
+        count,
+      )
+      return { ids, lengths, entries } as PackedSpan
     },
 
     /** The offsets parked, each with its reason, as they are stored; in batches as `plants` has them. */

@@ -13,6 +13,12 @@ declare module 'ioredis' {
     plantsBegin(pointer: string, name: string, fold: number, partitions: number): Result<string[], Context>
     plantsMark(pointer: string, generation: string, mark: string): Result<string[], Context>
     plantsState(pointer: string, generation: string): Result<string[], Context>
+    plantsSpanBuffer(
+      pointer: string,
+      generation: string,
+      from: number,
+      count: number,
+    ): Result<Buffer[], Context>
     plantsSwitch(
       pointer: string,
       generation: string,

@@ -9,6 +9,7 @@ export const SCRIPTS = {
   plantsBegin: script('begin.lua'),
   plantsMark: script('mark.lua'),
   plantsState: script('state.lua'),
+  plantsSpan: script('span.lua'),
   plantsSwitch: script('switch.lua'),
   plantsDrop: script('drop.lua'),
   plantsReapply: script('reapply.lua'),

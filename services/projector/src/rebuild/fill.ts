@@ -1,9 +1,10 @@
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { applyInChunks } from '@plant-store/shared/read-model/apply-in-chunks.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
+import { createFoldedPlants } from '../verify/folded-plants.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
 
 export type FillOptions = {
@@ -14,6 +15,7 @@ export type FillOptions = {
   /** The part of the ids that the fold in memory keeps. */
   slice: Slice
   maxRecordsPerApply: number
+  plantsPerSpan?: number | undefined
 }
 
 const NAMES_MAX = 3
@@ -26,8 +28,8 @@ export type Fill = ReturnType<typeof createFill>
  * rebuild left it.
  */
 export function createFill(options: FillOptions) {
-  const { partition, generations, freshName, slice, maxRecordsPerApply } = options
-  const folded = emptyPartition()
+  const { partition, generations, freshName, slice, maxRecordsPerApply, plantsPerSpan } = options
+  const folded = emptyPartitionOf(createFoldedPlants({ plantsPerSpan }))
   let generation = ''
   let filled: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
   let turn: Promise<unknown> = Promise.resolve()

@@ -8,7 +8,8 @@ import { type Finished, finish } from './finish.ts'
 import { type Phase, watchProgress } from './progress.ts'
 import type { RebuildDependencies, RebuildRun } from './rebuild.ts'
 
-type GroupOptions = Required<RebuildDependencies> &
+type GroupOptions = RebuildDependencies &
+  Required<Pick<RebuildDependencies, 'recordsAtOnceMax' | 'maxRecordsPerApply'>> &
   RebuildRun & {
     ends: readonly Offset[]
     keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void>

@@ -9,8 +9,9 @@ import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/s
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
-import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
+import { createFoldedPlants } from '../verify/folded-plants.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
 import { createRebuild, type Rebuild } from './rebuild.ts'
 import { createVerification, type Going } from './verification.ts'
@@ -35,7 +36,7 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
   const common = { kafka, ...settings, log, time: systemTime, read }
 
   async function foldSlice(partition: Partition, upTo: Offset, slice: Slice, going: Going) {
-    const state = emptyPartition()
+    const state = emptyPartitionOf(createFoldedPlants())
     const from = { offset: BEFORE_FIRST, eventId: '' as const }
     await replay({
       ...{ ...common, signal: going.signal },

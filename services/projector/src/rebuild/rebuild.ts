@@ -8,7 +8,6 @@ import type { Time } from '@plant-store/shared/process/time.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { MAX_RECORDS_PER_APPLY } from '@plant-store/shared/read-model/apply-in-chunks.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
-import { RECORDS_AT_ONCE_MAX } from '../verify/slice.ts'
 import { cleanUp } from './clean-up.ts'
 import { nothingOf, RebuildError } from './failures.ts'
 import type { Finished } from './finish.ts'
@@ -34,9 +33,11 @@ export type RebuildDependencies = {
   freshMark(): string
   time: Time
   log: Log
-  /** So many are folded in memory at once; about 300 bytes each. */
+  /** So many are folded in memory at once; about 80 bytes each, and twice that while a large partition is verified. */
   recordsAtOnceMax?: number
   maxRecordsPerApply?: number
+  /** So many are read back and compared at once; a power of two. */
+  plantsPerSpan?: number | undefined
 }
 
 export type RebuildRun = {
@@ -50,6 +51,7 @@ export type RebuildRun = {
   onProgress(progress: Progress): void
 }
 
+const RECORDS_FOLDED_MAX = 2_000_000
 const CLEAN_UP_GIVE_UP_MS = 10_000
 const RETRY_MS = 250
 
@@ -62,7 +64,7 @@ export type Rebuild = ReturnType<typeof createRebuild>
  */
 export function createRebuild(dependencies: RebuildDependencies) {
   const { generations, readEnds, time, log } = dependencies
-  const { recordsAtOnceMax = RECORDS_AT_ONCE_MAX, maxRecordsPerApply = MAX_RECORDS_PER_APPLY } = dependencies
+  const { recordsAtOnceMax = RECORDS_FOLDED_MAX, maxRecordsPerApply = MAX_RECORDS_PER_APPLY } = dependencies
 
   /**
    * Which partitions there is something to do for, and where the log ends. Throws when Redis holds nothing of a

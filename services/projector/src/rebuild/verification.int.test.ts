@@ -1,6 +1,7 @@
-import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import { emptyPartition, emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { expect, it } from 'vitest'
 import { GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../../tests/support/small-log.ts'
+import { createFoldedPlants } from '../verify/folded-plants.ts'
 import { ofSlice } from '../verify/slice.ts'
 import { createVerification } from './verification.ts'
 
@@ -19,7 +20,7 @@ it('the verification of a rebuild tells that it goes on also while it reads the 
     },
   })
   const slice = { index: 0, count: 3 }
-  const state = fold(emptyPartition(), ofSlice(slice, RECORDS))
+  const state = fold(emptyPartitionOf(createFoldedPlants()), ofSlice(slice, RECORDS))
   const counts = { plants: state.plants.size, voids: state.voids, parked: state.parked.size }
   const found = await reader.state(P, GENERATION)
   const differences = await verify(

@@ -1,11 +1,13 @@
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { compareWithFold, type GenerationReader } from '../verify/compare.ts'
 import type { Difference, GenerationDifference } from '../verify/difference.ts'
 import { noFindings, note } from '../verify/findings.ts'
+import type { FoldedPlants } from '../verify/folded-plants.ts'
 import { type Counts, expiryDifferences, metaDifferences } from '../verify/meta-differences.ts'
+import { isProved, type ProofReader } from '../verify/proof.ts'
 import type { Slice } from '../verify/slice.ts'
 
 /** More would tell nothing new. */
@@ -27,16 +29,21 @@ export type Going = { onRead(): void; signal: AbortSignal }
 export type Verify = (
   partition: Partition,
   generation: string,
-  fold: PartitionState,
+  fold: PartitionState<FoldedPlants>,
   cut: Cut,
   going: Going,
 ) => Promise<Difference[]>
 
 export type VerificationOptions = {
-  reader: GenerationReader
+  reader: GenerationReader & ProofReader
   partitions: number
   /** Folds one slice of a partition from the log's first offset up to this one, apart from Redis. */
-  foldSlice(partition: Partition, upTo: Offset, slice: Slice, going: Going): Promise<PartitionState>
+  foldSlice(
+    partition: Partition,
+    upTo: Offset,
+    slice: Slice,
+    going: Going,
+  ): Promise<PartitionState<FirstClaims>>
 }
 
 /**
@@ -50,13 +57,19 @@ export function createVerification({ reader, partitions, foldSlice }: Verificati
     const tell = (difference: GenerationDifference) =>
       note(findings, { partition, generation, ...difference }, DIFFERENCES_MAX)
     const listed = found.held.order
-    const common = { partition, generation, upTo, listed, tell, onRead: going.onRead }
-    const held = await compareWithFold(reader, { ...common, fold, slice })
+    const common = { partition, generation, upTo, onRead: going.onRead }
+    const isWhole = slice.count === 1
+    const held =
+      isWhole && (await isProved(reader, { ...common, fold, counts, found }))
+        ? { plants: counts.plants, parked: counts.parked }
+        : await compareWithFold(reader, { ...common, fold, slice, listed, tell })
     const sum = { ...counts }
     for (let n = 1; n < slice.count; n++) {
       const other = { ...slice, index: (slice.index + n) % slice.count }
       const otherFold = await foldSlice(partition, upTo, other, going)
-      const otherHeld = await compareWithFold(reader, { ...common, fold: otherFold, slice: other })
+      const otherHeld = await compareWithFold(reader, {
+        ...{ ...common, fold: otherFold, slice: other, listed, tell },
+      })
       held.plants += otherHeld.plants
       held.parked += otherHeld.parked
       sum.plants += otherFold.plants.size

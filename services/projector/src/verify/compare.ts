@@ -1,7 +1,7 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
-import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { EntryField, GenerationDifference } from './difference.ts'
 import { isIn, isParkedIn, type Slice } from './slice.ts'
@@ -14,7 +14,7 @@ export type Compared = {
   partition: Partition
   generation: string
   /** The fold of this slice, up to the offset `upTo` at least. What lies beyond is left out on both sides. */
-  fold: Pick<PartitionState, 'plants' | 'parked'>
+  fold: Pick<PartitionState<FirstClaims>, 'plants' | 'parked'>
   slice: Slice
   upTo: Offset
   /** How many ids the generation had in order when it had come up to there. */

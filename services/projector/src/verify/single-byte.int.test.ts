@@ -1,52 +1,13 @@
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Time } from '@plant-store/shared/process/time.ts'
 import fc from 'fast-check'
-import type { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
 import { logs } from '../../../../tests/support/generated-logs.ts'
+import { placesOf, type StoredBytes } from '../../../../tests/support/stored-bytes.ts'
 import { openVerifiedLog } from '../../../../tests/support/verified-log.ts'
 
 const P = 0 as Partition
 const GENERATION = 'live-one'
-
-/** A place where a key of Redis holds bytes, and how others get there. */
-type Place = { what: string; bytes: Buffer; put(bytes: Buffer): Promise<unknown> }
-
-async function placesOf(redis: Redis, key: string): Promise<Place[]> {
-  const name: Place = { what: `the name of ${key}`, bytes: Buffer.from(key), put: rename(redis, key) }
-  const type = await redis.type(key)
-  if (type === 'string') {
-    const bytes = (await redis.getBuffer(key)) as Buffer
-    return [name, { what: key, bytes, put: (changed) => redis.set(key, changed) }]
-  }
-  if (type === 'list') {
-    const elements = await redis.lrangeBuffer(key, 0, -1)
-    return [
-      name,
-      ...elements.map((bytes, at) => ({
-        ...{ what: `${key} at ${at}`, bytes, put: (changed: Buffer) => redis.lset(key, at, changed) },
-      })),
-    ]
-  }
-  const flat = (await redis.callBuffer('HGETALL', key)) as Buffer[]
-  const places: Place[] = [name]
-  for (let n = 0; n < flat.length; n += 2) {
-    const [field, value] = [flat[n], flat[n + 1]] as [Buffer, Buffer]
-    places.push({
-      what: `${key} ${String(field)}`,
-      bytes: value,
-      put: (changed) => redis.hset(key, field, changed),
-    })
-    places.push({
-      what: `${key}, the name of ${String(field)}`,
-      bytes: field,
-      put: (changed) => redis.multi().hdel(key, field).hset(key, changed, value).exec(),
-    })
-  }
-  return places
-}
-
-const rename = (redis: Redis, key: string) => (changed: Buffer) => redis.rename(key, changed)
 
 /** Cuts of the work in one slice and in several. */
 const cuts = fc.constantFrom(500_000, 2)
@@ -92,7 +53,7 @@ it('any byte that is changed in any key is found', async () => {
         const keys = (await log.redis.keys(`{${log.topic}:*`)).sort()
         const all = await Promise.all(keys.map((key) => placesOf(log.redis, key)))
         const places = all.flat().filter(({ bytes }) => bytes.length > 0)
-        const { bytes, put } = places[choice % places.length] as Place
+        const { bytes, put } = places[choice % places.length] as StoredBytes
         const changed = Buffer.from(bytes)
         const at = position % changed.length
         changed[at] = (changed[at] as number) ^ difference

@@ -1,0 +1,230 @@
+import { createRequire } from 'node:module'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { DecodedRecord } from './decode-record.ts'
+import { kafkajs, kafkajsModule } from './kafkajs.ts'
+import { createPrivateModules } from './private-modules.ts'
+
+/** kafkajs as it comes, beside the one that parts of are replaced in. */
+const original = createPrivateModules(createRequire(import.meta.url).resolve('kafkajs/package.json'), '2.2.4')
+const { ZSTD, GZIP, None } = kafkajs.CompressionTypes
+original.load('src/protocol/message/compression/index.js').Codecs[ZSTD] = kafkajs.CompressionCodecs[ZSTD]
+const DECODE_MESSAGES = 'src/protocol/requests/fetch/v4/decodeMessages.js'
+const Encoder = original.load('src/protocol/encoder.js')
+const encodeHeader = original.load('src/protocol/recordBatch/header/v0/index.js')
+const { RecordBatch } = original.load('src/protocol/recordBatch/v0/index.js')
+
+type Headers = [name: string, value: Buffer | null][]
+type Message = {
+  key?: Buffer | null
+  value?: Buffer | null
+  headers?: Headers
+  timestampDelta?: bigint
+  offsetDelta?: number
+}
+type BatchFields = { compression?: number; [field: string]: unknown }
+
+/** Written by the parts of kafkajs for it, for its own encoder has no headers without a value. */
+function recordOf({ key = null, value = null, headers = [], timestampDelta = 5n, offsetDelta = 7 }: Message) {
+  const body = new Encoder()
+    .writeInt8(0)
+    .writeVarLong(timestampDelta)
+    .writeVarInt(offsetDelta)
+    .writeVarIntBytes(key)
+    .writeVarIntBytes(value)
+    .writeVarIntArray(headers.map(([name, content]) => encodeHeader({ key: name, value: content })))
+  return new Encoder().writeVarIntBytes(body.buffer)
+}
+
+const ATTRIBUTES_AT = 21
+const LEADER_EPOCH_AT = 12
+
+async function batchOf(messages: Message[], fields: BatchFields = {}, attributes = 0): Promise<Buffer> {
+  const { partitionLeaderEpoch = 0, ...others } = fields
+  const encoder = await RecordBatch({ records: messages.map(recordOf), ...others })
+  const bytes = Buffer.from(encoder.buffer)
+  bytes.writeInt16BE(bytes.readInt16BE(ATTRIBUTES_AT) | attributes, ATTRIBUTES_AT)
+  bytes.writeInt32BE(Number(partitionLeaderEpoch), LEADER_EPOCH_AT)
+  return bytes
+}
+
+/** What a fetch brings of a partition. */
+function fetchedBy(load: typeof kafkajsModule, batches: Buffer): Promise<DecodedRecord[]> {
+  const size = Buffer.alloc(4)
+  size.writeInt32BE(batches.length)
+  const Decoder = load('src/protocol/decoder.js')
+  return load(DECODE_MESSAGES)(new Decoder(Buffer.concat([size, batches])))
+}
+const fetched = (batches: Buffer) => fetchedBy(kafkajsModule, batches)
+const fetchedByOriginal = (batches: Buffer) => fetchedBy(original.load, batches)
+
+const FIELDS = { firstOffset: 1_000n, firstTimestamp: 1_795_281_883_402n, maxTimestamp: 1_795_281_883_999n }
+
+async function decoded(headers: Headers, attributes = 0) {
+  const [record] = await fetched(await batchOf([{ key: Buffer.from('42'), headers }], FIELDS, attributes))
+  return record as DecodedRecord
+}
+const [one, two, three] = ['1', '2', '3'].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer]
+
+const LOG_APPEND_TIME = 0x08
+const CONTROL = 0x20
+
+const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array))
+const long = fc.integer({ min: 0, max: 20_000 }).map((length) => Buffer.alloc(length, 'long'))
+const content = fc.oneof({ weight: 5, arbitrary: bytes }, { weight: 1, arbitrary: long }, fc.constant(null))
+/** Those that every event has, and any others; of what objects inherit kafkajs thinks that it came before. */
+const name = fc
+  .oneof(
+    fc.constantFrom('ce_id', 'ce_type', 'ce_source', ''),
+    fc.string({ unit: 'binary' }),
+    fc.integer({ min: 60, max: 70 }).map((length) => 'x'.repeat(length)),
+  )
+  .filter((text) => !(text in {}))
+const int64 = fc.oneof(
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  fc.integer({ min: 0, max: 2 ** 42 }).map(BigInt),
+  fc.constantFrom(0n, -1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n)),
+)
+const delta = fc.oneof(
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  fc.constantFrom(0n, 63n, -64n, 2n ** 27n, 2n ** 27n - 1n, -(2n ** 27n), -(2n ** 27n) - 1n),
+)
+const message = fc.record({
+  key: content,
+  value: content,
+  headers: fc.array(fc.tuple(name, content), { maxLength: 20 }),
+  timestampDelta: delta,
+  offsetDelta: fc.oneof(fc.nat(50), fc.integer({ min: 0, max: 2 ** 31 - 1 })),
+})
+const batch = fc
+  .tuple(
+    fc.array(message, { maxLength: 5 }),
+    fc.record({
+      ...{ firstOffset: int64, firstTimestamp: int64, maxTimestamp: int64, producerId: int64 },
+      ...{ lastOffsetDelta: fc.nat(), producerEpoch: fc.nat(32_767), firstSequence: fc.nat() },
+      ...{ partitionLeaderEpoch: fc.nat(), transactional: fc.boolean() },
+      compression: fc.constantFrom(None, GZIP, ZSTD),
+    }),
+    fc.constantFrom(0, LOG_APPEND_TIME, CONTROL, LOG_APPEND_TIME | CONTROL),
+  )
+  .map((told) => ({ bytes: batchOf(...told) }))
+const batches = fc.array(batch, { maxLength: 3 })
+const joined = async (all: { bytes: Promise<Buffer> }[]) =>
+  Buffer.concat(await Promise.all(all.map((each) => each.bytes)))
+
+it('reads the batches of a fetch as kafkajs does', async () => {
+  await fc.assert(
+    fc.asyncProperty(batches, async (all) => {
+      const log = await joined(all)
+      expect(await fetched(log)).toEqual(await fetchedByOriginal(log))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+it('reads those that are whole where a fetch was cut', async () => {
+  await fc.assert(
+    fc.asyncProperty(batches, fc.nat(), async (all, cut) => {
+      const log = await joined(all)
+      const begun = log.subarray(0, log.length === 0 ? 0 : cut % log.length)
+      fc.pre(begun.length > ATTRIBUTES_AT)
+      expect(await fetched(begun)).toEqual(await fetchedByOriginal(begun))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+it('reads nothing from beyond the end of the records', async () => {
+  const COUNT_AT = 57
+  const oneMore = await batchOf([{ value: one }])
+  oneMore.writeInt32BE(2, COUNT_AT)
+  await expect(fetched(oneMore)).rejects.toThrow('end within one')
+  // The last byte is the content of the only header, and the one before it the length of that.
+  const longer = await batchOf([{ headers: [['a', one]] }])
+  longer[longer.length - 2] = 2 << 1
+  await expect(fetched(longer)).rejects.toThrow('end within one')
+})
+
+it('decompresses nothing of a batch that has no records', async () => {
+  expect(await fetched(await batchOf([], {}, GZIP))).toEqual([])
+})
+
+it('does not take a name that is no text for the one that was there before', async () => {
+  const [before, after] = [
+    await batchOf([{ headers: [['é', one]] }]),
+    await batchOf([{ headers: [['e', one]] }]),
+  ]
+  const nameAt = after.lastIndexOf('e')
+  after[nameAt] = 'é'.charCodeAt(0)
+  const names = (await fetched(Buffer.concat([before, after]))).map(({ headers }) => Object.keys(headers))
+  expect(names).toEqual([['é'], ['\ufffd']])
+})
+
+it('decodes what is in a record', async () => {
+  expect(await decoded([['ce_type', one]])).toMatchObject({
+    ...{ magicByte: 2, attributes: 0, offset: '1007', timestamp: '1795281883407', isControlRecord: false },
+    ...{ key: Buffer.from('42'), value: null, headers: { ce_type: one } },
+  })
+})
+
+it('takes the time of the append where the topic is of that kind', async () => {
+  expect((await decoded([], LOG_APPEND_TIME)).timestamp).toBe('1795281883999')
+  expect((await decoded([])).timestamp).toBe('1795281883407')
+})
+
+it.each<[string, Headers, object]>([
+  [
+    'twice',
+    [
+      ['a', one],
+      ['a', two],
+    ],
+    { a: [one, two] },
+  ],
+  [
+    'three times',
+    [
+      ['a', one],
+      ['b', two],
+      ['a', two],
+      ['a', three],
+    ],
+    { a: [one, two, three], b: two },
+  ],
+  [
+    'first without a value',
+    [
+      ['a', null],
+      ['a', one],
+    ],
+    { a: [null, one] },
+  ],
+  ['without a value', [['a', null]], { a: null }],
+  [
+    'under a name that objects inherit',
+    [
+      ['constructor', one],
+      ['toString', two],
+    ],
+    { constructor: one, toString: two },
+  ],
+])('has a header that comes %s', async (_how, headers, expected) => {
+  expect((await decoded(headers)).headers).toEqual(expected)
+})
+
+it('has a header named __proto__, and it is no more than a header', async () => {
+  const { headers } = await decoded([
+    ['__proto__', one],
+    ['a', two],
+  ])
+  expect(Object.entries(headers)).toEqual([
+    ['__proto__', one],
+    ['a', two],
+  ])
+  expect(Object.getPrototypeOf(headers)).toBe(Object.prototype)
+})
+
+it('takes a record of very many headers, each of which is looked at once', async () => {
+  const many = Array.from({ length: 100_000 }, (_, index): Headers[number] => [`header-${index}`, null])
+  expect(Object.keys((await decoded(many)).headers)).toHaveLength(many.length)
+})

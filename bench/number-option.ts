@@ -1,7 +1,9 @@
-/** The whole number that an option says, from 1 to `max`. Throws an Error that says what is expected. */
+import { Failure } from '../local/processes/failure.mjs'
+
+/** The whole number that an option says, from 1 to `max`. Throws a Failure that says what is expected. */
 export function numberOf(name: string, text: string, max: number): number {
   const value = Number(text)
   if (!/^\d+$/.test(text) || value < 1 || value > max)
-    throw new Error(`--${name} ${text}: expected a whole number from 1 to ${max}`)
+    throw new Failure(`--${name} ${text}: expected a whole number from 1 to ${max}`)
   return value
 }

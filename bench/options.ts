@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { Failure } from '../local/processes/failure.mjs'
+import { numberOf } from './number-option.ts'
 
 /** What of the benchmark is run, and how much of it. */
 export type Options = {
@@ -87,11 +88,4 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
     seed: SEED,
     write: values.write,
   }
-}
-
-function numberOf(name: string, text: string, max: number): number {
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value < 1 || value > max)
-    throw new Failure(`--${name} ${text}: expected a whole number from 1 to ${max}`)
-  return value
 }

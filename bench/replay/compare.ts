@@ -50,7 +50,8 @@ export async function compareReaders(
   }
 }
 
-function progress(events: number, say: (line: string) => void): (appended: number) => void {
+/** Tells of what is appended, every few seconds and in the end. */
+export function progress(events: number, say: (line: string) => void): (appended: number) => void {
   const begin = performance.now()
   let told = begin
   return (appended) => {

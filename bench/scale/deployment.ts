@@ -41,7 +41,7 @@ export async function measureDeployment(
     return started
   }
   try {
-    const folding = await startAll(projectors, store.startProjector)
+    const folding = await startAll(projectors, () => store.startProjector())
     const asked = await startAll(apis, () => store.startApi())
     const quiet = await startAll(quietApis, () => store.startApi())
     const running = new Map<Kind, readonly number[]>([

@@ -1,12 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { describe } from '../../local/processes/failure.mjs'
 import { machine, versions } from '../environment.ts'
+import { writeFiles } from '../report/write-files.ts'
 import { orderOf } from '../side-by-side/order.ts'
 import { type BenchStores, openProcessStores } from '../stores.ts'
+import { type BulkTail, measureBulkTail } from './bulk-tail.ts'
 import { type Deployment, measureDeployment, type Run } from './deployment.ts'
 import { help, type Options, readOptions } from './options.ts'
 import { markdownReport, nameOf, plainReport, type Results } from './report.ts'
-
-const FOLDER = new URL('../../docs/bench/', import.meta.url)
 
 /** All others are compared with the first. */
 const DEPLOYMENTS: readonly [Deployment, ...Deployment[]] = [
@@ -20,8 +20,8 @@ const DEPLOYMENTS: readonly [Deployment, ...Deployment[]] = [
   { apis: 1, quietApis: 3, projectors: 1 },
 ]
 
-process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
-  console.error(error.message)
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(describe(error))
   return 1
 })
 
@@ -35,7 +35,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     const results = await measure(options, stores, console.log)
     console.log(`\n${plainReport(results)}`)
-    if (options.write) write(results)
+    if (options.write) console.log(`\nwritten: ${writeFiles(filesOf(results)).join(', ')}`)
   } finally {
     await stores.end()
   }
@@ -48,6 +48,7 @@ async function measure(
   say: (line: string) => void,
 ): Promise<Results> {
   const runs = new Map<Deployment, Run[]>(DEPLOYMENTS.map((deployment) => [deployment, []]))
+  const bulkTail: BulkTail[] = []
   const measureOne = (deployment: Deployment) =>
     measureDeployment(deployment, stores, { connections, warmUpMs, measuredMs })
   say('  the broker warms up')
@@ -58,18 +59,21 @@ async function measure(
       runs.get(deployment)?.push(run)
       say(`  round ${round}, ${nameOf(deployment)}: ${Math.round(run.perSecond)} creates a second`)
     }
+    bulkTail.push(await measureBulkTail(stores))
+    say(`  round ${round}, a quiet api reads ${Math.round(bulkTail.at(-1)?.perSecond ?? 0)} events a second`)
   }
   return {
     measuredAt: new Date().toISOString().slice(0, 10),
-    ...{ machine: machine(), versions: await versions(stores.redisUrl) },
+    ...{ machine: machine(), versions: await versions(stores.redisUrl, { peers: false }) },
     effort: { rounds, seconds: measuredMs / 1_000, connections },
     deployments: DEPLOYMENTS.map((deployment) => ({ ...deployment, runs: runs.get(deployment) ?? [] })),
+    bulkTail,
   }
 }
 
-function write(results: Results): void {
-  mkdirSync(FOLDER, { recursive: true })
-  writeFileSync(new URL('scale.json', FOLDER), `${JSON.stringify(results, undefined, 2)}\n`)
-  writeFileSync(new URL('scale.md', FOLDER), markdownReport(results))
-  console.log('\nwritten: docs/bench/scale.md, scale.json')
+function filesOf(results: Results): Map<string, string> {
+  return new Map([
+    ['scale.md', markdownReport(results)],
+    ['scale.json', `${JSON.stringify(results, undefined, 2)}\n`],
+  ])
 }

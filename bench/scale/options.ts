@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { knownOptions } from '../known-options.ts'
 import { numberOf } from '../number-option.ts'
 import type { LoadOptions } from './deployment.ts'
 
@@ -20,17 +20,14 @@ Kafka and Redis always run as processes of the benchmark. It fails when an answe
 was acknowledged is not there in the end. On few cores more processes do not do more: look at the CPU of a create.
 `
 
-/** Throws an Error that says what is expected. Undefined when help is asked for. */
+/** Throws a Failure that says what is expected. Undefined when help is asked for. */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '4' },
-      connections: { type: 'string', default: '256' },
-      write: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h' },
-    },
+  const values = knownOptions(args, {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    connections: { type: 'string', default: '256' },
+    write: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h' },
   })
   if (values.help) return undefined
   return {

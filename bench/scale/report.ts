@@ -1,6 +1,7 @@
 import { median, ratioOf, spreadOf } from '../measure/spread.ts'
 import { digits, spread } from '../report/figures.ts'
 import { markdownTable, plainTable, type Table } from '../report/table.ts'
+import { BULK_EVENTS, type BulkTail } from './bulk-tail.ts'
 import { type Deployment, KINDS, type Run } from './deployment.ts'
 
 /** All that one run measured, as docs/bench/scale.json has it. Runs are in the order of their rounds. */
@@ -10,11 +11,12 @@ export type Results = {
   versions: string
   effort: { rounds: number; seconds: number; connections: number }
   deployments: readonly Deployed[]
+  bulkTail: readonly BulkTail[]
 }
 export type Deployed = Deployment & { runs: readonly Run[] }
 
 export function plainReport(results: Results): string {
-  return [circumstances(results), plainTable(ratesTable(results)), plainTable(cpuTable(results))].join('\n\n')
+  return [circumstances(results), ...tablesOf(results).map(plainTable), bulkTailOf(results)].join('\n\n')
 }
 
 export function markdownReport(results: Results): string {
@@ -22,8 +24,8 @@ export function markdownReport(results: Results): string {
     '# Several apis and projectors on one machine',
     '`npm run bench:scale` measures this; [scaling.md](../scaling.md) goes on from it.',
     circumstances(results),
-    markdownTable(ratesTable(results)),
-    markdownTable(cpuTable(results)),
+    ...tablesOf(results).map(markdownTable),
+    bulkTailOf(results),
   ]
   return `${parts.join('\n\n')}\n`
 }
@@ -35,6 +37,16 @@ function circumstances({ measuredAt, machine, versions, effort }: Results): stri
     `${rounds} rounds of ${seconds} s with ${connections} clients in a closed loop, spread over the apis: medians, and from the`,
     'lowest to the highest. A quiet api is asked for nothing: what it takes is what reading the log costs each api.',
   ].join('\n')
+}
+
+const tablesOf = (results: Results) => [ratesTable(results), cpuTable(results)]
+
+function bulkTailOf({ bulkTail }: Results): string {
+  const [micros, rate] = [
+    bulkTail.map(({ cpuMicros }) => cpuMicros),
+    bulkTail.map(({ perSecond }) => perSecond),
+  ]
+  return `A quiet api, while ${BULK_EVENTS.toLocaleString('en')} events are appended as fast as the log takes them: ${spread(spreadOf(micros))} µs an event, at ${spread(spreadOf(rate))} a second.`
 }
 
 function ratesTable({ deployments }: Results): Table {

@@ -27,7 +27,7 @@ export async function runSideBySide(options: Options, stores: BenchStores, say: 
   return {
     measuredAt: new Date().toISOString().slice(0, 10),
     machine: machine(),
-    versions: await versions(stores.redisUrl),
+    versions: await versions(stores.redisUrl, { peers: true }),
     connections: options.connections,
     effort: { rounds: options.rounds, seconds: options.measuredMs / 1_000 },
     ...{ creates, halfLoad, projections },

@@ -56,7 +56,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     const target = await start(options.of, stores, `--cpu-prof --cpu-prof-dir=${folder}`)
     // The profile is written when the process ends.
-    const load = await loadOf(target, options).finally(target.stop)
+    const load = await loadOf(target, options).finally(() => target.stop())
     const [file] = readdirSync(folder)
     if (file === undefined) throw new Error(`no profile of ${options.of} was written`)
     const profile = JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile

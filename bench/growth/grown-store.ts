@@ -74,7 +74,8 @@ export async function openGrownStore(size: number, stores: BenchStores) {
     filled: filled as readonly Filled[],
     fill,
 
-    async visit(load: LoadOptions): Promise<Visit> {
+    /** With a longer warm-up of creates it warms up what lives on between visits, too. */
+    async visit(load: LoadOptions, createsWarmUpMs = CREATES_WARM_UP_MS): Promise<Visit> {
       if ((await readModel.plants()) > size * OUTGROWN) await startAnew()
       const plantsBefore = await readModel.plants()
       const projector = await store.startProjector()
@@ -84,7 +85,7 @@ export async function openGrownStore(size: number, stores: BenchStores) {
         const order = { ...load, url: api.url, token: TOKEN, processes: pids }
         const ids = await readModel.sampleIds(SAMPLED_IDS)
         const reads = await runReads({ ...order, warmUpMs: READS_WARM_UP_MS, ids })
-        const creates = await runClosedLoop({ ...order, warmUpMs: CREATES_WARM_UP_MS })
+        const creates = await runClosedLoop({ ...order, warmUpMs: createsWarmUpMs })
         const plantsAfter = plantsBefore + creates.acknowledged.length
         await untilProjected(readModel, plantsAfter)
         // What Redis has of the log is in the log.

@@ -55,8 +55,7 @@ async function main(args: readonly string[]): Promise<number> {
   const stores = await openProcessStores()
   try {
     const target = await start(options.of, stores, `--cpu-prof --cpu-prof-dir=${folder}`)
-    // The profile is written when the process ends.
-    const load = await loadOf(target, options).finally(target.stop)
+    const load = await loadAndStop(target, options)
     const [file] = readdirSync(folder)
     if (file === undefined) throw new Error(`no profile of ${options.of} was written`)
     const profile = JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile
@@ -111,6 +110,15 @@ async function start(profiled: Profiled, stores: BenchStores, nodeOptions: strin
       await Promise.all([api.stop(), projector.stop()])
       await store.remove()
     },
+  }
+}
+
+/** The profile is written when the process ends. */
+async function loadAndStop(target: Target, options: Options): Promise<MeasuredLoad> {
+  try {
+    return await loadOf(target, options)
+  } finally {
+    await target.stop()
   }
 }
 

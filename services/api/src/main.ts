@@ -24,8 +24,6 @@ import { createView } from './view/view.ts'
 
 const TAIL_MIN_BYTES = 1
 const TAIL_MAX_WAIT_MS = 500
-/** A cycle of one api takes longer; this bounds the fetches where many append. */
-const TAIL_PAUSE = { aboveRecords: 8, ms: 5 }
 /** At the end what is under way is answered within this time, then a little is left to send the answers. */
 const ANSWERS_AT_STOP_WITHIN_MS = 2_500
 const LAST_BYTES_WITHIN_MS = 250
@@ -68,7 +66,6 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
     read: recordReader(topic.partitions),
     minBytes: TAIL_MIN_BYTES,
     maxWaitMs: TAIL_MAX_WAIT_MS,
-    pause: TAIL_PAUSE,
   })
   closeLater(tail.close)
   tail.start()

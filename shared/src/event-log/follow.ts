@@ -5,7 +5,6 @@ import { createBackOff } from '../process/back-off.ts'
 import { messageOf } from '../process/failures.ts'
 import { delay } from '../process/time.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
-import { createFetchPause, type FetchPauseOptions } from './fetch-pause.ts'
 import { createPositions, type Intake, type PositionsOptions } from './positions.ts'
 import { checkTopic, type TopicSettings } from './topic.ts'
 
@@ -36,8 +35,6 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     /** Kafka answers a fetch when so many bytes are there, or after the wait. */
     minBytes: number
     maxWaitMs: number
-    /** After many records the next fetch waits a little, see `createFetchPause`; without it none does. */
-    pause?: FetchPauseOptions
     /** How much one fetch brings at most, if its first batch is not larger. */
     maxBytes?: number
     /** How much of a partition one fetch brings at most, if its first batch is not larger. */
@@ -53,7 +50,6 @@ const HEARTBEAT_MS = 2_000
 const REBALANCE_TIMEOUT_MS = 10_000
 const MAX_BYTES = 10 * 1_048_576
 const MAX_BYTES_PER_PARTITION = 1_048_576
-const NO_PAUSE = { aboveRecords: Number.POSITIVE_INFINITY, ms: 0 }
 const RESTART = { firstMs: 250, longestMs: 5_000 }
 
 export type Follower = ReturnType<typeof createFollower>
@@ -76,7 +72,6 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   /** Those of which nothing is fetched until they are sought. */
   const unsought = new Set<Partition>()
   let isHeld = false
-  const fetchPause = createFetchPause(options.pause ?? NO_PAUSE, time)
   const positions = createPositions(options, { pause, seek, ends }, options)
   const { closing } = positions
 
@@ -144,12 +139,9 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     const delivered = positions.deliver(partition, () =>
       isRunning() && !isStale() ? deliveryOf(batch as Batch, partition) : undefined,
     )
-    fetchPause.took(batch.messages.length)
     const reached = await whileBeating(heartbeat, delivered)
     const last = offsetOf(batch.lastOffset())
     if (reached !== undefined && reached >= last) resolveOffset(String(last))
-    const leftMs = fetchPause.leftMs()
-    if (leftMs > 0) await delay(time, leftMs, closing)
   }
 
   /** kafkajs sends no heartbeat while a batch is taken in; a slow intake would be taken for a dead member. */

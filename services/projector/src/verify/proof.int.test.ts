@@ -129,6 +129,15 @@ const PLANTED: [what: string, plant: (redis: Redis, at: string) => Promise<unkno
     (redis, at) => redis.lset(`${at}${GENERATION}:order`, 1, '1'),
   ],
   [
+    'a plant under another id, in the order and among the entries',
+    async (redis, at) => {
+      const entry = await ENTRY_OF(redis, at, '2')
+      await redis.hdel(`${at}${GENERATION}:plants`, '2')
+      await redis.hset(`${at}${GENERATION}:plants`, '77', entry)
+      return redis.lset(`${at}${GENERATION}:order`, 1, '77')
+    },
+  ],
+  [
     'an entry of another id in the place of one that is missing',
     async (redis, at) => {
       const entry = await ENTRY_OF(redis, at, '2')
@@ -153,6 +162,13 @@ const PLANTED: [what: string, plant: (redis: Redis, at: string) => Promise<unkno
     async (redis, at) => {
       await redis.hdel(`${at}${GENERATION}:parked`, '3')
       return redis.hset(`${at}${GENERATION}:parked`, 'NaN', 'undefined')
+    },
+  ],
+  [
+    'an offset from beyond parked in the place of one',
+    async (redis, at) => {
+      await redis.hdel(`${at}${GENERATION}:parked`, '3')
+      return redis.hset(`${at}${GENERATION}:parked`, '1000', PARKED.otherType)
     },
   ],
   [

@@ -29,7 +29,7 @@ const PRODUCTION = {
 
 /**
  * Creates the topic with the settings the protocol needs, on as many brokers as there are, up to three.
- * Returns false if it was there already.
+ * Returns false if it was there already. Its partitions may be led only a little later: `checkTopic` tells.
  */
 export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSettings): Promise<boolean> {
   return withAdmin(kafka, async (admin) => {
@@ -41,7 +41,8 @@ export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSett
       ...(replicationFactor === PRODUCTION_REPLICAS && PRODUCTION),
     }
     return admin.createTopics({
-      waitForLeaders: true,
+      // The wait of kafkajs fails when the broker that it asks has not heard of the topic yet.
+      waitForLeaders: false,
       topics: [
         {
           topic,

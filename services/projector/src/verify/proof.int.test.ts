@@ -205,3 +205,21 @@ describe('what could be missed by a look at bytes and numbers is found', () => {
     expect(await judged.differences()).not.toEqual([])
   })
 })
+
+it('once a span can not be read no more are asked for, and none is under way', async () => {
+  const { readModel } = await openCorruptible()
+  const judged = await judge(readModel.generations, [LOG], 1)
+  let asked = 0
+  let underWay = 0
+  const span: ProofReader['span'] = async (...what) => {
+    underWay++
+    try {
+      if (++asked === 1) throw new Error('Redis is away')
+      return await readModel.generations.span(...what)
+    } finally {
+      underWay--
+    }
+  }
+  await expect(judged.proves({ ...readModel.generations, span })).rejects.toThrow('Redis is away')
+  expect({ asked, underWay }).toEqual({ asked: 3, underWay: 0 })
+})

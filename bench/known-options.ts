@@ -1,10 +1,15 @@
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { Failure } from '../local/processes/failure.mjs'
 
 /** What a command was given that takes these options and nothing else. Throws a Failure for all others. */
 export function knownOptions<const O extends ParseArgsOptionsConfig>(args: readonly string[], options: O) {
+  return knownArguments(args, { options, allowPositionals: false }).values
+}
+
+/** The same, for a command that may take what is no option, too. */
+export function knownArguments<const T extends ParseArgsConfig>(args: readonly string[], config: T) {
   try {
-    return parseArgs({ args: [...args], options }).values
+    return parseArgs({ ...config, args: [...args] })
   } catch (error) {
     throw new Failure(`${(error as Error).message}; --help tells which options there are`, { cause: error })
   }

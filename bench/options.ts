@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util'
 import { Failure } from '../local/processes/failure.mjs'
+import { knownArguments } from './known-options.ts'
 import { numberOf } from './number-option.ts'
 
 /** What of the benchmark is run, and how much of it. */
@@ -52,8 +52,7 @@ should be, or a plant that was acknowledged is not there in the end.
 
 /** Throws a Failure that says what is expected. Undefined when help is asked for. */
 export function readOptions(args: readonly string[], rows: readonly string[]): Options | undefined {
-  const { values, positionals } = parseArgs({
-    args: [...args],
+  const { values, positionals } = knownArguments(args, {
     allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Failure } from '../local/processes/failure.mjs'
 import { HALF_LOAD, help, PROJECTIONS, readOptions } from './options.ts'
 
 const ROWS = ['this-service', 'no-store', 'postgres']
@@ -48,6 +49,14 @@ describe('the options', () => {
         `--rounds ${number}: expected a whole number from 1 to 50`,
       )
   })
+
+  it.each([['--nothing'], ['--rounds'], ['--write=yes']])(
+    'are refused in words when they are none: %s',
+    (arg) => {
+      expect(() => readOptions([arg], ROWS)).toThrow(Failure)
+      expect(() => readOptions([arg], ROWS)).toThrow('--help tells which options there are')
+    },
+  )
 
   it('are taught by the help, which names each part', () => {
     expect(readOptions(['--help'], ROWS)).toBeUndefined()

@@ -1,8 +1,7 @@
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { startAppProcess, TOKEN } from '../contenders/app-process.ts'
+import { knownOptions } from '../known-options.ts'
 import { LOAD, type LoadOrder, type MeasuredLoad } from '../load/measured-load.ts'
 import { runClosedLoop } from '../load/run-load.ts'
 import { numberOf } from '../number-option.ts'
@@ -51,9 +50,9 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(help)
     return 0
   }
-  const folder = mkdtempSync(join(tmpdir(), 'plant-store-profile-'))
   const stores = await openProcessStores()
   try {
+    const folder = mkdtempSync(join(stores.folder, 'profile-'))
     const target = await start(options.of, stores, `--cpu-prof --cpu-prof-dir=${folder}`)
     const load = await loadAndStop(target, options)
     const [file] = readdirSync(folder)
@@ -64,22 +63,18 @@ async function main(args: readonly string[]): Promise<number> {
     if (options.keep !== undefined) copyFileSync(join(folder, file), options.keep)
   } finally {
     await stores.end()
-    rmSync(folder, { recursive: true, force: true })
   }
   return 0
 }
 
 function readOptions(args: readonly string[]): Options | undefined {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      of: { type: 'string', default: 'api' },
-      connections: { type: 'string', default: '256' },
-      seconds: { type: 'string', default: '10' },
-      keep: { type: 'string' },
-      markdown: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h' },
-    },
+  const values = knownOptions(args, {
+    of: { type: 'string', default: 'api' },
+    connections: { type: 'string', default: '256' },
+    seconds: { type: 'string', default: '10' },
+    keep: { type: 'string' },
+    markdown: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h' },
   })
   if (values.help) return undefined
   const of = PROFILED.find((name) => name === values.of)

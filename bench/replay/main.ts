@@ -1,6 +1,7 @@
 import { cpus, totalmem } from 'node:os'
-import { parseArgs } from 'node:util'
+import { knownOptions } from '../known-options.ts'
 import { median } from '../measure/spread.ts'
+import { numberOf } from '../number-option.ts'
 import { openBenchStores } from '../stores.ts'
 import { compareReaders, type ReplayRun, type ReplayRuns, rate } from './compare.ts'
 import type { ReaderName } from './reader.ts'
@@ -20,19 +21,17 @@ const MAX_EVENTS = 20_000_000
 const MAX_PARTITIONS = 1_000
 const MAX_ROUNDS = 20
 
-process.exitCode = await main().catch((error: Error) => {
+process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
   console.error(error.message)
   return 1
 })
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      events: { type: 'string', default: '1000000' },
-      partitions: { type: 'string', default: '12' },
-      rounds: { type: 'string', default: '3' },
-      help: { type: 'boolean', short: 'h' },
-    },
+async function main(args: readonly string[]): Promise<number> {
+  const values = knownOptions(args, {
+    events: { type: 'string', default: '1000000' },
+    partitions: { type: 'string', default: '12' },
+    rounds: { type: 'string', default: '3' },
+    help: { type: 'boolean', short: 'h' },
   })
   if (values.help) {
     process.stdout.write(help)
@@ -50,13 +49,6 @@ async function main(): Promise<number> {
     await stores.end()
   }
   return 0
-}
-
-function numberOf(name: string, text: string, max: number): number {
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value < 1 || value > max)
-    throw new Error(`--${name} ${text}: expected a whole number from 1 to ${max}`)
-  return value
 }
 
 function environmentOf(redisVersion: string): string {

@@ -11,11 +11,12 @@ export type Measured = { seconds: number; cpuSeconds: number }
 const [{ name, reading }] = (await once(process, 'message')) as [Order]
 const read = await READERS[name]()
 let begin: { at: number; cpu: NodeJS.CpuUsage } | undefined
-await read(reading, () => {
+const close = await read(reading, () => {
   begin ??= { at: performance.now(), cpu: process.cpuUsage() }
 })
 if (begin === undefined) throw new Error(`${name}: it was never given a partition`)
 const { user, system } = process.cpuUsage(begin.cpu)
 const seconds = (performance.now() - begin.at) / 1_000
 const measured: Measured = { seconds, cpuSeconds: (user + system) / 1_000_000 }
+await close()
 process.send?.(measured, () => process.disconnect?.())

@@ -9,8 +9,8 @@ export type Reading = {
   fetching: { minBytes: number; maxBytes: number; maxBytesPerPartition: number; maxWaitMs: number }
 }
 
-/** Reads the whole topic, and calls `begun` when it is given its partitions. */
-export type Reader = (reading: Reading, begun: () => void) => Promise<void>
+/** Reads the whole topic, and calls `begun` when it is given its partitions. Resolves with what closes it. */
+export type Reader = (reading: Reading, begun: () => void) => Promise<() => Promise<void>>
 
 /** Resolves when so many events were counted. */
 export function countdown(events: number) {

@@ -80,10 +80,7 @@ export function halfLoadTable({ halfLoad }: Results): Table {
 
 export function overloadTable({ halfLoad }: Results): Table {
   const rows = halfLoad.flatMap(({ name, runs }) => {
-    const overloads = runs.flatMap(
-      ({ overload, peakPerSecond }) => overload && [{ ...overload, peakPerSecond }],
-    )
-    const told = overloads.filter((each) => each !== undefined)
+    const told = runs.flatMap(({ overload }) => (overload === undefined ? [] : [overload]))
     if (told.length === 0) return []
     const middle = (of: (run: (typeof told)[number]) => number) => digits(median(told.map(of)))
     return [

@@ -4,6 +4,8 @@ import { digits, spread } from './figures.ts'
 import { results } from './generated-results.ts'
 import { markdownReport, plainReport } from './report.ts'
 import { markdownTable, plainTable } from './table.ts'
+import { overloadTable } from './tables.ts'
+import { againstTargets } from './targets.ts'
 
 const cell = fc.string({ unit: fc.constantFrom('a', '7', '|', '×', ' ', 'é'), minLength: 1, maxLength: 8 })
 const table = fc.integer({ min: 1, max: 5 }).chain((columns) => {
@@ -58,6 +60,21 @@ describe('a report', () => {
           expect(text).not.toMatch(/NaN|undefined|Infinity/)
           for (const { name } of measured.creates) expect(text).toContain(name)
         }
+      }),
+    )
+  })
+})
+
+describe('the table of overload', () => {
+  it('holds what was good to the peak that the target is held to', () => {
+    fc.assert(
+      fc.property(results, (measured) => {
+        const halfLoad = measured.halfLoad.map((row) => ({ ...row, runs: row.runs.slice(0, 1) }))
+        const one = { ...measured, halfLoad }
+        const target = againstTargets(one).find(({ number }) => number === 10)
+        const overload = halfLoad[0]?.runs[0]?.overload
+        const [[, peak, , , share] = []] = overloadTable(one).rows
+        expect([peak, `${share}×`]).toEqual([digits(overload?.peakPerSecond ?? 0), target?.measured])
       }),
     )
   })

@@ -1,13 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { cpus } from 'node:os'
-import { parseArgs } from 'node:util'
 import { kafkajsModule } from '@plant-store/shared/event-log/kafkajs.ts'
 import { createPrivateModules } from '@plant-store/shared/event-log/private-modules.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Traceparent } from '@plant-store/shared/plant/traceparent.ts'
+import { describe } from '../../local/processes/failure.mjs'
+import { knownOptions } from '../known-options.ts'
+import { numberOf } from '../number-option.ts'
 
 const help = `Measures what the form of an event costs: its bytes in the log, and the time that kafkajs takes to write and to read it, as it
 comes and with the parts that are replaced here. It needs neither Kafka nor Redis: produce requests are encoded, and their batches
@@ -63,17 +65,19 @@ const FORMS: Record<string, (event: NewRecord, traced: NewRecord) => Message> = 
   'structured mode': structured,
 }
 
-const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '7' }, help: { type: 'boolean', short: 'h' } },
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(describe(error))
+  return 1
 })
-if (values.help) process.stdout.write(help)
-else await measure(roundsOf(values.rounds))
 
-function roundsOf(text: string): number {
-  const rounds = Number(text)
-  if (!/^\d+$/.test(text) || rounds < 1 || rounds > MAX_ROUNDS)
-    throw new Error(`--rounds ${text}: expected a whole number from 1 to ${MAX_ROUNDS}`)
-  return rounds
+async function main(args: readonly string[]): Promise<number> {
+  const values = knownOptions(args, {
+    rounds: { type: 'string', default: '7' },
+    help: { type: 'boolean', short: 'h' },
+  })
+  if (values.help) process.stdout.write(help)
+  else await measure(numberOf('rounds', values.rounds, MAX_ROUNDS))
+  return 0
 }
 
 /** All forms once in each round, so that what else the machine does meets them alike. The first round only warms up. */

@@ -29,5 +29,5 @@ export const readDecoded: Reader = async (reading, begun) => {
   })
   follower.start()
   await all
-  await follower.close()
+  return follower.close
 }

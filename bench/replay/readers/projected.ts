@@ -41,6 +41,8 @@ export const readIntoRedis: Reader = async (reading, begun) => {
   })
   projector.start()
   await all
-  await projector.close()
-  await readModel.close()
+  return async () => {
+    await projector.close()
+    await readModel.close()
+  }
 }

@@ -23,5 +23,5 @@ export const readByRebuild: Reader = async ({ kafkaBrokers, redisUrl, topic, par
   const failed = finished.filter(({ is }) => is !== 'switched')
   if (failed.length > 0)
     throw new Error(`a rebuild of what was seeded was refused: ${JSON.stringify(failed)}`)
-  await readModel.close()
+  return readModel.close
 }

@@ -33,7 +33,7 @@ export type RebuildDependencies = {
   freshMark(): string
   time: Time
   log: Log
-  /** So many are folded in memory at once; about 80 bytes each, and twice that while a large partition is verified. */
+  /** So many are folded in memory at once; about 80 bytes each with short texts, and twice that while a large partition is verified. */
   recordsAtOnceMax?: number
   maxRecordsPerApply?: number
   /** So many are read back and compared at once; a power of two. */

@@ -1,4 +1,6 @@
+import { offsetOf } from '@plant-store/shared/plant/offset.ts'
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
+import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
@@ -220,4 +222,55 @@ describe('what could be missed by a look at bytes and numbers is found', () => {
     expect(await judged.proves()).toBe(false)
     expect(await judged.differences()).not.toEqual([])
   })
+})
+
+describe('of more plants than one span has', () => {
+  const PLANTS = 1_025
+  /** Some with texts as long as they may be, so that the place for a span grows, and its answer has some 100 KiB. */
+  const LONGEST = { name: '🌱'.repeat(1_000), tag: '🌱'.repeat(1_000) }
+  const records = Array.from({ length: PLANTS }, (_, at) =>
+    claimAt(at, at % 2 === 0 ? 2n ** 63n - 1n - BigInt(at) : BigInt(at) - 2n ** 63n, {
+      plant: at % 40 === 31 ? LONGEST : at % 7 === 0 ? undefined : { name: `plant ${at}` },
+    }),
+  )
+  const log = { records, next: checkpointAt(offsetOf(PLANTS - 1), records) }
+
+  it('each is read, on both sides of where spans are cut', async () => {
+    const { apply, at, readModel, redis } = await openVerifiedLog(inject('redisUrl'), 2)
+    await apply(P, log, GENERATION)
+    const proves = async () => (await judge(readModel.generations, [log])).proves()
+    const [plants, order] = [`${at(P)}${GENERATION}:plants`, `${at(P)}${GENERATION}:order`]
+    expect(await proves()).toBe(true)
+    for (const place of [0, 511, 512, 1_023, 1_024]) {
+      const id = String(records[place]?.claim?.id)
+      const entry = (await redis.hgetBuffer(plants, id)) as Buffer
+      const changed = Buffer.from(entry)
+      changed[changed.length - 1] = (changed.at(-1) as number) ^ 1
+      await redis.hset(plants, id, changed)
+      expect(await proves()).toBe(false)
+      await redis.hset(plants, id, entry)
+      await redis.lset(order, place, '5')
+      expect(await proves()).toBe(false)
+      await redis.lset(order, place, id)
+    }
+    expect(await proves()).toBe(true)
+  })
+})
+
+it('once a span can not be read no more are asked for, and none is under way', async () => {
+  const { readModel } = await openCorruptible()
+  const judged = await judge(readModel.generations, [LOG], 1)
+  let asked = 0
+  let underWay = 0
+  const span: ProofReader['span'] = async (...what) => {
+    underWay++
+    try {
+      if (++asked === 1) throw new Error('Redis is away')
+      return await readModel.generations.span(...what)
+    } finally {
+      underWay--
+    }
+  }
+  await expect(judged.proves({ ...readModel.generations, span })).rejects.toThrow('Redis is away')
+  expect({ asked, underWay }).toEqual({ asked: 3, underWay: 0 })
 })

@@ -49,6 +49,7 @@ function holds({ held }: GenerationState, { plants, parked }: Pick<Counts, 'plan
 async function hasAllPlants(reader: ProofReader, proved: Proved): Promise<boolean> {
   const { partition, generation, fold, counts, onRead } = proved
   const { plantsPerSpan } = fold.plants
+  const failures: unknown[] = []
   let from = 0
   let isSame = true
 
@@ -56,7 +57,8 @@ async function hasAllPlants(reader: ProofReader, proved: Proved): Promise<boolea
   function nextSpan(): number | undefined {
     const begin = from
     from += plantsPerSpan
-    return isSame && (begin === 0 || begin < counts.plants) ? begin : undefined
+    const goesOn = isSame && failures.length === 0
+    return goesOn && (begin === 0 || begin < counts.plants) ? begin : undefined
   }
 
   async function compareSpans(): Promise<void> {
@@ -67,7 +69,10 @@ async function hasAllPlants(reader: ProofReader, proved: Proved): Promise<boolea
       onRead()
     }
   }
-  await Promise.all(Array.from({ length: SPANS_UNDER_WAY }, compareSpans))
+  // One that fails ends the others: a second try would have to share Redis with what is left of the first.
+  const readers = Array.from({ length: SPANS_UNDER_WAY }, compareSpans)
+  await Promise.all(readers.map((reading) => reading.catch((error: unknown) => failures.push(error))))
+  if (failures.length > 0) throw failures[0]
   return isSame
 }
 

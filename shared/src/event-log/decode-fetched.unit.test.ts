@@ -12,6 +12,7 @@ original.load('src/protocol/message/compression/index.js').Codecs[ZSTD] = kafkaj
 const DECODE_MESSAGES = 'src/protocol/requests/fetch/v4/decodeMessages.js'
 const Encoder = original.load('src/protocol/encoder.js')
 const encodeHeader = original.load('src/protocol/recordBatch/header/v0/index.js')
+const encodeMessageSet = original.load('src/protocol/messageSet/index.js')
 const { RecordBatch } = original.load('src/protocol/recordBatch/v0/index.js')
 
 type Headers = [name: string, value: Buffer | null][]
@@ -134,8 +135,33 @@ it('reads those that are whole where a fetch was cut', async () => {
   )
 })
 
+const LENGTH_AT = 8
+const COUNT_AT = 57
+const RECORDS_AT = 61
+
+it.each([0, 1])(
+  'reads messages of version %d, as Kafka had them before 0.11, as kafkajs does',
+  async (version) => {
+    const entries = ['1', '2'].map((text) => ({
+      timestamp: 1_795_281_883_402,
+      key: text,
+      value: `value ${text}`,
+    }))
+    const written = encodeMessageSet({ messageVersion: version, compression: None, entries }).buffer
+    expect(await fetched(written)).toHaveLength(entries.length)
+    for (let end = written.length; end > ATTRIBUTES_AT; end--) {
+      const begun = written.subarray(0, end)
+      expect(await fetched(begun)).toEqual(await fetchedByOriginal(begun))
+    }
+  },
+)
+
+it('reads nothing of a fetch that ends before its first batch tells what it is', async () => {
+  const batch = await batchOf([{ value: one }])
+  for (let end = 0; end <= ATTRIBUTES_AT; end++) expect(await fetched(batch.subarray(0, end))).toEqual([])
+})
+
 it('reads nothing from beyond the end of the records', async () => {
-  const COUNT_AT = 57
   const oneMore = await batchOf([{ value: one }])
   oneMore.writeInt32BE(2, COUNT_AT)
   await expect(fetched(oneMore)).rejects.toThrow('end within one')
@@ -143,6 +169,34 @@ it('reads nothing from beyond the end of the records', async () => {
   const longer = await batchOf([{ headers: [['a', one]] }])
   longer[longer.length - 2] = 2 << 1
   await expect(fetched(longer)).rejects.toThrow('end within one')
+})
+
+it('reads nothing of a record from the one behind it, and leaves nothing of it out', async () => {
+  const bytes = await batchOf([{ value: one }, { value: Buffer.alloc(20) }], FIELDS)
+  const lengthAt = bytes.lastIndexOf(one) - 1
+  for (const wrong of [0, 10]) {
+    bytes[lengthAt] = wrong << 1
+    await expect(fetched(bytes)).rejects.toThrow('is not where its length has it')
+  }
+})
+
+it.each([-2_147_483_648, -13, -12, -1, 0, 9, 48])(
+  'refuses a batch that is said to have %d bytes',
+  async (length) => {
+    const bytes = await batchOf([])
+    bytes.writeInt32BE(length, LENGTH_AT)
+    await expect(fetched(bytes)).rejects.toThrow(RangeError)
+  },
+)
+
+it('takes a batch of very many records', async () => {
+  const many = 200_000
+  const one = await batchOf([{ offsetDelta: 0 }])
+  const record = one.subarray(RECORDS_AT)
+  const batch = Buffer.concat([one, Buffer.alloc((many - 1) * record.length, record)])
+  batch.writeInt32BE(batch.length - LEADER_EPOCH_AT, LENGTH_AT)
+  batch.writeInt32BE(many, COUNT_AT)
+  expect(await fetched(batch)).toHaveLength(many)
 })
 
 it('decompresses nothing of a batch that has no records', async () => {

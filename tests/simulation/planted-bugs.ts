@@ -136,12 +136,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '      if (heldBytes > maxBytes / 2) return undefined\n      if (offset < next) throw',
   ]),
   bug('a window without bounds is never full', protocol('window'), [
-    'if (heldBytes <= maxBytes) break',
-    'if (heldBytes > maxBytes) claims.clear()\n        break',
+    'while (heldBytes > maxBytes) {',
+    'if (heldBytes > maxBytes) claims.clear()\n      while (false as boolean) {',
   ]),
   bug('a window drops one offset too many', protocol('window'), [
-    'if (oldest.offset >= bound) break',
-    'if (oldest.offset > bound) break',
+    'oldest.offset < bound',
+    'oldest.offset <= bound',
   ]),
   bug('control records are not passed', protocol('window'), ['if (offset > next) next = offset', '']),
 

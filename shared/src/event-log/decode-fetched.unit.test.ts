@@ -71,7 +71,7 @@ const LOG_APPEND_TIME = 0x08
 const CONTROL = 0x20
 
 const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array))
-const long = fc.integer({ min: 0, max: 20_000 }).map((length) => Buffer.alloc(length, 'long'))
+const long = fc.integer({ min: 40, max: 300 }).map((length) => Buffer.alloc(length, 'long'))
 const content = fc.oneof({ weight: 5, arbitrary: bytes }, { weight: 1, arbitrary: long }, fc.constant(null))
 /** Those that every event has, and any others; of what objects inherit kafkajs thinks that it came before. */
 const name = fc
@@ -93,13 +93,13 @@ const delta = fc.oneof(
 const message = fc.record({
   key: content,
   value: content,
-  headers: fc.array(fc.tuple(name, content), { maxLength: 20 }),
+  headers: fc.array(fc.tuple(name, content), { maxLength: 8 }),
   timestampDelta: delta,
   offsetDelta: fc.oneof(fc.nat(50), fc.integer({ min: 0, max: 2 ** 31 - 1 })),
 })
 const batch = fc
   .tuple(
-    fc.array(message, { maxLength: 5 }),
+    fc.array(message, { maxLength: 3 }),
     fc.record({
       ...{ firstOffset: int64, firstTimestamp: int64, maxTimestamp: int64, producerId: int64 },
       ...{ lastOffsetDelta: fc.nat(), producerEpoch: fc.nat(32_767), firstSequence: fc.nat() },

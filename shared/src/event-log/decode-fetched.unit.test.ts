@@ -183,7 +183,7 @@ it('reads nothing of a record from the one behind it, and leaves nothing of it o
 it.each([-2_147_483_648, -13, -12, -1, 0, 9, 48])(
   'refuses a batch that is said to have %d bytes',
   async (length) => {
-    const bytes = await batchOf([])
+    const bytes = Buffer.concat([await batchOf([]), await batchOf([{}])])
     bytes.writeInt32BE(length, LENGTH_AT)
     await expect(fetched(bytes)).rejects.toThrow(RangeError)
   },
@@ -213,6 +213,16 @@ it('does not take a name that is no text for the one that was there before', asy
   const names = (await fetched(Buffer.concat([before, after]))).map(({ headers }) => Object.keys(headers))
   expect(names).toEqual([['é'], ['\ufffd']])
 })
+
+it.each([2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n) - 1n, 2n ** 32n, 2n ** 34n - 1n, 2n ** 53n + 1n, 2n ** 62n])(
+  'adds a time that is %d ms later exactly',
+  async (timestampDelta) => {
+    for (const firstTimestamp of [0n, FIELDS.firstTimestamp, -(2n ** 53n - 1n)]) {
+      const [record] = await fetched(await batchOf([{ timestampDelta }], { firstTimestamp }))
+      expect(record?.timestamp).toBe(String(firstTimestamp + timestampDelta))
+    }
+  },
+)
 
 it('decodes what is in a record', async () => {
   expect(await decoded([['ce_type', one]])).toMatchObject({

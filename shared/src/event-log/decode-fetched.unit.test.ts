@@ -156,6 +156,13 @@ it.each([0, 1])(
   },
 )
 
+it('reads the first batch of a fetch that was cut anywhere in the second one', async () => {
+  const [first, second] = [await batchOf([{ value: one }]), await batchOf([{ value: two }])]
+  for (let cut = 0; cut < second.length; cut++)
+    expect(await fetched(Buffer.concat([first, second.subarray(0, cut)]))).toHaveLength(1)
+  expect(await fetched(Buffer.concat([first, second]))).toHaveLength(2)
+})
+
 it('reads nothing of a fetch that ends before its first batch tells what it is', async () => {
   const batch = await batchOf([{ value: one }])
   for (let end = 0; end <= ATTRIBUTES_AT; end++) expect(await fetched(batch.subarray(0, end))).toEqual([])
@@ -172,10 +179,9 @@ it('reads nothing from beyond the end of the records', async () => {
 })
 
 it('reads nothing of a record from the one behind it, and leaves nothing of it out', async () => {
-  const bytes = await batchOf([{ value: one }, { value: Buffer.alloc(20) }], FIELDS)
-  const lengthAt = bytes.lastIndexOf(one) - 1
-  for (const wrong of [0, 10]) {
-    bytes[lengthAt] = wrong << 1
+  for (const [wrong, ...behind] of [[0], [10, { value: Buffer.alloc(20) }]] as [number, ...Message[]][]) {
+    const bytes = await batchOf([{ value: one }, ...behind], FIELDS)
+    bytes[bytes.lastIndexOf(one) - 1] = wrong << 1
     await expect(fetched(bytes)).rejects.toThrow('is not where its length has it')
   }
 })

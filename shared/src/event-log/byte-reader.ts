@@ -83,9 +83,5 @@ export function createByteReader(bytes: Buffer) {
     },
 
     at: (): number => at,
-
-    goTo(position: number): void {
-      at = position
-    },
   }
 }

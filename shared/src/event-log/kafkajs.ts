@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
 import { batchDecoder } from './decode-batch.ts'
+import { fetchedDecoder } from './decode-fetched.ts'
 import { produceRequest } from './encode-produce.ts'
 import { groupByPartition } from './group-by-partition.ts'
 import { keepCommitted } from './keep-committed.ts'
@@ -22,8 +23,9 @@ const CLUSTER = 'src/cluster/index.js'
 const REQUEST_QUEUE = 'src/network/requestQueue/index.js'
 const OFFSET_MANAGER = 'src/consumer/offsetManager/index.js'
 const LONG = 'src/utils/long.js'
-const DECODE_BATCH = 'src/protocol/recordBatch/v0/decoder.js'
-const ERRORS = 'src/errors.js'
+const DECODE_FETCHED = 'src/protocol/requests/fetch/v4/decodeMessages.js'
+const DECODER = 'src/protocol/decoder.js'
+const DECODE_MESSAGE_SET = 'src/protocol/messageSet/decoder.js'
 const PRODUCE_REQUEST = 'src/protocol/requests/produce/v3/request.js'
 const COMPRESSION = 'src/protocol/message/compression/index.js'
 const GROUP_BY_PARTITION = 'src/producer/groupMessagesPerPartition.js'
@@ -85,8 +87,9 @@ function load(): typeof import('kafkajs') {
   // Before those are loaded that use it.
   modules.replace(FILTER_ABORTED, keepCommitted)
   const { lookupCodec, lookupCodecByAttributes } = modules.load(COMPRESSION)
-  const { KafkaJSPartialMessageError } = modules.load(ERRORS)
-  modules.replace(DECODE_BATCH, batchDecoder(lookupCodecByAttributes, KafkaJSPartialMessageError))
+  const [Decoder, decodeMessageSet] = [modules.load(DECODER), modules.load(DECODE_MESSAGE_SET)]
+  const decodeBatch = batchDecoder(lookupCodecByAttributes)
+  modules.replace(DECODE_FETCHED, fetchedDecoder(decodeBatch, Decoder, decodeMessageSet))
   modules.replace(PRODUCE_REQUEST, produceRequest(modules.load(LONG), lookupCodec))
   modules.replace(GROUP_BY_PARTITION, groupByPartition)
   Object.assign(modules.load(REQUEST_QUEUE).prototype, { scheduleCheckPendingRequests })

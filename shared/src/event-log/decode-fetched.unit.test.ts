@@ -12,6 +12,7 @@ original.load('src/protocol/message/compression/index.js').Codecs[ZSTD] = kafkaj
 const DECODE_MESSAGES = 'src/protocol/requests/fetch/v4/decodeMessages.js'
 const Encoder = original.load('src/protocol/encoder.js')
 const encodeHeader = original.load('src/protocol/recordBatch/header/v0/index.js')
+const encodeMessageSet = original.load('src/protocol/messageSet/index.js')
 const { RecordBatch } = original.load('src/protocol/recordBatch/v0/index.js')
 
 type Headers = [name: string, value: Buffer | null][]
@@ -70,7 +71,7 @@ const LOG_APPEND_TIME = 0x08
 const CONTROL = 0x20
 
 const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array))
-const long = fc.integer({ min: 0, max: 20_000 }).map((length) => Buffer.alloc(length, 'long'))
+const long = fc.integer({ min: 40, max: 300 }).map((length) => Buffer.alloc(length, 'long'))
 const content = fc.oneof({ weight: 5, arbitrary: bytes }, { weight: 1, arbitrary: long }, fc.constant(null))
 /** Those that every event has, and any others; of what objects inherit kafkajs thinks that it came before. */
 const name = fc
@@ -92,13 +93,13 @@ const delta = fc.oneof(
 const message = fc.record({
   key: content,
   value: content,
-  headers: fc.array(fc.tuple(name, content), { maxLength: 20 }),
+  headers: fc.array(fc.tuple(name, content), { maxLength: 8 }),
   timestampDelta: delta,
   offsetDelta: fc.oneof(fc.nat(50), fc.integer({ min: 0, max: 2 ** 31 - 1 })),
 })
 const batch = fc
   .tuple(
-    fc.array(message, { maxLength: 5 }),
+    fc.array(message, { maxLength: 3 }),
     fc.record({
       ...{ firstOffset: int64, firstTimestamp: int64, maxTimestamp: int64, producerId: int64 },
       ...{ lastOffsetDelta: fc.nat(), producerEpoch: fc.nat(32_767), firstSequence: fc.nat() },
@@ -134,8 +135,40 @@ it('reads those that are whole where a fetch was cut', async () => {
   )
 })
 
+const LENGTH_AT = 8
+const COUNT_AT = 57
+const RECORDS_AT = 61
+
+it.each([0, 1])(
+  'reads messages of version %d, as Kafka had them before 0.11, as kafkajs does',
+  async (version) => {
+    const entries = ['1', '2'].map((text) => ({
+      timestamp: 1_795_281_883_402,
+      key: text,
+      value: `value ${text}`,
+    }))
+    const written = encodeMessageSet({ messageVersion: version, compression: None, entries }).buffer
+    expect(await fetched(written)).toHaveLength(entries.length)
+    for (let end = written.length; end > ATTRIBUTES_AT; end--) {
+      const begun = written.subarray(0, end)
+      expect(await fetched(begun)).toEqual(await fetchedByOriginal(begun))
+    }
+  },
+)
+
+it('reads the first batch of a fetch that was cut anywhere in the second one', async () => {
+  const [first, second] = [await batchOf([{ value: one }]), await batchOf([{ value: two }])]
+  for (let cut = 0; cut < second.length; cut++)
+    expect(await fetched(Buffer.concat([first, second.subarray(0, cut)]))).toHaveLength(1)
+  expect(await fetched(Buffer.concat([first, second]))).toHaveLength(2)
+})
+
+it('reads nothing of a fetch that ends before its first batch tells what it is', async () => {
+  const batch = await batchOf([{ value: one }])
+  for (let end = 0; end <= ATTRIBUTES_AT; end++) expect(await fetched(batch.subarray(0, end))).toEqual([])
+})
+
 it('reads nothing from beyond the end of the records', async () => {
-  const COUNT_AT = 57
   const oneMore = await batchOf([{ value: one }])
   oneMore.writeInt32BE(2, COUNT_AT)
   await expect(fetched(oneMore)).rejects.toThrow('end within one')
@@ -143,6 +176,33 @@ it('reads nothing from beyond the end of the records', async () => {
   const longer = await batchOf([{ headers: [['a', one]] }])
   longer[longer.length - 2] = 2 << 1
   await expect(fetched(longer)).rejects.toThrow('end within one')
+})
+
+it('reads nothing of a record from the one behind it, and leaves nothing of it out', async () => {
+  for (const [wrong, ...behind] of [[0], [10, { value: Buffer.alloc(20) }]] as [number, ...Message[]][]) {
+    const bytes = await batchOf([{ value: one }, ...behind], FIELDS)
+    bytes[bytes.lastIndexOf(one) - 1] = wrong << 1
+    await expect(fetched(bytes)).rejects.toThrow('is not where its length has it')
+  }
+})
+
+it.each([-2_147_483_648, -13, -12, -1, 0, 9, 48])(
+  'refuses a batch that is said to have %d bytes',
+  async (length) => {
+    const bytes = Buffer.concat([await batchOf([]), await batchOf([{}])])
+    bytes.writeInt32BE(length, LENGTH_AT)
+    await expect(fetched(bytes)).rejects.toThrow(RangeError)
+  },
+)
+
+it('takes a batch of very many records', async () => {
+  const many = 200_000
+  const one = await batchOf([{ offsetDelta: 0 }])
+  const record = one.subarray(RECORDS_AT)
+  const batch = Buffer.concat([one, Buffer.alloc((many - 1) * record.length, record)])
+  batch.writeInt32BE(batch.length - LEADER_EPOCH_AT, LENGTH_AT)
+  batch.writeInt32BE(many, COUNT_AT)
+  expect(await fetched(batch)).toHaveLength(many)
 })
 
 it('decompresses nothing of a batch that has no records', async () => {
@@ -159,6 +219,16 @@ it('does not take a name that is no text for the one that was there before', asy
   const names = (await fetched(Buffer.concat([before, after]))).map(({ headers }) => Object.keys(headers))
   expect(names).toEqual([['é'], ['\ufffd']])
 })
+
+it.each([2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n) - 1n, 2n ** 32n, 2n ** 34n - 1n, 2n ** 53n + 1n, 2n ** 62n])(
+  'adds a time that is %d ms later exactly',
+  async (timestampDelta) => {
+    for (const firstTimestamp of [0n, FIELDS.firstTimestamp, -(2n ** 53n - 1n)]) {
+      const [record] = await fetched(await batchOf([{ timestampDelta }], { firstTimestamp }))
+      expect(record?.timestamp).toBe(String(firstTimestamp + timestampDelta))
+    }
+  },
+)
 
 it('decodes what is in a record', async () => {
   expect(await decoded([['ce_type', one]])).toMatchObject({

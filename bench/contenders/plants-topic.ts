@@ -22,7 +22,8 @@ export async function openPlantsTopic(kafkaBrokers: string) {
   const topic = `bench-${randomUUID()}`
   const log = createLog('bench', 'error')
   const kafka = createKafka(kafkaBrokers.split(','), 'bench', log)
-  await createTopic(kafka, { topic, partitions })
+  // A busy broker hears of a topic a little after it was made, and its maker asks it at once.
+  await patiently(() => createTopic(kafka, { topic, partitions }), LED_WITHIN)
   await patiently(() => checkTopic(kafka, { topic, partitions }), LED_WITHIN)
 
   return {

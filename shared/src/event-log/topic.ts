@@ -29,7 +29,7 @@ const PRODUCTION = {
 
 /**
  * Creates the topic with the settings the protocol needs, on as many brokers as there are, up to three.
- * Returns false if it was there already. Its partitions may be led only a little later: `checkTopic` tells.
+ * Returns false if it was there already.
  */
 export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSettings): Promise<boolean> {
   return withAdmin(kafka, async (admin) => {
@@ -41,8 +41,7 @@ export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSett
       ...(replicationFactor === PRODUCTION_REPLICAS && PRODUCTION),
     }
     return admin.createTopics({
-      // The wait of kafkajs fails when the broker that it asks has not heard of the topic yet.
-      waitForLeaders: false,
+      waitForLeaders: true,
       topics: [
         {
           topic,

@@ -14,9 +14,10 @@ export type TestTopic = TopicSettings & { kafka: Kafka }
 export async function createTestTopic(kafkaBrokers: string, partitions: number): Promise<TestTopic> {
   const topic = `plants-${randomUUID()}`
   const kafka = createKafka(kafkaBrokers.split(','), 'test', quietLog)
-  await createTopic(kafka, { topic, partitions })
-  // The broker may lead the partitions only a little after it said they were created; a busy disk shows it.
+  // The broker may know the topic, and lead its partitions, only a little after it said they were created; a busy disk
+  // shows it.
   const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: LED_WITHIN_MS }
+  await patiently(() => createTopic(kafka, { topic, partitions }), patience)
   await patiently(() => checkTopic(kafka, { topic, partitions }), patience)
   return { kafka, topic, partitions }
 }

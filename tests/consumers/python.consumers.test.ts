@@ -1,6 +1,8 @@
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { kafkajsModule } from '@plant-store/shared/event-log/kafkajs.ts'
+import { createPrivateModules } from '@plant-store/shared/event-log/private-modules.ts'
 import { createTopic } from '@plant-store/shared/event-log/topic.ts'
+import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { patiently } from '@plant-store/shared/process/patience.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { openTopic } from '../support/open-topic.ts'
@@ -16,14 +18,22 @@ const PATIENCE = { everyMs: 100, giveUpAfterMs: WAIT_MS }
 
 const ONE = Buffer.from('1')
 
-/** Has kafkajs write this name of a header, of two bytes, as two bytes that are no UTF-8. */
-function nameWithoutUtf8(name: string): void {
-  const encoder = kafkajsModule('src/protocol/encoder.js').prototype
+const kafkajs = createPrivateModules(createRequire(import.meta.url).resolve('kafkajs/package.json'), '2.2.4')
+
+/** Appends as kafkajs itself does, but that this name of a header, of two bytes, becomes two bytes that are no UTF-8. */
+async function appendNamedWithoutUtf8(topic: string, records: readonly NewRecord[], name: string) {
+  const encoder = kafkajs.load('src/protocol/encoder.js').prototype
   const usual = encoder.writeVarIntString
   const spy = vi.spyOn(encoder, 'writeVarIntString').mockImplementation(function (this: Encoder, text) {
     return text === name ? this.writeVarIntBytes(Buffer.from([0xff, 0xfe])) : usual.call(this, text)
   })
   onTestFinished(() => spy.mockRestore())
+  const { Kafka, Partitioners, logLevel }: typeof import('kafkajs') = kafkajs.load('index.js')
+  const kafka = new Kafka({ brokers: inject('kafkaBrokers').split(','), logLevel: logLevel.NOTHING })
+  const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
+  await producer.connect()
+  onTestFinished(() => producer.disconnect())
+  await producer.send({ topic, messages: records as NewRecord[] })
 }
 type Encoder = { writeVarIntBytes(bytes: Buffer): Encoder }
 
@@ -70,8 +80,8 @@ it('does not mix another log with the one it knows, though it is a longer one un
 it('stops at a record whose headers its client can not give out, and says where it lies', async () => {
   const { topic, followToEnd } = await openStore()
   const records = await topic.append(2)
-  nameWithoutUtf8('é')
-  await topic.appendRecords(records.map((record) => ({ ...record, headers: { ...record.headers, é: ONE } })))
+  const named = records.map((record) => ({ ...record, headers: { ...record.headers, é: ONE } }))
+  await appendNamedWithoutUtf8(topic.topic, named, 'é')
   await expect(followToEnd()).rejects.toThrow('Partition 0 has a record at offset 2 with a header whose name')
 })
 

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
-import { cpus } from 'node:os'
 import { kafkajsModule } from '@plant-store/shared/event-log/kafkajs.ts'
 import { createPrivateModules } from '@plant-store/shared/event-log/private-modules.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
@@ -8,8 +7,11 @@ import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-cr
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Traceparent } from '@plant-store/shared/plant/traceparent.ts'
 import { describe } from '../../local/processes/failure.mjs'
+import { machine } from '../environment.ts'
 import { knownOptions } from '../known-options.ts'
+import { median } from '../measure/spread.ts'
 import { numberOf } from '../number-option.ts'
+import { NAME, TAG } from '../plant.ts'
 
 const help = `Measures what the form of an event costs: its bytes in the log, and the time that kafkajs takes to write and to read it, as it
 comes and with the parts that are replaced here. It needs neither Kafka nor Redis: produce requests are encoded, and their batches
@@ -22,12 +24,12 @@ decoded, in memory, as kafkajs does for each send and fetch.
 // The modules of kafkajs that a produce and a fetch come to.
 type Kafkajs = {
   produceRequest(options: object): { encode(): Promise<{ buffer: Buffer }> }
-  decodeBatch(decoder: object): Promise<object>
+  decodeFetched(answer: object): Promise<object>
   Decoder: new (bytes: Buffer) => object
 }
 const kafkajsOf = (load: typeof kafkajsModule): Kafkajs => ({
   produceRequest: load('src/protocol/requests/produce/v7/request.js'),
-  decodeBatch: load('src/protocol/recordBatch/v0/decoder.js'),
+  decodeFetched: load('src/protocol/requests/fetch/v4/decodeMessages.js'),
   Decoder: load('src/protocol/decoder.js'),
 })
 const manifest = createRequire(import.meta.resolve('@plant-store/shared/event-log/kafkajs.ts')).resolve(
@@ -48,8 +50,9 @@ const EVENTS = 100_000
 const EVENTS_PER_BATCH = 100
 const PARTITIONS = 12
 const TOPIC = 'plants'
-/** What a produce request has before its only batch: no transactional id, acks, timeout, and one topic and one partition with their counts. */
-const BEFORE_BATCH_BYTES = 2 + 2 + 4 + 4 + (2 + TOPIC.length) + 4 + 4 + 4
+/** What a produce request has before the size of its only batch: no transactional id, acks, timeout, and one topic and one partition with their counts. */
+const BEFORE_SIZE_BYTES = 2 + 2 + 4 + 4 + (2 + TOPIC.length) + 4 + 4
+const SIZE_BYTES = 4
 const COLUMNS = ['encode', 'encode by kafkajs itself', 'decode', 'decode by kafkajs itself'] as const
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' as Traceparent
 const DECIDED_BY = ['ce_type', 'ce_id', 'content-type']
@@ -96,24 +99,24 @@ async function measure(rounds: number): Promise<void> {
   const rows = await Promise.all(
     batches.map(async ({ name, messages, runs }) => [
       name,
-      ((await encode(KAFKAJS.here, messages)).length / EVENTS_PER_BATCH).toFixed(0),
+      (((await encode(KAFKAJS.here, messages)).length - SIZE_BYTES) / EVENTS_PER_BATCH).toFixed(0),
       ...COLUMNS.map((column) => median(runs.map((run) => run[column])).toFixed(2)),
     ]),
   )
   const head = ['form', 'bytes an event', ...COLUMNS.map((column) => `µs to ${column}`)]
   const lines = [head, head.map((_, index) => (index === 0 ? '---' : '---:')), ...rows]
-  console.log(`${cpus().length} × ${cpus()[0]?.model.trim()}; Node ${process.version}\n`)
+  console.log(`${machine()}; Node ${process.version}\n`)
   console.log(lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n'))
 }
 
 async function runOnce(messages: readonly Message[]): Promise<Run> {
   const { itself, here } = KAFKAJS
-  const batch = await encode(here, messages)
+  const fetched = await encode(here, messages)
   return {
     encode: await microsOf(() => encode(here, messages)),
     'encode by kafkajs itself': await microsOf(() => encode(itself, messages)),
-    decode: await microsOf(() => here.decodeBatch(new here.Decoder(batch))),
-    'decode by kafkajs itself': await microsOf(() => itself.decodeBatch(new itself.Decoder(batch))),
+    decode: await microsOf(() => here.decodeFetched(new here.Decoder(fetched))),
+    'decode by kafkajs itself': await microsOf(() => itself.decodeFetched(new itself.Decoder(fetched))),
   }
 }
 
@@ -125,16 +128,17 @@ async function microsOf(task: () => Promise<unknown>): Promise<number> {
   return (used.user + used.system) / EVENTS
 }
 
+/** The batch with its size before it, as a produce request has it, and a fetch. */
 async function encode({ produceRequest }: Kafkajs, messages: readonly Message[]): Promise<Buffer> {
   const topicData = [{ topic: TOPIC, partitions: [{ partition: 0, messages }] }]
   const request = produceRequest({ acks: -1, timeout: 5_000, producerId: -1, producerEpoch: 0, topicData })
-  return (await request.encode()).buffer.subarray(BEFORE_BATCH_BYTES)
+  return (await request.encode()).buffer.subarray(BEFORE_SIZE_BYTES)
 }
 
-/** A plant as the target speaks of it, with a random id; once without and once with a trace. */
+/** A plant with a random id; once without and once with a trace. */
 function newEvent(): [NewRecord, NewRecord] {
   const id = randomBytes(8).readBigInt64BE() as PlantId
-  const plant = { id, name: 'Monstera deliciosa', tag: 'shade' }
+  const plant = { id, name: NAME, tag: TAG }
   const eventId = randomUUID() as EventId
   return [plantCreated(plant, eventId, PARTITIONS), plantCreated(plant, eventId, PARTITIONS, TRACEPARENT)]
 }
@@ -152,11 +156,4 @@ function structured({ key, value, headers }: NewRecord): Message {
   }
   const type = Buffer.from('application/cloudevents+json')
   return { key, value: Buffer.from(JSON.stringify(event)), headers: { 'content-type': type } }
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  const half = sorted.length >> 1
-  const [low = 0, high = 0] = [sorted.at(half - (sorted.length % 2 === 0 ? 1 : 0)), sorted.at(half)]
-  return (low + high) / 2
 }

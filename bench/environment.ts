@@ -13,8 +13,16 @@ export function machine(): string {
 const SERVICE = ['fastify', 'kafkajs', 'autocannon']
 const PEERS = ['pg', '@event-driven-io/emmett-postgresql']
 
+/** When and on what something was measured. */
+export type Circumstances = { measuredAt: string; machine: string; versions: string }
+
+export async function circumstances(redisUrl: string, taking: { peers: boolean }): Promise<Circumstances> {
+  const measuredAt = new Date().toISOString().slice(0, 10)
+  return { measuredAt, machine: machine(), versions: await versions(redisUrl, taking) }
+}
+
 /** What was measured, by its versions: the service with its stores, and the peers where they take part. */
-export async function versions(redisUrl: string, { peers }: { peers: boolean }): Promise<string> {
+async function versions(redisUrl: string, { peers }: { peers: boolean }): Promise<string> {
   const own = createRequire(import.meta.url)
   const named = peers ? [...SERVICE, ...PEERS] : SERVICE
   const packages = named.map((name) => `${name} ${packageVersion(own, name)}`)

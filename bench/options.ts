@@ -27,7 +27,7 @@ const MAX_ROUNDS = 50
 const MAX_SECONDS = 60
 const MAX_CONNECTIONS = 4_000
 const MAX_LONG_ROUNDS = 3
-const FULL = { rounds: 7, seconds: 4, warmUpMs: 4_000, oneClientMs: 1_500, events: 500_000 }
+const FULL = { rounds: 7, seconds: 4, warmUpMs: 10_000, oneClientMs: 1_500, events: 500_000 }
 const QUICK = { rounds: 1, seconds: 2, warmUpMs: 700, oneClientMs: 500, events: 60_000 }
 /** Any will do, as long as it is the same for all. */
 const SEED = 20_260_731

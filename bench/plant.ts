@@ -5,6 +5,11 @@ import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 export const NAME = 'Monstera deliciosa'
 export const TAG = 'shade'
 
+/** The body of its create. The id is a number of 64 bits, which JSON.stringify knows nothing of. */
+export function bodyOf(id: bigint): string {
+  return `{"id":${id},"name":"${NAME}","tag":"${TAG}"}`
+}
+
 const DRAWN_AT_A_TIME = 4_096
 const BELOW_2_TO_THE_63 = (1n << 63n) - 1n
 

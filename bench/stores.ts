@@ -3,6 +3,9 @@ import { createProcessSource } from '../tests/support/stores/from-processes.ts'
 import { chooseSource, openSource } from '../tests/support/stores/source-choice.ts'
 import { endProcesses, openTestRun, removeTestRun } from '../tests/support/test-run.ts'
 
+/** A broker is compiled while it works: an append costs a quarter after the first 50,000. */
+export const BROKER_WARM_UP_MS = 20_000
+
 export type BenchStores = {
   kafkaBrokers: string
   redisUrl: string

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
+import { QUIET } from '../own-process.ts'
 import type { StoreSettings } from './create.ts'
 import type { ServeOrder, Serving, StoreName } from './server.ts'
 
@@ -8,8 +9,6 @@ import type { ServeOrder, Serving, StoreName } from './server.ts'
 export const TOKEN = 'a-token-for-benchmarks'
 export const TOKEN_DIGESTS = `bench:${digestOf(TOKEN).toString('hex')}`
 
-/** What kafkajs does to its timers, as it comes from npm, is no news. */
-const QUIET = ['--disable-warning=TimeoutNegativeWarning']
 const START_TIMEOUT_MS = 30_000
 const STOP_GRACE_MS = 3_000
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { RunningContender } from '../contender.ts'
+import { bodyOf } from '../plant.ts'
 
 /** A few of each: enough that they meet in each store. */
 const CREATES_AT_ONCE = 32
@@ -56,7 +57,7 @@ async function create({ url, token }: Pick<RunningContender, 'url' | 'token'>, i
   const answer = await fetch(`${url}/plants`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-    body: `{"id":${id},"name":"Monstera deliciosa","tag":"shade"}`,
+    body: bodyOf(id),
   })
   const { error } = (await answer.json()) as { error?: number }
   return error === undefined ? { status: answer.status } : { status: answer.status, error }

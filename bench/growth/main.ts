@@ -1,39 +1,25 @@
-import { describe } from '../../local/processes/failure.mjs'
-import { machine, versions } from '../environment.ts'
+import { runCommand, withStores } from '../command.ts'
+import { circumstances } from '../environment.ts'
 import { progress } from '../replay/compare.ts'
 import { writeFiles } from '../report/write-files.ts'
 import { orderOf } from '../side-by-side/order.ts'
-import { type BenchStores, openProcessStores } from '../stores.ts'
+import { type BenchStores, BROKER_WARM_UP_MS, openProcessStores } from '../stores.ts'
 import { growthChart } from './chart.ts'
 import { type GrownStore, type LoadOptions, openGrownStore, type Rebuilt, type Visit } from './grown-store.ts'
 import { help, type Options, readOptions } from './options.ts'
 import { markdownReport, plainReport } from './report.ts'
 import { cpuOf, type Results } from './results.ts'
 
-/** A broker is compiled while it works: an append costs a quarter after the first 50,000. On the largest store, where these are few. */
-const BROKER_WARM_UP_MS = 20_000
-
-process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(describe(error))
-  return 1
+await runCommand({
+  help,
+  readOptions,
+  run: (options) =>
+    withStores(openProcessStores(), async (stores) => {
+      const results = await measure(options, stores, console.log)
+      console.log(`\n${plainReport(results)}`)
+      if (options.write) console.log(`\nwritten: ${writeFiles(filesOf(results)).join(', ')}`)
+    }),
 })
-
-async function main(args: readonly string[]): Promise<number> {
-  const options = readOptions(args)
-  if (options === undefined) {
-    process.stdout.write(help)
-    return 0
-  }
-  const stores = await openProcessStores()
-  try {
-    const results = await measure(options, stores, console.log)
-    console.log(`\n${plainReport(results)}`)
-    if (options.write) console.log(`\nwritten: ${writeFiles(filesOf(results)).join(', ')}`)
-  } finally {
-    await stores.end()
-  }
-  return 0
-}
 
 async function measure(
   { sizes, rounds, connections, measuredMs }: Options,
@@ -49,8 +35,7 @@ async function measure(
     const visits = await takeTurns(grown, rounds, { connections, measuredMs }, say)
     const rebuilt = await rebuildAll(grown, say)
     return {
-      measuredAt: new Date().toISOString().slice(0, 10),
-      ...{ machine: machine(), versions: await versions(stores.redisUrl, { peers: false }) },
+      ...(await circumstances(stores.redisUrl, { peers: false })),
       effort: { rounds, seconds: measuredMs / 1_000, connections },
       sizes: grown.map(({ size, filled }, n) => ({
         ...{ plants: size, filled, visits: visits.get(size) ?? [] },
@@ -69,6 +54,7 @@ async function takeTurns(
   say: (line: string) => void,
 ): Promise<Map<number, Visit[]>> {
   say('  the broker warms up')
+  // On the largest store, where these plants are few.
   await grown.at(-1)?.visit(load, BROKER_WARM_UP_MS)
   const visits = new Map<number, Visit[]>(grown.map(({ size }) => [size, []]))
   for (let round = 1; round <= rounds; round++) {

@@ -1,11 +1,9 @@
+import type { Circumstances } from '../environment.ts'
 import { ratioOf, type Spread } from '../measure/spread.ts'
 import type { Cost, Filled, Rebuilt, Visit } from './grown-store.ts'
 
 /** All that one run measured, as docs/bench/growth.json has it. Visits are in the order of their rounds. */
-export type Results = {
-  measuredAt: string
-  machine: string
-  versions: string
+export type Results = Circumstances & {
   effort: { rounds: number; seconds: number; connections: number }
   sizes: Size[]
 }

@@ -1,4 +1,4 @@
-import { NAME, newIds, TAG } from '../plant.ts'
+import { bodyOf, newIds } from '../plant.ts'
 import type { Answer } from './answer.ts'
 import { createConnection } from './connection.ts'
 import { createDispatch } from './dispatch.ts'
@@ -47,7 +47,7 @@ export function createClients(
   function send(number: number): void {
     const id = newId()
     ids[number] = id
-    const body = `{"id":${id},"name":"${NAME}","tag":"${TAG}"}`
+    const body = bodyOf(id)
     connectionOf(number).send(`${head}${body.length}\r\n\r\n${body}`)
     onSent(dispatch.dueOf(number))
   }

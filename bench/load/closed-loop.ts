@@ -1,7 +1,7 @@
 import { type EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import autocannon from 'autocannon'
-import { NAME, newIds, TAG } from '../plant.ts'
+import { bodyOf, NAME, newIds, TAG } from '../plant.ts'
 import { createLatencies } from './latency.ts'
 import { createTally, type LoadOrder, type MeasuredLoad } from './measured-load.ts'
 
@@ -23,14 +23,13 @@ async function load({ url, token, connections, warmUpMs, measuredMs, processes }
 
   function setUp(client: autocannon.Client): void {
     let id = newId()
-    const body = () => `{"id":${id},"name":"${NAME}","tag":"${TAG}"}`
-    client.setBody(body())
+    client.setBody(bodyOf(id))
     client.on('response', (status, _bytes, ms) => {
       if (status === 200) tally.acknowledge(id)
       else tally.note(`status ${status}`)
       if (tally.isMeasuring()) latencies.record(ms)
       id = newId()
-      client.setBody(body())
+      client.setBody(bodyOf(id))
     })
   }
 

@@ -1,5 +1,7 @@
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Failure } from '../../local/processes/failure.mjs'
+import { runCommand, withStores } from '../command.ts'
 import { startAppProcess, TOKEN } from '../contenders/app-process.ts'
 import { knownOptions } from '../known-options.ts'
 import { LOAD, type LoadOrder, type MeasuredLoad } from '../load/measured-load.ts'
@@ -39,32 +41,22 @@ const MAX_SECONDS = 300
 /** Less is left out. */
 const SHOWN_FROM_SHARE = 0.003
 
-process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
-  console.error(error.message)
-  return 1
+await runCommand({
+  help,
+  readOptions,
+  run: (options) => withStores(openProcessStores(), (stores) => profile(options, stores)),
 })
 
-async function main(args: readonly string[]): Promise<number> {
-  const options = readOptions(args)
-  if (options === undefined) {
-    process.stdout.write(help)
-    return 0
-  }
-  const stores = await openProcessStores()
-  try {
-    const folder = mkdtempSync(join(stores.folder, 'profile-'))
-    const target = await start(options.of, stores, `--cpu-prof --cpu-prof-dir=${folder}`)
-    const load = await loadAndStop(target, options)
-    const [file] = readdirSync(folder)
-    if (file === undefined) throw new Error(`no profile of ${options.of} was written`)
-    const profile = JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile
-    const print = options.markdown ? markdownTable : plainTable
-    console.log(`\n${print(processTable(load))}\n\n${print(subsystemTable(options.of, profile, load))}`)
-    if (options.keep !== undefined) copyFileSync(join(folder, file), options.keep)
-  } finally {
-    await stores.end()
-  }
-  return 0
+async function profile(options: Options, stores: BenchStores): Promise<void> {
+  const folder = mkdtempSync(join(stores.folder, 'profile-'))
+  const target = await start(options.of, stores, `--cpu-prof --cpu-prof-dir=${folder}`)
+  const load = await loadAndStop(target, options)
+  const [file] = readdirSync(folder)
+  if (file === undefined) throw new Failure(`no profile of ${options.of} was written`)
+  const written = JSON.parse(readFileSync(join(folder, file), 'utf8')) as CpuProfile
+  const print = options.markdown ? markdownTable : plainTable
+  console.log(`\n${print(processTable(load))}\n\n${print(subsystemTable(options.of, written, load))}`)
+  if (options.keep !== undefined) copyFileSync(join(folder, file), options.keep)
 }
 
 function readOptions(args: readonly string[]): Options | undefined {
@@ -78,7 +70,7 @@ function readOptions(args: readonly string[]): Options | undefined {
   })
   if (values.help) return undefined
   const of = PROFILED.find((name) => name === values.of)
-  if (of === undefined) throw new Error(`--of ${values.of}: expected ${PROFILED.join(', ')}`)
+  if (of === undefined) throw new Failure(`--of ${values.of}: expected ${PROFILED.join(', ')}`)
   return {
     ...{ of, keep: values.keep, markdown: values.markdown },
     connections: numberOf('connections', values.connections, MAX_CONNECTIONS),

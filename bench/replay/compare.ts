@@ -1,12 +1,11 @@
-import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { FETCHING } from '@plant-store/shared/event-log/replay.ts'
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
 import { createLog } from '@plant-store/shared/process/json-log.ts'
 import { patiently } from '@plant-store/shared/process/patience.ts'
+import { inOwnProcess } from '../own-process.ts'
 import { orderOf } from '../side-by-side/order.ts'
 import type { BenchStores } from '../stores.ts'
 import { READERS, type ReaderName, type Reading } from './reader.ts'
@@ -17,8 +16,6 @@ import { seed } from './seed.ts'
 /** A reader that is slower than this is broken. */
 const READER_MIN_EVENTS_PER_SECOND = 2_000
 const READER_START_TIMEOUT_MS = 60_000
-/** What kafkajs does to its timers, as it comes from npm, is no news. */
-const QUIET = ['--disable-warning=TimeoutNegativeWarning']
 const TOLD_EVERY_MS = 5_000
 /** After these the read model holds what was seeded. */
 const FILLING = new Set<ReaderName>(['replayed into Redis', 'rebuilt: filled, verified, switched to'])
@@ -89,28 +86,14 @@ async function takeTurns(
 
 async function runOnce(name: ReaderName, reading: Reading, replayed: Replayed): Promise<ReplayRun> {
   const [bytes, cpu] = [await replayed.usedBytes(), await replayed.cpuSeconds()]
-  const measured = await inOwnProcess({ name, reading })
+  const order: Order = { name, reading }
+  const limitMs = READER_START_TIMEOUT_MS + (reading.events / READER_MIN_EVENTS_PER_SECOND) * 1_000
+  const measured = await inOwnProcess<Measured>(new URL('reader-process.ts', import.meta.url), order, limitMs)
   const redisCpuSeconds = (await replayed.cpuSeconds()) - cpu
   const redisBytes = (await replayed.usedBytes()) - bytes
   if (FILLING.has(name)) await replayed.check(reading.events)
   await replayed.drop()
   return { ...measured, redisCpuSeconds, redisBytes }
-}
-
-async function inOwnProcess(order: Order): Promise<Measured> {
-  const child = fork(new URL('reader-process.ts', import.meta.url), { stdio: 'inherit', execArgv: QUIET })
-  const limitMs = READER_START_TIMEOUT_MS + (order.reading.events / READER_MIN_EVENTS_PER_SECOND) * 1_000
-  const limit = setTimeout(() => child.kill('SIGKILL'), limitMs)
-  const killChild = () => child.kill('SIGKILL')
-  process.once('exit', killChild)
-  const exited = once(child, 'exit')
-  child.send(order)
-  const told = await Promise.race([once(child, 'message'), exited.then(() => undefined)])
-  const [code, signal] = await exited
-  clearTimeout(limit)
-  process.off('exit', killChild)
-  if (told === undefined || code !== 0) throw new Error(`${order.name}: it ended with ${code ?? signal}`)
-  return told[0]
 }
 
 /** Events a second, as a person reads them. */

@@ -1,9 +1,10 @@
-import { cpus, totalmem } from 'node:os'
+import { runCommand, withStores } from '../command.ts'
+import { machine } from '../environment.ts'
 import { knownOptions } from '../known-options.ts'
 import { median } from '../measure/spread.ts'
 import { numberOf } from '../number-option.ts'
 import { openBenchStores } from '../stores.ts'
-import { compareReaders, type ReplayRun, type ReplayRuns, rate } from './compare.ts'
+import { compareReaders, type ReplayOptions, type ReplayRun, type ReplayRuns, rate } from './compare.ts'
 import type { ReaderName } from './reader.ts'
 
 const help = `Measures how fast the log is replayed into Redis, against a kafkajs consumer that does nothing, and how much
@@ -21,39 +22,32 @@ const MAX_EVENTS = 20_000_000
 const MAX_PARTITIONS = 1_000
 const MAX_ROUNDS = 20
 
-process.exitCode = await main(process.argv.slice(2)).catch((error: Error) => {
-  console.error(error.message)
-  return 1
+await runCommand({
+  help,
+  readOptions,
+  run: (options) =>
+    withStores(openBenchStores(process.env), async (stores) => {
+      const { runs, redisVersion } = await compareReaders(stores, options, console.log)
+      const versions = `Node ${process.version}, Redis ${redisVersion}`
+      console.log(
+        `\n${machine()}; ${versions}; all of it on this machine\n\n${tableOf(runs, options.events)}`,
+      )
+    }),
 })
 
-async function main(args: readonly string[]): Promise<number> {
+function readOptions(args: readonly string[]): ReplayOptions | undefined {
   const values = knownOptions(args, {
     events: { type: 'string', default: '1000000' },
     partitions: { type: 'string', default: '12' },
     rounds: { type: 'string', default: '3' },
     help: { type: 'boolean', short: 'h' },
   })
-  if (values.help) {
-    process.stdout.write(help)
-    return 0
+  if (values.help) return undefined
+  return {
+    events: numberOf('events', values.events, MAX_EVENTS),
+    partitions: numberOf('partitions', values.partitions, MAX_PARTITIONS),
+    rounds: numberOf('rounds', values.rounds, MAX_ROUNDS),
   }
-  const events = numberOf('events', values.events, MAX_EVENTS)
-  const partitions = numberOf('partitions', values.partitions, MAX_PARTITIONS)
-  const rounds = numberOf('rounds', values.rounds, MAX_ROUNDS)
-
-  const stores = await openBenchStores(process.env)
-  try {
-    const { runs, redisVersion } = await compareReaders(stores, { events, partitions, rounds }, console.log)
-    console.log(`\n${environmentOf(redisVersion)}\n\n${tableOf(runs, events)}`)
-  } finally {
-    await stores.end()
-  }
-  return 0
-}
-
-function environmentOf(redisVersion: string): string {
-  const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 1e9)} GB`
-  return `${machine}; Node ${process.version}, Redis ${redisVersion}; all of it on this machine`
 }
 
 function tableOf(runs: ReplayRuns, events: number): string {

@@ -1,12 +1,10 @@
+import type { Circumstances } from '../environment.ts'
 import type { ReaderName } from '../replay/reader.ts'
 import type { CreatesRun } from '../side-by-side/creates.ts'
 import type { HalfLoadRun } from '../side-by-side/half-load.ts'
 
 /** All that one run of the benchmark measured, as docs/bench/results.json has it. Runs are in the order of their rounds. */
-export type Results = {
-  measuredAt: string
-  machine: string
-  versions: string
+export type Results = Circumstances & {
   connections: number
   /** What was run: short ones say less. */
   effort: { rounds: number; seconds: number }

@@ -2,7 +2,7 @@ import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createLog } from '@plant-store/shared/process/json-log.ts'
 import { TOKEN } from '../contenders/app-process.ts'
 import { cpuBetween, readCpu } from '../measure/cpu.ts'
-import { NAME, newIds, TAG } from '../plant.ts'
+import { bodyOf, newIds } from '../plant.ts'
 import { openPlantStore, type RunningService } from '../plant-store.ts'
 import { seed } from '../replay/seed.ts'
 import type { BenchStores } from '../stores.ts'
@@ -42,7 +42,7 @@ async function create(url: string, id: bigint): Promise<void> {
   const { status } = await fetch(`${url}/plants`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` },
-    body: `{"id":${id},"name":"${NAME}","tag":"${TAG}"}`,
+    body: bodyOf(id),
   })
   if (status !== 200)
     throw new Error(`a create behind ${BULK_EVENTS} events of others was answered ${status}`)

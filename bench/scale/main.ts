@@ -1,15 +1,13 @@
-import { describe } from '../../local/processes/failure.mjs'
-import { machine, versions } from '../environment.ts'
+import { runCommand, withStores } from '../command.ts'
+import { circumstances } from '../environment.ts'
 import { writeFiles } from '../report/write-files.ts'
 import { orderOf } from '../side-by-side/order.ts'
-import { type BenchStores, openProcessStores } from '../stores.ts'
+import { type BenchStores, BROKER_WARM_UP_MS, openProcessStores } from '../stores.ts'
 import { type BulkTail, measureBulkTail } from './bulk-tail.ts'
 import { type Deployment, measureDeployment, type Run } from './deployment.ts'
 import { help, type Options, readOptions } from './options.ts'
 import { markdownReport, nameOf, plainReport, type Results } from './report.ts'
 
-/** A broker is compiled while it works: an append costs a quarter after the first 50,000. */
-const BROKER_WARM_UP_MS = 20_000
 /** All others are compared with the first. */
 const DEPLOYMENTS: readonly [Deployment, ...Deployment[]] = [
   { apis: 1, quietApis: 0, projectors: 1 },
@@ -22,27 +20,16 @@ const DEPLOYMENTS: readonly [Deployment, ...Deployment[]] = [
   { apis: 1, quietApis: 3, projectors: 1 },
 ]
 
-process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(describe(error))
-  return 1
+await runCommand({
+  help,
+  readOptions,
+  run: (options) =>
+    withStores(openProcessStores(), async (stores) => {
+      const results = await measure(options, stores, console.log)
+      console.log(`\n${plainReport(results)}`)
+      if (options.write) console.log(`\nwritten: ${writeFiles(filesOf(results)).join(', ')}`)
+    }),
 })
-
-async function main(args: readonly string[]): Promise<number> {
-  const options = readOptions(args)
-  if (options === undefined) {
-    process.stdout.write(help)
-    return 0
-  }
-  const stores = await openProcessStores()
-  try {
-    const results = await measure(options, stores, console.log)
-    console.log(`\n${plainReport(results)}`)
-    if (options.write) console.log(`\nwritten: ${writeFiles(filesOf(results)).join(', ')}`)
-  } finally {
-    await stores.end()
-  }
-  return 0
-}
 
 async function measure(
   { rounds, connections, warmUpMs, measuredMs }: Options,
@@ -64,8 +51,7 @@ async function measure(
     say(`  round ${round}, a quiet api reads ${Math.round(bulkTail.at(-1)?.perSecond ?? 0)} events a second`)
   }
   return {
-    measuredAt: new Date().toISOString().slice(0, 10),
-    ...{ machine: machine(), versions: await versions(stores.redisUrl, { peers: false }) },
+    ...(await circumstances(stores.redisUrl, { peers: false })),
     effort: { rounds, seconds: measuredMs / 1_000, connections },
     deployments: DEPLOYMENTS.map((deployment) => ({ ...deployment, runs: runs.get(deployment) ?? [] })),
     bulkTail,

@@ -1,3 +1,4 @@
+import type { Circumstances } from '../environment.ts'
 import { median, ratioOf, spreadOf } from '../measure/spread.ts'
 import { digits, spread } from '../report/figures.ts'
 import { markdownTable, plainTable, type Table } from '../report/table.ts'
@@ -5,10 +6,7 @@ import { BULK_EVENTS, type BulkTail } from './bulk-tail.ts'
 import { type Deployment, KINDS, type Run } from './deployment.ts'
 
 /** All that one run measured, as docs/bench/scale.json has it. Runs are in the order of their rounds. */
-export type Results = {
-  measuredAt: string
-  machine: string
-  versions: string
+export type Results = Circumstances & {
   effort: { rounds: number; seconds: number; connections: number }
   deployments: readonly Deployed[]
   bulkTail: readonly BulkTail[]

@@ -1,7 +1,7 @@
 import { describe as explain, Failure } from '../../local/processes/failure.mjs'
 import type { RunningContender } from '../contender.ts'
 import { checkContender } from '../contenders/self-check.ts'
-import { machine, versions } from '../environment.ts'
+import { circumstances } from '../environment.ts'
 import type { Options } from '../options.ts'
 import { digits } from '../report/figures.ts'
 import { type CreatesRow, cpuOf, type HalfLoadRow, type Results } from '../report/results.ts'
@@ -25,9 +25,7 @@ export async function runSideBySide(options: Options, stores: BenchStores, say: 
     ? await measureProjections(stores, { events, rounds }, say)
     : undefined
   return {
-    measuredAt: new Date().toISOString().slice(0, 10),
-    machine: machine(),
-    versions: await versions(stores.redisUrl, { peers: true }),
+    ...(await circumstances(stores.redisUrl, { peers: true })),
     connections: options.connections,
     effort: { rounds: options.rounds, seconds: options.measuredMs / 1_000 },
     ...{ creates, halfLoad, projections },

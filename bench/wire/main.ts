@@ -6,7 +6,7 @@ import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Traceparent } from '@plant-store/shared/plant/traceparent.ts'
-import { describe } from '../../local/processes/failure.mjs'
+import { runCommand } from '../command.ts'
 import { machine } from '../environment.ts'
 import { knownOptions } from '../known-options.ts'
 import { median } from '../measure/spread.ts'
@@ -68,19 +68,14 @@ const FORMS: Record<string, (event: NewRecord, traced: NewRecord) => Message> = 
   'structured mode': structured,
 }
 
-process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(describe(error))
-  return 1
-})
+await runCommand({ help, readOptions, run: measure })
 
-async function main(args: readonly string[]): Promise<number> {
+function readOptions(args: readonly string[]): number | undefined {
   const values = knownOptions(args, {
     rounds: { type: 'string', default: '7' },
     help: { type: 'boolean', short: 'h' },
   })
-  if (values.help) process.stdout.write(help)
-  else await measure(numberOf('rounds', values.rounds, MAX_ROUNDS))
-  return 0
+  return values.help ? undefined : numberOf('rounds', values.rounds, MAX_ROUNDS)
 }
 
 /** All forms once in each round, so that what else the machine does meets them alike. The first round only warms up. */

@@ -1,0 +1,35 @@
+import { describe } from '../local/processes/failure.mjs'
+
+export type Command<Options> = {
+  help: string
+  /** Throws a Failure that says what is expected. Undefined when help is asked for. */
+  readOptions(args: readonly string[]): Options | undefined
+  run(options: Options): Promise<void>
+}
+
+/** A benchmark from its command line to its exit code: what fails is said in words, with what to do about it if that is known. */
+export async function runCommand<Options>({ help, readOptions, run }: Command<Options>): Promise<void> {
+  try {
+    const options = readOptions(process.argv.slice(2))
+    if (options === undefined) process.stdout.write(help)
+    else await run(options)
+  } catch (error) {
+    console.error(describe(error))
+    process.exitCode = 1
+  }
+}
+
+type Ending = { end(): Promise<void> }
+
+/** Uses stores that end afterwards, however that went. */
+export async function withStores<Stores extends Ending>(
+  opening: Promise<Stores>,
+  use: (stores: Stores) => Promise<void>,
+): Promise<void> {
+  const stores = await opening
+  try {
+    await use(stores)
+  } finally {
+    await stores.end()
+  }
+}

@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
 import { type LogBatch, logs } from '../../../../tests/support/generated-logs.ts'
 import { claimAt, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../../tests/support/small-log.ts'
-import { placesOf, type StoredBytes } from '../../../../tests/support/stored-bytes.ts'
+import { byteChanges, changeOneByte } from '../../../../tests/support/stored-bytes.ts'
 import { openVerifiedLog } from '../../../../tests/support/verified-log.ts'
 import { createVerification } from '../rebuild/verification.ts'
 import type { Difference } from './difference.ts'
@@ -63,23 +63,15 @@ it('any byte that is changed in what a generation holds is found', async () => {
     fc.asyncProperty(
       logs.filter((batches) => batches.some(({ records }) => records.length > 0)),
       spanSizes,
-      fc.nat(),
-      fc.nat(),
-      fc.integer({ min: 1, max: 255 }),
-      async (batches, plantsPerSpan, choice, position, difference) => {
+      byteChanges,
+      async (batches, plantsPerSpan, change) => {
         await log.empty()
         for (const batch of batches) await log.apply(P, batch, GENERATION)
         const keys = ['plants', 'order', 'parked'].map((kind) => `${log.at(P)}${GENERATION}:${kind}`)
         const there = (
           await Promise.all(keys.map(async (key) => ((await log.redis.exists(key)) ? [key] : [])))
         ).flat()
-        const all = await Promise.all(there.map((key) => placesOf(log.redis, key)))
-        const places = all.flat().filter(({ bytes }) => bytes.length > 0)
-        const { bytes, put } = places[choice % places.length] as StoredBytes
-        const changed = Buffer.from(bytes)
-        const at = position % changed.length
-        changed[at] = (changed[at] as number) ^ difference
-        await put(changed)
+        const changed = await changeOneByte(log.redis, there, change)
         const judged = await judge(log.readModel.generations, batches, plantsPerSpan)
         expect(await judged.proves()).toBe(false)
         expect(await judged.differences()).not.toEqual([])

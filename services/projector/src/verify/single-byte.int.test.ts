@@ -3,7 +3,7 @@ import type { Time } from '@plant-store/shared/process/time.ts'
 import fc from 'fast-check'
 import { expect, inject, it } from 'vitest'
 import { logs } from '../../../../tests/support/generated-logs.ts'
-import { placesOf, type StoredBytes } from '../../../../tests/support/stored-bytes.ts'
+import { byteChanges, changeOneByte } from '../../../../tests/support/stored-bytes.ts'
 import { openVerifiedLog } from '../../../../tests/support/verified-log.ts'
 
 const P = 0 as Partition
@@ -41,23 +41,15 @@ it('any byte that is changed in any key is found', async () => {
     fc.asyncProperty(
       logs.filter((batches) => batches.length > 0),
       cuts,
-      fc.nat(),
-      fc.nat(),
-      fc.integer({ min: 1, max: 255 }),
-      async (batches, recordsAtOnceMax, choice, position, difference) => {
+      byteChanges,
+      async (batches, recordsAtOnceMax, change) => {
         await log.empty()
         for (const batch of batches) {
           log.write(P, batch)
           await log.apply(P, batch, GENERATION)
         }
         const keys = (await log.redis.keys(`{${log.topic}:*`)).sort()
-        const all = await Promise.all(keys.map((key) => placesOf(log.redis, key)))
-        const places = all.flat().filter(({ bytes }) => bytes.length > 0)
-        const { bytes, put } = places[choice % places.length] as StoredBytes
-        const changed = Buffer.from(bytes)
-        const at = position % changed.length
-        changed[at] = (changed[at] as number) ^ difference
-        await put(changed)
+        const changed = await changeOneByte(log.redis, keys, change)
         const { findings } = await log.verify({ recordsAtOnceMax, time: atOnce })
         expect(findings.kept).not.toEqual([])
         // A key that was renamed may not be one of this topic any more, and its name no text.

@@ -1,30 +1,23 @@
-import { randomUUID } from 'node:crypto'
 import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
-import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
-import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
+import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { createLog } from '@plant-store/shared/process/json-log.ts'
-import { patiently } from '@plant-store/shared/process/patience.ts'
 import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/process/settings.ts'
 import { systemTime } from '@plant-store/shared/process/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { Type } from 'typebox'
+import { createTestTopic } from '../../tests/support/topic.ts'
 
 const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
-const LED_WITHIN = { everyMs: 20, giveUpAfterMs: 20_000 }
 
 /** A topic of one run alone, made as the product makes it, with as many partitions as by default. */
 export async function openPlantsTopic(kafkaBrokers: string) {
   const unused = { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: 'redis://127.0.0.1:1' }
   const { PLANTS_PARTITIONS: partitions } = readSettings(Type.Object(SERVICE_SETTINGS), unused)
-  const topic = `bench-${randomUUID()}`
+  const { kafka, topic } = await createTestTopic(kafkaBrokers, partitions)
   const log = createLog('bench', 'error')
-  const kafka = createKafka(kafkaBrokers.split(','), 'bench', log)
-  // A busy broker hears of a topic a little after it was made, and its maker asks it at once.
-  await patiently(() => createTopic(kafka, { topic, partitions }), LED_WITHIN)
-  await patiently(() => checkTopic(kafka, { topic, partitions }), LED_WITHIN)
 
   return {
     ...{ topic, partitions },

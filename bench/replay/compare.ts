@@ -1,10 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
-import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { FETCHING } from '@plant-store/shared/event-log/replay.ts'
-import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
-import { createLog } from '@plant-store/shared/process/json-log.ts'
-import { patiently } from '@plant-store/shared/process/patience.ts'
+import { createTestTopic } from '../../tests/support/topic.ts'
 import { inOwnProcess } from '../own-process.ts'
 import { orderOf } from '../side-by-side/order.ts'
 import type { BenchStores } from '../stores.ts'
@@ -19,7 +15,6 @@ const READER_START_TIMEOUT_MS = 60_000
 const TOLD_EVERY_MS = 5_000
 /** After these the read model holds what was seeded. */
 const FILLING = new Set<ReaderName>(['replayed into Redis', 'rebuilt: filled, verified, switched to'])
-const LED_WITHIN = { everyMs: 100, giveUpAfterMs: 20_000 }
 
 export type ReplayRun = Measured & { redisCpuSeconds: number; redisBytes: number }
 export type ReplayRuns = ReadonlyMap<ReaderName, readonly ReplayRun[]>
@@ -31,13 +26,10 @@ export async function compareReaders(
   { events, partitions, rounds }: ReplayOptions,
   say: (line: string) => void,
 ): Promise<{ runs: ReplayRuns; redisVersion: string }> {
-  const topic = `bench-${randomUUID()}`
+  const { kafka, topic } = await createTestTopic(kafkaBrokers, partitions)
   const reading: Reading = { kafkaBrokers, redisUrl, topic, partitions, events, fetching: FETCHING }
-  const kafka = createKafka(kafkaBrokers.split(','), 'bench', createLog('bench', 'error'))
-  await createTopic(kafka, { topic, partitions })
   const replayed = await openReplayed(redisUrl, { topic, partitions })
   try {
-    await patiently(() => checkTopic(kafka, { topic, partitions }), LED_WITHIN)
     say(`${events} events into ${partitions} partitions`)
     await seed(kafka, { topic, partitions }, events, progress(events, say))
     const runs = await takeTurns(reading, rounds, replayed, say)

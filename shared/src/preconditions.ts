@@ -88,9 +88,9 @@ export function watchPreconditions(
   async function checkLog(): Promise<void> {
     const checkpoints = passed()
     const found = await checkTopic(kafka, settings)
-    refuseAnotherTopic(topicId, found.topicId, SERVICE_REMEDY)
     noteEnds(found.ends)
     refuseOutOfBounds(checkpoints, found.ends)
+    refuseAnotherTopic(topicId, found.topicId, SERVICE_REMEDY)
   }
   const watched = [
     repeat({ ...common, everyMs: WATCH_LOG_EVERY_MS, task: checkLog, what: 'checking the log' }),

@@ -5,6 +5,7 @@ import {
   type Definition,
   type Encoder,
   type EncoderClass,
+  readArray,
   readTagged,
   readTopicId,
   readWhole,
@@ -130,14 +131,14 @@ function readFetched(decoder: Decoder) {
     ...{ throttleTime: 0, clientSideThrottleTime },
     errorCode: decoder.readInt16(),
     sessionId: decoder.readInt32(),
-    responses: decoder.readUVarIntArray(readTopic) ?? [],
+    responses: readArray(decoder, readTopic),
   }
 }
 
 function readTopic(decoder: Decoder) {
   return readTagged(decoder, {
     topicId: readTopicId(decoder),
-    partitions: decoder.readUVarIntArray(readPartition) ?? [],
+    partitions: readArray(decoder, readPartition),
   })
 }
 
@@ -148,7 +149,7 @@ function readPartition(decoder: Decoder) {
     highWatermark: decoder.readInt64().toString(),
     lastStableOffset: decoder.readInt64().toString(),
     lastStartOffset: decoder.readInt64().toString(),
-    abortedTransactions: decoder.readUVarIntArray(readAborted) ?? [],
+    abortedTransactions: readArray(decoder, readAborted),
     preferredReadReplica: decoder.readInt32(),
     records: readRecords(decoder),
   })

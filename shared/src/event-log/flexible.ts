@@ -27,8 +27,6 @@ export type Decoder = {
   readBytes(length: number): Buffer
   readUVarInt(): number
   readUVarIntString(): string | null
-  readUVarIntArray<T>(read: (decoder: Decoder) => T): T[] | null
-  readTaggedFields(): unknown
 }
 export type DecoderClass = new (bytes: Buffer) => Decoder
 
@@ -65,12 +63,35 @@ export function withVersion<Options>(
 /** None are written here. */
 export const writeTags = (encoder: Encoder): Encoder => encoder.writeUVarInt(0)
 
-export const readInt32s = (decoder: Decoder): number[] =>
-  decoder.readUVarIntArray((each) => each.readInt32()) ?? []
+/** Each of what is counted takes a byte at least; kafkajs would read on for hours where the count is damaged. */
+function refuseMoreThanThereIs(decoder: Decoder, count: number): void {
+  const left = Math.max(0, decoder.buffer.length - decoder.offset)
+  if (count > left) throw new RangeError(`${count} parts of a response have ${left} bytes`)
+}
 
-/** Reads fields and the tags after them, which tell nothing that is asked for here. */
+/** None where the array is null. */
+export function readArray<T>(decoder: Decoder, read: (decoder: Decoder) => T): T[] {
+  const count = Math.max(0, decoder.readUVarInt() - 1)
+  refuseMoreThanThereIs(decoder, count)
+  return Array.from({ length: count }, () => read(decoder))
+}
+
+export const readInt32s = (decoder: Decoder): number[] => readArray(decoder, (each) => each.readInt32())
+
+/** Passes tags, which tell nothing that is asked for here. The sizes of theirs kafkajs takes for one byte less. */
+function passTags(decoder: Decoder): void {
+  const count = decoder.readUVarInt()
+  refuseMoreThanThereIs(decoder, count)
+  for (let passed = 0; passed < count; passed++) {
+    decoder.readUVarInt()
+    const size = decoder.readUVarInt()
+    decoder.readBytes(size)
+  }
+}
+
+/** Reads fields and the tags after them. */
 export function readTagged<T>(decoder: Decoder, fields: T): T {
-  decoder.readTaggedFields()
+  passTags(decoder)
   return fields
 }
 
@@ -79,7 +100,7 @@ export const readTopicId = (decoder: Decoder): TopicId | undefined =>
 
 /** Reads a response to its end. Throws a RangeError where that is not the end of its bytes: kafkajs reads on beyond. */
 export function readWhole<T>(decoder: Decoder, read: (decoder: Decoder) => T): T {
-  decoder.readTaggedFields()
+  passTags(decoder)
   const body = readTagged(decoder, read(decoder))
   if (decoder.offset !== decoder.buffer.length) {
     throw new RangeError(`a response of ${decoder.buffer.length} bytes was read as one of ${decoder.offset}`)

@@ -3,6 +3,7 @@ import {
   type DecoderClass,
   type Definition,
   type EncoderClass,
+  readArray,
   readInt32s,
   readTagged,
   readTopicId,
@@ -53,10 +54,10 @@ function readMetadata(decoder: Decoder) {
   const metadata = {
     throttleTime: 0,
     clientSideThrottleTime,
-    brokers: decoder.readUVarIntArray(readBroker) ?? [],
+    brokers: readArray(decoder, readBroker),
     clusterId: decoder.readUVarIntString(),
     controllerId: decoder.readInt32(),
-    topicMetadata: decoder.readUVarIntArray(readTopic) ?? [],
+    topicMetadata: readArray(decoder, readTopic),
   }
   passOperations(decoder)
   return metadata
@@ -76,7 +77,7 @@ function readTopic(decoder: Decoder) {
   const topic = decoder.readUVarIntString()
   const topicId = readTopicId(decoder)
   const isInternal = decoder.readBoolean()
-  const partitionMetadata = decoder.readUVarIntArray((each) => readPartition(each, topicId)) ?? []
+  const partitionMetadata = readArray(decoder, (each) => readPartition(each, topicId))
   passOperations(decoder)
   return readTagged(decoder, { topicErrorCode, topic, isInternal, partitionMetadata })
 }

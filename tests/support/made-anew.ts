@@ -10,6 +10,7 @@ import type { TestTopic } from './topic.ts'
 const AT_ONCE = { everyMs: 1, giveUpAfterMs: 20_000 }
 /** Ids from here on are no one else's. */
 const IDS_FROM = 5_000
+const KEPT = ['retention.ms', 'retention.bytes'].map((name) => ({ name, value: '-1' }))
 
 /** Deletes a topic, makes another one of its name, and fills that with so many claims of new ids, each as soon as it can be. */
 export async function makeAnew({ kafka, topic, partitions }: TestTopic, records: number): Promise<void> {
@@ -28,5 +29,3 @@ export async function makeAnew({ kafka, topic, partitions }: TestTopic, records:
     await appender.close()
   }
 }
-
-const KEPT = ['retention.ms', 'retention.bytes'].map((name) => ({ name, value: '-1' }))

@@ -11,7 +11,7 @@ const P = 0 as Partition
 async function followTen() {
   const topic = await openTopic()
   await topic.append(10)
-  // So many that each case has its fetch under way, or none: an api's tail waits so long.
+  // As an api's tail: all is made anew within the wait of one fetch.
   const followed = followLog(topic, { maxWaitMs: 500 })
   await vi.waitFor(() => expect(followed.offsetsOf(P)).toHaveLength(10), WAIT_MS)
   return { topic, followed }

@@ -1,16 +1,14 @@
+import { createByteWriter } from './byte-writer.ts'
 import type { DecodedRecord } from './decode-record.ts'
 import {
   type Decoder,
   type DecoderClass,
   type Definition,
-  type Encoder,
-  type EncoderClass,
   readArray,
   readTagged,
   readTopicId,
   readWhole,
   withVersion,
-  writeTags,
 } from './flexible.ts'
 import { bytesOfTopicId, type TopicId } from './topic-id.ts'
 
@@ -47,45 +45,59 @@ const REFUSED_IDS = [100, 103]
  */
 export function fetchById(
   known: Definition<FetchOptions>,
-  { Encoder, Decoder }: { Encoder: EncoderClass; Decoder: DecoderClass },
+  Decoder: DecoderClass,
   decodeRecords: DecodeRecords,
 ): Definition<FetchOptions> {
-  function writePartition({ partition, fetchOffset, maxBytes }: FetchedPartition): Encoder {
-    const [leaderEpoch, lastFetchedEpoch, logStartOffset] = [NONE, NONE, NONE]
-    const encoder = new Encoder()
-      .writeInt32(partition)
-      .writeInt32(leaderEpoch)
-      .writeInt64(fetchOffset)
-      .writeInt32(lastFetchedEpoch)
-      .writeInt64(logStartOffset)
-      .writeInt32(maxBytes)
-    return writeTags(encoder)
+  const writer = createByteWriter()
+  const writeTags = () => writer.uVarInt(0)
+
+  function writeArray<T>(items: readonly T[], write: (item: T) => void): void {
+    writer.uVarInt(items.length + 1)
+    for (const item of items) write(item)
   }
 
-  function writeTopic({ topicId, partitions }: Named[number]): Encoder {
-    const encoder = new Encoder().writeBuffer(bytesOfTopicId(topicId))
-    return writeTags(encoder.writeUVarIntArray(partitions.map(writePartition)))
+  function writePartition({ partition, fetchOffset, maxBytes }: FetchedPartition): void {
+    const [leaderEpoch, lastFetchedEpoch, logStartOffset] = [NONE, NONE, BigInt(NONE)]
+    writer.int32(partition)
+    writer.int32(leaderEpoch)
+    writer.int64(BigInt(fetchOffset))
+    writer.int32(lastFetchedEpoch)
+    writer.int64(logStartOffset)
+    writer.int32(maxBytes)
+    writeTags()
   }
 
-  function writeRequest(options: FetchOptions, topics: Named): Encoder {
-    const encoder = writeTags(new Encoder())
-      .writeInt32(CONSUMER)
-      .writeInt32(options.maxWaitTime)
-      .writeInt32(options.minBytes)
-      .writeInt32(options.maxBytes)
-      .writeInt8(options.isolationLevel)
-      .writeInt32(NO_SESSION.id)
-      .writeInt32(NO_SESSION.epoch)
-      .writeUVarIntArray(topics.map(writeTopic))
-      .writeUVarIntArray([])
-      .writeUVarIntString(options.rackId ?? '')
-    return writeTags(encoder)
+  function writeTopic({ topicId, partitions }: Named[number]): void {
+    writer.buffer(bytesOfTopicId(topicId))
+    writeArray(partitions, writePartition)
+    writeTags()
+  }
+
+  function writeRequest(options: FetchOptions, topics: Named): Buffer {
+    writer.begin()
+    writeTags()
+    writer.int32(CONSUMER)
+    writer.int32(options.maxWaitTime)
+    writer.int32(options.minBytes)
+    writer.int32(options.maxBytes)
+    writer.int8(options.isolationLevel)
+    writer.int32(NO_SESSION.id)
+    writer.int32(NO_SESSION.epoch)
+    writeArray(topics, writeTopic)
+    writeArray([], writeTags)
+    writeArray([...Buffer.from(options.rackId ?? '')], writer.int8)
+    writeTags()
+    return writer.taken()
   }
 
   return withVersion(known, VERSION, (highest, options) => {
     const topics = options.topics.flatMap(withId)
     if (topics.length < options.topics.length) return highest
-    const encode = async () => writeRequest(options, topics)
+    async function encode() {
+      const buffer = writeRequest(options, topics)
+      // As much of an Encoder of kafkajs as is asked of it.
+      return { buf: buffer, buffer }
+    }
     async function decode(bytes: Buffer) {
       const answer = readWhole(new Decoder(bytes), readFetched)
       const responses = []

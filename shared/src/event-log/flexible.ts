@@ -5,9 +5,6 @@ import { type TopicId, topicIdOf } from './topic-id.ts'
 
 /** What is used here of kafkajs's Encoder. */
 export type Encoder = {
-  writeInt8(value: number): Encoder
-  writeInt32(value: number): Encoder
-  writeInt64(value: string | number): Encoder
   writeBoolean(value: boolean): Encoder
   writeBuffer(bytes: Buffer): Encoder
   writeUVarInt(value: number): Encoder
@@ -32,7 +29,7 @@ export type DecoderClass = new (bytes: Buffer) => Decoder
 
 /** One version of a request, as kafkajs has it. */
 export type Call = {
-  request: { apiVersion: number; encode(): Promise<Encoder> }
+  request: { apiVersion: number; encode(): Promise<object> }
   response: { decode(bytes: Buffer): Promise<unknown>; parse(decoded: unknown): Promise<unknown> }
 }
 /** A kind of request: kafkajs takes the highest of these versions that the broker does not have beyond. */

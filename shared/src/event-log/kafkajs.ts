@@ -97,10 +97,9 @@ function load(): typeof import('kafkajs') {
   const [Decoder, decodeMessageSet] = [modules.load(DECODER), modules.load(DECODE_MESSAGE_SET)]
   const decodeBatch = batchDecoder(lookupCodecByAttributes)
   const decodeFetched = fetchedDecoder(decodeBatch, Decoder, decodeMessageSet)
-  const flexible = { Encoder: modules.load(ENCODER), Decoder }
   modules.replace(DECODE_FETCHED, fetchedReader(decodeFetched))
-  modules.replace(FETCH, fetchById(modules.load(FETCH), flexible, decodeFetched))
-  modules.replace(METADATA, metadataWithIds(modules.load(METADATA), flexible))
+  modules.replace(FETCH, fetchById(modules.load(FETCH), Decoder, decodeFetched))
+  modules.replace(METADATA, metadataWithIds(modules.load(METADATA), modules.load(ENCODER), Decoder))
   modules.replace(PRODUCE_REQUEST, produceRequest(modules.load(LONG), lookupCodec))
   modules.replace(GROUP_BY_PARTITION, groupByPartition)
   Object.assign(modules.load(REQUEST_QUEUE).prototype, { scheduleCheckPendingRequests })

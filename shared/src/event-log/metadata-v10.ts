@@ -25,7 +25,8 @@ const NO_ID = Buffer.alloc(16)
  */
 export function metadataWithIds(
   known: Definition<MetadataOptions>,
-  { Encoder, Decoder }: { Encoder: EncoderClass; Decoder: DecoderClass },
+  Encoder: EncoderClass,
+  Decoder: DecoderClass,
 ): Definition<MetadataOptions> {
   const topic = (name: string) => writeTags(new Encoder().writeBuffer(NO_ID).writeUVarIntString(name))
 

@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { Redis } from 'ioredis'
@@ -7,6 +6,7 @@ import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, onConnections, readPlant } from './support/client.ts'
 import { startCreates } from './support/endless-creates.ts'
 import { newPlant } from './support/generated-plants.ts'
+import { makeAnew } from './support/made-anew.ts'
 import { parseMetrics } from './support/metrics-text.ts'
 import { startOwnKafka } from './support/own-kafka.ts'
 import { startOwnRedis } from './support/own-redis.ts'
@@ -274,20 +274,9 @@ it.each([
     const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
     const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
     await expectTruth(store, await onConnections(16, idsFrom(0, 600), create))
-    const [admin, producer] = [store.kafka.admin(), store.kafka.producer()]
-    await Promise.all([admin.connect(), producer.connect()])
-    onTestFinished(async () => {
-      await Promise.all([admin.disconnect(), producer.disconnect()])
-    })
     const redis = openRedis(stores.redisUrl)
     const before = await dumpKeys(redis, store.topic)
-    await admin.deleteTopics({ topics: [store.topic] })
-    await vi.waitFor(async () => expect(await createTopic(store.kafka, store)).toBe(true), WAIT)
-    await vi.waitFor(() => checkTopic(store.kafka, store), WAIT)
-    const messages = idsFrom(5_000, records).map((id) =>
-      plantCreated(newPlant(id), randomUUID() as EventId, store.partitions),
-    )
-    await producer.send({ topic: store.topic, messages })
+    await makeAnew(store, records)
 
     const reason = /^stopped: another log: .* Restore the topic, or set REDIS_URL and PLANTS_TOPIC right, or/
     await Promise.all([expectHalt(projector, reason), expectHalt(api, reason)])

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { newPlant } from '../../tests/support/generated-plants.ts'
+import { makeAnew } from '../../tests/support/made-anew.ts'
 import { quietLog } from '../../tests/support/quiet-log.ts'
 import { createTestTopic } from '../../tests/support/topic.ts'
 import { createAppender } from './event-log/append.ts'
 import { kafkajs } from './event-log/kafkajs.ts'
-import { createTopic } from './event-log/topic.ts'
+import { checkTopic, createTopic } from './event-log/topic.ts'
 import type { EventId } from './plant/event-id.ts'
 import { type Offset, offsetOf, type Partition } from './plant/offset.ts'
 import { plantCreated } from './plant/plant-created.ts'
@@ -32,7 +33,9 @@ async function watchTopic() {
   const passed = () => new Map([[0 as Partition, { offset: offsetOf(9), eventId: '' as const }]])
   const noteEnds = (found: readonly Offset[]) => void ends.push([...found])
   const common = { time: fastTime, log: quietLog, onHalt: (error: Error) => void halts.push(error) }
-  const watch = watchPreconditions(topic.kafka, readModel, topic, { passed, noteEnds }, common)
+  const { topicId } = await checkTopic(topic.kafka, topic)
+  const reading = { topicId, passed, noteEnds }
+  const watch = watchPreconditions(topic.kafka, readModel, topic, reading, common)
   onTestFinished(async () => {
     await Promise.all([watch.close(), appender.close(), admin.disconnect(), readModel.close()])
   })
@@ -54,6 +57,12 @@ describe('what the protocol rests on is watched, also while no event comes', () 
     await admin.deleteTopics({ topics: [topic] })
     await vi.waitFor(async () => expect(await createTopic(kafka, { topic, partitions })).toBe(true), WAIT)
     await expectHalt(/another log: .* passed offset 9, but the log ends before offset 0 .* delete the keys/)
+  })
+
+  it('a topic that was made anew and filled beyond what was passed', async () => {
+    const topic = await watchTopic()
+    await makeAnew(topic, 20)
+    await topic.expectHalt(/another log: the topic had the id \S{22}, it has \S{22}: .* delete the keys/)
   })
 
   it('a topic that is gone', async () => {

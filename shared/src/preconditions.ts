@@ -1,6 +1,8 @@
 import type { Kafka } from './event-log/connection.ts'
-import { refuseOutOfBounds } from './event-log/positions.ts'
+import type { LogEnds } from './event-log/ends.ts'
+import { refuseOutOfBounds, SERVICE_REMEDY } from './event-log/positions.ts'
 import { checkTopic, type TopicSettings } from './event-log/topic.ts'
+import { refuseAnotherTopic, type TopicId } from './event-log/topic-id.ts'
 import { allPartitions, type Offset, type Partition } from './plant/offset.ts'
 import type { Log } from './process/log.ts'
 import { patiently } from './process/patience.ts'
@@ -12,8 +14,8 @@ import type { ReadModel } from './read-model/read-model.ts'
 const GIVE_UP_AFTER_MS = 120_000
 const RETRY = { everyMs: 250, longestMs: 2_000 }
 
-/** Where log and read model stand, per partition: the checkpoint, and the next offset of the log. */
-export type Standing = { checkpoints: Checkpoint[]; ends: Offset[] }
+/** Which topic the log is, and where log and read model stand, per partition: the checkpoint, and the next offset. */
+export type Standing = LogEnds & { checkpoints: Checkpoint[] }
 
 /**
  * Waits for Kafka and Redis and checks all that the protocol rests on. Throws a PreconditionError as soon as
@@ -66,26 +68,29 @@ const WATCH_REDIS_EVERY_MS = 5_000
 
 /** One who follows the log: it tells how far it has come, and is told where the log ends. */
 export type WatchedReader = {
+  /** Of the topic that it began with. */
+  topicId: TopicId | undefined
   passed(): ReadonlyMap<Partition, Checkpoint>
   noteEnds(ends: readonly Offset[]): void
 }
 
 /**
- * Checks again and again that topic and Redis are still as they must be, and that the log still holds what was
- * passed: settings change, and a failover may lead to a Redis with others.
+ * Checks again and again that topic and Redis are still as they must be, and that it is still the same log and holds
+ * what was passed: settings change, and a failover may lead to a Redis with others.
  */
 export function watchPreconditions(
   kafka: Kafka,
   readModel: ReadModel,
   settings: TopicSettings,
-  { passed, noteEnds }: WatchedReader,
+  { topicId, passed, noteEnds }: WatchedReader,
   common: { time: Time; log: Log; onHalt(error: Error): void },
 ): Pick<Repeated, 'close'> {
   async function checkLog(): Promise<void> {
     const checkpoints = passed()
-    const { ends } = await checkTopic(kafka, settings)
-    noteEnds(ends)
-    refuseOutOfBounds(checkpoints, ends)
+    const found = await checkTopic(kafka, settings)
+    noteEnds(found.ends)
+    refuseOutOfBounds(checkpoints, found.ends)
+    refuseAnotherTopic(topicId, found.topicId, SERVICE_REMEDY)
   }
   const watched = [
     repeat({ ...common, everyMs: WATCH_LOG_EVERY_MS, task: checkLog, what: 'checking the log' }),

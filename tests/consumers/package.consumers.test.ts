@@ -113,7 +113,10 @@ async function project({ kafka, topic, partitions }: TestTopic): Promise<void> {
   await replay({
     ...common,
     ranges: new Map(
-      (await readEnds(kafka, topic)).map((end, partition) => [partition as Partition, { from: START, end }]),
+      (await readEnds(kafka, topic)).ends.map((end, partition) => [
+        partition as Partition,
+        { from: START, end },
+      ]),
     ),
     async onRecords(partition, records, next) {
       const from = reached.get(partition) ?? START

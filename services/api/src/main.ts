@@ -72,7 +72,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   const passed = () =>
     new Map(allPartitions(topic.partitions).map((partition) => [partition, view.passed(partition)]))
   const watching = { time: systemTime, log, onHalt: fail }
-  const reading = { passed, noteEnds: tail.noteEnds }
+  const reading = { topicId: standing.topicId, passed, noteEnds: tail.noteEnds }
   closeLater(watchPreconditions(kafka, readModel, topic, reading, watching).close)
 
   const appender = createAppender(kafka, settings.PLANTS_TOPIC)

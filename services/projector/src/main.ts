@@ -35,7 +35,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   const readModel = createReadModel({ redisUrl: settings.REDIS_URL, ...topic }, log)
   closeLater(readModel.close)
   problems = () => ['starting: waiting for kafka and redis', ...readModel.problems()]
-  await checkPreconditions(kafka, readModel, topic, log)
+  const { topicId } = await checkPreconditions(kafka, readModel, topic, log)
 
   const groupId = () => projectorGroup(settings.PLANTS_TOPIC)
   const read = recordReader(topic.partitions)
@@ -57,7 +57,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
     problems = working
   })
   const watching = { time: systemTime, log, onHalt: fail }
-  const reading = { passed: projector.checkpoints, noteEnds: projector.noteEnds }
+  const reading = { topicId, passed: projector.checkpoints, noteEnds: projector.noteEnds }
   closeLater(watchPreconditions(kafka, readModel, topic, reading, watching).close)
   log.info({ operationsPort: operations.port, ...topic }, 'projecting')
 }

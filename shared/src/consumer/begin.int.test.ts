@@ -30,7 +30,7 @@ describe('a group that has committed nothing', () => {
   it('begins at a time, or at positions', async () => {
     const topic = await openTopic(2)
     await topic.append(20)
-    const ends = await readEnds(topic.kafka, topic.topic)
+    const { ends } = await readEnds(topic.kafka, topic.topic)
     const positions = new Map(ends.entries())
     const later = await topic.append(20)
     const since = await consumeInto(topic.topic, { from: { positions } })

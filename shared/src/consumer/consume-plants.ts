@@ -52,7 +52,7 @@ async function ask(kafka: Kafka, { topic, groupId, from, signal }: CheckedOption
   try {
     // The ends after what was committed of them: the other way round that could seem to lie beyond.
     const committed = await readGroupOffsets(kafka, groupId, topic)
-    const ends = await readEnds(kafka, topic)
+    const { ends } = await readEnds(kafka, topic)
     const stored = [...committed].map(
       ([partition, found]) => [partition, checkpointOfGroup(found, ends.length)] as const,
     )

@@ -1,5 +1,5 @@
 import type { Kafka } from '../event-log/connection.ts'
-import { readEnds } from '../event-log/ends.ts'
+import { type LogEnds, readEnds } from '../event-log/ends.ts'
 import { createFollower } from '../event-log/follow.ts'
 import { readGroupOffsets } from '../event-log/group-offsets.ts'
 import { GROWN, refuseOutOfBounds } from '../event-log/positions.ts'
@@ -84,16 +84,16 @@ export function createPlantConsumer(
     onHalt: (error) => void end(error),
   })
 
-  async function ends(): Promise<Offset[]> {
+  async function ends(): Promise<LogEnds> {
     const passed = delivery.passed()
     const found = await readEnds(kafka, topic)
-    if (found.length !== partitions) {
+    if (found.ends.length !== partitions) {
       throw new PreconditionError(
-        `topic ${topic} had ${partitions} partitions and has ${found.length}: ${GROWN}`,
+        `topic ${topic} had ${partitions} partitions and has ${found.ends.length}: ${GROWN}`,
         'partitions-changed',
       )
     }
-    refuseOutOfBounds(passed, found, REMEDY)
+    refuseOutOfBounds(passed, found.ends, REMEDY)
     return found
   }
 
@@ -119,7 +119,7 @@ export function createPlantConsumer(
     repeat({
       ...repetition,
       everyMs: WATCH_EVERY_MS,
-      task: async () => follower.noteEnds(await ends()),
+      task: async () => follower.noteEnds((await ends()).ends),
       what: 'checking the log',
     }),
   ]

@@ -40,15 +40,18 @@ export function createByteWriter() {
     bytes.writeInt32BE(value | 0, from - 4)
   }
 
-  function varInt(value: number): void {
+  /** Of 32 bits without a sign. */
+  function uVarInt(value: number): void {
     makeRoom(MAX_VARINT_BYTES)
-    let rest = (value << 1) ^ (value >> 31)
+    let rest = value
     while ((rest & ~LOW_BITS) !== 0) {
       bytes[end++] = (rest & LOW_BITS) | MORE
       rest >>>= 7
     }
     bytes[end++] = rest
   }
+
+  const varInt = (value: number): void => uVarInt((value << 1) ^ (value >> 31))
 
   function wideVarInt(value: bigint): void {
     makeRoom(MAX_VARLONG_BYTES)
@@ -82,6 +85,8 @@ export function createByteWriter() {
       makeRoom(8)
       end = bytes.writeBigInt64BE(BigInt.asIntN(64, value), end)
     },
+
+    uVarInt,
 
     varInt,
 

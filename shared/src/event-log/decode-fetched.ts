@@ -25,11 +25,8 @@ export function fetchedDecoder(
   Decoder: DecoderClass,
   decodeMessageSet: DecodeMessageSet,
 ) {
-  return async (answer: AnswerDecoder): Promise<DecodedRecord[]> => {
-    const length = answer.readInt32()
-    if (length <= 0 || !answer.canReadBytes(length)) return []
-    const bytes = answer.readBytes(length)
-    if (bytes[MAGIC_AT] !== MAGIC) return decodeMessageSet(new Decoder(bytes), length)
+  return async (bytes: Buffer): Promise<DecodedRecord[]> => {
+    if (bytes[MAGIC_AT] !== MAGIC) return decodeMessageSet(new Decoder(bytes), bytes.length)
     const records: DecodedRecord[] = []
     let at = 0
     while (bytes.length - at >= COUNTED_FROM) {
@@ -41,5 +38,13 @@ export function fetchedDecoder(
       at = end
     }
     return records
+  }
+}
+
+/** Takes them out of an answer in which their length stands before them. */
+export function fetchedReader(decode: (bytes: Buffer) => Promise<DecodedRecord[]>) {
+  return async (answer: AnswerDecoder): Promise<DecodedRecord[]> => {
+    const length = answer.readInt32()
+    return length <= 0 || !answer.canReadBytes(length) ? [] : decode(answer.readBytes(length))
   }
 }

@@ -1,22 +1,38 @@
-import type { Admin, Kafka } from 'kafkajs'
+import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
 import { FIRST, type Offset, offsetOf } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
 import { withAdmin } from './admin.ts'
 import { refusalOf } from './refusal.ts'
+import type { TopicId } from './topic-id.ts'
+
+/** Which topic it is, as far as the broker tells ids, and the next offset to be written in each partition there is. */
+export type LogEnds = { topicId: TopicId | undefined; ends: Offset[] }
 
 const LOST = 'who claimed which id first. Restore the topic from a copy'
 
 /**
- * The next offset to be written in each partition there is. Asks for less than `checkTopic` does: a reader may have
- * no right to see the topic's configuration. Throws a PreconditionError when the topic is missing or has lost its
+ * Asks for less than `checkTopic` does: a reader may have no right to see the topic's configuration. Throws a PreconditionError when the topic is missing or has lost its
  * beginning, or when Kafka refuses.
  */
-export async function readEnds(kafka: Kafka, topic: string): Promise<Offset[]> {
+export async function readEnds(kafka: Kafka, topic: string): Promise<LogEnds> {
   try {
-    return await withAdmin(kafka, (admin) => endsOfWholeLog(admin, topic, LOST))
+    return await withAdmin(kafka, async (admin) => {
+      const { topicId } = await readTopic(admin, topic)
+      return { topicId, ends: await endsOfWholeLog(admin, topic, LOST) }
+    })
   } catch (error) {
     throw refusalOf(error, topic)
   }
+}
+
+/** What the metadata tells of a topic: its id with each partition, where kafkajs passes it on. */
+export async function readTopic(
+  admin: Admin,
+  topic: string,
+): Promise<{ topicId: TopicId | undefined; partitions: PartitionMetadata[] }> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+  const partitions: (PartitionMetadata & { topicId?: TopicId })[] = topics[0]?.partitions ?? []
+  return { topicId: partitions[0]?.topicId, partitions }
 }
 
 /**

@@ -1,12 +1,15 @@
-import type { Consumer, ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
+import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
 import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import { createBackOff } from '../process/back-off.ts'
 import { messageOf } from '../process/failures.ts'
 import { delay } from '../process/time.ts'
-import type { Delivery } from '../protocol/checkpoint.ts'
-import { createPositions, type Intake, type PositionsOptions } from './positions.ts'
+import type { Checkpoint, Delivery } from '../protocol/checkpoint.ts'
+import type { ConsumerById } from './consumer-by-id.ts'
+import type { LogEnds } from './ends.ts'
+import { createPositions, type Intake, type PositionsOptions, SERVICE_REMEDY } from './positions.ts'
 import { checkTopic, type TopicSettings } from './topic.ts'
+import { refuseAnotherTopic, type TopicId } from './topic-id.ts'
 
 /** A record as a fetch brings it, with the time that its producer or the broker gave it (since 1970). */
 export type FetchedRecord = StoredRecord & { timestampMs: number }
@@ -26,10 +29,10 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
      */
     groupId(): string
     /**
-     * Tells the next offset to be written in each partition, or throws a PreconditionError when the topic is not as
-     * it must be; without it `checkTopic` does.
+     * Tells which topic it is and the next offset to be written in each partition, or throws a PreconditionError when
+     * the topic is not as it must be; without it `checkTopic` does.
      */
-    ends?(): Promise<Offset[]>
+    ends?(): Promise<LogEnds>
     /** Called when the group is about to be joined again: what is committed now, the next assignments find. */
     onRejoin?(): void
     /** Kafka answers a fetch when so many bytes are there, or after the wait. */
@@ -56,12 +59,15 @@ export type Follower = ReturnType<typeof createFollower>
 
 /**
  * Follows the committed records of a topic into an intake. kafkajs has no assign(): it joins a group, and where the
- * group thinks it stands means nothing here; positions.ts has the rules.
+ * group thinks it stands means nothing here; positions.ts has the rules. The topic that it finds first is the only one
+ * that it reads: brokers are asked for it by its id, and one that takes its name halts it.
  */
 export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
-  const { kafka, topic, partitions, log, time, only, read } = options
-  const askEnds = options.ends ?? (async () => (await checkTopic(kafka, { topic, partitions })).ends)
-  let consumer: Consumer
+  const { kafka, topic, partitions, log, time, only, read, remedy = SERVICE_REMEDY } = options
+  const askEnds = options.ends ?? (() => checkTopic(kafka, { topic, partitions }))
+  let consumer: ConsumerById
+  /** Of the topic that is followed; undefined before it was found, and where brokers tell none. */
+  let topicId: TopicId | undefined
   let running: Promise<void> | undefined
   /** What ended the consumer before this one; undefined once the group is joined. */
   let failure: string | undefined
@@ -72,7 +78,8 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   /** Those of which nothing is fetched until they are sought. */
   const unsought = new Set<Partition>()
   let isHeld = false
-  const positions = createPositions(options, { pause, seek, ends }, options)
+  let confirming: Promise<unknown> | undefined
+  const positions = createPositions({ ...options, checkpointOf }, { pause, seek, ends }, options)
   const { closing } = positions
 
   function pause(partition: Partition): void {
@@ -98,10 +105,24 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     }
   }
 
+  /** Asks the intake only of the topic that is followed: it may note with Kafka, under the topic's name, where it begins. */
+  async function checkpointOf(partition: Partition): Promise<Checkpoint> {
+    if (topicId !== undefined) {
+      // All partitions of an assignment ask at once.
+      confirming ??= ends().finally(() => {
+        confirming = undefined
+      })
+      await confirming
+    }
+    return options.checkpointOf(partition)
+  }
+
   async function ends(): Promise<Offset[]> {
     const found = await askEnds()
-    noteEnds(found)
-    return found
+    refuseAnotherTopic(topicId, found.topicId, remedy)
+    topicId ??= found.topicId
+    noteEnds(found.ends)
+    return found.ends
   }
 
   function noteEnds(found: readonly Offset[]): void {
@@ -183,7 +204,8 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       readUncommitted: false,
       // What crashed begins anew below, not by itself.
       retry: { restartOnFailure: async () => false },
-    })
+    }) as ConsumerById
+    consumer.fetchBy(() => topicId)
     const { GROUP_JOIN, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()
     const end = () => ended.resolve()

@@ -1,11 +1,14 @@
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
+import { consumersById } from './consumer-by-id.ts'
 import { batchDecoder } from './decode-batch.ts'
-import { fetchedDecoder } from './decode-fetched.ts'
+import { fetchedDecoder, fetchedReader } from './decode-fetched.ts'
 import { produceRequest } from './encode-produce.ts'
+import { fetchById } from './fetch-v13.ts'
 import { groupByPartition } from './group-by-partition.ts'
 import { keepCommitted } from './keep-committed.ts'
+import { metadataWithIds } from './metadata-v10.ts'
 import { createPrivateModules } from './private-modules.ts'
 
 // kafkajs 2.2.4 with what has to be corrected in it. The only place where the package is loaded.
@@ -25,6 +28,10 @@ const OFFSET_MANAGER = 'src/consumer/offsetManager/index.js'
 const LONG = 'src/utils/long.js'
 const DECODE_FETCHED = 'src/protocol/requests/fetch/v4/decodeMessages.js'
 const DECODER = 'src/protocol/decoder.js'
+const ENCODER = 'src/protocol/encoder.js'
+const METADATA = 'src/protocol/requests/metadata/index.js'
+const FETCH = 'src/protocol/requests/fetch/index.js'
+const CONSUMER = 'src/consumer/index.js'
 const DECODE_MESSAGE_SET = 'src/protocol/messageSet/decoder.js'
 const PRODUCE_REQUEST = 'src/protocol/requests/produce/v3/request.js'
 const COMPRESSION = 'src/protocol/message/compression/index.js'
@@ -89,13 +96,17 @@ function load(): typeof import('kafkajs') {
   const { lookupCodec, lookupCodecByAttributes } = modules.load(COMPRESSION)
   const [Decoder, decodeMessageSet] = [modules.load(DECODER), modules.load(DECODE_MESSAGE_SET)]
   const decodeBatch = batchDecoder(lookupCodecByAttributes)
-  modules.replace(DECODE_FETCHED, fetchedDecoder(decodeBatch, Decoder, decodeMessageSet))
+  const decodeFetched = fetchedDecoder(decodeBatch, Decoder, decodeMessageSet)
+  modules.replace(DECODE_FETCHED, fetchedReader(decodeFetched))
+  modules.replace(FETCH, fetchById(modules.load(FETCH), Decoder, decodeFetched))
+  modules.replace(METADATA, metadataWithIds(modules.load(METADATA), modules.load(ENCODER), Decoder))
   modules.replace(PRODUCE_REQUEST, produceRequest(modules.load(LONG), lookupCodec))
   modules.replace(GROUP_BY_PARTITION, groupByPartition)
   Object.assign(modules.load(REQUEST_QUEUE).prototype, { scheduleCheckPendingRequests })
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
   const cluster = modules.load(CLUSTER).prototype
   cluster.metadata = metadataOrError(cluster.metadata)
+  modules.replace(CONSUMER, consumersById(modules.load(CONSUMER)))
   const loaded: typeof import('kafkajs') = modules.load('index.js')
   // Without a codec one batch that anybody compressed this way stops every reader for ever.
   loaded.CompressionCodecs[loaded.CompressionTypes.ZSTD] = () => ({

@@ -44,7 +44,7 @@ type Position = {
 }
 
 const RETRY = { firstMs: 250, longestMs: 5_000 }
-const SERVICE_REMEDY =
+export const SERVICE_REMEDY =
   'the topic was made anew or lost its end, or REDIS_URL leads to the read model of another one. Restore the ' +
   'topic, or set REDIS_URL and PLANTS_TOPIC right, or, if both are right as they are, delete the keys of this ' +
   'topic in Redis to have them folded again'

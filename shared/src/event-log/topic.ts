@@ -3,15 +3,15 @@ import type { Admin, Kafka } from 'kafkajs'
 import { type Offset, offsetOf } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
 import { withAdmin } from './admin.ts'
-import { endsOfWholeLog } from './ends.ts'
+import { endsOfWholeLog, type LogEnds, readTopic } from './ends.ts'
 import { kafkajs } from './kafkajs.ts'
 
 type Configuration = ReadonlyMap<string, string>
 
 export type TopicSettings = { topic: string; partitions: number }
 
-/** What the log looks like: the next offset to be written in each partition, and what production would want. */
-export type TopicState = { ends: Offset[]; warnings: string[] }
+/** What the log looks like, and what production would want. */
+export type TopicState = LogEnds & { warnings: string[] }
 
 const RETAIN_FOR_EVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' }
 /** With this the broker stores what others send compressed in a form that every reader knows. */
@@ -59,10 +59,10 @@ export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise
   return withAdmin(kafka, async (admin) => {
     // In this order: asking for the metadata of a topic that is not there could make the broker create it.
     const configuration = await confirmed(() => readConfiguration(admin, settings))
-    const replicas = await confirmed(() => checkPartitions(admin, settings))
+    const { topicId, replicas } = await confirmed(() => checkPartitions(admin, settings))
     checkRetention(settings.topic, configuration)
     const warnings = warningsOf(settings.topic, configuration, replicas)
-    return { ends: await endsOfWholeLog(admin, settings.topic, LOST), warnings }
+    return { topicId, ends: await endsOfWholeLog(admin, settings.topic, LOST), warnings }
   })
 }
 
@@ -109,16 +109,15 @@ async function readConfiguration(admin: Admin, { topic, partitions }: TopicSetti
   }
 }
 
-async function checkPartitions(admin: Admin, { topic, partitions }: TopicSettings): Promise<number> {
-  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
-  const found = topics[0]?.partitions ?? []
+async function checkPartitions(admin: Admin, { topic, partitions }: TopicSettings) {
+  const { topicId, partitions: found } = await readTopic(admin, topic)
   if (found.length !== partitions) {
     throw new PreconditionError(
       `topic ${topic} has ${found.length} partitions, but PLANTS_PARTITIONS is ${partitions}: set it to ` +
         'the count the topic was created with. A topic whose count was changed later can not be used: its ids have moved',
     )
   }
-  return Math.min(...found.map(({ replicas }) => replicas.length))
+  return { topicId, replicas: Math.min(...found.map(({ replicas }) => replicas.length)) }
 }
 
 function checkRetention(topic: string, configuration: Configuration): void {

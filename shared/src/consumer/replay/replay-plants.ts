@@ -45,7 +45,7 @@ async function run(
 ): Promise<ReplaySummary> {
   const { brokers, topic, clientId, from, log = consoleLog, maxMib, progressEveryMs, signal } = options
   const kafka = createKafka(brokers, clientId, log, options)
-  const ends = await readEnds(kafka, topic)
+  const { ends } = await readEnds(kafka, topic)
   const partitions = ends.length
   const begin = beginOf(from, ends, await atTimeOf(from, kafka, topic, ends))
   const { onProgress: tell, ...handlers } = handlersOf(options, onHandlerFailed)

@@ -1,0 +1,44 @@
+import { describe, expect, it, vi } from 'vitest'
+import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
+import { makeAnew } from '../../../tests/support/made-anew.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import type { Partition } from '../plant/offset.ts'
+import { PreconditionError } from '../process/failures.ts'
+
+const WAIT_MS = 20_000
+const P = 0 as Partition
+
+async function followTen() {
+  const topic = await openTopic()
+  await topic.append(10)
+  // As an api's tail: all is made anew within the wait of one fetch.
+  const followed = followLog(topic, { maxWaitMs: 500 })
+  await vi.waitFor(() => expect(followed.offsetsOf(P)).toHaveLength(10), WAIT_MS)
+  return { topic, followed }
+}
+
+async function expectHalt({ halts, offsetsOf }: FollowedLog): Promise<void> {
+  await vi.waitFor(() => expect(halts).not.toEqual([]), WAIT_MS)
+  expect(halts).toEqual([expect.any(PreconditionError)])
+  expect(halts[0]).toMatchObject({
+    fault: 'another-log',
+    message: expect.stringMatching(/^another log: the topic had the id \S{22}, it has \S{22}: .*Restore the/),
+  })
+  expect(offsetsOf(P)).toHaveLength(10)
+}
+
+describe('a topic that is made anew and filled beyond what was read halts its follower, and nothing of it is taken in', () => {
+  it('while no fetch is under way', async () => {
+    const { topic, followed } = await followTen()
+    followed.follower.hold()
+    await makeAnew(topic, 30)
+    followed.follower.release()
+    await expectHalt(followed)
+  })
+
+  it('while a fetch waits', async () => {
+    const { topic, followed } = await followTen()
+    await makeAnew(topic, 30)
+    await expectHalt(followed)
+  })
+})

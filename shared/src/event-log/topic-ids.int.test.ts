@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto'
+import { createRequire } from 'node:module'
+import type { Cluster } from 'kafkajs'
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { plantCreated } from '../plant/plant-created.ts'
+import type { ConsumerById } from './consumer-by-id.ts'
+import { kafkajs } from './kafkajs.ts'
+import { createPrivateModules } from './private-modules.ts'
+import { checkTopic } from './topic.ts'
+import type { TopicId } from './topic-id.ts'
+
+/** kafkajs as it comes, beside the one that versions are added to. */
+const original: typeof kafkajs = createPrivateModules(
+  createRequire(import.meta.url).resolve('kafkajs/package.json'),
+  '2.2.4',
+).load('index.js')
+original.CompressionCodecs[4] = kafkajs.CompressionCodecs[4]
+
+type Metadata = { topicMetadata: { topic: string; partitionMetadata: { topicId?: string }[] }[] }
+type Fetched = { responses: { topicName: string; partitions: { messages: object[] }[] }[] }
+type Broker = { metadata(topics: string[]): Promise<Metadata>; fetch(asked: object): Promise<Fetched> }
+
+/** A broker as consumers of this kafkajs ask it. */
+async function openBroker({ Kafka, PartitionAssigners, logLevel }: typeof kafkajs) {
+  const brokers = inject('kafkaBrokers').split(',')
+  const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, retry: { retries: 0 } })
+  const opened = Promise.withResolvers<Cluster>()
+  const consumer = kafka.consumer({
+    groupId: `test-${randomUUID()}`,
+    allowAutoTopicCreation: false,
+    partitionAssigners: [
+      (parts) => {
+        opened.resolve(parts.cluster)
+        return PartitionAssigners.roundRobin(parts)
+      },
+    ],
+  })
+  const versions: Record<string, number> = {}
+  consumer.on(consumer.events.REQUEST, ({ payload: { apiName, apiVersion } }) => {
+    versions[apiName] = apiVersion
+  })
+  onTestFinished(() => consumer.disconnect())
+  const cluster = await opened.promise
+  await cluster.connect()
+  await cluster.refreshMetadata()
+  return {
+    broker: (await cluster.findControllerBroker()) as unknown as Broker,
+    consumer: consumer as ConsumerById,
+    versions,
+  }
+}
+
+async function openBoth() {
+  const [ours, theirs] = [await openBroker(kafkajs), await openBroker(original)]
+  return { ours, theirs }
+}
+
+function withoutIds(metadata: Metadata): Metadata {
+  for (const { partitionMetadata } of metadata.topicMetadata)
+    for (const each of partitionMetadata) delete each.topicId
+  return metadata
+}
+
+/** Kafka tells topics and partitions in any order. */
+const sorted = ({ topicMetadata, ...others }: Metadata) => ({
+  ...others,
+  topicMetadata: topicMetadata.toSorted((a, b) => (a.topic < b.topic ? -1 : 1)),
+})
+
+it('metadata is what kafkajs tells itself, and the ids', async () => {
+  const [one, other] = [await openTopic(1), await openTopic(3)]
+  const { ours, theirs } = await openBoth()
+  for (const asked of [[one.topic], [one.topic, other.topic], []]) {
+    const [mine, plain] = [await ours.broker.metadata(asked), await theirs.broker.metadata(asked)]
+    expect(mine.topicMetadata.length).toBeGreaterThanOrEqual(asked.length)
+    for (const { topic, partitionMetadata } of mine.topicMetadata) {
+      const ids = new Set(partitionMetadata.map(({ topicId }) => topicId))
+      expect([topic, [...ids]]).toEqual([topic, [expect.stringMatching(/^[\w-]{22}$/)]])
+    }
+    expect(sorted(withoutIds(mine))).toEqual(sorted(plain))
+  }
+  expect([ours.versions.Metadata, theirs.versions.Metadata]).toEqual([10, 6])
+})
+
+it('a topic has the same id for everybody, and no other topic has it', async () => {
+  const [one, other] = [await openTopic(1), await openTopic(1)]
+  const ids = await Promise.all([one, one, other].map(({ kafka, ...topic }) => checkTopic(kafka, topic)))
+  expect(ids[0]?.topicId).toBe(ids[1]?.topicId)
+  expect(ids[2]?.topicId).not.toBe(ids[0]?.topicId)
+})
+
+it.each([['no-such-topic'], ['no topic has a name like this']])(
+  'the metadata of %j fails as that of kafkajs itself',
+  async (name) => {
+    const { ours, theirs } = await openBoth()
+    const failure = await theirs.broker.metadata([name]).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ type: expect.stringMatching(/TOPIC/) })
+    await expect(ours.broker.metadata([name])).rejects.toMatchObject({ ...(failure as object) })
+  },
+)
+
+/** A topic of two partitions with claims, and of each kind of transaction one. */
+async function openMixedTopic() {
+  const topic = await openTopic(2)
+  await topic.append(60)
+  const producer = topic.kafka.producer({
+    ...{ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true },
+  })
+  await producer.connect()
+  onTestFinished(() => producer.disconnect())
+  for (const end of ['abort', 'commit', 'abort'] as const) {
+    const transaction = await producer.transaction()
+    const messages = [1n, 2n, 3n, 4n].map((id) => plantCreated(newPlant(id), randomUUID() as EventId, 2))
+    await transaction.send({ topic: topic.topic, messages })
+    await transaction[end]()
+  }
+  const { topicId } = await checkTopic(topic.kafka, topic)
+  return { ...topic, topicId: topicId as TopicId }
+}
+
+function fetchOf(topic: string, fetchOffset: string) {
+  const partitions = [0, 1].map((partition) => ({ partition, fetchOffset, maxBytes: 1_048_576 }))
+  const limits = { maxWaitTime: 100, minBytes: 1, maxBytes: 10_485_760, isolationLevel: 1, rackId: '' }
+  return { ...limits, topics: [{ topic, partitions }] }
+}
+
+function inOrder({ responses, ...others }: Fetched) {
+  const parts = responses.flatMap(({ topicName, partitions }) =>
+    partitions.map((partition) => ({ topicName, ...partition })),
+  )
+  return { ...others, parts: parts.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) }
+}
+
+it('what is fetched by id is what kafkajs fetches itself by name', async () => {
+  const { topic, topicId } = await openMixedTopic()
+  const { ours, theirs } = await openBoth()
+  ours.consumer.fetchBy((name) => (name === topic ? topicId : undefined))
+  for (const from of ['0', '7', '20']) {
+    const mine = await ours.broker.fetch(fetchOf(topic, from))
+    const plain = await theirs.broker.fetch(fetchOf(topic, from))
+    expect(plain.responses.flatMap(({ partitions }) => partitions[0]?.messages).length).toBeGreaterThan(5)
+    expect(inOrder(mine)).toEqual(inOrder(plain))
+  }
+  expect([ours.versions.Fetch, theirs.versions.Fetch]).toEqual([13, 11])
+  const beyond = fetchOf(topic, '9000')
+  const failure = await theirs.broker.fetch(beyond).catch((error: unknown) => error)
+  expect(failure).toMatchObject({ type: 'OFFSET_OUT_OF_RANGE', topic })
+  await expect(ours.broker.fetch(beyond)).rejects.toMatchObject({ type: 'OFFSET_OUT_OF_RANGE', topic })
+})
+
+it('a topic is fetched by its name while its id is not known', async () => {
+  const { topic } = await openMixedTopic()
+  const { ours, theirs } = await openBoth()
+  const mine = await ours.broker.fetch(fetchOf(topic, '0'))
+  expect(inOrder(mine)).toEqual(inOrder(await theirs.broker.fetch(fetchOf(topic, '0'))))
+  expect(ours.versions.Fetch).toBe(11)
+})
+
+it('a leader tells nothing of a topic of another id', async () => {
+  const { topic } = await openMixedTopic()
+  const { ours } = await openBoth()
+  ours.consumer.fetchBy(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
+  const refused = ours.broker.fetch(fetchOf(topic, '0'))
+  await expect(refused).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' })
+})

@@ -1,0 +1,259 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { kafkajsModule } from './kafkajs.ts'
+import { bytesOfTopicId, type TopicId, topicIdOf } from './topic-id.ts'
+
+const METADATA = kafkajsModule('src/protocol/requests/metadata/index.js')
+const FETCH = kafkajsModule('src/protocol/requests/fetch/index.js')
+const Encoder = kafkajsModule('src/protocol/encoder.js')
+type Encoded = InstanceType<typeof Encoder>
+
+const ONE_ID = 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId
+const OTHER_ID = 'AAAAAAAAAAAAAAAAAAAAAg' as TopicId
+
+const int32 = fc.integer({ min: -1, max: 2 ** 31 - 1 })
+const int64 = fc.bigInt({ min: -1n, max: 2n ** 62n }).map(String)
+const text = fc.string({ unit: 'binary', maxLength: 200 })
+const nullableText = fc.option(text)
+const topicId = fc
+  .uint8Array({ minLength: 16, maxLength: 16 })
+  .map((bytes) => topicIdOf(Buffer.from(bytes)) as TopicId)
+  .filter((id) => id !== undefined)
+/** What a newer broker adds: a number, and bytes of which nobody here knows what they are. */
+const tags = fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.uint8Array({ maxLength: 200 })), {
+  maxLength: 2,
+})
+type Tags = [number, Uint8Array][]
+
+function tagged(encoder: Encoded, added: Tags): Encoded {
+  encoder.writeUVarInt(added.length)
+  for (const [tag, bytes] of added)
+    encoder.writeUVarInt(tag).writeUVarInt(bytes.length).writeBuffer(Buffer.from(bytes))
+  return encoder
+}
+
+const list = (items: unknown[], write: (item: never) => Encoded) => items.map((item) => write(item as never))
+const int32s = (numbers: number[]) => list(numbers, (number) => new Encoder().writeInt32(number))
+
+const metadata = fc.record({
+  tags,
+  clientSideThrottleTime: int32,
+  brokers: fc.array(fc.record({ nodeId: int32, host: text, port: int32, rack: nullableText }), {
+    maxLength: 4,
+  }),
+  clusterId: nullableText,
+  controllerId: int32,
+  topics: fc.array(
+    fc.record({
+      ...{ topicErrorCode: fc.constantFrom(0, 3, 5), topic: text, topicId, isInternal: fc.boolean() },
+      partitionMetadata: fc.array(
+        fc.record({
+          ...{ partitionErrorCode: fc.constantFrom(0, 5, 9), partitionId: int32, leader: int32 },
+          ...{ replicas: fc.array(int32), isr: fc.array(int32), offlineReplicas: fc.array(int32) },
+        }),
+        { maxLength: 3 },
+      ),
+    }),
+    { maxLength: 3 },
+  ),
+})
+type Metadata = typeof metadata extends fc.Arbitrary<infer M> ? M : never
+
+function metadataBytes({ tags: added, topics, ...told }: Metadata): Buffer {
+  const write = {
+    broker: ({ nodeId, host, port, rack }: Metadata['brokers'][number]) =>
+      tagged(
+        new Encoder().writeInt32(nodeId).writeUVarIntString(host).writeInt32(port).writeUVarIntString(rack),
+        added,
+      ),
+    partition: (each: Metadata['topics'][number]['partitionMetadata'][number]) =>
+      tagged(
+        new Encoder()
+          .writeInt16(each.partitionErrorCode)
+          .writeInt32(each.partitionId)
+          .writeInt32(each.leader)
+          .writeInt32(4)
+          .writeUVarIntArray(int32s(each.replicas))
+          .writeUVarIntArray(int32s(each.isr))
+          .writeUVarIntArray(int32s(each.offlineReplicas)),
+        added,
+      ),
+    topic: (each: Metadata['topics'][number]) =>
+      tagged(
+        new Encoder()
+          .writeInt16(each.topicErrorCode)
+          .writeUVarIntString(each.topic)
+          .writeBuffer(bytesOfTopicId(each.topicId))
+          .writeBoolean(each.isInternal)
+          .writeUVarIntArray(list(each.partitionMetadata, write.partition))
+          .writeInt32(-2_147_483_648),
+        added,
+      ),
+  }
+  return tagged(
+    tagged(new Encoder(), added)
+      .writeInt32(told.clientSideThrottleTime)
+      .writeUVarIntArray(list(told.brokers, write.broker))
+      .writeUVarIntString(told.clusterId)
+      .writeInt32(told.controllerId)
+      .writeUVarIntArray(list(topics, write.topic))
+      .writeInt32(-2_147_483_648),
+    added,
+  ).buffer
+}
+
+const decodeMetadata = (bytes: Buffer) =>
+  METADATA.protocol({ version: 10 })({ topics: [] }).response.decode(bytes)
+
+/** Without records: what comes in batches has tests of its own. */
+const fetched = fc.record({
+  ...{ tags, topicId, clientSideThrottleTime: int32, sessionId: int32 },
+  partitions: fc.array(
+    fc.record({
+      ...{ partition: int32, errorCode: fc.constantFrom(0, 1, 3, 6, 100, 103) },
+      ...{ highWatermark: int64, lastStableOffset: int64, lastStartOffset: int64 },
+      abortedTransactions: fc.option(fc.array(fc.record({ producerId: int64, firstOffset: int64 }))),
+      preferredReadReplica: int32,
+    }),
+    { maxLength: 4 },
+  ),
+})
+type Fetched = typeof fetched extends fc.Arbitrary<infer F> ? F : never
+
+function fetchedBytes({ tags: added, partitions, ...told }: Fetched): Buffer {
+  const aborted = ({ producerId, firstOffset }: { producerId: string; firstOffset: string }) =>
+    tagged(new Encoder().writeInt64(producerId).writeInt64(firstOffset), added)
+  const partition = (each: Fetched['partitions'][number]) =>
+    tagged(
+      new Encoder()
+        .writeInt32(each.partition)
+        .writeInt16(each.errorCode)
+        .writeInt64(each.highWatermark)
+        .writeInt64(each.lastStableOffset)
+        .writeInt64(each.lastStartOffset)
+        .writeUVarIntArray(each.abortedTransactions && list(each.abortedTransactions, aborted))
+        .writeInt32(each.preferredReadReplica)
+        .writeUVarInt(0),
+      added,
+    )
+  const topic = () =>
+    tagged(
+      new Encoder().writeBuffer(bytesOfTopicId(told.topicId)).writeUVarIntArray(list(partitions, partition)),
+      added,
+    )
+  return tagged(
+    tagged(new Encoder(), added)
+      .writeInt32(told.clientSideThrottleTime)
+      .writeInt16(0)
+      .writeInt32(told.sessionId)
+      .writeUVarIntArray([topic()]),
+    added,
+  ).buffer
+}
+
+const asked = (id: TopicId | undefined) => ({
+  ...{ maxWaitTime: 100, minBytes: 1, maxBytes: 1_000 },
+  topics: [{ topic: 'plants', partitions: [{ partition: 0, fetchOffset: '0', maxBytes: 9, topicId: id }] }],
+})
+const decodeFetched = (id: TopicId, bytes: Buffer) =>
+  FETCH.protocol({ version: 13 })(asked(id)).response.decode(bytes)
+
+describe('a response that tells ids', () => {
+  it('is read as a broker of any later release writes it: metadata', async () => {
+    await fc.assert(
+      fc.asyncProperty(metadata, async (told) => {
+        const { clientSideThrottleTime, brokers, clusterId, controllerId, topics } = told
+        expect(await decodeMetadata(metadataBytes(told))).toEqual({
+          ...{ throttleTime: 0, clientSideThrottleTime, brokers, clusterId, controllerId },
+          topicMetadata: topics.map(({ topicId: id, partitionMetadata, ...topic }) => ({
+            ...topic,
+            partitionMetadata: partitionMetadata.map((each) => ({ ...each, topicId: id })),
+          })),
+        })
+      }),
+    )
+  })
+
+  it('is read as a broker of any later release writes it: what was fetched', async () => {
+    await fc.assert(
+      fc.asyncProperty(fetched, async (told) => {
+        const { clientSideThrottleTime, sessionId, partitions } = told
+        // The errors of ids are told as that of an unknown name, which kafkajs knows what to do about.
+        const known = (code: number) => (code >= 100 ? 3 : code)
+        expect(await decodeFetched(told.topicId, fetchedBytes(told))).toEqual({
+          ...{ throttleTime: 0, clientSideThrottleTime, errorCode: 0, sessionId },
+          responses: [
+            {
+              topicName: 'plants',
+              partitions: partitions.map((each) => ({
+                ...each,
+                errorCode: known(each.errorCode),
+                abortedTransactions: each.abortedTransactions ?? [],
+                messages: [],
+              })),
+            },
+          ],
+        })
+      }),
+    )
+  })
+
+  it('is refused when it is cut, or goes on where it should end', async () => {
+    await fc.assert(
+      fc.asyncProperty(metadata, fetched, fc.nat(), async (told, brought, nat) => {
+        for (const [bytes, decode] of [
+          [metadataBytes(told), decodeMetadata],
+          [fetchedBytes(brought), (cut: Buffer) => decodeFetched(brought.topicId, cut)],
+        ] as const) {
+          await expect(decode(bytes.subarray(0, nat % bytes.length))).rejects.toThrow(RangeError)
+          await expect(decode(Buffer.concat([bytes, Buffer.alloc(1)]))).rejects.toThrow(RangeError)
+        }
+      }),
+    )
+  })
+
+  it('is refused when it tells of a topic that was not asked for', async () => {
+    const told = {
+      ...fc.sample(fetched, { numRuns: 1, seed: 1 })[0],
+      topicId: OTHER_ID,
+    } as Fetched
+    await expect(decodeFetched(ONE_ID, fetchedBytes(told))).rejects.toThrow(
+      `a topic of the id ${told.topicId} was not asked for`,
+    )
+  })
+})
+
+describe('a broker', () => {
+  const apiVersionOf = (definition: typeof FETCH, version: number, options: object) =>
+    definition.protocol({ version })(options).request.apiVersion
+
+  it('is asked by the highest version that it has and that is known here', () => {
+    for (const [of, version] of [
+      [5, 5],
+      [6, 6],
+      [7, 6],
+      [9, 6],
+      [10, 10],
+    ] as const) {
+      expect([of, apiVersionOf(METADATA, of, { topics: [] })]).toEqual([of, version])
+    }
+    for (const [of, version] of [
+      [4, 4],
+      [11, 11],
+      [12, 11],
+      [13, 13],
+    ] as const) {
+      expect([of, apiVersionOf(FETCH, of, asked(ONE_ID))]).toEqual([of, version])
+    }
+    expect(Math.max(...FETCH.versions)).toBe(13)
+    expect(Math.max(...METADATA.versions)).toBe(10)
+  })
+
+  it('is asked for a topic by its name while its id is not known', () => {
+    expect(apiVersionOf(FETCH, 13, asked(undefined))).toBe(11)
+  })
+
+  it('that has no id for a topic tells none', () => {
+    expect(topicIdOf(Buffer.alloc(16))).toBeUndefined()
+  })
+})

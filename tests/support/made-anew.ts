@@ -1,0 +1,31 @@
+import { randomUUID } from 'node:crypto'
+import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { patiently } from '@plant-store/shared/process/patience.ts'
+import { newPlant } from './generated-plants.ts'
+import type { TestTopic } from './topic.ts'
+
+const AT_ONCE = { everyMs: 1, giveUpAfterMs: 20_000 }
+/** Ids from here on are no one else's. */
+const IDS_FROM = 5_000
+const KEPT = ['retention.ms', 'retention.bytes'].map((name) => ({ name, value: '-1' }))
+
+/** Deletes a topic, makes another one of its name, and fills that with so many claims of new ids, each as soon as it can be. */
+export async function makeAnew({ kafka, topic, partitions }: TestTopic, records: number): Promise<void> {
+  const appender = createAppender(kafka, topic)
+  const claims = Array.from({ length: records }, (_, n) =>
+    plantCreated(newPlant(BigInt(IDS_FROM + n)), randomUUID() as EventId, partitions),
+  )
+  try {
+    await withAdmin(kafka, async (admin) => {
+      const another = { topic, numPartitions: partitions, replicationFactor: 1, configEntries: KEPT }
+      await admin.deleteTopics({ topics: [topic] })
+      await patiently(() => admin.createTopics({ waitForLeaders: false, topics: [another] }), AT_ONCE)
+    })
+    await patiently(() => appender.append(claims), AT_ONCE)
+  } finally {
+    await appender.close()
+  }
+}

@@ -14,9 +14,10 @@ import { addProjectorMetrics } from './metrics.ts'
 import { createProjector } from './projector.ts'
 import { ProjectorSettings } from './settings.ts'
 
-/** Fuller fetches cost less: wait up to 10 ms for 64 KiB. */
-const MIN_BYTES = 65_536
-const MAX_WAIT_MS = 10
+const MIN_BYTES = 1
+const MAX_WAIT_MS = 500
+/** Fuller fetches cost less, and a plant may be in the read model so much later. */
+const FETCH_EVERY_MS = 15
 
 async function start({ log, fail, ending, closeLater }: ServiceContext): Promise<void> {
   const settings = readSettings(ProjectorSettings, process.env)
@@ -39,7 +40,13 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
 
   const groupId = () => projectorGroup(settings.PLANTS_TOPIC)
   const read = recordReader(topic.partitions)
-  const fetching = { groupId, read, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
+  const fetching = {
+    groupId,
+    read,
+    minBytes: MIN_BYTES,
+    maxWaitMs: MAX_WAIT_MS,
+    fetchEveryMs: FETCH_EVERY_MS,
+  }
   const projector = createProjector({
     readModel: observe.observeReadModel(readModel),
     follow: (intake) => createFollower({ ...topic, ...intake, kafka, log, time: systemTime, ...fetching }),

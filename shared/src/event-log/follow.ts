@@ -38,6 +38,11 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     /** Kafka answers a fetch when so many bytes are there, or after the wait. */
     minBytes: number
     maxWaitMs: number
+    /**
+     * The next fetch waits until so long after the one before has brought something: while many write, each then brings
+     * more, and who waits for it costs nothing while nobody writes. Without it none waits.
+     */
+    fetchEveryMs?: number
     /** How much one fetch brings at most, if its first batch is not larger. */
     maxBytes?: number
     /** How much of a partition one fetch brings at most, if its first batch is not larger. */
@@ -157,12 +162,16 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   async function eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch, resolveOffset, isRunning, isStale, heartbeat } = payload
     const partition = batch.partition as Partition
+    const { fetchEveryMs } = options
+    const nextFetch = fetchEveryMs === undefined ? undefined : delay(time, fetchEveryMs, closing)
     const delivered = positions.deliver(partition, () =>
       isRunning() && !isStale() ? deliveryOf(batch as Batch, partition) : undefined,
     )
     const reached = await whileBeating(heartbeat, delivered)
     const last = offsetOf(batch.lastOffset())
     if (reached !== undefined && reached >= last) resolveOffset(String(last))
+    // kafkajs fetches again when all that one fetch brought is done with.
+    await nextFetch
   }
 
   /** kafkajs sends no heartbeat while a batch is taken in; a slow intake would be taken for a dead member. */

@@ -1,0 +1,48 @@
+import { expect, it, vi } from 'vitest'
+import { followLog } from '../../../tests/support/followed-log.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import type { Partition } from '../plant/offset.ts'
+import { systemTime, type Time } from '../process/time.ts'
+
+const WAIT_MS = 20_000
+const P = 0 as Partition
+/** Longer than any other wait of a follower. */
+const FETCH_EVERY_MS = 60_000
+
+/** The system's time, but that the wait for the next fetch lasts until it is ended here. */
+function timeWithHeldFetches() {
+  const waits = new Set<() => void>()
+  const after: Time['after'] = (ms, callback) => {
+    if (ms !== FETCH_EVERY_MS) return systemTime.after(ms, callback)
+    waits.add(callback)
+    return () => waits.delete(callback)
+  }
+  const endAll = () => {
+    for (const end of [...waits]) end()
+  }
+  return { time: { now: systemTime.now, after }, waits, endAll }
+}
+
+it('a follower fetches nothing more for a while after a fetch that brought something, and then all of it', async () => {
+  const topic = await openTopic()
+  await topic.append(2)
+  const { time, waits, endAll } = timeWithHeldFetches()
+  const slow = followLog(topic, { time, fetchEveryMs: FETCH_EVERY_MS })
+  const fast = followLog(topic)
+  await vi.waitFor(() => expect(waits.size).toBe(1), WAIT_MS)
+  await topic.append(3)
+  await vi.waitFor(() => expect(fast.offsetsOf(P)).toHaveLength(5), WAIT_MS)
+  expect(slow.offsetsOf(P)).toHaveLength(2)
+  endAll()
+  await vi.waitFor(() => expect(slow.offsetsOf(P)).toEqual(fast.offsetsOf(P)), WAIT_MS)
+})
+
+it('a follower that is closed does not wait for the next fetch', async () => {
+  const topic = await openTopic()
+  await topic.append(2)
+  const { time, waits } = timeWithHeldFetches()
+  const { follower } = followLog(topic, { time, fetchEveryMs: FETCH_EVERY_MS })
+  await vi.waitFor(() => expect(waits.size).toBe(1), WAIT_MS)
+  await follower.close()
+  expect(waits.size).toBe(0)
+})

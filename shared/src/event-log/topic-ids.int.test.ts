@@ -166,3 +166,14 @@ it('a leader tells nothing of a topic of another id', async () => {
   const refused = ours.broker.fetch(fetchOf(topic, '0'))
   await expect(refused).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' })
 })
+
+it('an error of a whole fetch by id is one, as it is by name', async () => {
+  const { topic, topicId } = await openMixedTopic()
+  const { ours, theirs } = await openBoth()
+  ours.consumer.fetchBy(() => topicId)
+  // What no broker knows, and refuses as a whole: from version 13 on it tells the error once, and no partition.
+  const wrong = { ...fetchOf(topic, '0'), isolationLevel: 7 }
+  const failure = await theirs.broker.fetch(wrong).catch((error: unknown) => error)
+  expect(failure).toMatchObject({ type: expect.any(String) })
+  await expect(ours.broker.fetch(wrong)).rejects.toMatchObject({ type: (failure as { type: string }).type })
+})

@@ -1,0 +1,102 @@
+import { createServer, type Socket } from 'node:net'
+import type { Cluster } from 'kafkajs'
+import { expect, it, onTestFinished } from 'vitest'
+import type { ConsumerById } from './consumer-by-id.ts'
+import { kafkajs, kafkajsModule } from './kafkajs.ts'
+import type { TopicId } from './topic-id.ts'
+
+const Encoder = kafkajsModule('src/protocol/encoder.js')
+type Encoded = InstanceType<typeof Encoder>
+const [FETCH, METADATA, API_VERSIONS] = [1, 3, 18]
+type Asked = { apiKey: number; version: number }
+type Address = { nodeId: number; port: number }
+
+/** As much of a broker as is needed: it tells its versions and the cluster, and closes a connection on a version that it does not have. */
+async function openBroker(highest: Record<number, number>, told: () => Address[]) {
+  const asked: Asked[] = []
+  const bodies: Record<number, () => Encoded> = {
+    [API_VERSIONS]: () =>
+      new Encoder()
+        .writeInt16(0)
+        .writeArray(
+          Object.entries({ [API_VERSIONS]: 2, ...highest }).map(([key, max]) =>
+            new Encoder().writeInt16(Number(key)).writeInt16(0).writeInt16(max),
+          ),
+        )
+        .writeInt32(0),
+    [METADATA]: () =>
+      new Encoder()
+        .writeUVarInt(0)
+        .writeInt32(0)
+        .writeUVarIntArray(
+          told().map(({ nodeId, port }) =>
+            new Encoder()
+              .writeInt32(nodeId)
+              .writeUVarIntString('127.0.0.1')
+              .writeInt32(port)
+              .writeUVarIntString(null)
+              .writeUVarInt(0),
+          ),
+        )
+        .writeUVarIntString('cluster')
+        .writeInt32(1)
+        .writeUVarIntArray([])
+        .writeInt32(0)
+        .writeUVarInt(0),
+    [FETCH]: () => new Encoder().writeInt32(0).writeInt16(0).writeInt32(0).writeArray([]),
+  }
+  function answer(socket: Socket, frame: Buffer): void {
+    const [apiKey, version] = [frame.readInt16BE(4), frame.readInt16BE(6)]
+    asked.push({ apiKey, version })
+    if (version > (highest[apiKey] ?? 2)) return void socket.destroy()
+    const body = bodies[apiKey]?.().buffer as Buffer
+    const header = Buffer.alloc(8)
+    header.writeInt32BE(4 + body.length)
+    header.writeInt32BE(frame.readInt32BE(8), 4)
+    socket.write(Buffer.concat([header, body]))
+  }
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.on('data', (frame) => answer(socket, frame))
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => void server.close())
+  return { asked, port: (server.address() as { port: number }).port }
+}
+
+it('a leader that is not upgraded yet is asked in a version that it has', async () => {
+  const addresses: Address[] = []
+  const upgraded = await openBroker({ [FETCH]: 13, [METADATA]: 10 }, () => addresses)
+  const old = await openBroker({ [FETCH]: 12, [METADATA]: 10 }, () => addresses)
+  addresses.push({ nodeId: 1, port: upgraded.port }, { nodeId: 2, port: old.port })
+
+  const kafka = new kafkajs.Kafka({
+    brokers: [`127.0.0.1:${upgraded.port}`],
+    logLevel: kafkajs.logLevel.NOTHING,
+    retry: { retries: 0 },
+  })
+  const opened = Promise.withResolvers<Cluster>()
+  const consumer = kafka.consumer({
+    groupId: 'rolling',
+    partitionAssigners: [
+      (parts) => {
+        opened.resolve(parts.cluster)
+        return kafkajs.PartitionAssigners.roundRobin(parts)
+      },
+    ],
+  }) as ConsumerById
+  onTestFinished(() => consumer.disconnect())
+  consumer.fetchBy(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
+  const cluster = await opened.promise
+  await cluster.connect()
+  await cluster.refreshMetadata()
+  const leader = (await cluster.findBroker({ nodeId: '2' })) as unknown as {
+    fetch(asked: object): Promise<unknown>
+  }
+  const partitions = [{ partition: 0, fetchOffset: '0', maxBytes: 1_024 }]
+  const failure = await leader
+    .fetch({ maxWaitTime: 100, isolationLevel: 1, topics: [{ topic: 'plants', partitions }] })
+    .catch((error: unknown) => error)
+  expect(old.asked.filter(({ apiKey }) => apiKey === FETCH)).toEqual([{ apiKey: FETCH, version: 11 }])
+  expect(failure).not.toBeInstanceOf(Error)
+})

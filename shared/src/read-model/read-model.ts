@@ -9,11 +9,13 @@ import { type Applied, appliedOf, applyArguments } from './apply.ts'
 import { decodeEntry, EntryError } from './entry.ts'
 import { createGenerations } from './generations.ts'
 import { createLookUp } from './look-up.ts'
-import { connectRedis } from './redis.ts'
+import { connectRedis, sendTogether } from './redis.ts'
 import { FOLD_VERSION } from './refusals.ts'
 import { SCRIPTS } from './scripts.ts'
 
 const OLDEST_REDIS = [6, 2] as const
+/** About 10 KiB. */
+const SENT_TOGETHER_MAX_RECORDS = 64
 
 export type ReadModelSettings = { redisUrl: string; topic: string; partitions: number }
 
@@ -66,6 +68,7 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
     ): Promise<Applied> {
       const scope = { generation: '', foldVersion: FOLD_VERSION, partitions }
       const call = { ...scope, expected, next, freshGeneration, records }
+      if (records.length <= SENT_TOGETHER_MAX_RECORDS) sendTogether(redis)
       const answer = await redis.plantsApply(pointer(partition), ...applyArguments(call))
       const applied = appliedOf(answer, partitions)
       if (applied.is === 'gone') throw new Error('the read model did not apply: GONE')

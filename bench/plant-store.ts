@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { argumentsOf, type ServiceName } from '../local/launch/service.mjs'
 import { freePort } from '../local/processes/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../local/processes/process.mjs'
 import { TOKEN_DIGESTS } from './contenders/app-process.ts'
@@ -29,13 +30,13 @@ export async function openPlantStore({ kafkaBrokers, redisUrl, folder: root }: B
     ...{ PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) },
   }
 
-  async function start(name: string, settings: Record<string, string>): Promise<RunningService> {
+  async function start(name: ServiceName, settings: Record<string, string>): Promise<RunningService> {
     const opsPort = await freePort()
     const begin = performance.now()
     const running = await startProcess({
       name,
       command: process.execPath,
-      args: [new URL(`../services/${name}/src/main.ts`, import.meta.url).pathname],
+      args: argumentsOf(name),
       logFile: join(folder, `${name}-${opsPort}.log`),
       env: { ...environment, OPS_PORT: String(opsPort), ...settings },
     })

@@ -1,5 +1,5 @@
 import { readRun } from './launch/run-file.mjs'
-import { mainOf } from './launch/service.mjs'
+import { argumentsOf } from './launch/service.mjs'
 import { readSettings } from './launch/settings.mjs'
 import { digestOf } from './launch/token.mjs'
 import { root } from './places.mjs'
@@ -41,7 +41,7 @@ async function main(args) {
   }
   const env = environmentOf(name)
   const node = await prepare({ dev: false })
-  return runForeground(node, [mainOf(name)], { cwd: root, env })
+  return runForeground(node, argumentsOf(name), { cwd: root, env })
 }
 
 /**

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
+import { API_NODE_OPTIONS } from '../../local/launch/service.mjs'
 import { QUIET } from '../own-process.ts'
 import type { StoreSettings } from './create.ts'
 import type { ServeOrder, Serving, StoreName } from './server.ts'
@@ -21,7 +22,9 @@ export async function startAppProcess(
   more: Record<string, string> = {},
 ): Promise<AppProcess> {
   const env = { ...process.env, ...more }
-  const child = fork(new URL('server.ts', import.meta.url), { stdio: 'inherit', execArgv: QUIET, env })
+  // With the options that the api has.
+  const execArgv = [...QUIET, ...API_NODE_OPTIONS]
+  const child = fork(new URL('server.ts', import.meta.url), { stdio: 'inherit', execArgv, env })
   const exited = once(child, 'exit')
   const order: ServeOrder = { store, settings, tokenDigests: TOKEN_DIGESTS }
   child.send(order)

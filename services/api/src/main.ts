@@ -60,7 +60,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   })
   closeLater(view.close)
   const tail = createFollower({
-    ...{ ...topic, ...view.intake, kafka, log, time: systemTime },
+    ...{ ...topic, ...view.intake, topicId: standing.topicId, kafka, log, time: systemTime },
     // A group of its own that commits nothing: Kafka forgets it when this process has left.
     groupId: () => `${groupPrefix(settings.PLANTS_TOPIC, 'tail')}-${randomUUID()}`,
     read: recordReader(topic.partitions),

@@ -41,8 +41,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   const groupId = () => projectorGroup(settings.PLANTS_TOPIC)
   const read = recordReader(topic.partitions)
   const fetching = {
-    groupId,
-    read,
+    ...{ topicId, groupId, read },
     minBytes: MIN_BYTES,
     maxWaitMs: MAX_WAIT_MS,
     fetchEveryMs: FETCH_EVERY_MS,

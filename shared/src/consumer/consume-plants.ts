@@ -26,7 +26,7 @@ export async function consumePlants(given: ConsumeOptions): Promise<PlantConsume
   const { brokers, clientId, topic, signal, log = consoleLog } = options
   const kafka = createKafka(brokers, clientId, log, options)
   try {
-    const { ends, atTime } = await patiently(() => ask(kafka, options), {
+    const { topicId, ends, atTime } = await patiently(() => ask(kafka, options), {
       ...CONNECT_RETRY,
       giveUpAfterMs: options.connectWithinMs,
       signal,
@@ -36,7 +36,7 @@ export async function consumePlants(given: ConsumeOptions): Promise<PlantConsume
     const surroundings = { topic, partitions: ends.length, kafka, log, time: systemTime }
     const { firstClaims: kind = inMemory() } = options
     const firstClaims = await kind.open(surroundings).catch(failWith('first-claims'))
-    const consumer = createPlantConsumer({ ...options, log }, kafka, begin, firstClaims)
+    const consumer = createPlantConsumer({ ...options, log, topicId }, kafka, begin, firstClaims)
     if (signal?.aborted) await consumer.stop()
     signal?.throwIfAborted()
     return consumer
@@ -52,12 +52,12 @@ async function ask(kafka: Kafka, { topic, groupId, from, signal }: CheckedOption
   try {
     // The ends after what was committed of them: the other way round that could seem to lie beyond.
     const committed = await readGroupOffsets(kafka, groupId, topic)
-    const { ends } = await readEnds(kafka, topic)
+    const { topicId, ends } = await readEnds(kafka, topic)
     const stored = [...committed].map(
       ([partition, found]) => [partition, checkpointOfGroup(found, ends.length)] as const,
     )
     refuseOutOfBounds(stored, ends, REMEDY)
-    return { ends, atTime: await atTimeOf(from, kafka, topic, ends) }
+    return { topicId, ends, atTime: await atTimeOf(from, kafka, topic, ends) }
   } catch (error) {
     throw refusalOf(error, topic)
   }

@@ -3,6 +3,7 @@ import { type LogEnds, readEnds } from '../event-log/ends.ts'
 import { createFollower } from '../event-log/follow.ts'
 import { readGroupOffsets } from '../event-log/group-offsets.ts'
 import { GROWN, refuseOutOfBounds } from '../event-log/positions.ts'
+import type { TopicId } from '../event-log/topic-id.ts'
 import { after, type Offset, type Partition } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
@@ -43,7 +44,7 @@ export type PlantConsumer = {
 
 /** A consumer that has begun: `begin` is where its group does, if it has committed nothing. */
 export function createPlantConsumer(
-  options: CheckedOptions & { log: Log },
+  options: CheckedOptions & { log: Log; topicId: TopicId | undefined },
   kafka: Kafka,
   begin: readonly Offset[],
   firstClaims: OpenFirstClaims,
@@ -73,7 +74,7 @@ export function createPlantConsumer(
     mayGoOn: (partition) => !isHeld && ending === undefined && follower.assigned()?.has(partition) === true,
   })
   const follower = createFollower({
-    ...{ kafka, topic, partitions, log, time, ends, remedy: REMEDY, ...FETCHING },
+    ...{ kafka, topic, topicId: options.topicId, partitions, log, time, ends, remedy: REMEDY, ...FETCHING },
     groupId: () => groupId,
     read: plantRecordReader(partitions),
     retry: { firstMs: options.firstRetryMs, longestMs: options.longestRetryMs },
@@ -119,7 +120,7 @@ export function createPlantConsumer(
     repeat({
       ...repetition,
       everyMs: WATCH_EVERY_MS,
-      task: async () => follower.noteEnds((await ends()).ends),
+      task: async () => void (await follower.ends()),
       what: 'checking the log',
     }),
   ]

@@ -100,6 +100,7 @@ export function fetchById(
     }
     async function decode(bytes: Buffer) {
       const answer = readWhole(new Decoder(bytes), readFetched)
+      if (answer.errorCode !== 0) return { ...answer, responses: topics.map(failed(answer.errorCode)) }
       const responses = []
       for (const { topicId, partitions } of answer.responses) {
         responses.push({
@@ -122,6 +123,14 @@ function withId({ topic, partitions }: FetchOptions['topics'][number]): Named {
   const topicId = partitions[0]?.topicId
   return topicId === undefined ? [] : [{ topic, topicId, partitions }]
 }
+
+/** Up to version 12 brokers tell an error of the whole with each partition, and kafkajs looks for it nowhere else. */
+const failed =
+  (code: number) =>
+  ({ topic, partitions }: Named[number]) => ({
+    topicName: topic,
+    partitions: partitions.map(({ partition }) => ({ partition, errorCode: knownErrorOf(code) })),
+  })
 
 function nameOf(topics: Named, topicId: TopicId | undefined): string {
   const found = topics.find((asked) => asked.topicId === topicId)

@@ -1,5 +1,5 @@
 import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
-import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
+import { after, BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import { createBackOff } from '../process/back-off.ts'
 import { messageOf } from '../process/failures.ts'
@@ -8,6 +8,7 @@ import type { Checkpoint, Delivery } from '../protocol/checkpoint.ts'
 import type { ConsumerById } from './consumer-by-id.ts'
 import type { LogEnds } from './ends.ts'
 import { createPositions, type Intake, type PositionsOptions, SERVICE_REMEDY } from './positions.ts'
+import { createSeenEnds } from './seen-ends.ts'
 import { checkTopic, type TopicSettings } from './topic.ts'
 import { refuseAnotherTopic, type TopicId } from './topic-id.ts'
 
@@ -18,6 +19,8 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
   Intake<R> &
   PositionsOptions & {
     kafka: Kafka
+    /** Which topic it is to be; the first that is found, as far as brokers tell ids, where it is not known yet. */
+    topicId?: TopicId | undefined
     /** What the intake is given of a record. */
     read(record: FetchedRecord, partition: Partition): R
     /** The partitions to follow; without it all that the group assigns. */
@@ -71,15 +74,13 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   const { kafka, topic, partitions, log, time, only, read, remedy = SERVICE_REMEDY } = options
   const askEnds = options.ends ?? (() => checkTopic(kafka, { topic, partitions }))
   let consumer: ConsumerById
-  /** Of the topic that is followed; undefined before it was found, and where brokers tell none. */
-  let topicId: TopicId | undefined
+  let { topicId } = options
   let running: Promise<void> | undefined
   /** What ended the consumer before this one; undefined once the group is joined. */
   let failure: string | undefined
   const backOff = createBackOff(RESTART)
   const committed = new Map<Partition, Offset>()
-  /** The highest next offset that each partition was seen to have. */
-  const seenEnds = new Map<Partition, Offset>()
+  const seenEnds = createSeenEnds()
   /** Those of which nothing is fetched until they are sought. */
   const unsought = new Set<Partition>()
   let isHeld = false
@@ -126,21 +127,13 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     const found = await askEnds()
     refuseAnotherTopic(topicId, found.topicId, remedy)
     topicId ??= found.topicId
-    noteEnds(found.ends)
+    seenEnds.noteAll(found.ends)
     return found.ends
-  }
-
-  function noteEnds(found: readonly Offset[]): void {
-    for (const [partition, end] of found.entries()) noteEnd(partition as Partition, end)
-  }
-
-  function noteEnd(partition: Partition, end: Offset): void {
-    if (end > (seenEnds.get(partition) ?? FIRST)) seenEnds.set(partition, end)
   }
 
   function deliveryOf(batch: Batch, partition: Partition): Delivery<R> {
     const end = offsetOf(batch.highWatermark)
-    noteEnd(partition, end)
+    seenEnds.note(partition, end)
     return {
       askedFor: offsetOf(batch.fetchedOffset),
       last: offsetOf(batch.lastOffset()),
@@ -284,18 +277,16 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
      * while it is not known what was passed. An intake that dealt with less than it took in tells what. Each fetch
      * that brings something tells where the log ends, and so does `noteEnds`.
      */
-    lag(passed = positions.assigned()): number | undefined {
-      if (passed === undefined) return undefined
-      let lag = 0
-      for (const [partition, checkpoint] of passed) {
-        if (checkpoint === undefined) return undefined
-        lag += Math.max(0, (seenEnds.get(partition) ?? FIRST) - after(checkpoint.offset))
-      }
-      return lag
-    },
+    lag: (passed = positions.assigned()): number | undefined => passed && seenEnds.beyond(passed),
 
-    /** Takes in where the log's partitions end: a follower that stands still does not see it by itself. */
-    noteEnds,
+    /**
+     * Asks where the log ends. Throws a PreconditionError when it is not the topic that is followed, or not as it must be: a
+     * follower that stands still does not see that by itself.
+     */
+    ends,
+
+    /** Takes in where the log's partitions end, as somebody else has asked for it. */
+    noteEnds: seenEnds.noteAll,
 
     /** Has nothing fetched until `release`; it stays a member of its group, and is assigned partitions. */
     hold(): void {

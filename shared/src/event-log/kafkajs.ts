@@ -32,6 +32,7 @@ const ENCODER = 'src/protocol/encoder.js'
 const METADATA = 'src/protocol/requests/metadata/index.js'
 const FETCH = 'src/protocol/requests/fetch/index.js'
 const CONSUMER = 'src/consumer/index.js'
+const BROKER_POOL = 'src/cluster/brokerPool.js'
 const DECODE_MESSAGE_SET = 'src/protocol/messageSet/decoder.js'
 const PRODUCE_REQUEST = 'src/protocol/requests/produce/v3/request.js'
 const COMPRESSION = 'src/protocol/message/compression/index.js'
@@ -106,6 +107,8 @@ function load(): typeof import('kafkajs') {
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
   const cluster = modules.load(CLUSTER).prototype
   cluster.metadata = metadataOrError(cluster.metadata)
+  // It takes the versions of the first broker for those of all. While a cluster is upgraded each has its own.
+  Object.defineProperty(modules.load(BROKER_POOL).prototype, 'versions', { get: () => null, set() {} })
   modules.replace(CONSUMER, consumersById(modules.load(CONSUMER)))
   const loaded: typeof import('kafkajs') = modules.load('index.js')
   // Without a codec one batch that anybody compressed this way stops every reader for ever.

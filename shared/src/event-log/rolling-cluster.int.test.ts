@@ -57,7 +57,7 @@ async function openBroker(highest: Record<number, number>, told: () => Address[]
   }
   const server = createServer((socket) => {
     socket.on('error', () => {})
-    socket.on('data', (frame) => answer(socket, frame))
+    socket.on('data', (frame: Buffer) => answer(socket, frame))
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   onTestFinished(() => void server.close())

@@ -36,7 +36,7 @@ export const help = (
   rows: readonly string[],
 ) => `Measures creates and projections beside others, in one run on this machine, and holds them to their targets.
 
-  npm run bench                                  ${FULL.rounds} rounds of everything; about a quarter of an hour
+  npm run bench                                  ${FULL.rounds} rounds of everything; about twenty minutes
   npm run bench -- --quick                       one short round of everything, within two minutes: shows that it
                                                  works, and says little about figures
   npm run bench -- --only this-service no-store  some parts of it, of:

@@ -27,7 +27,7 @@ export const UNIQUE: ReadonlySet<RowName> = new Set<RowName>([
 /** Those whose store stays from round to round: it is warmed up by them before the first. */
 export const WARMING_UP: readonly RowName[] = ['producer-send', 'this-service']
 
-/** Whose latency is measured at half of what each can do. */
-export const HALF_LOADED: readonly RowName[] = ['this-service', 'postgres']
+/** Whose latency is measured at half of what each can do; without a store it is that of the machine, of HTTP and of the load. */
+export const HALF_LOADED: readonly RowName[] = ['this-service', 'postgres', 'no-store']
 /** Who is asked for three times what it can do. */
 export const OVERLOADED: RowName = 'this-service'

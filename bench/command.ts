@@ -1,4 +1,5 @@
 import { describe } from '../local/processes/failure.mjs'
+import { type BenchStores, openProcessStores } from './stores.ts'
 
 export type Command<Options> = {
   help: string
@@ -32,4 +33,23 @@ export async function withStores<Stores extends Ending>(
   } finally {
     await stores.end()
   }
+}
+
+export type Report<Results> = {
+  measure(stores: BenchStores): Promise<Results>
+  plainReport(results: Results): string
+  /** Tells the files that it wrote. */
+  writeReport(results: Results): string[]
+}
+
+/** Measures on a Kafka and a Redis of its own, prints what that gave, and writes it where that is asked for. */
+export function report<Results>(
+  isWritten: boolean,
+  { measure, plainReport, writeReport }: Report<Results>,
+): Promise<void> {
+  return withStores(openProcessStores(), async (stores) => {
+    const results = await measure(stores)
+    console.log(`\n${plainReport(results)}`)
+    if (isWritten) console.log(`\nwritten: ${writeReport(results).join(', ')}`)
+  })
 }

@@ -1,8 +1,8 @@
-import { runCommand, withStores } from '../command.ts'
+import { report, runCommand } from '../command.ts'
 import { circumstances } from '../environment.ts'
 import { writeFiles } from '../report/write-files.ts'
 import { orderOf } from '../side-by-side/order.ts'
-import { type BenchStores, BROKER_WARM_UP_MS, openProcessStores } from '../stores.ts'
+import { type BenchStores, BROKER_WARM_UP_MS } from '../stores.ts'
 import { type BulkTail, measureBulkTail } from './bulk-tail.ts'
 import { type Deployment, measureDeployment, type Run } from './deployment.ts'
 import { help, type Options, readOptions } from './options.ts'
@@ -24,10 +24,10 @@ await runCommand({
   help,
   readOptions,
   run: (options) =>
-    withStores(openProcessStores(), async (stores) => {
-      const results = await measure(options, stores, console.log)
-      console.log(`\n${plainReport(results)}`)
-      if (options.write) console.log(`\nwritten: ${writeFiles(filesOf(results)).join(', ')}`)
+    report(options.write, {
+      measure: (stores) => measure(options, stores, console.log),
+      plainReport,
+      writeReport: (results) => writeFiles(filesOf(results)),
     }),
 })
 

@@ -6,8 +6,15 @@ export default defineConfig({
   test: {
     // Two cores carry Kafka, Redis and the services under test: one file at a time.
     fileParallelism: false,
+    // Each limit here is for what hangs: no test is about time.
     projects: [
-      { test: { name: 'unit', include: ['{shared,services,tests,bench}/**/*.unit.test.ts'] } },
+      {
+        test: {
+          name: 'unit',
+          include: ['{shared,services,tests,bench}/**/*.unit.test.ts'],
+          testTimeout: 60_000,
+        },
+      },
       {
         test: {
           name: 'integration',

@@ -4,6 +4,8 @@ import { cpus, totalmem } from 'node:os'
 import { dirname } from 'node:path'
 import { Redis } from 'ioredis'
 import { ensureJars } from '../local/stores/jars.mjs'
+import { readMachineTicks, stolenBetween } from './measure/machine-load.ts'
+import { digits } from './report/figures.ts'
 
 /** What all of it ran on. */
 export function machine(): string {
@@ -14,11 +16,30 @@ const SERVICE = ['fastify', 'kafkajs', 'autocannon']
 const PEERS = ['pg', '@event-driven-io/emmett-postgresql']
 
 /** When and on what something was measured. */
-export type Circumstances = { measuredAt: string; machine: string; versions: string }
+export type Circumstances = {
+  measuredAt: string
+  machine: string
+  versions: string
+  /** The share of the time in which this machine had work that its hypervisor gave to others; none where there is no /proc. */
+  stolenShare: number | undefined
+}
+
+const ticksAtBegin = readMachineTicks()
 
 export async function circumstances(redisUrl: string, taking: { peers: boolean }): Promise<Circumstances> {
   const measuredAt = new Date().toISOString().slice(0, 10)
-  return { measuredAt, machine: machine(), versions: await versions(redisUrl, taking) }
+  const ticks = readMachineTicks()
+  return {
+    ...{ measuredAt, machine: machine(), versions: await versions(redisUrl, taking) },
+    stolenShare: ticksAtBegin && ticks && stolenBetween(ticksAtBegin, ticks),
+  }
+}
+
+/** In a sentence or two. */
+export function onWhat({ measuredAt, machine, versions, stolenShare }: Circumstances): string {
+  const said = `${measuredAt}, ${machine}, which everything shares, the load too; ${versions}.`
+  if (stolenShare === undefined) return said
+  return `${said} Of the time in which it had work, its hypervisor gave ${digits(100 * stolenShare)} % to other machines.`
 }
 
 /** What was measured, by its versions: the service with its stores, and the peers where they take part. */

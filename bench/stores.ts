@@ -1,10 +1,9 @@
-import { killLivingGroups } from '../local/processes/process.mjs'
 import { createProcessSource } from '../tests/support/stores/from-processes.ts'
 import { chooseSource, openSource } from '../tests/support/stores/source-choice.ts'
-import { endProcesses, openTestRun, removeTestRun } from '../tests/support/test-run.ts'
+import { openOwnRun } from './own-run.ts'
 
-/** A broker is compiled while it works: an append costs a quarter after the first 50,000. */
-export const BROKER_WARM_UP_MS = 20_000
+/** A broker is compiled while it works: of what it takes, its compiler has two thirds in the first seconds, and a tenth after 80 of load. */
+export const BROKER_WARM_UP_MS = 60_000
 
 export type BenchStores = {
   kafkaBrokers: string
@@ -60,25 +59,6 @@ export async function openProcessStores(): Promise<BenchStores> {
       own.end()
     },
   }
-}
-
-/** A folder for what is started, and the end of all that, also when the benchmark is broken off. */
-function openOwnRun() {
-  const run = openTestRun()
-  const closers = [() => endProcesses(run), killLivingGroups]
-  const end = () => {
-    process.off('exit', end)
-    for (const close of closers) close()
-    removeTestRun(run)
-  }
-  process.once('exit', end)
-  // What leads a process group of its own does not hear Ctrl-C; exit listeners end it.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, exitBySignal)
-  return { run, end, atEnd: (close: () => void) => closers.push(close) }
-}
-
-function exitBySignal(_name: NodeJS.Signals, number: number): void {
-  process.exit(128 + number)
 }
 
 async function whyNoDocker(): Promise<string | undefined> {

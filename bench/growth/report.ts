@@ -1,3 +1,4 @@
+import { onWhat } from '../environment.ts'
 import { median, spreadOf } from '../measure/spread.ts'
 import { digits, spread } from '../report/figures.ts'
 import { markdownTable, plainTable, type Table } from '../report/table.ts'
@@ -24,10 +25,10 @@ export function markdownReport(results: Results): string {
   return `${parts.join('\n\n')}\n`
 }
 
-function circumstances({ measuredAt, machine, versions, effort }: Results): string {
-  const { rounds, seconds, connections } = effort
+function circumstances(results: Results): string {
+  const { rounds, seconds, connections } = results.effort
   return [
-    `${measuredAt}, ${machine}, which everything shares, the load too; ${versions}.`,
+    onWhat(results),
     `${rounds} rounds, ${seconds} s of reads and ${seconds} s of creates in each, with ${connections} clients in a closed loop: medians, and`,
     'from the lowest to the highest. CPU is of api, broker, projector and Redis together for a create, of api and Redis for a read.',
     'The log is on one broker; a create is acknowledged when it is in its memory.',

@@ -77,6 +77,7 @@ export const results: fc.Arbitrary<Results> = fc.integer({ min: 1, max: 4 }).cha
       measuredAt: fc.constant('2026-01-01'),
       machine: fc.constant('a machine'),
       versions: fc.constant('1.0'),
+      stolenShare: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined }),
     },
     connections: fc.constant(256),
     effort: fc.constant({ rounds, seconds: 1 }),

@@ -1,3 +1,4 @@
+import { onWhat } from '../environment.ts'
 import type { Results } from './results.ts'
 import { markdownTable, plainTable, type Table } from './table.ts'
 import {
@@ -28,15 +29,13 @@ export function markdownReport(results: Results, charts: readonly string[]): str
 }
 
 /** What was measured, and on what. */
-function circumstances({ machine, versions, connections, effort, measuredAt }: Results): string[] {
+function circumstances(results: Results): string[] {
+  const { connections, effort } = results
   const { rounds, seconds } = effort
   const times = rounds === 1 ? 'One round' : `${rounds} rounds`
   const figures =
     rounds === 1 ? 'the figures of one round' : 'medians, and from the lowest round to the highest'
-  return [
-    `${measuredAt}, ${machine}, shared by all processes, the load's too. ${versions}.`,
-    `${times} of ${seconds} s with ${connections} clients: ${figures}.`,
-  ]
+  return [onWhat(results), `${times} of ${seconds} s with ${connections} clients: ${figures}.`]
 }
 
 /** Only of what was measured. */

@@ -9,6 +9,7 @@ const runsOf = ({ creates }: Results, name: string) => creates.find(({ row }) =>
 const NOTHING: Results = {
   ...{
     measuredAt: '2026-01-01',
+    stolenShare: undefined,
     machine: '',
     versions: '',
     connections: 1,

@@ -1,4 +1,4 @@
-import type { Circumstances } from '../environment.ts'
+import { type Circumstances, onWhat } from '../environment.ts'
 import { median, ratioOf, spreadOf } from '../measure/spread.ts'
 import { digits, spread } from '../report/figures.ts'
 import { markdownTable, plainTable, type Table } from '../report/table.ts'
@@ -28,10 +28,10 @@ export function markdownReport(results: Results): string {
   return `${parts.join('\n\n')}\n`
 }
 
-function circumstances({ measuredAt, machine, versions, effort }: Results): string {
-  const { rounds, seconds, connections } = effort
+function circumstances(results: Results): string {
+  const { rounds, seconds, connections } = results.effort
   return [
-    `${measuredAt}, ${machine}, which everything shares, the load too; ${versions}.`,
+    onWhat(results),
     `${rounds} rounds of ${seconds} s with ${connections} clients in a closed loop, spread over the apis: medians, and from the`,
     'lowest to the highest. A quiet api is asked for nothing: what it takes is what reading the log costs each api.',
   ].join('\n')

@@ -5,7 +5,7 @@ import { circumstances } from '../environment.ts'
 import type { Options } from '../options.ts'
 import { digits } from '../report/figures.ts'
 import { type CreatesRow, cpuOf, type HalfLoadRow, type Results } from '../report/results.ts'
-import type { BenchStores } from '../stores.ts'
+import { type BenchStores, BROKER_WARM_UP_MS } from '../stores.ts'
 import { type CreatesRun, measureCreates } from './creates.ts'
 import { type HalfLoadRun, measureHalfLoad } from './half-load.ts'
 import { orderOf } from './order.ts'
@@ -79,7 +79,7 @@ async function warmUp(
 ): Promise<void> {
   for (const row of WARMING_UP.filter((each) => rows.includes(each))) {
     say(`  warming up: ${ROWS[row].name}`)
-    await named(row, () => measureCreates(ROWS[row], stores, options))
+    await named(row, () => measureCreates(ROWS[row], stores, { ...options, warmUpMs: BROKER_WARM_UP_MS }))
   }
 }
 

@@ -14,15 +14,27 @@ export function identify(pid) {
 /** @param {number} pid */
 function identifyByProc(pid) {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // "pid (program) state … starttime …": the program's name may itself hold spaces and parentheses.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    if (fields[0] === 'Z') return undefined
+    const started = startOf(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+    if (started === undefined) return undefined
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    return `${boot}/${fields[19]}`
+    return `${boot}/${started}`
   } catch {
     return undefined
   }
+}
+
+/**
+ * When a process was started, by its /proc/PID/stat: "pid (program) state … num_threads … starttime …", and the program's name may
+ * itself hold spaces and parentheses. A process that was killed is a zombie as soon as its first thread has ended; its ports and
+ * files are free once the others have, too.
+ *
+ * @param {string} stat
+ * @returns {string | undefined} undefined when nothing is left of it
+ */
+export function startOf(stat) {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, threads, started] = [0, 17, 19].map((at) => fields[at])
+  return state === 'Z' && threads === '1' ? undefined : started
 }
 
 /** @param {number} pid */

@@ -24,6 +24,7 @@ const LIMITS = {
   maxBatchRecords: 3,
   maxBatchBytes: 3 * 300,
   lingerAboveRecords: 1,
+  lingerUpToRecords: 2,
 }
 const LIST_LIMITS = { maxBeyond: 2, spareCandidates: 1, maxPlantsAtOnce: 4 }
 

@@ -1,5 +1,6 @@
 import type { TestProject, Vitest } from 'vitest/node'
 import { describe } from '../../local/processes/failure.mjs'
+import { endWithProcess } from './end-with-process.ts'
 import { chooseSource, openSource, type SourceName } from './stores/source-choice.ts'
 import { endProcesses, openTestRun, removeTestRun } from './test-run.ts'
 
@@ -29,28 +30,17 @@ async function openStores(vitest: Vitest): Promise<() => void> {
   const name = await chooseSource(process.env.PLANT_STORE_TEST_WITH, whyNoDocker, console.log)
   const run = openTestRun()
   const source = await openSource(name, run)
-  const end = () => {
-    process.off('exit', end)
+  const end = endWithProcess(() => {
     endProcesses(run)
     source.endAll()
     removeTestRun(run)
-  }
-  // A run that is broken off has time for exit listeners only.
-  process.once('exit', end)
-  // Vitest would exit by itself, but signal-exit, which comes with testcontainers, kills a process whose
-  // listeners it takes for all gone.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, exitBySignal)
-
+  })
   const [kafka, redis] = await Promise.all([source.startKafka(), source.startRedis()])
   vitest.provide('testRun', run)
   vitest.provide('storeSource', name)
   vitest.provide('kafkaBrokers', kafka.brokers)
   vitest.provide('redisUrl', redis.url)
   return end
-}
-
-function exitBySignal(_name: NodeJS.Signals, number: number): void {
-  process.exit(128 + number)
 }
 
 async function whyNoDocker(): Promise<string | undefined> {

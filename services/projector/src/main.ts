@@ -17,7 +17,7 @@ import { ProjectorSettings } from './settings.ts'
 const MIN_BYTES = 1
 const MAX_WAIT_MS = 500
 /** Fuller fetches cost less, and a plant may be in the read model so much later. */
-const FETCH_EVERY_MS = 15
+const FETCH_EVERY_MS = 12
 
 async function start({ log, fail, ending, closeLater }: ServiceContext): Promise<void> {
   const settings = readSettings(ProjectorSettings, process.env)

@@ -10,6 +10,7 @@ import { createTopic } from '../event-log/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { Offset } from '../plant/offset.ts'
 import { plantCreated } from '../plant/plant-created.ts'
+import type { PlantCreated } from './consumer.ts'
 
 const WAIT = { timeout: 20_000, interval: 100 }
 
@@ -60,10 +61,20 @@ describe('a consumer whose log is not the one it was', () => {
     const { kafka, topic: name } = topic
     const groupId = newGroup()
     await topic.append(5)
-    const consumer = await consumeInto(name, { groupId })
+    const madeAnew = Promise.withResolvers<void>()
+    const handled: PlantCreated[] = []
+    const consumer = await consumeInto(name, {
+      groupId,
+      commitEveryMs: 10,
+      // Meanwhile it fetches nothing that could tell, and then there is something to commit.
+      async onPlantCreated(event) {
+        handled.push(event)
+        if (handled.length === 5) await madeAnew.promise
+      },
+    })
     const code = expect.stringMatching(/another-log|topic-missing/)
     const ended = expect(consumer.ended).rejects.toMatchObject({ code })
-    await eventually(() => expect(consumer.events).toHaveLength(5))
+    await eventually(() => expect(handled).toHaveLength(5))
 
     await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [name] }))
     await vi.waitFor(() => createTopic(kafka, topic), WAIT)
@@ -71,8 +82,9 @@ describe('a consumer whose log is not the one it was', () => {
       plantCreated(newPlant(BigInt(index)), randomUUID() as EventId, 1),
     )
     await vi.waitFor(() => topic.appendRecords(records), WAIT)
+    madeAnew.resolve()
     await ended
-    expect(consumer.events).toHaveLength(5)
+    expect(handled).toHaveLength(5)
     // Kafka forgot what was committed of the topic before; kafkajs would have put -2 there.
     const [offsets] = await withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics: [name] }))
     expect(offsets?.partitions).toMatchObject([{ offset: '-1' }])

@@ -2,6 +2,7 @@ import type { GroupOffset } from '../event-log/group-offsets.ts'
 import { type EventId, parseEventId } from '../plant/event-id.ts'
 import { after, type Offset, type Partition } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
+import { whileItIsMade } from '../process/while-it-is-made.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 
 /** What is stored beside a committed offset: of how many partitions the topic was, and the event right before it. */
@@ -50,15 +51,9 @@ export type GroupPositionOptions = {
 /** Where a group stands, in Kafka's word. */
 export function createGroupPosition({ partitions, begin, read, commit }: GroupPositionOptions) {
   const committed = new Map<Partition, Offset>()
-  let reading: Promise<Map<Partition, GroupOffset>> | undefined
 
   /** The partitions of an assignment ask at once; one answer does for all. */
-  function readOnce(): Promise<Map<Partition, GroupOffset>> {
-    reading ??= read().finally(() => {
-      reading = undefined
-    })
-    return reading
-  }
+  const readOnce = whileItIsMade(read)
 
   async function store(passed: ReadonlyMap<Partition, Checkpoint>): Promise<void> {
     const offsets = [...passed].map(([partition, checkpoint]) => ({

@@ -9,6 +9,7 @@ import { PreconditionError } from '../process/failures.ts'
 import type { Log } from '../process/log.ts'
 import { repeat } from '../process/repeat.ts'
 import { delay, systemTime } from '../process/time.ts'
+import { whileItIsMade } from '../process/while-it-is-made.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { CheckedOptions } from './consume-options.ts'
 import { createDelivery } from './delivery.ts'
@@ -61,7 +62,11 @@ export function createPlantConsumer(
     partitions,
     begin,
     read: () => readGroupOffsets(kafka, groupId, topic),
-    commit: (offsets) => follower.commit(offsets),
+    async commit(offsets) {
+      // Kafka takes it by the topic's name alone, also when nothing was fetched since that could tell of another one.
+      await confirmTopic()
+      await follower.commit(offsets)
+    },
   })
   const delivery = createDelivery({
     ...{ firstClaims, time, log },
@@ -78,7 +83,7 @@ export function createPlantConsumer(
     groupId: () => groupId,
     read: plantRecordReader(partitions),
     retry: { firstMs: options.firstRetryMs, longestMs: options.longestRetryMs },
-    checkpointOf: delivery.checkpointOf,
+    checkpointOf,
     onRecords: delivery.onRecords,
     onRejoin: () =>
       void commit().catch((err: unknown) => log.debug({ err }, 'not committed before rejoining')),
@@ -96,6 +101,15 @@ export function createPlantConsumer(
     }
     refuseOutOfBounds(passed, found.ends, REMEDY)
     return found
+  }
+
+  /** Rejects when the topic is no longer the one that is followed. All partitions of an assignment ask at once. */
+  const confirmTopic = whileItIsMade(() => follower.ends())
+
+  /** The delivery is asked only of the topic that is followed: it may note with Kafka, under the topic's name, where it begins. */
+  async function checkpointOf(partition: Partition): Promise<Checkpoint> {
+    await confirmTopic()
+    return delivery.checkpointOf(partition)
   }
 
   /** What was delivered of the partitions assigned now; undefined where it is not known yet from where to go on. */

@@ -51,15 +51,6 @@ export function createByteReader(bytes: Buffer) {
 
   const cut = () => new RangeError(`the ${bytes.length} bytes of records end within one`)
 
-  /** Whether this text, each character of which takes one byte, is there. */
-  function isAscii(text: string, from: number): boolean {
-    for (let index = 0; index < text.length; index++) {
-      const unit = text.charCodeAt(index)
-      if (unit !== bytes[from + index] || unit >= MORE) return false
-    }
-    return true
-  }
-
   return {
     int8: (): number => (byte() << 24) >> 24,
 
@@ -73,13 +64,21 @@ export function createByteReader(bytes: Buffer) {
       return length < 0 ? null : bytes.subarray(pass(length), at)
     },
 
-    /** Returns `expected` when it is that, which costs a fifth of making a text anew. */
-    varIntString(expected = ''): string {
+    /** With its length before it. */
+    varIntString(): string {
       const length = varInt()
       const from = pass(length)
-      return length === expected.length && isAscii(expected, from)
-        ? expected
-        : bytes.toString('utf8', from, at)
+      return bytes.toString('utf8', from, at)
+    },
+
+    /** Goes past these bytes and their length, if they are what comes next. */
+    passIf(expected: Buffer): boolean {
+      const from = at
+      let isNext = varInt() === expected.length
+      for (let index = 0; isNext && index < expected.length; index++)
+        isNext = bytes[at + index] === expected[index]
+      at = isNext ? at + expected.length : from
+      return isNext
     },
 
     at: (): number => at,

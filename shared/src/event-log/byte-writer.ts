@@ -7,6 +7,8 @@ const MAX_VARINT_BYTES = 5
 const MAX_VARLONG_BYTES = 10
 /** Of the size of a record as most have it, which is from 64 to 8,191 bytes. */
 const USUAL_SIZE_BYTES = 2
+/** Up to so many a loop is faster than a call. */
+const SHORT_BYTES = 48
 const MORE = 0x80
 const LOW_BITS = 0x7f
 
@@ -111,9 +113,11 @@ export function createByteWriter() {
 
     /** Without its length. */
     buffer(value: Buffer): void {
-      makeRoom(value.length)
-      bytes.set(value, end)
-      end += value.length
+      const length = value.length
+      makeRoom(length)
+      if (length > SHORT_BYTES) bytes.set(value, end)
+      else for (let index = 0; index < length; index++) bytes[end + index] = value[index] as number
+      end += length
     },
 
     /** Leaves room for the four bytes before what comes next, and returns where that begins. */

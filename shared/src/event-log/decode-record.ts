@@ -35,7 +35,7 @@ export type DecodedRecord = {
 export type Sum = (delta: number | bigint) => string
 
 /** The names of the first headers of the record before: those of the next one are most often the same. */
-export type LatestNames = string[]
+export type LatestNames = { text: string; bytes: Buffer }[]
 
 const MAX_LATEST_NAMES = 16
 const MAX_LATEST_NAME_LENGTH = 64
@@ -70,8 +70,7 @@ function readHeaders(reader: ByteReader, names: LatestNames): DecodedRecord['hea
   const headers: DecodedRecord['headers'] = {}
   const count = reader.varInt()
   for (let n = 0; n < count; n++) {
-    const name = reader.varIntString(names[n])
-    if (name !== names[n] && n < MAX_LATEST_NAMES && name.length <= MAX_LATEST_NAME_LENGTH) names[n] = name
+    const name = readName(reader, n, names)
     const value = reader.varIntBytes()
     if (!Object.hasOwn(headers, name)) add(headers, name, value)
     else {
@@ -81,6 +80,16 @@ function readHeaders(reader: ByteReader, names: LatestNames): DecodedRecord['hea
     }
   }
   return headers
+}
+
+/** The name that the record before had is known by its bytes, and not made anew. */
+function readName(reader: ByteReader, n: number, names: LatestNames): string {
+  const known = names[n]
+  if (known !== undefined && reader.passIf(known.bytes)) return known.text
+  const text = reader.varIntString()
+  if (n < MAX_LATEST_NAMES && text.length <= MAX_LATEST_NAME_LENGTH)
+    names[n] = { text, bytes: Buffer.from(text) }
+  return text
 }
 
 function add(headers: DecodedRecord['headers'], name: string, value: Content | Content[]): void {

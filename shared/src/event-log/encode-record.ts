@@ -13,6 +13,9 @@ export type Message = {
 }
 
 const ATTRIBUTES = 0
+/** Records have the same few headers again and again: the bytes of these names are made once. */
+const nameBytes = new Map<string, Buffer>()
+const KEPT_NAMES_MAX = 32
 
 /**
  * Writes a record of a batch. Throws a TypeError for a header's value that is null or undefined, as kafkajs does, and for
@@ -64,6 +67,15 @@ function writeHeaders(to: ByteWriter, headers: NonNullable<Message['headers']>):
 }
 
 function writeHeader(to: ByteWriter, name: string, value: HeaderValue): void {
-  to.varIntString(name)
+  writeContent(to, bytesOfName(name) ?? name, 'name of a header')
   writeContent(to, value, `header ${name}`)
+}
+
+/** None when there are too many names to keep them all. */
+function bytesOfName(name: string): Buffer | undefined {
+  const known = nameBytes.get(name)
+  if (known !== undefined || nameBytes.size === KEPT_NAMES_MAX) return known
+  const bytes = Buffer.from(name)
+  nameBytes.set(name, bytes)
+  return bytes
 }

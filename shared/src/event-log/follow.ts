@@ -4,7 +4,7 @@ import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import { createBackOff } from '../process/back-off.ts'
 import { messageOf } from '../process/failures.ts'
 import { delay } from '../process/time.ts'
-import type { Checkpoint, Delivery } from '../protocol/checkpoint.ts'
+import type { Delivery } from '../protocol/checkpoint.ts'
 import type { ConsumerById } from './consumer-by-id.ts'
 import type { LogEnds } from './ends.ts'
 import { createPositions, type Intake, type PositionsOptions, SERVICE_REMEDY } from './positions.ts'
@@ -84,8 +84,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   /** Those of which nothing is fetched until they are sought. */
   const unsought = new Set<Partition>()
   let isHeld = false
-  let confirming: Promise<unknown> | undefined
-  const positions = createPositions({ ...options, checkpointOf }, { pause, seek, ends }, options)
+  const positions = createPositions(options, { pause, seek, ends }, options)
   const { closing } = positions
 
   function pause(partition: Partition): void {
@@ -109,18 +108,6 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     } catch {
       // Between two runs of the consumer there is nothing to seek; the next assignment seeks.
     }
-  }
-
-  /** Asks the intake only of the topic that is followed: it may note with Kafka, under the topic's name, where it begins. */
-  async function checkpointOf(partition: Partition): Promise<Checkpoint> {
-    if (topicId !== undefined) {
-      // All partitions of an assignment ask at once.
-      confirming ??= ends().finally(() => {
-        confirming = undefined
-      })
-      await confirming
-    }
-    return options.checkpointOf(partition)
   }
 
   async function ends(): Promise<Offset[]> {

@@ -22,6 +22,9 @@ const WORTH = Uint8Array.from({ length: 256 }, (_, byte) =>
 /** Where in the text the two digits of each byte begin. */
 const DIGITS_AT = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34)
 
+/** Where the text of an id lies while it is packed. */
+const TEXT = Buffer.alloc(FORM.length)
+
 /** Namespace of the ids below; made once, never to change: a retry must find the event of its first try. */
 const KEYED_NAMESPACE = Buffer.from('6f0c2a5e1d2b4c0f9a7b3e8d54c1f6a2', 'hex')
 
@@ -29,22 +32,26 @@ export function parseEventId(text: string): EventId | undefined {
   return CANONICAL_UUID.test(text) ? (text as EventId) : undefined
 }
 
-/** Writes the 16 bytes of an event id, `at` and after. With a table: through Buffer's hex it takes six times as long. */
+/**
+ * Writes the 16 bytes of an event id, `at` and after. With a table, as Buffer's hex takes several times as long; and by way of the
+ * text's bytes, as among many other texts its characters one by one take longer than all the rest.
+ */
 export function writeEventId(id: EventId, into: Uint8Array, at: number): void {
+  TEXT.write(id, 'latin1')
   for (let index = 0; index < BYTES; index++) {
     const digit = DIGITS_AT[index] as number
-    const high = WORTH[id.charCodeAt(digit)] as number
-    into[at + index] = (high << 4) | (WORTH[id.charCodeAt(digit + 1)] as number)
+    const high = WORTH[TEXT[digit] as number] as number
+    into[at + index] = (high << 4) | (WORTH[TEXT[digit + 1] as number] as number)
   }
 }
 
 /** As parseEventId, from the bytes of the text. A regular expression takes seven times as long as this loop. */
-export function readEventId(text: Buffer): EventId | undefined {
-  if (text.length !== FORM.length) return undefined
+export function readEventId(bytes: Buffer): EventId | undefined {
+  if (bytes.length !== FORM.length) return undefined
   for (let index = 0; index < FORM.length; index++) {
-    if (KIND[text[index] as number] !== FORM[index]) return undefined
+    if (KIND[bytes[index] as number] !== FORM[index]) return undefined
   }
-  return text.toString('latin1') as EventId
+  return bytes.toString('latin1') as EventId
 }
 
 /** The event id in these 16 bytes. */

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { type Answer, answerOnSocket, answerWith, refuseConnect } from './answer.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import { whileItIsMade } from './while-it-is-made.ts'
 
 /** Why a service can't do its work now, in words for an operator; none when it can. */
 export type Readiness = () => string[]
@@ -90,17 +91,6 @@ async function answerOf(
   } catch (err) {
     log.error({ err, path }, 'the operations port could not answer')
     return failure(500, 'something went wrong here; the log tells more')
-  }
-}
-
-/** All who ask while it is being made get the same. */
-function whileItIsMade<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => {
-    made ??= make().finally(() => {
-      made = undefined
-    })
-    return made
   }
 }
 

@@ -43,6 +43,8 @@ export const CYCLE_LIMITS = {
   maxBatchBytes: 512 * 1_024,
   /** After a batch larger than this the next cycle waits a little: fewer and fuller batches cost less CPU. */
   lingerAboveRecords: 8,
+  /** After one larger than this it does not: the next is full enough, and its clients ask for nothing more while they wait. */
+  lingerUpToRecords: 64,
 }
 const RECORD_OVERHEAD_BYTES = 200
 const LINGER_MS = 3
@@ -78,10 +80,14 @@ export function createCommitCycle(
     if (queue.delete(pending)) queuedBytes -= bytesOf(pending)
   }
 
+  function isWorthLingering(appended: number): boolean {
+    return appended > limits.lingerAboveRecords && appended <= limits.lingerUpToRecords
+  }
+
   async function run(): Promise<void> {
     let appended = 0
     while (queue.size > 0) {
-      if (appended > limits.lingerAboveRecords) await delay(time, LINGER_MS)
+      if (isWorthLingering(appended)) await delay(time, LINGER_MS)
       appended = await commit(takeBatch())
     }
     running = undefined

@@ -55,6 +55,12 @@ export function createGroupPosition({ partitions, begin, read, commit }: GroupPo
   /** The partitions of an assignment ask at once; one answer does for all. */
   const readOnce = whileItIsMade(read)
 
+  function due(passed: ReadonlyMap<Partition, Checkpoint>): Map<Partition, Checkpoint> {
+    return new Map(
+      [...passed].filter(([partition, { offset }]) => committed.get(partition) !== after(offset)),
+    )
+  }
+
   async function store(passed: ReadonlyMap<Partition, Checkpoint>): Promise<void> {
     const offsets = [...passed].map(([partition, checkpoint]) => ({
       partition,
@@ -77,12 +83,13 @@ export function createGroupPosition({ partitions, begin, read, commit }: GroupPo
       return start
     },
 
+    /** Whether anything was passed that is not committed. */
+    isBehind: (passed: ReadonlyMap<Partition, Checkpoint>): boolean => due(passed).size > 0,
+
     /** Commits what was passed beyond what is committed. */
     async commit(passed: ReadonlyMap<Partition, Checkpoint>): Promise<void> {
-      const due = new Map(
-        [...passed].filter(([partition, { offset }]) => committed.get(partition) !== after(offset)),
-      )
-      if (due.size > 0) await store(due)
+      const uncommitted = due(passed)
+      if (uncommitted.size > 0) await store(uncommitted)
     },
   }
 }

@@ -62,11 +62,7 @@ export function createPlantConsumer(
     partitions,
     begin,
     read: () => readGroupOffsets(kafka, groupId, topic),
-    async commit(offsets) {
-      // Kafka takes it by the topic's name alone, also when nothing was fetched since that could tell of another one.
-      await confirmTopic()
-      await follower.commit(offsets)
-    },
+    commit: (offsets) => follower.commit(offsets),
   })
   const delivery = createDelivery({
     ...{ firstClaims, time, log },
@@ -85,8 +81,7 @@ export function createPlantConsumer(
     retry: { firstMs: options.firstRetryMs, longestMs: options.longestRetryMs },
     checkpointOf,
     onRecords: delivery.onRecords,
-    onRejoin: () =>
-      void commit().catch((err: unknown) => log.debug({ err }, 'not committed before rejoining')),
+    onRejoin: () => commitBeforeRejoining(),
     onHalt: (error) => void end(error),
   })
 
@@ -121,11 +116,27 @@ export function createPlantConsumer(
     return new Map([...assigned].map(([partition, checkpoint]) => [partition, known(partition, checkpoint)]))
   }
 
-  async function commit(): Promise<void> {
-    const passed = [...(delivered() ?? [])].filter(
+  function dealtWith(): Map<Partition, Checkpoint> {
+    const known = [...(delivered() ?? [])].filter(
       (entry): entry is [Partition, Checkpoint] => entry[1] !== undefined,
     )
-    await group.commit(new Map(passed))
+    return new Map(known)
+  }
+
+  /** Kafka takes a commit by the topic's name alone, also when nothing was fetched since that could tell of another one. */
+  async function commit(): Promise<void> {
+    if (!group.isBehind(dealtWith())) return
+    await confirmTopic()
+    // What was dealt with is looked at now: a partition that went to another member meanwhile would be set back.
+    await group.commit(dealtWith())
+  }
+
+  /**
+   * Without asking: the join does not wait, and what comes after it is refused, or sets another member back. Should
+   * the topic be another one by now, the event that is committed is not in it.
+   */
+  function commitBeforeRejoining(): void {
+    group.commit(dealtWith()).catch((err: unknown) => log.debug({ err }, 'not committed before rejoining'))
   }
 
   const repetition = { time, log, onHalt: (error: Error) => void end(error) }

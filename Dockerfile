@@ -28,4 +28,4 @@ ENV HOST=0.0.0.0 PORT=3000 OPS_PORT=3100
 EXPOSE 3000 3100
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.OPS_PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1))"]
-CMD ["node", "--max-semi-space-size=64", "services/api/src/main.ts"]
+CMD ["node", "--no-allocation-site-pretenuring", "services/api/src/main.ts"]

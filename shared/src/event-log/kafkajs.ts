@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
+import { TransientMap } from '../process/transient-map.ts'
 import { consumersById } from './consumer-by-id.ts'
 import { batchDecoder } from './decode-batch.ts'
 import { fetchedDecoder, fetchedReader } from './decode-fetched.ts'
@@ -44,10 +45,12 @@ const MAX_BATCH_BYTES = 64 * 1_048_576
 type Topics = { topics?: string[] }
 
 type RequestQueue = {
+  inflight: unknown
   pending: unknown[]
   throttledUntil: number
   throttleCheckTimeoutId: NodeJS.Timeout | null
   checkPendingRequests(): void
+  scheduleCheckPendingRequests(): void
 }
 
 /**
@@ -64,6 +67,14 @@ function scheduleCheckPendingRequests(this: RequestQueue): void {
     },
     Math.max(throttledMs, PENDING_CHECK_MS),
   )
+}
+
+function withTransientRequests(RequestQueue: new (...options: unknown[]) => RequestQueue) {
+  return class extends RequestQueue {
+    // A few at a time, hundreds a second, each with all that it sends: what a Map leaves of them is as good as a leak.
+    override inflight = new TransientMap<number, unknown>()
+    override scheduleCheckPendingRequests = scheduleCheckPendingRequests
+  }
 }
 
 /**
@@ -94,6 +105,7 @@ async function setDefaultOffset(
 function load(): typeof import('kafkajs') {
   // Before those are loaded that use it.
   modules.replace(FILTER_ABORTED, keepCommitted)
+  modules.replace(REQUEST_QUEUE, withTransientRequests(modules.load(REQUEST_QUEUE)))
   const { lookupCodec, lookupCodecByAttributes } = modules.load(COMPRESSION)
   const [Decoder, decodeMessageSet] = [modules.load(DECODER), modules.load(DECODE_MESSAGE_SET)]
   const decodeBatch = batchDecoder(lookupCodecByAttributes)
@@ -103,7 +115,6 @@ function load(): typeof import('kafkajs') {
   modules.replace(METADATA, metadataWithIds(modules.load(METADATA), modules.load(ENCODER), Decoder))
   modules.replace(PRODUCE_REQUEST, produceRequest(modules.load(LONG), lookupCodec))
   modules.replace(GROUP_BY_PARTITION, groupByPartition)
-  Object.assign(modules.load(REQUEST_QUEUE).prototype, { scheduleCheckPendingRequests })
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
   const cluster = modules.load(CLUSTER).prototype
   cluster.metadata = metadataOrError(cluster.metadata)

@@ -25,6 +25,8 @@ export type Pending = {
   id: PlantId
   record: NewRecord
   stage: 'queued' | 'appended' | 'resolved'
+  /** For its cycle to begin; set by the cycle. */
+  isWaiting: boolean
   checkpoint: Offset
   /** When it was submitted, and when its append began, as `time` counts. */
   since: number
@@ -60,24 +62,34 @@ export function createCommitCycle(
   view: View,
   { log, time, limits }: { log: Log; time: Time; limits: typeof CYCLE_LIMITS },
 ) {
-  const queue = new Set<Pending>()
+  /** In the order of their coming, the first of them one that waits; those withdrawn leave with those before them. */
+  const queue: Pending[] = []
+  let queuedRecords = 0
   let queuedBytes = 0
   let running: Promise<void> | undefined
 
   function takeBatch(): Pending[] {
     const batch: Pending[] = []
+    let passed = 0
     let bytes = 0
     for (const pending of queue) {
       if (batch.length === limits.maxBatchRecords || bytes >= limits.maxBatchBytes) break
+      passed++
+      if (!pending.isWaiting) continue
       bytes += bytesOf(pending)
       batch.push(pending)
     }
+    queue.splice(0, passed)
     for (const pending of batch) withdraw(pending)
     return batch
   }
 
   function withdraw(pending: Pending): void {
-    if (queue.delete(pending)) queuedBytes -= bytesOf(pending)
+    if (!pending.isWaiting) return
+    pending.isWaiting = false
+    queuedRecords--
+    queuedBytes -= bytesOf(pending)
+    while (queue[0]?.isWaiting === false) queue.shift()
   }
 
   function isWorthLingering(appended: number): boolean {
@@ -86,7 +98,7 @@ export function createCommitCycle(
 
   async function run(): Promise<void> {
     let appended = 0
-    while (queue.size > 0) {
+    while (queuedRecords > 0) {
       if (isWorthLingering(appended)) await delay(time, LINGER_MS)
       appended = await commit(takeBatch())
     }
@@ -149,10 +161,12 @@ export function createCommitCycle(
   return {
     /** Takes a create into the next cycle; false, and nothing happens, when too much waits already, or for too long. */
     submit(pending: Pending): boolean {
-      const [oldest = pending] = queue
+      const oldest = queue[0] ?? pending
       if (queuedBytes >= limits.maxQueuedBytes || pending.since - oldest.since >= limits.maxQueueAgeMs)
         return false
-      queue.add(pending)
+      queue.push(pending)
+      pending.isWaiting = true
+      queuedRecords++
       queuedBytes += bytesOf(pending)
       // A turn later, so that creates which arrive together go together.
       running ??= Promise.resolve().then(run)
@@ -160,7 +174,7 @@ export function createCommitCycle(
     },
 
     /** What waits for the next cycle. */
-    queued: (): { records: number; bytes: number } => ({ records: queue.size, bytes: queuedBytes }),
+    queued: (): { records: number; bytes: number } => ({ records: queuedRecords, bytes: queuedBytes }),
 
     /** Makes room for others when a create no longer waits. */
     withdraw,

@@ -8,6 +8,7 @@ import type { Traceparent } from '@plant-store/shared/plant/traceparent.ts'
 import type { Log } from '@plant-store/shared/process/log.ts'
 import { repeat } from '@plant-store/shared/process/repeat.ts'
 import type { Time } from '@plant-store/shared/process/time.ts'
+import { TransientMap } from '@plant-store/shared/process/transient-map.ts'
 import { type AfterAppend, afterAppend, type Verdict, verdict } from '@plant-store/shared/protocol/verdict.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
@@ -61,8 +62,9 @@ export function createPlantCreation(
 ) {
   const cycle = createCommitCycle(readModel, appender, view, { log, time, limits })
   /** Those that others with the same id wait for. */
-  const inFlight = new Map<PlantId, InFlight>()
-  const underWay = new Set<Promise<Outcome>>()
+  const inFlight = new TransientMap<PlantId, InFlight>()
+  let underWay = 0
+  let closing: PromiseWithResolvers<void> | undefined
   let lastAnswerAt = Number.POSITIVE_INFINITY
 
   view.listen((_partition, { id }) => {
@@ -82,7 +84,8 @@ export function createPlantCreation(
 
   /** Those whose window moved on are decided by the read model's entry alone, asked for until it is there. */
   async function askReadModel(): Promise<void> {
-    const movedOn = [...inFlight.values()]
+    const movedOn = inFlight
+      .values()
       .map(({ pending }) => pending)
       .filter((pending) => pending.stage === 'appended' && judge(pending).is === 'window moved on')
     if (movedOn.length === 0) return
@@ -103,6 +106,7 @@ export function createPlantCreation(
       id,
       record,
       stage: 'queued',
+      isWaiting: false,
       checkpoint: BEFORE_FIRST,
       since: time.now(),
       appendedAt: 0,
@@ -155,14 +159,20 @@ export function createPlantCreation(
     }
   }
 
+  function noteAnswered(): void {
+    if (underWay === 0) closing?.resolve()
+  }
+
   return {
     /** Answers within the deadline. */
-    create(create: CreatePlant): Promise<Outcome> {
-      const answer = decide(create)
-      const forget = () => void underWay.delete(answer)
-      underWay.add(answer)
-      answer.then(forget, forget)
-      return answer
+    async create(create: CreatePlant): Promise<Outcome> {
+      underWay++
+      try {
+        return await decide(create)
+      } finally {
+        underWay--
+        noteAnswered()
+      }
     },
 
     /** What waits to be appended. */
@@ -178,7 +188,9 @@ export function createPlantCreation(
 
     /** Resolves when each create taken in was answered; each of them is, within its deadline. */
     async close(): Promise<void> {
-      await Promise.allSettled(underWay)
+      closing ??= Promise.withResolvers()
+      noteAnswered()
+      await closing.promise
       await cycle.drained()
       await asking.close()
     },

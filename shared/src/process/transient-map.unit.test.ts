@@ -1,0 +1,53 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { TransientMap } from './transient-map.ts'
+
+const keys = fc.oneof(fc.bigInt({ min: -2n, max: 3n }), fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }))
+const steps = fc.array(
+  fc.oneof(
+    fc.record({ does: fc.constant('set' as const), key: keys, value: fc.nat() }),
+    fc.record({ does: fc.constant('delete' as const), key: keys }),
+    fc.record({ does: fc.constant('clear' as const) }),
+  ),
+)
+
+describe('a map of what comes and goes', () => {
+  it('holds what a Map holds', () => {
+    fc.assert(
+      fc.property(steps, (taken) => {
+        const [map, model] = [new TransientMap<bigint, number>(), new Map<bigint, number>()]
+        for (const step of taken) {
+          if (step.does === 'set') {
+            map.set(step.key, step.value)
+            model.set(step.key, step.value)
+          } else if (step.does === 'delete') expect(map.delete(step.key)).toBe(model.delete(step.key))
+          else {
+            map.clear()
+            model.clear()
+          }
+          expect(map.size).toBe(model.size)
+          expect(map.values()).toEqual([...model.values()])
+        }
+        for (const step of taken) {
+          if (step.does === 'clear') continue
+          expect(map.has(step.key)).toBe(model.has(step.key))
+          expect(map.get(step.key)).toBe(model.get(step.key))
+        }
+        const seen: number[] = []
+        map.forEach((value) => void seen.push(value))
+        expect(seen).toEqual([...model.values()])
+      }),
+    )
+  })
+
+  it('is gone through as it was, also by who takes entries away', () => {
+    const map = new TransientMap<number, string>().set(1, 'a').set(2, 'b').set(3, 'c')
+    const seen: string[] = []
+    map.forEach((value) => {
+      seen.push(value)
+      map.clear()
+    })
+    expect(seen).toEqual(['a', 'b', 'c'])
+    expect(map.size).toBe(0)
+  })
+})

@@ -373,8 +373,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'deadline - time.now()',
   ]),
   bug('the end does not wait for those that wait for others', CREATE, [
-    'await Promise.allSettled(underWay)',
-    'await Promise.allSettled([...inFlight.values()].map(({ resolution }) => resolution))',
+    'await closing.promise',
+    'await Promise.allSettled(inFlight.values().map(({ resolution }) => resolution))',
   ]),
   bug('the end gives up nobody', CREATE, [
     'for (const { pending } of inFlight.values()) giveUp(pending)',

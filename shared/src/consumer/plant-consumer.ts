@@ -81,7 +81,7 @@ export function createPlantConsumer(
     retry: { firstMs: options.firstRetryMs, longestMs: options.longestRetryMs },
     checkpointOf,
     onRecords: delivery.onRecords,
-    onRejoin: () => commitBeforeRejoining(),
+    onRejoin: commitBeforeRejoining,
     onHalt: (error) => void end(error),
   })
 

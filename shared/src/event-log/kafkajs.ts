@@ -53,27 +53,26 @@ type RequestQueue = {
   scheduleCheckPendingRequests(): void
 }
 
-/**
- * kafkajs re-arms a timer of about 1 ms for ever on each connection: some 900 wake-ups a second and a
- * TimeoutNegativeWarning on current Node. This one is armed only while requests wait.
- */
-function scheduleCheckPendingRequests(this: RequestQueue): void {
-  if (this.pending.length === 0 || this.throttleCheckTimeoutId !== null) return
-  const throttledMs = this.throttledUntil - Date.now()
-  this.throttleCheckTimeoutId = setTimeout(
-    () => {
-      this.throttleCheckTimeoutId = null
-      this.checkPendingRequests()
-    },
-    Math.max(throttledMs, PENDING_CHECK_MS),
-  )
-}
-
-function withTransientRequests(RequestQueue: new (...options: unknown[]) => RequestQueue) {
+function correctedQueue(RequestQueue: new (...options: unknown[]) => RequestQueue) {
   return class extends RequestQueue {
     // A few at a time, hundreds a second, each with all that it sends: what a Map leaves of them is as good as a leak.
     override inflight = new TransientMap<number, unknown>()
-    override scheduleCheckPendingRequests = scheduleCheckPendingRequests
+
+    /**
+     * kafkajs re-arms a timer of about 1 ms for ever on each connection: some 900 wake-ups a second and a
+     * TimeoutNegativeWarning on current Node. This one is armed only while requests wait.
+     */
+    override scheduleCheckPendingRequests(): void {
+      if (this.pending.length === 0 || this.throttleCheckTimeoutId !== null) return
+      const throttledMs = this.throttledUntil - Date.now()
+      this.throttleCheckTimeoutId = setTimeout(
+        () => {
+          this.throttleCheckTimeoutId = null
+          this.checkPendingRequests()
+        },
+        Math.max(throttledMs, PENDING_CHECK_MS),
+      )
+    }
   }
 }
 
@@ -105,7 +104,7 @@ async function setDefaultOffset(
 function load(): typeof import('kafkajs') {
   // Before those are loaded that use it.
   modules.replace(FILTER_ABORTED, keepCommitted)
-  modules.replace(REQUEST_QUEUE, withTransientRequests(modules.load(REQUEST_QUEUE)))
+  modules.replace(REQUEST_QUEUE, correctedQueue(modules.load(REQUEST_QUEUE)))
   const { lookupCodec, lookupCodecByAttributes } = modules.load(COMPRESSION)
   const [Decoder, decodeMessageSet] = [modules.load(DECODER), modules.load(DECODE_MESSAGE_SET)]
   const decodeBatch = batchDecoder(lookupCodecByAttributes)

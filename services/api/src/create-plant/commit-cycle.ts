@@ -25,8 +25,6 @@ export type Pending = {
   id: PlantId
   record: NewRecord
   stage: 'queued' | 'appended' | 'resolved'
-  /** For its cycle to begin; set by the cycle. */
-  isWaiting: boolean
   checkpoint: Offset
   /** When it was submitted, and when its append began, as `time` counts. */
   since: number
@@ -62,34 +60,27 @@ export function createCommitCycle(
   view: View,
   { log, time, limits }: { log: Log; time: Time; limits: typeof CYCLE_LIMITS },
 ) {
-  /** In the order of their coming, the first of them one that waits; those withdrawn leave with those before them. */
   const queue: Pending[] = []
-  let queuedRecords = 0
   let queuedBytes = 0
   let running: Promise<void> | undefined
 
   function takeBatch(): Pending[] {
-    const batch: Pending[] = []
-    let passed = 0
+    let records = 0
     let bytes = 0
     for (const pending of queue) {
-      if (batch.length === limits.maxBatchRecords || bytes >= limits.maxBatchBytes) break
-      passed++
-      if (!pending.isWaiting) continue
+      if (records === limits.maxBatchRecords || bytes >= limits.maxBatchBytes) break
       bytes += bytesOf(pending)
-      batch.push(pending)
+      records++
     }
-    queue.splice(0, passed)
-    for (const pending of batch) withdraw(pending)
-    return batch
+    queuedBytes -= bytes
+    return queue.splice(0, records)
   }
 
   function withdraw(pending: Pending): void {
-    if (!pending.isWaiting) return
-    pending.isWaiting = false
-    queuedRecords--
+    const at = queue.indexOf(pending)
+    if (at === -1) return
+    queue.splice(at, 1)
     queuedBytes -= bytesOf(pending)
-    while (queue[0]?.isWaiting === false) queue.shift()
   }
 
   function isWorthLingering(appended: number): boolean {
@@ -98,7 +89,7 @@ export function createCommitCycle(
 
   async function run(): Promise<void> {
     let appended = 0
-    while (queuedRecords > 0) {
+    while (queue.length > 0) {
       if (isWorthLingering(appended)) await delay(time, LINGER_MS)
       appended = await commit(takeBatch())
     }
@@ -165,8 +156,6 @@ export function createCommitCycle(
       if (queuedBytes >= limits.maxQueuedBytes || pending.since - oldest.since >= limits.maxQueueAgeMs)
         return false
       queue.push(pending)
-      pending.isWaiting = true
-      queuedRecords++
       queuedBytes += bytesOf(pending)
       // A turn later, so that creates which arrive together go together.
       running ??= Promise.resolve().then(run)
@@ -174,7 +163,7 @@ export function createCommitCycle(
     },
 
     /** What waits for the next cycle. */
-    queued: (): { records: number; bytes: number } => ({ records: queuedRecords, bytes: queuedBytes }),
+    queued: (): { records: number; bytes: number } => ({ records: queue.length, bytes: queuedBytes }),
 
     /** Makes room for others when a create no longer waits. */
     withdraw,

@@ -106,7 +106,6 @@ export function createPlantCreation(
       id,
       record,
       stage: 'queued',
-      isWaiting: false,
       checkpoint: BEFORE_FIRST,
       since: time.now(),
       appendedAt: 0,
@@ -114,8 +113,8 @@ export function createPlantCreation(
         if (pending.stage === 'resolved') return
         if (pending.stage === 'appended' && resolution.is === 'first')
           onVerdict?.(time.now() - pending.appendedAt)
+        if (pending.stage === 'queued') cycle.withdraw(pending)
         pending.stage = 'resolved'
-        cycle.withdraw(pending)
         inFlight.delete(id)
         takeBackDeadline()
         resolve(resolution)

@@ -8,8 +8,6 @@ export type Options = {
   halfLoad: boolean
   projections: boolean
   rounds: number
-  /** Of half load and projections, each round of which takes longer. */
-  longRounds: number
   connections: number
   warmUpMs: number
   measuredMs: number
@@ -26,8 +24,7 @@ const CONNECTIONS = 256
 const MAX_ROUNDS = 50
 const MAX_SECONDS = 60
 const MAX_CONNECTIONS = 4_000
-const MAX_LONG_ROUNDS = 3
-const FULL = { rounds: 7, seconds: 4, warmUpMs: 10_000, oneClientMs: 1_500, events: 500_000 }
+const FULL = { rounds: 7, seconds: 4, warmUpMs: 10_000, oneClientMs: 1_500, events: 1_000_000 }
 const QUICK = { rounds: 1, seconds: 2, warmUpMs: 700, oneClientMs: 500, events: 60_000 }
 /** Any will do, as long as it is the same for all. */
 const SEED = 20_260_731
@@ -36,13 +33,13 @@ export const help = (
   rows: readonly string[],
 ) => `Measures creates and projections beside others, in one run on this machine, and holds them to their targets.
 
-  npm run bench                                  ${FULL.rounds} rounds of everything; about twenty minutes
+  npm run bench                                  ${FULL.rounds} rounds of everything; about half an hour
   npm run bench -- --quick                       one short round of everything, within two minutes: shows that it
                                                  works, and says little about figures
   npm run bench -- --only this-service no-store  some parts of it, of:
                                                  ${rows.join(', ')},
                                                  ${HALF_LOAD} (latency in an open loop, and overload), ${PROJECTIONS}
-  npm run bench -- --rounds 3 --seconds 10       so many rounds of creates, so long measured in each
+  npm run bench -- --rounds 3 --seconds 10       so many rounds, and creates measured so long in each
   npm run bench -- --connections 64              so many clients at a time; ${CONNECTIONS} by default
   npm run bench -- --write                       writes docs/bench: results.md, results.json and charts
 
@@ -74,14 +71,12 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
   const unknown = only.find((part) => !parts.includes(part))
   if (unknown !== undefined) throw new Failure(`--only ${unknown}: expected any of ${parts.join(', ')}`)
   const { seconds, ...effort } = values.quick ? QUICK : FULL
-  const rounds = numberOf('rounds', values.rounds ?? String(effort.rounds), MAX_ROUNDS)
   return {
     ...effort,
     rows: rows.filter((row) => only.includes(row)),
     halfLoad: only.includes(HALF_LOAD),
     projections: only.includes(PROJECTIONS),
-    rounds,
-    longRounds: Math.min(rounds, MAX_LONG_ROUNDS),
+    rounds: numberOf('rounds', values.rounds ?? String(effort.rounds), MAX_ROUNDS),
     connections: numberOf('connections', values.connections, MAX_CONNECTIONS),
     measuredMs: 1_000 * numberOf('seconds', values.seconds ?? String(seconds), MAX_SECONDS),
     seed: SEED,

@@ -19,7 +19,7 @@ export async function runSideBySide(options: Options, stores: BenchStores, say: 
   const rows = options.rows as readonly RowName[]
   const creates = await runCreates(rows, options, stores, say)
   const halfLoad = options.halfLoad ? await runHalfLoad(options, stores, say) : []
-  const { events, longRounds: rounds } = options
+  const { events, rounds } = options
   if (options.projections) say('projections')
   const projections = options.projections
     ? await measureProjections(stores, { events, rounds }, say)
@@ -56,13 +56,13 @@ async function runCreates(
 
 async function runHalfLoad(options: Options, stores: BenchStores, say: Say): Promise<HalfLoadRow[]> {
   const runs = new Map<RowName, HalfLoadRun[]>(HALF_LOADED.map((row) => [row, []]))
-  for (let round = 0; round < options.longRounds; round++) {
+  for (let round = 0; round < options.rounds; round++) {
     for (const row of orderOf(HALF_LOADED, round)) {
       const asked = { ...options, seed: options.seed + round, overload: row === OVERLOADED }
       const run = await named(row, () => measureHalfLoad(ROWS[row], stores, asked))
       runs.get(row)?.push(run)
       const told = `p99 ${digits(run.latency.p99)} ms at ${digits(run.ratePerSecond)} creates/s`
-      say(`  half load, round ${round + 1} of ${options.longRounds}, ${ROWS[row].name}: ${told}`)
+      say(`  half load, round ${round + 1} of ${options.rounds}, ${ROWS[row].name}: ${told}`)
     }
   }
   return HALF_LOADED.map((row) => ({ row, ...describe(row), runs: runs.get(row) ?? [] }))

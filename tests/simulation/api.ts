@@ -23,8 +23,6 @@ const LIMITS = {
   maxQueueAgeMs: 5_000,
   maxBatchRecords: 3,
   maxBatchBytes: 3 * 300,
-  lingerAboveRecords: 1,
-  lingerUpToRecords: 2,
 }
 const LIST_LIMITS = { maxBeyond: 2, spareCandidates: 1, maxPlantsAtOnce: 4 }
 

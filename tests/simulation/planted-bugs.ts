@@ -266,7 +266,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "if (pending.stage === 'appended') continue",
   ]),
   bug('a look-up that failed tells an absence', CYCLE, [
-    "for (const pending of batch) pending.resolve({ is: 'notWritten', cause: err })\n      return 0",
+    "for (const pending of batch) pending.resolve({ is: 'notWritten', cause: err })\n      return",
     'found = batch.map((pending) => ({ pending, entry: undefined, checkpoint: Infinity as Offset }))',
   ]),
   bug('nothing is remembered of the look-up', CYCLE, [

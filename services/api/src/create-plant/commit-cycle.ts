@@ -41,13 +41,10 @@ export const CYCLE_LIMITS = {
   maxBatchRecords: 2_000,
   /** Well below Kafka's `message.max.bytes` of 1 MiB; kafkajs does not split a batch. */
   maxBatchBytes: 512 * 1_024,
-  /** After a batch larger than this the next cycle waits a little: fewer and fuller batches cost less CPU. */
-  lingerAboveRecords: 8,
-  /** After one larger than this it does not: the next is full enough, and its clients ask for nothing more while they wait. */
-  lingerUpToRecords: 64,
 }
 const RECORD_OVERHEAD_BYTES = 200
-const LINGER_MS = 3
+/** Unless a create was alone, the next cycle begins no sooner after this one: fewer and fuller batches cost less CPU. */
+const CYCLE_EVERY_MS = 4
 const APPEND_AGAIN_MS = 100
 
 /**
@@ -83,28 +80,25 @@ export function createCommitCycle(
     queuedBytes -= bytesOf(pending)
   }
 
-  function isWorthLingering(appended: number): boolean {
-    return appended > limits.lingerAboveRecords && appended <= limits.lingerUpToRecords
-  }
-
   async function run(): Promise<void> {
-    let appended = 0
     while (queue.length > 0) {
-      if (isWorthLingering(appended)) await delay(time, LINGER_MS)
-      appended = await commit(takeBatch())
+      const nextAt = time.now() + CYCLE_EVERY_MS
+      const batch = takeBatch()
+      await commit(batch)
+      const earlyMs = nextAt - time.now()
+      if (batch.length > 1 && earlyMs > 0) await delay(time, earlyMs)
     }
     running = undefined
   }
 
-  /** Returns how many records were appended. */
-  async function commit(batch: readonly Pending[]): Promise<number> {
+  async function commit(batch: readonly Pending[]): Promise<void> {
     let found: LookedUpBatch
     try {
       found = await lookUpBatch(readModel, batch)
     } catch (err) {
       log.warn({ err }, 'the read model could not be asked; nothing was written')
       for (const pending of batch) pending.resolve({ is: 'notWritten', cause: err })
-      return 0
+      return
     }
     const toAppend: Pending[] = []
     const appendedAt = time.now()
@@ -126,7 +120,6 @@ export function createCommitCycle(
       }
     }
     await append(toAppend)
-    return toAppend.length
   }
 
   /**

@@ -19,7 +19,7 @@ export const help = `Measures what a create and a read cost, how long the servic
 needs, in stores of 10,000, 100,000 and 1,000,000 plants.
 
   npm run bench:growth                       5 rounds over all sizes in turn, 3 s of reads and of creates in each
-  npm run bench:growth -- --up-to 1e7        with 10,000,000 plants, too: half an hour, 3 GB of disk and 2 of memory
+  npm run bench:growth -- --up-to 1e7        with 10,000,000 plants, too: up to half an hour, 3 GB of disk and 2 of memory
   npm run bench:growth -- --up-to 1e5        only up to so many
   npm run bench:growth -- --rounds 2 --seconds 1 --connections 64
   npm run bench:growth -- --write            writes docs/bench: growth.md, growth.json and growth.svg

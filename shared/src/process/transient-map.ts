@@ -1,7 +1,8 @@
 /**
  * A map of what comes and goes, with as much of a Map's interface as is needed. V8 leaves a reference from each table that a
  * Map has outgrown, or cleared of deleted entries, to the one that took its place, for iterators. Once one of them has
- * become old, all that follow are kept by it, with what was in them, until the next full collection, and scavenges copy it. An object used as a dictionary deletes in place, and leaves no such chain.
+ * become old, all that follow are kept by it, with what was in them, until the next full collection, and scavenges copy it.
+ * An object used as a dictionary deletes in place, and leaves no such chain.
  */
 export class TransientMap<K extends bigint | number, V> {
   #size = 0

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { createPrivateModules } from '@plant-store/shared/event-log/private-modules.ts'
 import { createTopic } from '@plant-store/shared/event-log/topic.ts'
+import { createPrivateModules } from '@plant-store/shared/kafka-client/private-modules.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { patiently } from '@plant-store/shared/process/patience.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'

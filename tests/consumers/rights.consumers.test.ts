@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
-import { kafkajs } from '@plant-store/shared/event-log/kafkajs.ts'
+import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { freePort } from '../../local/processes/port.mjs'
 import { ensureJars } from '../../local/stores/jars.mjs'

@@ -1,4 +1,4 @@
-import { kafkajs } from '@plant-store/shared/event-log/kafkajs.ts'
+import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import type { Kafka, KafkaConfig } from 'kafkajs'
 
 /** A client that gives up sooner than the product's does, for faults that last. */

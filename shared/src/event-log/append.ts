@@ -1,6 +1,6 @@
 import type { Kafka, Producer } from 'kafkajs'
+import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
-import { kafkajs } from './kafkajs.ts'
 
 const ACKS_ALL = -1
 const PRODUCE_TIMEOUT_MS = 5_000

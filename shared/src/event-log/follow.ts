@@ -1,16 +1,16 @@
 import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
+import type { ConsumerById } from '../kafka-client/consumer-by-topic-id.ts'
+import { refuseAnotherTopic, type TopicId } from '../kafka-client/topic-id.ts'
 import { after, BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import { createBackOff } from '../process/back-off.ts'
 import { messageOf } from '../process/failures.ts'
 import { delay } from '../process/time.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
-import type { ConsumerById } from './consumer-by-id.ts'
 import type { LogEnds } from './ends.ts'
 import { createPositions, type Intake, type PositionsOptions, SERVICE_REMEDY } from './positions.ts'
 import { createSeenEnds } from './seen-ends.ts'
 import { checkTopic, type TopicSettings } from './topic.ts'
-import { refuseAnotherTopic, type TopicId } from './topic-id.ts'
 
 /** A record as a fetch brings it, with the time that its producer or the broker gave it (since 1970). */
 export type FetchedRecord = StoredRecord & { timestampMs: number }

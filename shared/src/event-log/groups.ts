@@ -1,7 +1,7 @@
 import type { Admin, Kafka } from 'kafkajs'
+import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { Partition } from '../plant/offset.ts'
 import { withAdmin } from './admin.ts'
-import { kafkajs } from './kafkajs.ts'
 
 /** One process in a group, and what the group gave it to read. */
 export type Member = { clientId: string; host: string; partitions: Partition[] }

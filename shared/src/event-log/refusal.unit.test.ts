@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { kafkajsModule } from './kafkajs.ts'
+import { kafkajsModule } from '../kafka-client/kafkajs.ts'
 import { refusalOf } from './refusal.ts'
 
 const Authenticator = kafkajsModule('src/broker/saslAuthenticator/index.js')

@@ -4,13 +4,13 @@ import type { Cluster } from 'kafkajs'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
+import type { ConsumerById } from '../kafka-client/consumer-by-topic-id.ts'
+import { kafkajs } from '../kafka-client/kafkajs.ts'
+import { createPrivateModules } from '../kafka-client/private-modules.ts'
+import type { TopicId } from '../kafka-client/topic-id.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { plantCreated } from '../plant/plant-created.ts'
-import type { ConsumerById } from './consumer-by-id.ts'
-import { kafkajs } from './kafkajs.ts'
-import { createPrivateModules } from './private-modules.ts'
 import { checkTopic } from './topic.ts'
-import type { TopicId } from './topic-id.ts'
 
 /** kafkajs as it comes, beside the one that versions are added to. */
 const original: typeof kafkajs = createPrivateModules(

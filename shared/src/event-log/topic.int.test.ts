@@ -4,11 +4,11 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { plantCreated } from '../plant/plant-created.ts'
 import { PreconditionError } from '../process/failures.ts'
 import { createAppender } from './append.ts'
 import { createKafka } from './connection.ts'
-import { kafkajs } from './kafkajs.ts'
 import { checkTopic, createTopic } from './topic.ts'
 
 const PARTITIONS = 3

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka } from 'kafkajs'
+import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { type Offset, offsetOf } from '../plant/offset.ts'
 import { PreconditionError } from '../process/failures.ts'
 import { withAdmin } from './admin.ts'
 import { endsOfWholeLog, type LogEnds, readTopic } from './ends.ts'
-import { kafkajs } from './kafkajs.ts'
 
 type Configuration = ReadonlyMap<string, string>
 

@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import type { Cluster } from 'kafkajs'
 import { expect, it, onTestFinished } from 'vitest'
-import type { ConsumerById } from './consumer-by-id.ts'
+import type { ConsumerById } from './consumer-by-topic-id.ts'
 import { kafkajs, kafkajsModule } from './kafkajs.ts'
 import type { TopicId } from './topic-id.ts'
 

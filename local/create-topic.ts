@@ -1,8 +1,8 @@
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
-import { createLog } from '@plant-store/shared/process/json-log.ts'
-import { patiently } from '@plant-store/shared/process/patience.ts'
-import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/process/settings.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
+import { patiently } from '@plant-store/shared/runtime/retry.ts'
+import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
 import { Type } from 'typebox'
 
 // Creates the topic of the plants on the Kafka given, unless it is there; checks it either way.

@@ -1,7 +1,7 @@
 import { createApp } from '@plant-store/api/src/app.ts'
 import { ApiSettings } from '@plant-store/api/src/settings.ts'
-import { createLog } from '@plant-store/shared/process/json-log.ts'
-import { readSettings } from '@plant-store/shared/process/settings.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
+import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { parse, stringify } from 'yaml'
 
 /** Settings that have no default, and play no part. */

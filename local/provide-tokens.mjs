@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
-import { PreconditionError } from '@plant-store/shared/process/failures.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { digestOf, keptToken, tokenPattern, tokenRule } from './launch/token.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 import { writeWhole } from './processes/whole-file.mjs'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
-import { createLog } from '@plant-store/shared/process/json-log.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { startPlantctl } from '../../tests/support/plantctl.ts'
 import { TOKEN } from '../contenders/app-process.ts'
 import type { LoadOrder, MeasuredLoad } from '../load/measured-load.ts'

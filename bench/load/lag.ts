@@ -1,5 +1,5 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { createLog } from '@plant-store/shared/process/json-log.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { createReadModel, type ReadModelSettings } from '@plant-store/shared/read-model/read-model.ts'
 import { createLatencies, type Latency } from './latency.ts'
 

@@ -1,6 +1,6 @@
 import type { TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
-import { createLog } from '@plant-store/shared/process/json-log.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { Redis } from 'ioredis'
 

@@ -1,5 +1,5 @@
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
-import { createLog } from '@plant-store/shared/process/json-log.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { TOKEN } from '../contenders/app-process.ts'
 import { cpuBetween, readCpu } from '../measure/cpu.ts'
 import { bodyOf, newIds } from '../plant.ts'

@@ -1,4 +1,4 @@
-import type { Time } from '@plant-store/shared/process/time.ts'
+import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { Life } from './life.ts'
 
 type Timer = { at: number; life: Life; callback: (() => void) | undefined }

@@ -1,6 +1,6 @@
 import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { PreconditionError } from '@plant-store/shared/process/failures.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Life } from './life.ts'
 import type { Random } from './random.ts'
 import { goOn } from './turns.ts'

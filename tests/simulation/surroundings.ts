@@ -1,4 +1,4 @@
-import type { Log as ProcessLog } from '@plant-store/shared/process/log.ts'
+import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import type { Clock } from './clock.ts'
 import type { Log } from './kafka.ts'
 import type { Life } from './life.ts'

@@ -3,7 +3,7 @@ import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { patiently } from '@plant-store/shared/process/patience.ts'
+import { patiently } from '@plant-store/shared/runtime/retry.ts'
 import { newPlant } from './generated-plants.ts'
 import type { TestTopic } from './topic.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
-import { patiently } from '@plant-store/shared/process/patience.ts'
+import { patiently } from '@plant-store/shared/runtime/retry.ts'
 import type { Kafka } from 'kafkajs'
 import { quietLog } from './quiet-log.ts'
 

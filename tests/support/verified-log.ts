@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { systemTime } from '@plant-store/shared/process/time.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { onTestFinished } from 'vitest'

@@ -3,8 +3,8 @@ import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { BEFORE_FIRST } from '@plant-store/shared/plant/offset.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
-import { createLog } from '@plant-store/shared/process/json-log.ts'
-import { systemTime } from '@plant-store/shared/process/time.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { countdown, type Reader } from '../reader.ts'
 
 /** Follows the topic as the product does, and makes of each record what the protocol sees in it. */

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { Follower } from '@plant-store/shared/event-log/follow.ts'
-import { addGauge, type Metrics } from '@plant-store/shared/process/metrics.ts'
+import { addGauge, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { Counter, Histogram } from 'prom-client'
 import type { PlantCreation } from './create-plant/create-plant.ts'

@@ -1,4 +1,4 @@
-import { createMetrics } from '@plant-store/shared/process/metrics.ts'
+import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { expect, it } from 'vitest'
 import { parseMetrics } from '../../../tests/support/metrics-text.ts'
 import { addApiMetrics } from './metrics.ts'

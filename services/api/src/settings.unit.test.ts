@@ -1,4 +1,4 @@
-import { readSettings } from '@plant-store/shared/process/settings.ts'
+import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { describe, expect, it } from 'vitest'
 import { ApiSettings } from './settings.ts'
 

@@ -10,8 +10,8 @@ import {
   plantCreated,
   recordReader,
 } from '@plant-store/shared/plant/plant-created.ts'
-import { PreconditionError } from '@plant-store/shared/process/failures.ts'
-import { systemTime } from '@plant-store/shared/process/time.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'

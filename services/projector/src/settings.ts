@@ -1,4 +1,4 @@
-import { Port, SERVICE_SETTINGS } from '@plant-store/shared/process/settings.ts'
+import { Port, SERVICE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
 import { Type } from 'typebox'
 
 /** Settings of the projector; the README's table says what each is for. */

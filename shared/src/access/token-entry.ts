@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { PreconditionError } from '../process/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import { formatInstant, INSTANT_EXAMPLE, parseInstant } from './instant.ts'
 import { isScope, SCOPES, type Scope, scopesAmong } from './scope.ts'
 

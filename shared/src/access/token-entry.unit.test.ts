@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PreconditionError } from '../process/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import { SCOPES } from './scope.ts'
 import { digestOf, formatTokenEntry, parseTokenEntries, type TokenEntry } from './token-entry.ts'
 

@@ -1,6 +1,6 @@
 import type { Security } from '../event-log/connection.ts'
 import { isServiceGroup } from '../event-log/groups.ts'
-import type { Log } from '../process/log.ts'
+import type { Log } from '../runtime/log.ts'
 import type { FirstClaims } from './first-claims/first-claims.ts'
 import type { DeadLetter, HandlerContext } from './hand-over.ts'
 import {

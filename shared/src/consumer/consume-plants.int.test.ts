@@ -9,7 +9,7 @@ import type { Partition } from '../plant/offset.ts'
 import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
 import type { PlantId } from '../plant/plant-id.ts'
 import { parseTraceparent, type Traceparent } from '../plant/traceparent.ts'
-import type { Log } from '../process/log.ts'
+import type { Log } from '../runtime/log.ts'
 import type { ParkedRecord } from './plant-record.ts'
 
 const eventIdsOf = (records: readonly NewRecord[]) =>

@@ -9,7 +9,7 @@ import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { readTruth } from '../../../tests/support/truth.ts'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { FIRST } from '../plant/offset.ts'
-import { systemTime } from '../process/time.ts'
+import { systemTime } from '../runtime/time.ts'
 import { type ConsumeOptions, checkOptions } from './consume-options.ts'
 import { createPlantConsumer } from './plant-consumer.ts'
 

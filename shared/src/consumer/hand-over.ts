@@ -1,5 +1,5 @@
 import type { Offset, Partition } from '../plant/offset.ts'
-import { messageOf } from '../process/failures.ts'
+import { messageOf } from '../runtime/failures.ts'
 import type { Lot } from './lots.ts'
 import type { PlantCreated } from './plant-created-event.ts'
 import type { ParkedRecord } from './plant-record.ts'

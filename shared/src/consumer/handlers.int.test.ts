@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { consumeInto, eventually, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
-import { delay, systemTime } from '../process/time.ts'
+import { delay, systemTime } from '../runtime/time.ts'
 import type { DeadLetter } from './hand-over.ts'
 import type { PlantCreated } from './plant-created-event.ts'
 

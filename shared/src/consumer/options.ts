@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { Log } from '../process/log.ts'
+import type { Log } from '../runtime/log.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 
 /** Where delivery begins. */

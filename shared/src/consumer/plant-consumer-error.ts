@@ -1,4 +1,4 @@
-import { type LogFault, messageOf, PreconditionError } from '../process/failures.ts'
+import { type LogFault, messageOf, PreconditionError } from '../runtime/failures.ts'
 
 /**
  * Why a consumer does not begin, or can't go on:

@@ -1,6 +1,6 @@
 import type { Kafka, KafkaConfig, LogEntry } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
-import type { Log } from '../process/log.ts'
+import type { Log } from '../runtime/log.ts'
 
 const CONNECTION_TIMEOUT_MS = 3_000
 const REQUEST_TIMEOUT_MS = 5_000

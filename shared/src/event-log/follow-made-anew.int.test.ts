@@ -3,7 +3,7 @@ import { type FollowedLog, followLog } from '../../../tests/support/followed-log
 import { makeAnew } from '../../../tests/support/made-anew.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import type { Partition } from '../plant/offset.ts'
-import { PreconditionError } from '../process/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 
 const WAIT_MS = 20_000
 const P = 0 as Partition

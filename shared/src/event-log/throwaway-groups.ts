@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Kafka } from 'kafkajs'
-import type { Log } from '../process/log.ts'
+import type { Log } from '../runtime/log.ts'
 
 /** Names for groups that are joined once, each under a prefix, and their end. */
 export function createThrowawayGroups(kafka: Kafka, prefix: string, log: Log) {

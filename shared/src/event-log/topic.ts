@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { type Offset, offsetOf } from '../plant/offset.ts'
-import { PreconditionError } from '../process/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import { withAdmin } from './admin.ts'
-import { endsOfWholeLog, type LogEnds, readTopic } from './ends.ts'
+import { endsOfWholeLog, type LogEnds, readTopic } from './log-ends.ts'
 
 type Configuration = ReadonlyMap<string, string>
 

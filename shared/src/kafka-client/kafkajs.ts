@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
-import { TransientMap } from '../process/transient-map.ts'
+import { TransientMap } from '../runtime/transient-map.ts'
 import { consumersById } from './consumer-by-topic-id.ts'
 import { batchDecoder } from './decode-batch.ts'
 import { fetchedDecoder, fetchedReader } from './decode-fetched.ts'

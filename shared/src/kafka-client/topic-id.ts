@@ -1,4 +1,4 @@
-import { PreconditionError } from '../process/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 
 declare const brand: unique symbol
 

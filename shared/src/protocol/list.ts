@@ -1,6 +1,6 @@
 import { after, type Offset } from '../plant/offset.ts'
 import type { Claim } from '../plant/plant-created.ts'
-import { hasGap, type LookedUp, reachOf, type WindowFace } from './view.ts'
+import { hasGap, type LookedUp, reachOf, type WindowFace } from './coverage.ts'
 
 /**
  * Some plants of a partition, by their place in the log order of their first claims: so many from index `from`

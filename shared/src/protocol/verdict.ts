@@ -2,7 +2,7 @@ import type { EventId } from '../plant/event-id.ts'
 import type { Offset } from '../plant/offset.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import type { PlantId } from '../plant/plant-id.ts'
-import { hasGap, type WindowFace } from './view.ts'
+import { hasGap, type WindowFace } from './coverage.ts'
 
 export type Verdict = 'created' | 'duplicate'
 

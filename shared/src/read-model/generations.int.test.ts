@@ -4,7 +4,7 @@ import { startOwnRedis } from '../../../tests/support/own-redis.ts'
 import type { Offset, Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { PlantId } from '../plant/plant-id.ts'
-import { PreconditionError } from '../process/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 
 const switchCall = (generation: string, expectedLive: string, verified: number, mark = 'mark') => ({
   ...{ generation, mark, expectedLive, verified: verified as Offset },

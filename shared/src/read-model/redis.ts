@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Redis, type Result } from 'ioredis'
 import type { Partition } from '../plant/offset.ts'
-import type { Log } from '../process/log.ts'
+import type { Log } from '../runtime/log.ts'
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {

@@ -1,4 +1,4 @@
-import { PreconditionError } from '../process/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 
 /** Raised by a change of what apply.lua makes of a log. A release never applies to what a newer one folded. */
 export const FOLD_VERSION = 1

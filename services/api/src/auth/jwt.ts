@@ -1,5 +1,5 @@
 import { scopesAmong } from '@plant-store/shared/access/scope.ts'
-import type { Log } from '@plant-store/shared/process/log.ts'
+import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { HttpError } from '../http/errors.ts'
 import { expiredToken, invalidToken } from './bearer.ts'

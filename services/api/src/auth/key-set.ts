@@ -1,6 +1,6 @@
-import type { Log } from '@plant-store/shared/process/log.ts'
-import { repeat } from '@plant-store/shared/process/repeat.ts'
-import type { Time } from '@plant-store/shared/process/time.ts'
+import type { Log } from '@plant-store/shared/runtime/log.ts'
+import { repeat } from '@plant-store/shared/runtime/repeat.ts'
+import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose'
 
 /** The keys that sign JWTs are not at hand: whether a token is valid can't be told now. */

@@ -1,5 +1,5 @@
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
-import { PreconditionError } from '@plant-store/shared/process/failures.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { AUDIENCE, ISSUER, startIssuer } from '../../../../tests/support/issuer.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { parseTokenEntries, type TokenEntry } from '@plant-store/shared/access/token-entry.ts'
-import { PreconditionError } from '@plant-store/shared/process/failures.ts'
-import type { Log } from '@plant-store/shared/process/log.ts'
-import { repeat } from '@plant-store/shared/process/repeat.ts'
-import { systemTime } from '@plant-store/shared/process/time.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import type { Log } from '@plant-store/shared/runtime/log.ts'
+import { repeat } from '@plant-store/shared/runtime/repeat.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 
 const READ_AGAIN_EVERY_MS = 5_000
 

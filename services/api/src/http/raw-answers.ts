@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Answer, answerOnSocket, answerWith, refuseConnect } from '@plant-store/shared/process/answer.ts'
+import { type Answer, answerOnSocket, answerWith, refuseConnect } from '@plant-store/shared/runtime/answer.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
 import type { LatestResponse } from './latest-response.ts'
 

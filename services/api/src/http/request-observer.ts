@@ -1,5 +1,5 @@
 import { parseTraceparent } from '@plant-store/shared/plant/traceparent.ts'
-import type { Logger } from '@plant-store/shared/process/json-log.ts'
+import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ERRORS, type Failure, statusOf } from './errors.ts'
 import { POSITION_HEADER } from './position.ts'

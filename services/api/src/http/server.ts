@@ -1,5 +1,5 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { Logger } from '@plant-store/shared/process/json-log.ts'
+import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
 import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } from 'fastify'
 import type { HttpLimits } from '../settings.ts'
 import { answerError } from './error-answers.ts'

@@ -8,7 +8,7 @@ import {
   type ToldSpan,
   tellSpan,
 } from '@plant-store/shared/protocol/list.ts'
-import { reachOf } from '@plant-store/shared/protocol/view.ts'
+import { reachOf } from '@plant-store/shared/protocol/coverage.ts'
 import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { PartitionSpan, ReadModel } from '@plant-store/shared/read-model/read-model.ts'

@@ -2,7 +2,7 @@ import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/p
 import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
 import type { Plant } from '@plant-store/shared/plant/plant.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { firstOf, reachOf } from '@plant-store/shared/protocol/view.ts'
+import { firstOf, reachOf } from '@plant-store/shared/protocol/coverage.ts'
 import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'

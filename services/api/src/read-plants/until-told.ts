@@ -1,4 +1,4 @@
-import { delay, type Time } from '@plant-store/shared/process/time.ts'
+import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 
 const FIRST_WAIT_MS = 5
 const LONGEST_WAIT_MS = 160

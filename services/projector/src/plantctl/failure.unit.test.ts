@@ -1,4 +1,4 @@
-import { PreconditionError } from '@plant-store/shared/process/failures.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { ReplyError } from 'ioredis'
 import { KafkaJSConnectionError, KafkaJSNumberOfRetriesExceeded } from 'kafkajs'
 import { expect, it } from 'vitest'

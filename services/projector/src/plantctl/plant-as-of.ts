@@ -4,7 +4,7 @@ import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/p
 import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
 import { type Claim, type LogRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { systemTime } from '@plant-store/shared/process/time.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Store } from './open-store.ts'
 import { recordedTime } from './recorded-time.ts'
 import { safeText } from './safe-text.ts'

@@ -1,4 +1,4 @@
-import { delay, systemTime } from '@plant-store/shared/process/time.ts'
+import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Surroundings } from './command.ts'
 import { lengthOf } from './table.ts'
 

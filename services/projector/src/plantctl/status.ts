@@ -1,4 +1,4 @@
-import { delay, systemTime } from '@plant-store/shared/process/time.ts'
+import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import { type Command, EXIT, type ExitCode, type Surroundings } from './command.ts'
 import { connectStore, type Store, withinSeconds } from './open-store.ts'
 import { readOptions } from './options.ts'

@@ -1,5 +1,5 @@
-import { createLog } from '@plant-store/shared/process/json-log.ts'
-import type { Log } from '@plant-store/shared/process/log.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
+import type { Log } from '@plant-store/shared/runtime/log.ts'
 
 const MAX_REMEMBERED = 100
 

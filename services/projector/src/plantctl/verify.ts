@@ -1,6 +1,6 @@
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
-import { systemTime } from '@plant-store/shared/process/time.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { differenceInWords } from '../verify/difference.ts'
 import { countOf } from '../verify/findings.ts'
 import { createVerifier, type Verified } from '../verify/verifier.ts'

@@ -1,5 +1,5 @@
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
-import { PreconditionError } from '@plant-store/shared/process/failures.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { partitionsNamed } from '../partitions-named.ts'
 import { NO_PROGRESS_MS } from './progress.ts'
 

@@ -1,5 +1,5 @@
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { patiently } from '@plant-store/shared/process/patience.ts'
+import { patiently } from '@plant-store/shared/runtime/retry.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { slicesFor } from '../verify/slice.ts'
 import { stuck } from './failures.ts'

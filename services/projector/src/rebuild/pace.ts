@@ -1,4 +1,4 @@
-import { delay, type Time } from '@plant-store/shared/process/time.ts'
+import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 
 /** At most so long no word comes from a wait, though a slow pace may hold one fetch up for hours. */
 const ALIVE_EVERY_MS = 1_000

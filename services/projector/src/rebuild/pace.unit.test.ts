@@ -1,4 +1,4 @@
-import type { Time } from '@plant-store/shared/process/time.ts'
+import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, it } from 'vitest'
 import { createPace } from './pace.ts'
 import { NO_PROGRESS_MS } from './progress.ts'

@@ -1,5 +1,5 @@
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
-import { delay, type Time } from '@plant-store/shared/process/time.ts'
+import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 
 export type Phase = 'filling' | 'verifying' | 'switching' | 'switched' | 'different'
 

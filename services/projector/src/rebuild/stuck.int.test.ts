@@ -1,6 +1,6 @@
-import type { Intake } from '@plant-store/shared/event-log/positions.ts'
+import type { Intake } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { systemTime, type Time } from '@plant-store/shared/process/time.ts'
+import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
 import { expect, it } from 'vitest'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'

@@ -1,5 +1,5 @@
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
-import type { Time } from '@plant-store/shared/process/time.ts'
+import type { Time } from '@plant-store/shared/runtime/time.ts'
 import fc from 'fast-check'
 import { expect, inject, it } from 'vitest'
 import { logs } from '../../../../tests/support/generated-logs.ts'

@@ -3,7 +3,7 @@ import { type EventId, parseEventId } from '../../plant/event-id.ts'
 import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../../plant/offset.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
 import type { PlantId } from '../../plant/plant-id.ts'
-import { messageOf, PreconditionError } from '../../process/failures.ts'
+import { messageOf, PreconditionError } from '../../runtime/failures.ts'
 import type { Checkpoint } from '../../protocol/checkpoint.ts'
 import { firstAmong } from './first-among.ts'
 

@@ -1,7 +1,7 @@
 import { type EventId, eventIdOfBytes, writeEventId } from '../../plant/event-id.ts'
 import type { Offset } from '../../plant/offset.ts'
 import type { PlantId } from '../../plant/plant-id.ts'
-import { PreconditionError } from '../../process/failures.ts'
+import { PreconditionError } from '../../runtime/failures.ts'
 
 // Claims lie one after the other in chunks, in the order they came, and are never moved. A hash table with open
 // addressing holds their numbers, so what grows and is left half empty has 4 bytes a place.

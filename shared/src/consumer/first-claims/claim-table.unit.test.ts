@@ -4,7 +4,7 @@ import { eventIds, plantIds } from '../../../../tests/support/generated-plants.t
 import type { EventId } from '../../plant/event-id.ts'
 import { offsetOf } from '../../plant/offset.ts'
 import type { PlantId } from '../../plant/plant-id.ts'
-import { PreconditionError } from '../../process/failures.ts'
+import { PreconditionError } from '../../runtime/failures.ts'
 import { createClaimTable, memoryOf } from './claim-table.ts'
 
 const NIL = '00000000-0000-4000-8000-000000000000' as EventId

@@ -1,6 +1,6 @@
 import type { Partition } from '../../plant/offset.ts'
 import type { Claim } from '../../plant/plant-created.ts'
-import type { LookedUp } from '../../protocol/view.ts'
+import type { LookedUp } from '../../protocol/coverage.ts'
 import { anotherLog } from './first-among.ts'
 
 export type EntryVerdict = 'first' | 'later' | 'unknown'

@@ -2,8 +2,8 @@ import type { Kafka } from '../../event-log/connection.ts'
 import type { TopicSettings } from '../../event-log/topic.ts'
 import type { Partition } from '../../plant/offset.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
-import type { Log } from '../../process/log.ts'
-import type { Time } from '../../process/time.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { Time } from '../../runtime/time.ts'
 import type { Checkpoint } from '../../protocol/checkpoint.ts'
 
 /**

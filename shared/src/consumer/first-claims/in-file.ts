@@ -1,4 +1,4 @@
-import { PreconditionError } from '../../process/failures.ts'
+import { PreconditionError } from '../../runtime/failures.ts'
 import type { FirstClaims } from './first-claims.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Security } from '../../event-log/connection.ts'
-import type { Log } from '../../process/log.ts'
+import type { Log } from '../../runtime/log.ts'
 import { type Begin, beginOfReplay, call, examine, READER_OPTIONS, refuseFaults, whole } from '../options.ts'
 import type { PlantCreated } from '../plant-created-event.ts'
 import type { ParkedRecord } from '../plant-record.ts'

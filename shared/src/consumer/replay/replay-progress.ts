@@ -1,5 +1,5 @@
 import { FIRST, type Offset, type Partition } from '../../plant/offset.ts'
-import type { Time } from '../../process/time.ts'
+import type { Time } from '../../runtime/time.ts'
 
 /** How far a replay has come. Offsets are counted, so that what only ends a transaction counts, too. */
 export type ReplayProgress = { read: number; of: number; plants: number; perSecond: number }

@@ -1,4 +1,4 @@
-import { PreconditionError } from '../process/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 
 /** What Kafka answered, where kafkajs has it under the errors it made of it. */
 type Told = { type?: string; name?: string; message?: string; cause?: unknown }

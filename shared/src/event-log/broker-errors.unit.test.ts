@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { kafkajsModule } from '../kafka-client/kafkajs.ts'
-import { refusalOf } from './refusal.ts'
+import { refusalOf } from './broker-errors.ts'
 
 const Authenticator = kafkajsModule('src/broker/saslAuthenticator/index.js')
 const { KafkaJSConnectionClosedError, KafkaJSConnectionError, KafkaJSRequestTimeoutError } =

@@ -1,9 +1,9 @@
 import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
 import type { TopicId } from '../kafka-client/topic-id.ts'
 import { FIRST, type Offset, offsetOf } from '../plant/offset.ts'
-import { PreconditionError } from '../process/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import { withAdmin } from './admin.ts'
-import { refusalOf } from './refusal.ts'
+import { refusalOf } from './broker-errors.ts'
 
 /** Which topic it is, as far as the broker tells ids, and the next offset to be written in each partition there is. */
 export type LogEnds = { topicId: TopicId | undefined; ends: Offset[] }

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { type Answer, answerOnSocket, answerWith, refuseConnect } from './answer.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { whileItIsMade } from './while-it-is-made.ts'
+import { whileItIsMade } from './single-flight.ts'
 
 /** Why a service can't do its work now, in words for an operator; none when it can. */
 export type Readiness = () => string[]

@@ -9,8 +9,8 @@ import {
   plantCreated,
   recordReader,
 } from '@plant-store/shared/plant/plant-created.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { reapplyParked } from '../services/projector/src/plantctl/parked/reapply.ts'
 import { openRebuild } from '../services/projector/src/rebuild/open-rebuild.ts'

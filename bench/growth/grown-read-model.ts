@@ -1,8 +1,8 @@
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { createReadModel, type ReadModelSettings } from '@plant-store/shared/read-model/read-model.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { Redis } from 'ioredis'
 
 const IDS_PER_QUESTION = 5_000

@@ -1,7 +1,7 @@
 import type { TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
-import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { Redis } from 'ioredis'
 
 const log = createLog('bench', 'warn')

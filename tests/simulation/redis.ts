@@ -1,7 +1,7 @@
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Life } from './life.ts'
 import type { Network } from './network.ts'
 import type { RebuildRules } from './rebuild-rules.ts'

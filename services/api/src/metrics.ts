@@ -1,13 +1,13 @@
 import type { Server } from 'node:http'
 import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { Follower } from '@plant-store/shared/event-log/follow.ts'
-import { addGauge, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { addGauge, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
 import { Counter, Histogram } from 'prom-client'
+import type { View } from './claim-index/claim-index.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
 import type { Admission } from './http/admission.ts'
 import type { AnsweredRequest } from './http/request-observer.ts'
-import type { View } from './view/view.ts'
 
 /** Finest around what an answer takes, with the default deadlines among the bounds: what is beyond one waited it out. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30]

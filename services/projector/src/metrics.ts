@@ -1,8 +1,8 @@
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
-import { addGauge, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { addGauge, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
 import { Counter, Histogram } from 'prom-client'
 import type { createProjector } from './projector.ts'
 

@@ -10,11 +10,11 @@ import {
   plantCreated,
   recordReader,
 } from '@plant-store/shared/plant/plant-created.ts'
-import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'

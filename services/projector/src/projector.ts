@@ -2,12 +2,12 @@ import type { Follower } from '@plant-store/shared/event-log/follow.ts'
 import type { Intake } from '@plant-store/shared/event-log/partition-cursors.ts'
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { repeat } from '@plant-store/shared/runtime/repeat.ts'
-import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { applyInChunks } from '@plant-store/shared/read-model/apply-in-chunks.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { Log } from '@plant-store/shared/runtime/log.ts'
+import { repeat } from '@plant-store/shared/runtime/repeat.ts'
+import type { Time } from '@plant-store/shared/runtime/time.ts'
 
 type Following = Pick<
   Follower,

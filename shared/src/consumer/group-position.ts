@@ -1,9 +1,9 @@
 import type { GroupOffset } from '../event-log/group-offsets.ts'
 import { type EventId, parseEventId } from '../plant/event-id.ts'
 import { after, type Offset, type Partition } from '../plant/offset.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { whileItIsMade } from '../runtime/single-flight.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
 
 /** What is stored beside a committed offset: of how many partitions the topic was, and the event right before it. */
 type Note = { partitions: number; eventId: EventId | '' }

@@ -6,8 +6,8 @@ import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts
 import type { EventId } from '../plant/event-id.ts'
 import { offsetOf, type Partition } from '../plant/offset.ts'
 import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
-import { PreconditionError } from '../runtime/failures.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import { createAppender } from './append.ts'
 import { checkTopic } from './topic.ts'
 

@@ -11,9 +11,9 @@ import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import { type NewRecord, PARKED, plantCreated } from '../plant/plant-created.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { checkTopic } from './topic.ts'
 
 const WAIT_MS = 20_000

@@ -1,10 +1,10 @@
 import { FIRST, type Offset, type Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
+import { admit, type Checkpoint, type Delivery, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
 import { type BackOff, createBackOff } from '../runtime/back-off.ts'
 import { messageOf, PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { delay, type Time } from '../runtime/time.ts'
-import { admit, type Checkpoint, type Delivery, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
 
 /** What takes in the records of a log, and tells where it stands. */
 export type Intake<R extends LogRecord = LogRecord> = {

@@ -1,7 +1,7 @@
 import { after, type Offset, type Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
-import { delay } from '../runtime/time.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
+import { delay } from '../runtime/time.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
 import { groupPrefix } from './groups.ts'
 import { createThrowawayGroups } from './throwaway-groups.ts'

@@ -10,10 +10,10 @@ import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import { plantCreated } from '../plant/plant-created.ts'
-import { watchPreconditions } from './preconditions.ts'
+import { createReadModel } from '../read-model/read-model.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { systemTime, type Time } from '../runtime/time.ts'
-import { createReadModel } from '../read-model/read-model.ts'
+import { watchPreconditions } from './preconditions.ts'
 
 const WAIT = { timeout: 30_000 }
 /** Half a minute of it passes in 300 ms. */

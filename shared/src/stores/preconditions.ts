@@ -4,12 +4,12 @@ import { refuseOutOfBounds, SERVICE_REMEDY } from '../event-log/partition-cursor
 import { checkTopic, type TopicSettings } from '../event-log/topic.ts'
 import { refuseAnotherTopic, type TopicId } from '../kafka-client/topic-id.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/offset.ts'
-import type { Log } from '../runtime/log.ts'
-import { patiently } from '../runtime/retry.ts'
-import { type Repeated, repeat } from '../runtime/repeat.ts'
-import type { Time } from '../runtime/time.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
+import type { Log } from '../runtime/log.ts'
+import { type Repeated, repeat } from '../runtime/repeat.ts'
+import { patiently } from '../runtime/retry.ts'
+import type { Time } from '../runtime/time.ts'
 
 const GIVE_UP_AFTER_MS = 120_000
 const RETRY = { everyMs: 250, longestMs: 2_000 }

@@ -2,13 +2,13 @@ import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { firstOf } from '@plant-store/shared/protocol/coverage.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import type { View } from '../view/view.ts'
+import type { Log } from '@plant-store/shared/runtime/log.ts'
+import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
+import type { View } from '../claim-index/claim-index.ts'
 
 /** How a create ends: the first claim of its id is known, or one of the three ways of not knowing. */
 export type Resolution =

@@ -5,14 +5,14 @@ import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Traceparent } from '@plant-store/shared/plant/traceparent.ts'
+import { type AfterAppend, afterAppend, type Verdict, verdict } from '@plant-store/shared/protocol/verdict.ts'
+import { EntryError } from '@plant-store/shared/read-model/entry.ts'
+import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { repeat } from '@plant-store/shared/runtime/repeat.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
-import { type AfterAppend, afterAppend, type Verdict, verdict } from '@plant-store/shared/protocol/verdict.ts'
-import { EntryError } from '@plant-store/shared/read-model/entry.ts'
-import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import type { View } from '../view/view.ts'
+import type { View } from '../claim-index/claim-index.ts'
 import {
   CYCLE_LIMITS,
   createCommitCycle,

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { answerFailure } from './error-answers.ts'
+import { answerFailure } from './error-responses.ts'
 import { HttpError } from './errors.ts'
 import type { LatestResponse } from './latest-response.ts'
 

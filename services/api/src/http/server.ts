@@ -2,7 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
 import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } from 'fastify'
 import type { HttpLimits } from '../settings.ts'
-import { answerError } from './error-answers.ts'
+import { answerError } from './error-responses.ts'
 import { requestIdOf } from './request-id.ts'
 import type { RequestObserver } from './request-observer.ts'
 

@@ -1,5 +1,6 @@
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import { reachOf } from '@plant-store/shared/protocol/coverage.ts'
 import {
   type Beyond,
   beyond,
@@ -8,14 +9,13 @@ import {
   type ToldSpan,
   tellSpan,
 } from '@plant-store/shared/protocol/list.ts'
-import { reachOf } from '@plant-store/shared/protocol/coverage.ts'
 import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { PartitionSpan, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { View } from '../claim-index/claim-index.ts'
 import type { Positions } from '../http/position.ts'
-import type { View } from '../view/view.ts'
 import type { Cursor } from './cursor.ts'
-import { type ReadOptions, type Untold, untilTold } from './until-told.ts'
+import { type ReadOptions, type Untold, untilTold } from './retry-until-covered.ts'
 
 export type ListPlants = {
   cursor: Cursor

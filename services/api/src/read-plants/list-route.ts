@@ -3,13 +3,13 @@ import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { Plant } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import type { OperationFacts } from '../description/operation.ts'
 import { HttpError } from '../http/errors.ts'
 import { formatPositions, POSITION_HEADER, parsePositions } from '../http/position.ts'
+import type { OperationFacts } from '../openapi/operation.ts'
 import { encodeCursor } from './cursor.ts'
 import type { PlantLister } from './list-plants.ts'
+import { createPagesUnderWay } from './page-budget.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, parsePageQuery } from './page-query.ts'
-import { createPagesUnderWay } from './pages-under-way.ts'
 
 const PAGE_TAKEN_WITHIN_MS = 30_000
 

@@ -6,9 +6,9 @@ import { firstOf, reachOf } from '@plant-store/shared/protocol/coverage.ts'
 import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { View } from '../claim-index/claim-index.ts'
 import type { Positions } from '../http/position.ts'
-import type { View } from '../view/view.ts'
-import { type ReadOptions, type Untold, untilTold } from './until-told.ts'
+import { type ReadOptions, type Untold, untilTold } from './retry-until-covered.ts'
 
 export type ReadPlant =
   | { is: 'plant'; plant: Plant; partition: Partition; offset: Offset }

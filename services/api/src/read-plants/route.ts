@@ -1,9 +1,9 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
 import { Plant } from '@plant-store/shared/plant/plant.ts'
 import { parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
-import type { OperationFacts } from '../description/operation.ts'
 import { HttpError } from '../http/errors.ts'
 import { formatPosition, POSITION_HEADER, parsePositions } from '../http/position.ts'
+import type { OperationFacts } from '../openapi/operation.ts'
 import type { PlantReader } from './read-plant.ts'
 
 const SCHEMA = {

@@ -1,7 +1,7 @@
 import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
-import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Difference } from '../verify/difference.ts'
 import type { Slice } from '../verify/slice.ts'
 import { isFinal, neverQuiet, nothingOf, RebuildError } from './failures.ts'

@@ -1,6 +1,6 @@
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { patiently } from '@plant-store/shared/runtime/retry.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
+import { patiently } from '@plant-store/shared/runtime/retry.ts'
 import { slicesFor } from '../verify/slice.ts'
 import { stuck } from './failures.ts'
 import { createFill, type Fill } from './fill.ts'

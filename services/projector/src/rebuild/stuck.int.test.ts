@@ -1,7 +1,7 @@
 import type { Intake } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
+import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { expect, it } from 'vitest'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { LOG, openCorruptible, P, RECORDS } from '../../../../tests/support/small-log.ts'

@@ -3,8 +3,8 @@ import { type EventId, parseEventId } from '../../plant/event-id.ts'
 import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../../plant/offset.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
 import type { PlantId } from '../../plant/plant-id.ts'
-import { messageOf, PreconditionError } from '../../runtime/failures.ts'
 import type { Checkpoint } from '../../protocol/checkpoint.ts'
+import { messageOf, PreconditionError } from '../../runtime/failures.ts'
 import { firstAmong } from './first-among.ts'
 
 export type ClaimFileSettings = { path: string; topic: string; partitions: number }

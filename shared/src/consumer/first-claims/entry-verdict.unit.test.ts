@@ -5,8 +5,8 @@ import { firstOffsets } from '../../../../tests/support/modelled-claims.ts'
 import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { BEFORE_FIRST, offsetOf, type Partition } from '../../plant/offset.ts'
 import type { Claim, LogRecord } from '../../plant/plant-created.ts'
-import { PreconditionError } from '../../runtime/failures.ts'
 import { emptyPartition, fold } from '../../protocol/first-wins.ts'
+import { PreconditionError } from '../../runtime/failures.ts'
 import { entryVerdict } from './entry-verdict.ts'
 
 const P = 0 as Partition

@@ -1,8 +1,8 @@
 import type { Offset, Partition } from '../../plant/offset.ts'
 import type { Claim, LogRecord } from '../../plant/plant-created.ts'
 import type { PlantId } from '../../plant/plant-id.ts'
-import { PreconditionError } from '../../runtime/failures.ts'
 import type { Checkpoint } from '../../protocol/checkpoint.ts'
+import { PreconditionError } from '../../runtime/failures.ts'
 
 /** The first claims of one partition, up to a checkpoint. */
 export type KnownClaims = {

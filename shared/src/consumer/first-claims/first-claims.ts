@@ -2,9 +2,9 @@ import type { Kafka } from '../../event-log/connection.ts'
 import type { TopicSettings } from '../../event-log/topic.ts'
 import type { Partition } from '../../plant/offset.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
+import type { Checkpoint } from '../../protocol/checkpoint.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Time } from '../../runtime/time.ts'
-import type { Checkpoint } from '../../protocol/checkpoint.ts'
 
 /**
  * Where a consumer knows from which claim of each id is the first one. That is a function of the log alone: a claim

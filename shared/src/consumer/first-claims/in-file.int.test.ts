@@ -15,9 +15,9 @@ import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
 import { createKafka } from '../../event-log/connection.ts'
 import { BEFORE_FIRST, offsetOf, type Partition } from '../../plant/offset.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
+import { type Checkpoint, checkpointAt } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import { systemTime } from '../../runtime/time.ts'
-import { type Checkpoint, checkpointAt } from '../../protocol/checkpoint.ts'
 import { inFile } from './in-file.ts'
 
 const PROCESS = fileURLToPath(new URL('../../../../tests/support/claim-file-process.ts', import.meta.url))

@@ -7,9 +7,9 @@ import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { createKafka } from '../../event-log/connection.ts'
 import { BEFORE_FIRST, offsetOf, type Partition } from '../../plant/offset.ts'
+import { checkpointAt } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import { systemTime } from '../../runtime/time.ts'
-import { checkpointAt } from '../../protocol/checkpoint.ts'
 import { inMemory } from './in-memory.ts'
 
 const [P, OTHER] = [0, 1] as Partition[] as [Partition, Partition]

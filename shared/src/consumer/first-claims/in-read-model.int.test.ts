@@ -9,11 +9,11 @@ import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { createKafka } from '../../event-log/connection.ts'
 import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../../plant/offset.ts'
+import { type Checkpoint, checkpointAt } from '../../protocol/checkpoint.ts'
+import { createReadModel } from '../../read-model/read-model.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import type { Log } from '../../runtime/log.ts'
 import { systemTime, type Time } from '../../runtime/time.ts'
-import { type Checkpoint, checkpointAt } from '../../protocol/checkpoint.ts'
-import { createReadModel } from '../../read-model/read-model.ts'
 import { inReadModel } from './in-read-model.ts'
 
 const PARTITIONS = 2

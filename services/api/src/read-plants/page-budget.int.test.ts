@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createPagesUnderWay } from './pages-under-way.ts'
+import { createPagesUnderWay } from './page-budget.ts'
 
 /** More than the buffers of a connection hold. */
 const PAGE = 'x'.repeat(20_000_000)

@@ -1,14 +1,14 @@
 import type { Intake } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { hasGap } from '@plant-store/shared/protocol/coverage.ts'
+import { createHorizon } from '@plant-store/shared/protocol/read-floor.ts'
+import { createRetention, createWindow, type Window } from '@plant-store/shared/protocol/window.ts'
+import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { repeat } from '@plant-store/shared/runtime/repeat.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { createHorizon } from '@plant-store/shared/protocol/read-floor.ts'
-import { hasGap } from '@plant-store/shared/protocol/coverage.ts'
-import { createRetention, createWindow, type Window } from '@plant-store/shared/protocol/window.ts'
-import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
 const READ_CHECKPOINTS_EVERY_MS = 1_000
 /** A failover that loses 30 s leaves no gap. */

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { stringify } from 'lossless-json'
-import { answerConstant, type ConstantAnswer, constantAnswer } from '../http/constant-answer.ts'
+import { answerConstant, type ConstantAnswer, constantAnswer } from '../http/constant-response.ts'
 import type { Document } from './document.ts'
 
 /** GET /openapi.json, open to everybody: it holds no data. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
-import { answerConstant, constantAnswer } from '../http/constant-answer.ts'
+import { answerConstant, constantAnswer } from '../http/constant-response.ts'
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 

@@ -1,7 +1,7 @@
 import fastify from 'fastify'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { answerError } from './error-answers.ts'
+import { answerError } from './error-responses.ts'
 import { type Failure, HttpError } from './errors.ts'
 
 describe('an answer that fails', () => {

@@ -9,6 +9,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY shared/package.json shared/
 COPY services/api/package.json services/api/
 COPY services/projector/package.json services/projector/
+COPY plantctl/package.json plantctl/
 RUN npm ci --omit=dev
 
 FROM base
@@ -18,7 +19,8 @@ COPY --from=packages /plant-store/node_modules node_modules
 COPY package.json ./
 COPY shared shared
 COPY services services
-RUN ln -s /plant-store/services/projector/src/plantctl/main.ts /usr/local/bin/plantctl
+COPY plantctl plantctl
+RUN ln -s /plant-store/plantctl/src/main.ts /usr/local/bin/plantctl
 COPY local/create-topic.ts local/provide-tokens.mjs local/
 COPY local/launch/token.mjs local/launch/
 COPY local/processes/failure.mjs local/processes/whole-file.mjs local/processes/

@@ -11,14 +11,14 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['{shared,services,tests,bench}/**/*.unit.test.ts'],
+          include: ['{shared,services,plantctl,tests,bench}/**/*.unit.test.ts'],
           testTimeout: 60_000,
         },
       },
       {
         test: {
           name: 'integration',
-          include: ['{shared,services,tests}/**/*.int.test.ts'],
+          include: ['{shared,services,plantctl,tests}/**/*.int.test.ts'],
           ...realStores,
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -11,7 +11,7 @@ import { temporaryFolder } from './support/temporary-folder.ts'
 import { createTestTopic } from './support/topic.ts'
 
 const LIMIT_MS = 60_000
-const program = new URL('../services/projector/src/plantctl/main.ts', import.meta.url).pathname
+const program = new URL('../plantctl/src/main.ts', import.meta.url).pathname
 
 type Ended = { code: unknown; stdout: string; stderr: string }
 

@@ -1,7 +1,7 @@
+import { createView, type View } from '@plant-store/api/src/claim-index/claim-index.ts'
 import { createPlantCreation } from '@plant-store/api/src/create-plant/create-plant.ts'
 import { createPlantLister, type PlantLister } from '@plant-store/api/src/read-plants/list-plants.ts'
 import { createPlantReader, type PlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
-import { createView, type View } from '@plant-store/api/src/view/view.ts'
 import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'

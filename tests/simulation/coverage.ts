@@ -20,14 +20,14 @@ export const DECIDING = [
   'services/api/src/read-plants/retry-until-covered.ts',
   'services/api/src/claim-index/claim-index.ts',
   'services/projector/src/projector.ts',
-  'services/projector/src/rebuild/clean-up.ts',
-  'services/projector/src/rebuild/fill.ts',
-  'services/projector/src/rebuild/finish.ts',
-  'services/projector/src/rebuild/group.ts',
-  'services/projector/src/rebuild/rebuild.ts',
-  'services/projector/src/rebuild/verification.ts',
-  'services/projector/src/verify/compare.ts',
-  'services/projector/src/verify/slice.ts',
+  'plantctl/src/rebuild/clean-up.ts',
+  'plantctl/src/rebuild/fill.ts',
+  'plantctl/src/rebuild/finish.ts',
+  'plantctl/src/rebuild/group.ts',
+  'plantctl/src/rebuild/rebuild.ts',
+  'plantctl/src/rebuild/verification.ts',
+  'plantctl/src/verify/compare.ts',
+  'plantctl/src/verify/slice.ts',
 ]
 
 export type Coverage = { file: string; lines: number; reached: number; unreached: string[] }

@@ -1,9 +1,9 @@
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Begun, Switched } from '@plant-store/shared/read-model/generations.ts'
-import type { RebuildDependencies } from '../../services/projector/src/rebuild/rebuild.ts'
-import type { GenerationReader } from '../../services/projector/src/verify/compare.ts'
-import type { ProofReader } from '../../services/projector/src/verify/proof.ts'
+import type { RebuildDependencies } from '../../plantctl/src/rebuild/rebuild.ts'
+import type { GenerationReader } from '../../plantctl/src/verify/compare.ts'
+import type { ProofReader } from '../../plantctl/src/verify/proof.ts'
 import {
   beginScript,
   dropScript,

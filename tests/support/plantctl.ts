@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { buffer } from 'node:stream/consumers'
 
-const PROGRAM = new URL('../../services/projector/src/plantctl/main.ts', import.meta.url).pathname
+const PROGRAM = new URL('../../plantctl/src/main.ts', import.meta.url).pathname
 
 export type Ended = { code: number | null; stdout: string; stderr: string }
 

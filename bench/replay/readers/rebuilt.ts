@@ -2,7 +2,7 @@ import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
-import { openRebuild } from '../../../services/projector/src/rebuild/open-rebuild.ts'
+import { openRebuild } from '../../../plantctl/src/rebuild/open-rebuild.ts'
 import type { Reader } from '../reader.ts'
 
 /** A whole rebuild of an empty read model, its time counted from its very begin. */

@@ -1,0 +1,74 @@
+import { type Readers, readReaders } from '@plant-store/shared/event-log/groups.ts'
+import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { PartitionGenerations } from '@plant-store/shared/read-model/generations.ts'
+import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import type { Store } from '../../store/open-store.ts'
+
+export type PartitionStatus = {
+  partition: Partition
+  /** The next offset of the log; undefined while the topic is not as it must be. */
+  end: Offset | undefined
+  live: GenerationState
+  /** What a rebuild fills, or filled when it was broken off. */
+  filling: GenerationState | undefined
+  /** Generations that are neither. */
+  leftovers: string[]
+  /** Memory of all of them in Redis. */
+  bytes: number
+}
+
+export type StoreStatus = {
+  topic: string
+  partitions: PartitionStatus[]
+  readers: Readers
+  /** What is not as the guarantees need it, with what to do. */
+  broken: string[]
+  /** What production would want otherwise. */
+  warnings: string[]
+  /** Keys of this topic in Redis that belong to no generation. */
+  strangeKeys: string[]
+}
+
+/** Looks at log, read model and readers, each once, one after another. */
+export async function readStatus({ kafka, readModel, topic, partitions }: Store): Promise<StoreStatus> {
+  const { generations } = readModel
+  const server = await orBroken(readModel.checkServer)
+  const listed = await generations.list()
+  const found = await Promise.all(listed.partitions.map(readPartition))
+  // The log's ends after the checkpoints: the other way round a checkpoint could seem to lie beyond the end.
+  const log = await orBroken(() => checkTopic(kafka, { topic, partitions }))
+  const readers = await readReaders(kafka, topic)
+  const { ends, warnings } = log.found ?? { ends: [], warnings: [] }
+  return {
+    ...{ topic, readers, warnings },
+    partitions: allPartitions(partitions).map((partition) => ({
+      ...(found[partition] as (typeof found)[number]),
+      end: ends[partition],
+    })),
+    broken: [server, log].flatMap(({ broken }) => broken ?? []),
+    strangeKeys: listed.strange,
+  }
+
+  async function readPartition({ partition, filling, names }: PartitionGenerations) {
+    const live = await generations.state(partition)
+    const isFilled = filling !== '' && filling !== live.live
+    const sizes = await Promise.all(names.map((name) => generations.bytes(partition, name)))
+    return {
+      ...{ partition, live },
+      filling: isFilled ? await generations.state(partition, filling) : undefined,
+      leftovers: names.filter((name) => name !== live.live && name !== filling),
+      bytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
+    }
+  }
+}
+
+async function orBroken<T>(ask: () => Promise<T>): Promise<{ found?: T; broken?: string }> {
+  try {
+    return { found: await ask() }
+  } catch (error) {
+    if (error instanceof PreconditionError) return { broken: error.message }
+    throw error
+  }
+}

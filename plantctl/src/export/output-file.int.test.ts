@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { UsageError } from '../command.ts'
+import { openOutputFile } from './output-file.ts'
+
+it('a file has its name when it is whole, and what was there before stays until then', async () => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'plants.jsonl')
+  writeFileSync(file, 'before')
+  const output = await openOutputFile(file)
+  await output.write('one\n')
+  await output.write('two\n')
+  expect(readFileSync(file, 'utf8')).toBe('before')
+  await output.finish()
+  expect(readFileSync(file, 'utf8')).toBe('one\ntwo\n')
+  expect(readdirSync(folder)).toEqual(['plants.jsonl'])
+})
+
+it('what is abandoned leaves nothing', async () => {
+  const folder = temporaryFolder()
+  const output = await openOutputFile(join(folder, 'plants.jsonl'))
+  await output.write('one\n')
+  await output.abandon()
+  expect(readdirSync(folder)).toEqual([])
+})
+
+it('a place where nothing can be written is refused before anything is read', async () => {
+  const folder = temporaryFolder()
+  for (const file of [join(folder, 'no', 'plants.jsonl'), folder, '']) {
+    await expect(openOutputFile(file)).rejects.toThrow(UsageError)
+  }
+  expect(readdirSync(folder)).toEqual([])
+})

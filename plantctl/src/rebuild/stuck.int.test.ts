@@ -1,0 +1,53 @@
+import type { Intake } from '@plant-store/shared/event-log/partition-cursors.ts'
+import { offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
+import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
+import { expect, it } from 'vitest'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
+import { NO_PROGRESS_MS } from './progress.ts'
+import { createRebuild } from './rebuild.ts'
+
+const OTHER = 1 as Partition
+const END = offsetOf(RECORDS.length)
+
+it('a rebuild of which one partition is stuck ends, though another that is done is still written to', async () => {
+  const { readModel } = await openCorruptible()
+  let [isDone, skippedMs] = [false, 0]
+  /** As soon as the other one is done, no wait takes long. */
+  const time: Time = {
+    now: () => systemTime.now() + skippedMs,
+    after(ms, callback) {
+      return systemTime.after(isDone ? 0 : ms, () => {
+        if (isDone) skippedMs += ms
+        callback()
+      })
+    },
+  }
+  async function deliver({ onRecords }: Intake): Promise<void> {
+    await onRecords(OTHER, RECORDS, LOG.next, emptyPartition().checkpoint)
+    for (let from = LOG.next; skippedMs < 10 * NO_PROGRESS_MS; ) {
+      const next = { offset: offsetOf(from.offset + 1), eventId: '' } as const
+      from = await onRecords(OTHER, [], next, from)
+      await new Promise<void>((resolve) => time.after(100, resolve))
+    }
+  }
+  const rebuild = createRebuild({
+    ...{ generations: readModel.generations, time, log: quietLog },
+    follow: (intake) => ({
+      ...{ assigned: () => new Map(), reseek() {}, close: async () => {} },
+      start: () => void deliver(intake),
+    }),
+    readEnds: async () => [END, END],
+    verify: async () => [],
+    ...{ freshName: () => crypto.randomUUID(), freshMark: () => crypto.randomUUID() },
+  })
+  const running = rebuild.run({
+    ...{ partitions: [P, OTHER], fromEmpty: true, signal: new AbortController().signal },
+    onProgress({ partition, phase }) {
+      if (partition === OTHER && phase === 'switched') isDone = true
+    },
+  })
+  await expect(running).rejects.toThrow('(partition 0)')
+  expect(skippedMs).toBeLessThan(5 * NO_PROGRESS_MS)
+})

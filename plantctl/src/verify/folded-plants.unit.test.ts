@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { type Offset, offsetOf } from '@plant-store/shared/plant/offset.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { emptyPartition, emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { logs } from '../../../tests/support/generated-logs.ts'
+import { createFoldedPlants } from './folded-plants.ts'
+
+const spanSizes = fc.constantFrom(1, 2, 4, 512)
+/** Enough for the table and the place for entries to grow several times. */
+const MANY = 20_000
+
+const claimOf = (id: bigint, at: number): Claim => ({
+  ...{ id: id as PlantId, offset: offsetOf(at), eventId: '00000000-0000-4000-8000-000000000000' as EventId },
+  plant: { name: 'x'.repeat(at % 300) },
+})
+
+describe('the plants of a fold', () => {
+  it('are folded as a map of them is', () => {
+    fc.assert(
+      fc.property(logs, spanSizes, fc.nat(), (batches, plantsPerSpan, seed) => {
+        const records = batches.flatMap((batch) => batch.records)
+        const wanted = fold(emptyPartition(), records)
+        const folded = fold(emptyPartitionOf(createFoldedPlants({ plantsPerSpan, seed })), records)
+        expect([...folded.plants]).toEqual([...wanted.plants])
+        expect(folded.plants.size).toBe(wanted.plants.size)
+        expect({ ...folded, plants: undefined }).toEqual({ ...wanted, plants: undefined })
+        for (const record of records) {
+          const id = record.claim?.id
+          if (id !== undefined) expect(folded.plants.get(id)).toEqual(wanted.plants.get(id))
+        }
+      }),
+    )
+  })
+
+  it.each([
+    ['that follow one another', (n: number) => BigInt(n)],
+    ['that differ in their high half alone', (n: number) => BigInt(n) << 32n],
+    [
+      'from both ends of int64',
+      (n: number) => (n % 2 === 0 ? 2n ** 63n - 1n - BigInt(n) : BigInt(n) - 2n ** 63n),
+    ],
+    ['drawn at random', () => randomBytes(8).readBigInt64BE()],
+  ])('are all found among many ids %s', (_what, idOf) => {
+    const claims = Array.from({ length: MANY }, (_, at) => claimOf(idOf(at), at))
+    const plants = createFoldedPlants()
+    for (const claim of claims) {
+      expect(plants.get(claim.id)).toBeUndefined()
+      plants.set(claim.id, claim)
+    }
+    expect([...plants].map(([, claim]) => claim)).toEqual(claims)
+    for (const claim of claims) expect(plants.get(claim.id)).toEqual(claim)
+  })
+
+  it('are packed as they are to be stored, up to any of them', () => {
+    fc.assert(
+      fc.property(logs, spanSizes, fc.nat(40), (batches, plantsPerSpan, last) => {
+        const records = batches.flatMap((batch) => batch.records)
+        const { plants } = fold(emptyPartitionOf(createFoldedPlants({ plantsPerSpan })), records)
+        const end = Math.min(last, plants.size)
+        const wanted = [...plants].slice(0, end).map(([, claim]) => claim)
+        for (let from = 0; from < plants.size; from += plantsPerSpan) {
+          const claims = wanted.slice(from, from + plantsPerSpan)
+          const entries = claims.map(encodeEntry)
+          expect(plants.span(from, end)).toEqual({
+            ids: Buffer.from(claims.map(({ id }) => id).join(',')),
+            lengths: Buffer.from(entries.flatMap(({ length }) => [Math.floor(length / 256), length % 256])),
+            entries: Buffer.concat(entries),
+          })
+        }
+      }),
+    )
+  })
+
+  it('are none when cleared, and can be folded anew', () => {
+    const plants = createFoldedPlants({ plantsPerSpan: 2 })
+    for (const at of [1, 2, 3]) plants.set(BigInt(at) as PlantId, claimOf(BigInt(at), at))
+    plants.clear()
+    expect([plants.size, [...plants], plants.get(2n as PlantId)]).toEqual([0, [], undefined])
+    plants.set(2n as PlantId, claimOf(2n, 7))
+    expect(plants.get(2n as PlantId)?.offset).toBe(7 as Offset)
+  })
+})

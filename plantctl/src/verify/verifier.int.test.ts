@@ -1,0 +1,360 @@
+import { offsetOf } from '@plant-store/shared/plant/offset.ts'
+import { type LogRecord, PARKED } from '@plant-store/shared/plant/plant-created.ts'
+import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
+import type { Redis } from 'ioredis'
+import { expect, inject, it } from 'vitest'
+import { eventId, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
+import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
+import type { Difference, GenerationDifference } from './difference.ts'
+import { countOf, noFindings, note } from './findings.ts'
+
+const claimOf = (id: bigint) =>
+  RECORDS.find(({ claim }) => claim?.id === id)?.claim as NonNullable<LogRecord['claim']>
+const entry = (id: bigint, changed: Partial<NonNullable<LogRecord['claim']>> = {}) =>
+  encodeEntry({ ...claimOf(id), ...changed })
+const words = (id: bigint) => {
+  const { offset, eventId, plant } = claimOf(id)
+  return JSON.stringify({ offset, event: eventId, ...(plant ?? { unreadable: true }) })
+}
+
+const KEYS = ['meta', 'plants', 'order', 'parked'] as const
+
+type Corruption = [
+  what: string,
+  corrupt: (redis: Redis, at: string) => Promise<unknown>,
+  found: GenerationDifference[],
+]
+
+const inPlants = (id: string, bytes: Buffer | string) => (redis: Redis, at: string) =>
+  redis.hset(`${at}${GENERATION}:plants`, id, bytes)
+const inMeta = (field: string, text: string) => (redis: Redis, at: string) =>
+  redis.hset(`${at}${GENERATION}:meta`, field, text)
+const inParked = (offset: string, reason: string) => (redis: Redis, at: string) =>
+  redis.hset(`${at}${GENERATION}:parked`, offset, reason)
+const order =
+  (...ids: string[]) =>
+  async (redis: Redis, at: string) => {
+    await redis.del(`${at}${GENERATION}:order`)
+    await redis.rpush(`${at}${GENERATION}:order`, ...ids)
+  }
+const expiring =
+  (key: string) =>
+  (redis: Redis, at: string): Promise<unknown> =>
+    redis.pexpire(`${at}${key}`, 3_600_000)
+const otherType =
+  (key: string, type: 'string' | 'set') =>
+  async (redis: Redis, at: string): Promise<unknown> => {
+    await redis.del(`${at}${key}`)
+    return type === 'set' ? redis.sadd(`${at}${key}`, 'x') : redis.set(`${at}${key}`, 'x')
+  }
+const changed = (
+  id: bigint,
+  field: 'eventId' | 'offset' | 'readable' | 'name' | 'tag',
+  expected: string | null,
+  found: string | null,
+): GenerationDifference => ({ what: 'entryChanged', id: String(id), field, expected, found })
+const soon = expect.stringMatching(/^\d+$/) as string
+
+const CORRUPTIONS: Corruption[] = [
+  [
+    'an entry is missing',
+    (redis, at) => redis.hdel(`${at}${GENERATION}:plants`, '2'),
+    [{ what: 'entryMissing', id: '2', expected: words(2n) }],
+  ],
+  ['an entry too many', inPlants('9', entry(2n)), [{ what: 'entryExtra', id: '9', found: words(2n) }]],
+  [
+    'an entry too many from beyond the checkpoint',
+    inPlants('9', entry(2n, { offset: offsetOf(70) })),
+    [{ what: 'entryExtra', id: '9', found: words(2n).replace(':1,', ':70,') }],
+  ],
+  [
+    'an entry of what is no id',
+    inPlants('007', entry(2n)),
+    [{ what: 'entryExtra', id: '007', found: 'bytes that are no entry' }],
+  ],
+  [
+    'another event',
+    inPlants('2', entry(2n, { eventId: eventId(99) })),
+    [changed(2n, 'eventId', eventId(1), eventId(99))],
+  ],
+  ['another offset', inPlants('2', entry(2n, { offset: offsetOf(3) })), [changed(2n, 'offset', '1', '3')]],
+  [
+    'an offset beyond the log',
+    inPlants('2', entry(2n, { offset: offsetOf(99) })),
+    [changed(2n, 'offset', '1', '99')],
+  ],
+  ['another name', inPlants('2', entry(2n, { plant: { name: 'x' } })), [changed(2n, 'name', 'plant 2', 'x')]],
+  [
+    'a tag more',
+    inPlants('2', entry(2n, { plant: { name: 'plant 2', tag: '' } })),
+    [changed(2n, 'tag', null, '')],
+  ],
+  [
+    'a tag less',
+    inPlants('1', entry(1n, { plant: { name: 'plant 1' } })),
+    [changed(1n, 'tag', 'herb', null)],
+  ],
+  [
+    'another tag',
+    inPlants('1', entry(1n, { plant: { name: 'plant 1', tag: 'tree' } })),
+    [changed(1n, 'tag', 'herb', 'tree')],
+  ],
+  [
+    'what could be read can not',
+    inPlants('2', entry(2n, { plant: undefined })),
+    [changed(2n, 'readable', 'yes', 'no')],
+  ],
+  [
+    'what could not be read can',
+    inPlants('3', entry(3n, { plant: { name: 'x' } })),
+    [changed(3n, 'readable', 'no', 'yes')],
+  ],
+  [
+    'bytes that are no entry',
+    inPlants('2', Buffer.from([9, 9])),
+    [{ what: 'entryUndecodable', id: '2', expected: words(2n) }],
+  ],
+  [
+    'two ids exchanged in the order',
+    order('1', '3', '2', '4', '5'),
+    [{ what: 'orderMisplaced', id: '2', after: '3' }],
+  ],
+  [
+    'two ids exchanged that were created one right after the other',
+    order('1', '2', '3', '5', '4'),
+    [{ what: 'orderMisplaced', id: '4', after: '5' }],
+  ],
+  ['an id missing in the order', order('1', '2', '4', '5'), [{ what: 'orderMissing', id: '3' }]],
+  ['an id too many in the order', order('1', '2', '3', '9', '4', '5'), [{ what: 'orderExtra', id: '9' }]],
+  ['no id in the order', order('1', '2', 'x', '3', '4', '5'), [{ what: 'orderExtra', id: 'x' }]],
+  ['an id twice in the order', order('1', '2', '3', '4', '2', '5'), [{ what: 'orderRepeated', id: '2' }]],
+  [
+    'no order',
+    (redis, at) => redis.del(`${at}${GENERATION}:order`),
+    ['1', '2', '3', '4', '5'].map((id) => ({ what: 'orderMissing', id })),
+  ],
+  [
+    'another count of plants',
+    inMeta('plants', '6'),
+    [{ what: 'count', of: 'plants', expected: '5', found: '6' }],
+  ],
+  [
+    'another count of voids',
+    inMeta('voids', '0'),
+    [{ what: 'count', of: 'voids', expected: '1', found: '0' }],
+  ],
+  [
+    'another count of parked',
+    inMeta('parked', '02'),
+    [{ what: 'count', of: 'parked', expected: '2', found: '02' }],
+  ],
+  [
+    'no count of plants',
+    (redis, at) => redis.hdel(`${at}${GENERATION}:meta`, 'plants'),
+    [{ what: 'count', of: 'plants', expected: '5', found: '' }],
+  ],
+  [
+    'a checkpoint beyond the log',
+    inMeta('checkpoint', '7'),
+    [{ what: 'checkpoint', expected: 'an offset from -1 to 6', found: '7' }],
+  ],
+  [
+    'a checkpoint that is no offset',
+    inMeta('checkpoint', '6x'),
+    [{ what: 'checkpoint', expected: 'an offset from -1 to 6', found: '6x' }],
+  ],
+  [
+    'a checkpoint written otherwise',
+    inMeta('checkpoint', '06'),
+    [{ what: 'checkpoint', expected: 'an offset from -1 to 6', found: '06' }],
+  ],
+  [
+    'another event at the checkpoint',
+    inMeta('event', eventId(5)),
+    [{ what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6), found: eventId(5) }],
+  ],
+  [
+    'no event at the checkpoint',
+    inMeta('event', ''),
+    [{ what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6), found: '' }],
+  ],
+  [
+    'a parked record missing',
+    (redis, at) => redis.hdel(`${at}${GENERATION}:parked`, '3'),
+    [{ what: 'parkedMissing', offset: '3', expected: String(PARKED.otherType) }],
+  ],
+  ['a parked record too many', inParked('1', '2'), [{ what: 'parkedExtra', offset: '1', found: '2' }]],
+  [
+    'one parked beyond the checkpoint',
+    inParked('50', '2'),
+    [{ what: 'parkedExtra', offset: '50', found: '2' }],
+  ],
+  ['one parked at no offset', inParked('03', '1'), [{ what: 'parkedExtra', offset: '03', found: '1' }]],
+  [
+    'another reason',
+    inParked('3', '2'),
+    [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found: '2' }],
+  ],
+  [
+    'a reason written otherwise',
+    inParked('3', '01'),
+    [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found: '01' }],
+  ],
+  ['a mark left over', inMeta('mark', 'm'), [{ what: 'mark', expected: '', found: 'm' }]],
+  ['a field too many in the meta', inMeta('hint', ''), [{ what: 'strangeField', found: 'hint' }]],
+  ['an older fold', inMeta('fold', '0'), [{ what: 'foldVersion', expected: '1', found: '0' }]],
+  ['a newer fold', inMeta('fold', '2'), [{ what: 'foldVersion', expected: '1', found: '2' }]],
+  [
+    'another partition count',
+    inMeta('partitions', '3'),
+    [{ what: 'partitionCount', expected: '2', found: '3' }],
+  ],
+  [
+    'a filling pointer that names nothing',
+    (redis, at) => redis.set(`${at}filling`, 'nothing'),
+    [{ what: 'pointerDangling', key: 'filling', found: 'nothing' }],
+  ],
+  ['an expiry of the pointer', expiring('live'), [{ what: 'expiry', key: 'live', found: soon }]],
+  ...KEYS.map(
+    (key): Corruption => [
+      `an expiry of ${key}`,
+      expiring(`${GENERATION}:${key}`),
+      [{ what: 'expiry', key, found: soon }],
+    ],
+  ),
+  [
+    'plants of another type',
+    otherType(`${GENERATION}:plants`, 'string'),
+    [{ what: 'wrongType', key: 'plants', expected: 'hash', found: 'string' }],
+  ],
+  [
+    'an order of another type',
+    otherType(`${GENERATION}:order`, 'set'),
+    [{ what: 'wrongType', key: 'order', expected: 'list', found: 'set' }],
+  ],
+  [
+    'a meta of another type',
+    otherType(`${GENERATION}:meta`, 'string'),
+    [{ what: 'wrongType', key: 'meta', expected: 'hash', found: 'string' }],
+  ],
+  [
+    'parked of another type',
+    otherType(`${GENERATION}:parked`, 'set'),
+    [{ what: 'wrongType', key: 'parked', expected: 'hash', found: 'set' }],
+  ],
+  [
+    'a filling pointer of another type',
+    otherType('filling', 'set'),
+    [{ what: 'wrongType', key: 'filling', expected: 'string', found: 'set' }],
+  ],
+]
+
+/** Each way of cutting the work has to find the same. */
+const CUTS = [500_000, 3]
+
+it.each(CORRUPTIONS)('finds %s, and nothing else', async (_what, corrupt, expected) => {
+  const { redis, at, verify } = await openCorruptible()
+  for (const recordsAtOnceMax of CUTS)
+    expect((await verify({ recordsAtOnceMax })).findings).toEqual({ kept: [], more: 0 })
+  await corrupt(redis, at)
+  for (const recordsAtOnceMax of CUTS) {
+    const { findings } = await verify({ recordsAtOnceMax })
+    expect(findings.more).toBe(0)
+    expect(sorted(findings.kept)).toEqual(
+      sorted(expected.map((difference) => ({ partition: P, generation: GENERATION, ...difference }))),
+    )
+  }
+})
+
+const sorted = (differences: readonly Difference[]) =>
+  differences.toSorted((a, b) => (subjectOf(a) < subjectOf(b) ? -1 : 1))
+const subjectOf = (difference: Difference) =>
+  JSON.stringify([difference.what, 'id' in difference ? difference.id : ''])
+
+it('finds an event at a checkpoint that should name none', async () => {
+  const { redis, at, verify, write, apply } = await openCorruptible()
+  const control = { records: [], next: { offset: offsetOf(7), eventId: '' as const } }
+  write(P, control)
+  await apply(P, control, GENERATION)
+  expect((await verify()).findings).toEqual({ kept: [], more: 0 })
+  await redis.hset(`${at}${GENERATION}:meta`, 'event', 'some')
+  const found = { what: 'checkpointEvent', offset: offsetOf(7), expected: '', found: 'some' }
+  expect((await verify()).findings.kept).toEqual([{ partition: P, generation: GENERATION, ...found }])
+})
+
+const noGeneration: Difference = { partition: P, generation: '', what: 'noGeneration', end: offsetOf(7) }
+const aboutKeys: [
+  what: string,
+  corrupt: (redis: Redis, at: string) => Promise<unknown>,
+  found: Difference[],
+][] = [
+  [
+    'a pointer that names nothing',
+    (redis, at) => redis.set(`${at}live`, 'nothing'),
+    [
+      { partition: P, generation: 'nothing', what: 'pointerDangling', key: 'live', found: 'nothing' },
+      { partition: P, generation: GENERATION, what: 'leftover', found: GENERATION },
+    ],
+  ],
+  [
+    'no pointer',
+    (redis, at) => redis.del(`${at}live`),
+    [{ partition: P, generation: GENERATION, what: 'leftover', found: GENERATION }, noGeneration],
+  ],
+  [
+    'that nothing is left',
+    (redis, at) =>
+      redis.del(...['live', ...KEYS.map((key) => `${GENERATION}:${key}`)].map((key) => at + key)),
+    [noGeneration],
+  ],
+  [
+    'a pointer of another type',
+    otherType('live', 'set'),
+    [
+      { partition: P, generation: '', what: 'wrongType', key: 'live', expected: 'string', found: 'set' },
+      { partition: P, generation: GENERATION, what: 'leftover', found: GENERATION },
+      noGeneration,
+    ],
+  ],
+  [
+    'what a rebuild left over',
+    (redis, at) => redis.rpush(`${at}old-one:order`, '1'),
+    [{ partition: P, generation: 'old-one', what: 'leftover', found: 'old-one' }],
+  ],
+  ...['', ':other', ':live:', 'x'].map((rest): (typeof aboutKeys)[number] => [
+    `a key with the end "${rest}" that belongs to nothing`,
+    (redis, at) => redis.set(`${at.slice(0, -1)}${rest}`, 'x'),
+    [{ what: 'strangeKey', found: expect.stringMatching(`}${rest}$`) as string }],
+  ]),
+  [
+    'a key of a partition that there is not',
+    (redis, at) => redis.set(at.replace(':0}', ':2}').concat('live'), 'x'),
+    [{ what: 'strangeKey', found: expect.stringMatching(':2}:live$') as string }],
+  ],
+]
+
+it.each(aboutKeys)('finds %s, and nothing else', async (_what, corrupt, expected) => {
+  const { redis, at, verify } = await openCorruptible()
+  await corrupt(redis, at)
+  expect((await verify()).findings).toEqual({ kept: expected, more: 0 })
+})
+
+it('a store that nothing was written to is as it should be; one that holds nothing of its log is not', async () => {
+  const log = await openVerifiedLog(inject('redisUrl'), 2)
+  expect(await log.verify()).toMatchObject({
+    findings: { kept: [], more: 0 },
+    partitions: [{ generation: '', upTo: -1, end: 0 }, { generation: '' }],
+  })
+  log.write(P, LOG)
+  expect(await log.verify()).toMatchObject({
+    findings: { kept: [noGeneration], more: 0 },
+    partitions: [{ generation: '', upTo: -1, end: 7 }, { generation: '' }],
+  })
+})
+
+it('keeps so many differences and counts the others', () => {
+  const findings = noFindings()
+  for (let n = 0; n < 5; n++) note(findings, { what: 'strangeKey', found: String(n) }, 3)
+  expect(findings.kept.map((one) => 'found' in one && one.found)).toEqual(['0', '1', '2'])
+  expect(countOf(findings)).toBe(5)
+})

@@ -1,7 +1,7 @@
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
-import { patiently } from '@plant-store/shared/runtime/retry.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
 import { Type } from 'typebox'
 
@@ -23,9 +23,9 @@ try {
   const brokers = settings.KAFKA_BROKERS.split(',')
   const kafka = createKafka(brokers, 'plant-store-setup', createLog('setup', 'error'))
   const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: settings.KAFKA_WAIT_MS }
-  const created = await patiently(() => createTopic(kafka, topic), patience)
+  const created = await retry(() => createTopic(kafka, topic), patience)
   // The brokers may lead the partitions of a new topic only a little after they said it was created.
-  await patiently(() => checkTopic(kafka, topic), { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS })
+  await retry(() => checkTopic(kafka, topic), { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS })
   console.log(`${created ? 'created' : 'found'} topic ${topic.topic} with ${topic.partitions} partitions`)
 } catch (error) {
   console.error((error as Error).message)

@@ -1,4 +1,4 @@
-import type { Surroundings } from './command.ts'
+import type { CliContext } from './command.ts'
 
 /** Nobody reads any more what is written to stdout. */
 export class ClosedPipe extends Error {
@@ -14,7 +14,7 @@ const COLUMNS = 80
 const ROWS = 24
 
 /** What this process gives a command. */
-export function openSurroundings(process: NodeJS.Process): Surroundings {
+export function openCliContext(process: NodeJS.Process): CliContext {
   const { env, stdout, stderr } = process
   const breakingOff = new AbortController()
   const { signal } = breakingOff

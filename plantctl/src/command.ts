@@ -10,13 +10,13 @@ export type Command = {
   help: string
   /**
    * Throws a UsageError when it was called wrongly, and any other error when it could not be done: its message says why
-   * and what to do. Ends soon after `surroundings.signal` is aborted, in whatever way: that is code 130.
+   * and what to do. Ends soon after `context.signal` is aborted, in whatever way: that is code 130.
    */
-  run(args: readonly string[], surroundings: Surroundings): Promise<ExitCode>
+  run(args: readonly string[], context: CliContext): Promise<ExitCode>
 }
 
 /** What a command has around it. */
-export type Surroundings = {
+export type CliContext = {
   env: NodeJS.ProcessEnv
   /**
    * Writes to stdout, as it is, what the command was asked for; resolves when it may go on. Rejects when nobody reads

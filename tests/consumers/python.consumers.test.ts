@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createTopic } from '@plant-store/shared/event-log/topic.ts'
 import { createPrivateModules } from '@plant-store/shared/kafka-client/private-modules.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { patiently } from '@plant-store/shared/runtime/retry.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { openTopic } from '../support/open-topic.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -71,8 +71,8 @@ it('does not mix another log with the one it knows, though it is a longer one un
   await admin.connect()
   await admin.deleteTopics({ topics: [topic.topic] })
   await admin.disconnect()
-  await patiently(() => createTopic(topic.kafka, topic), PATIENCE)
-  await patiently(() => topic.append(5), PATIENCE)
+  await retry(() => createTopic(topic.kafka, topic), PATIENCE)
+  await retry(() => topic.append(5), PATIENCE)
   await expect(followToEnd()).rejects.toThrow('does not hold at offset 2 what was read there')
   expect(await plants()).toBe(3)
 })

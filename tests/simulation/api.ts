@@ -1,16 +1,16 @@
-import { createView, type View } from '@plant-store/api/src/claim-index/claim-index.ts'
+import { type ClaimIndex, createClaimIndex } from '@plant-store/api/src/claim-index/claim-index.ts'
 import { createPlantCreation } from '@plant-store/api/src/create-plant/create-plant.ts'
 import { createPlantLister, type PlantLister } from '@plant-store/api/src/read-plants/list-plants.ts'
 import { createPlantReader, type PlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
 import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { patiently } from '@plant-store/shared/runtime/retry.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readStanding } from '@plant-store/shared/stores/preconditions.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import type { Life } from './life.ts'
 import { connectReadModel } from './redis.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { CliContext } from './surroundings.ts'
 
 const CREATE_DEADLINE_MS = 10_000
 const READ_DEADLINE_MS = 2_000
@@ -35,7 +35,7 @@ export type SimulatedApi = {
   /** What it gave to Kafka to append, in order. */
   given: NewRecord[]
   tail: SimulatedFollower
-  view: View
+  claimIndex: ClaimIndex
   creation: ReturnType<typeof createPlantCreation>
   /** For one read, to see what it saw. */
   startReading(): PlantReader & { reach(partition: Partition): number }
@@ -52,7 +52,7 @@ export type SimulatedApi = {
 export async function startApi(
   life: Life,
   windowBytes: number,
-  surroundings: Surroundings,
+  surroundings: CliContext,
 ): Promise<SimulatedApi> {
   const { clock, log, network, quiet, rules, onHalt, onApplied } = surroundings
   const partitions = log.ends().length
@@ -62,14 +62,14 @@ export async function startApi(
     ends: (await network.call(life, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
   })
   const patience = { time, everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS }
-  const standing = await patiently(() => readStanding(readModel, ends, { partitions }), patience)
+  const standing = await retry(() => readStanding(readModel, ends, { partitions }), patience)
   const common = { log: quiet, time, onHalt: (error: Error) => onHalt(life, error) }
-  const view = createView({
+  const claimIndex = createClaimIndex({
     ...{ ...common, ...standing, readModel },
     windowMaxBytes: windowBytes * partitions,
     retentionReadings: RETENTION_READINGS,
   })
-  const tail = createSimulatedFollower(life, view.intake, { ...surroundings, time })
+  const tail = createSimulatedFollower(life, claimIndex.sink, { ...surroundings, time })
   const given: NewRecord[] = []
   const appender = {
     async append(records: NewRecord[]): Promise<void> {
@@ -82,7 +82,7 @@ export async function startApi(
       )
     },
   }
-  const creation = createPlantCreation(readModel, appender, view, {
+  const creation = createPlantCreation(readModel, appender, claimIndex, {
     ...{ ...common, deadlineMs: CREATE_DEADLINE_MS, limits: LIMITS },
   })
 
@@ -93,7 +93,7 @@ export async function startApi(
   function watchReach(counts: 'last' | 'furthest') {
     const seen = new Map<Partition, { checkpoint: Offset; reach: number }>()
     function reachOf(partition: Partition, checkpoint: Offset): number {
-      const { start, next } = view.window(partition)
+      const { start, next } = claimIndex.window(partition)
       return start > checkpoint + 1 ? checkpoint : Math.max(checkpoint, next - 1)
     }
     function note(
@@ -131,20 +131,20 @@ export async function startApi(
 
   function startReading() {
     const { watched, reach } = watchReach('last')
-    return { ...createPlantReader(watched, view, { ...common, deadlineMs: READ_DEADLINE_MS }), reach }
+    return { ...createPlantReader(watched, claimIndex, { ...common, deadlineMs: READ_DEADLINE_MS }), reach }
   }
 
   function startListing() {
     const { watched, reach } = watchReach('furthest')
     const options = { ...common, deadlineMs: READ_DEADLINE_MS, limits: LIST_LIMITS }
-    return { ...createPlantLister(watched, view, options), reach }
+    return { ...createPlantLister(watched, claimIndex, options), reach }
   }
 
   const api: SimulatedApi = {
     ...{ life, startedAt: standing.ends, shown: new Set<PlantId>(), given },
     ...{
       tail,
-      view,
+      claimIndex,
       creation,
       startReading,
       startListing,

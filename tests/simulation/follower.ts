@@ -1,4 +1,4 @@
-import { createPositions, type Intake } from '@plant-store/shared/event-log/partition-cursors.ts'
+import { createPartitionCursors, type RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
@@ -14,7 +14,7 @@ export type SimulatedFollower = ReturnType<typeof createSimulatedFollower>
 /** Follows the log as a kafkajs consumer would, with the product's own code judging what it is given. */
 export function createSimulatedFollower(
   life: Life,
-  intake: Intake,
+  sink: RecordSink,
   { log, network, time, quiet }: { log: Log; network: Network; time: Time; quiet: ProcessLog },
 ) {
   const partitions = log.ends().length
@@ -23,8 +23,8 @@ export function createSimulatedFollower(
     ...{ next: FIRST, turn: 0, busy: false, paused: false },
   }))
   const cursorOf = (partition: Partition) => cursors[partition] as (typeof cursors)[number]
-  const positions = createPositions(
-    intake,
+  const positions = createPartitionCursors(
+    sink,
     {
       pause(partition) {
         // Of a topic that grew there may be more than are known here.

@@ -7,7 +7,7 @@ import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import { connectGenerations } from './generations.ts'
 import type { Life } from './life.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { CliContext } from './surroundings.ts'
 
 const MAX_RECORDS_PER_APPLY = 2
 /** Few, so that a failover may come between. */
@@ -27,7 +27,7 @@ export type SimulatedRebuild = {
 export function startRebuild(
   life: Life,
   { recordsAtOnceMax, fromEmpty }: { recordsAtOnceMax: number; fromEmpty: boolean },
-  surroundings: Surroundings,
+  surroundings: CliContext,
 ): SimulatedRebuild {
   const { clock, log, network, quiet, onApplied, rules, freshGeneration, freshMark } = surroundings
   const time = clock.timeOf(life)
@@ -48,8 +48,8 @@ export function startRebuild(
       plantsPerSpan: PLANTS_PER_SPAN,
     },
     freshName: freshGeneration,
-    follow(intake, only) {
-      const followed = createSimulatedFollower(life, intake, { ...surroundings, time })
+    follow(sink, only) {
+      const followed = createSimulatedFollower(life, sink, { ...surroundings, time })
       follower = followed
       return { ...followed, start: () => followed.assign([...only]) }
     },

@@ -8,7 +8,7 @@ import { type SimulatedRebuild, startRebuild } from './operator.ts'
 import type { Random } from './random.ts'
 import type { RedisServer } from './redis.ts'
 import { applyScript, type Generation, type PartitionKeys } from './redis-scripts.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { CliContext } from './surroundings.ts'
 
 const AT_ONCE_MAX = 2
 const OLDER_FOLD = 0
@@ -23,7 +23,7 @@ export function createOperators({
   broken,
   mayRefuse,
 }: {
-  surroundings: Surroundings
+  surroundings: CliContext
   newLife(name: string): Life
   say(what: () => string): void
   broken(promise: string): void

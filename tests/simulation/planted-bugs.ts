@@ -76,28 +76,28 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // What a view can tell.
-  bug('a gap is not noticed', protocol('view'), ['window.start > after(checkpoint)', 'false']),
-  bug('a gap of one offset is not noticed', protocol('view'), [
+  bug('a gap is not noticed', protocol('coverage'), ['window.start > after(checkpoint)', 'false']),
+  bug('a gap of one offset is not noticed', protocol('coverage'), [
     'window.start > after(checkpoint)',
     'window.start > after(after(checkpoint))',
   ]),
-  bug('a gap is seen where there is none', protocol('view'), [
+  bug('a gap is seen where there is none', protocol('coverage'), [
     'window.start > after(checkpoint)',
     'window.start >= after(checkpoint)',
   ]),
-  bug('with a gap, the window tells who was first', protocol('view'), [
+  bug('with a gap, the window tells who was first', protocol('coverage'), [
     "if (hasGap(window, checkpoint)) return { is: 'unknown' }\n  const first = window.firstClaim(id)",
     "const first = window.firstClaim(id)\n  if (first === undefined && hasGap(window, checkpoint)) return { is: 'unknown' }",
   ]),
-  bug('the entry in Redis is not looked at', protocol('view'), [
+  bug('the entry in Redis is not looked at', protocol('coverage'), [
     "if (entry !== undefined) return { is: 'claimed', first: entry }",
     '',
   ]),
-  bug('the reach leaps over a gap', protocol('view'), [
+  bug('the reach leaps over a gap', protocol('coverage'), [
     'return hasGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
     'return checkpoint > tail ? checkpoint : tail',
   ]),
-  bug('the reach is the tail, though Redis is further', protocol('view'), [
+  bug('the reach is the tail, though Redis is further', protocol('coverage'), [
     'return hasGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
     'return hasGap(window, checkpoint) ? checkpoint : tail',
   ]),
@@ -111,20 +111,23 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     CYCLE,
     [
       'let found: LookedUpBatch\n',
-      'let found: LookedUpBatch\n    const starts = batch.map(({ record }) => view.window(record.partition).start)\n',
+      'let found: LookedUpBatch\n    const starts = batch.map(({ record }) => claimIndex.window(record.partition).start)\n',
     ],
     [
-      'const known = firstOf(pending.id, { entry, checkpoint }, view.window(pending.record.partition))',
-      'const window = view.window(pending.record.partition)\n      const start = starts[batch.indexOf(pending)] as Offset\n      const known = firstOf(pending.id, { entry, checkpoint }, { start, next: window.next, firstClaim: window.firstClaim })',
+      'const known = firstOf(pending.id, { entry, checkpoint }, claimIndex.window(pending.record.partition))',
+      'const window = claimIndex.window(pending.record.partition)\n      const start = starts[batch.indexOf(pending)] as Offset\n      const known = firstOf(pending.id, { entry, checkpoint }, { start, next: window.next, firstClaim: window.firstClaim })',
     ],
   ),
   bug(
     'where the window begins is taken before a read asks Redis',
     READ,
-    ['const [own, ...others] =', 'const { start } = view.window(partition)\n    const [own, ...others] ='],
     [
-      'const window = view.window(partition)',
-      'const now = view.window(partition)\n    const window = { start, next: now.next, firstClaim: now.firstClaim }',
+      'const [own, ...others] =',
+      'const { start } = claimIndex.window(partition)\n    const [own, ...others] =',
+    ],
+    [
+      'const window = claimIndex.window(partition)',
+      'const now = claimIndex.window(partition)\n    const window = { start, next: now.next, firstClaim: now.firstClaim }',
     ],
   ),
 
@@ -145,8 +148,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   bug('control records are not passed', protocol('window'), ['if (offset > next) next = offset', '']),
 
-  // The horizon and positions.
-  bug('what was shown is forgotten', protocol('horizon'), [
+  // The readFloor and positions.
+  bug('what was shown is forgotten', protocol('read-floor'), [
     'if (offset > (shown[partition] as Offset)) shown[partition] = offset',
     '',
   ]),
@@ -154,8 +157,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'ends.map((end) => (end - 1) as Offset)',
     'ends.map(() => -1 as Offset)',
   ]),
-  bug('a create does not note what it shows', CREATE, ['view.horizon.show(partition, first.offset)', '']),
-  bug('a read does not note what it shows', READ, ['    view.horizon.show(partition, offset)\n', '']),
+  bug('a create does not note what it shows', CREATE, [
+    'claimIndex.readFloor.show(partition, first.offset)',
+    '',
+  ]),
+  bug('a read does not note what it shows', READ, ['    claimIndex.readFloor.show(partition, offset)\n', '']),
   bug('an absence is told from any view', READ, [
     "return isFar ? { is: 'noSuchPlant' } : undefined",
     "return { is: 'noSuchPlant' }",
@@ -196,7 +202,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'window.claimsAfter(after(checkpoint), max)',
   ]),
   bug('a list ends where it stops to look', protocol('list'), ['const isEnd = isAll && ', 'const isEnd = ']),
-  bug('the end of a list is told from any view', protocol('list'), [' && reach >= toReach.horizon', '']),
+  bug('the end of a list is told from any view', protocol('list'), [' && reach >= toReach.readFloor', '']),
   rare(10182, 'a list goes on in a view that does not reach the position', protocol('list'), [
     'if (reach < toReach.position) return { claims: [], isEnd: false }',
     '',
@@ -210,11 +216,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     LIST,
     [
       'const listed = await readModel.list(spans)\n',
-      'const starts = spans.map(({ partition }) => view.window(partition).start)\n    const listed = await readModel.list(spans)\n',
+      'const starts = spans.map(({ partition }) => claimIndex.window(partition).start)\n    const listed = await readModel.list(spans)\n',
     ],
     [
-      'view.window(span.partition)',
-      '{ start: starts[n] as Offset, next: view.window(span.partition).next, firstClaim: view.window(span.partition).firstClaim, claimsAfter: view.window(span.partition).claimsAfter }',
+      'claimIndex.window(span.partition)',
+      '{ start: starts[n] as Offset, next: claimIndex.window(span.partition).next, firstClaim: claimIndex.window(span.partition).firstClaim, claimsAfter: claimIndex.window(span.partition).claimsAfter }',
     ],
   ),
   bug('a list ends with the last partition', LIST, [
@@ -229,7 +235,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'page.isEmpty() ? undefined : show(page.endIn(partition))',
     'show(page.endIn(partition))',
   ]),
-  bug('a list does not note what it shows', LIST, ['view.horizon.show(partition, offset)', '{}']),
+  bug('a list does not note what it shows', LIST, ['claimIndex.readFloor.show(partition, offset)', '{}']),
 
   // Create.
   bug('a keyed create is a duplicate as soon as the window holds its id', CREATE, [
@@ -318,10 +324,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'what comes after the checkpoint counts as a proof of the log',
     POSITIONS,
     [
-      'if (!position.proven && delivery.askedFor > checkpoint.offset)\n      return source.seek(partition, seekOffset(checkpoint))\n',
+      'if (!cursor.proven && delivery.askedFor > checkpoint.offset)\n      return source.seek(partition, seekOffset(checkpoint))\n',
       '',
     ],
-    ['if (!position.proven && delivery.last >= checkpoint.offset) {', 'if (!position.proven) {'],
+    ['if (!cursor.proven && delivery.last >= checkpoint.offset) {', 'if (!cursor.proven) {'],
   ),
   bug('where to begin is asked for once', POSITIONS, [
     'await delay(time, retryInMs, closing.signal)',
@@ -347,15 +353,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
 
   rare(4645, 'the proof of one checkpoint counts for another', POSITIONS, [
-    "    position.proven = checkpoint.eventId === ''\n",
-    "    if (from === undefined) position.proven = checkpoint.eventId === ''\n",
+    "    cursor.proven = checkpoint.eventId === ''\n",
+    "    if (from === undefined) cursor.proven = checkpoint.eventId === ''\n",
   ]),
   rare(512474, 'what was fetched before the checkpoint was told is judged by it', POSITIONS, [
-    'position.told === told ? read() : undefined',
+    'cursor.told === told ? read() : undefined',
     'read()',
   ]),
   rare(74922968, 'what failed for an earlier assignment pauses the partition', POSITIONS, [
-    'if (!isCurrent(partition, position)) return\n      const retryInMs',
+    'if (!isCurrent(partition, cursor)) return\n      const retryInMs',
     'const retryInMs',
   ]),
   bug('a topic that grew is followed', POSITIONS, [

@@ -3,7 +3,7 @@ import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import type { Life } from './life.ts'
 import { connectReadModel } from './redis.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { CliContext } from './surroundings.ts'
 
 const MAX_RECORDS_PER_APPLY = 2
 
@@ -17,15 +17,15 @@ export type SimulatedProjector = {
 export function startProjector(
   life: Life,
   assigned: readonly Partition[],
-  surroundings: Surroundings,
+  surroundings: CliContext,
 ): SimulatedProjector {
   const { clock, network, quiet, rules, onHalt, onApplied, freshGeneration } = surroundings
   const time = clock.timeOf(life)
   let follower: SimulatedFollower | undefined
   const projector = createProjector({
     readModel: connectReadModel(life, network, rules, onApplied),
-    follow(intake) {
-      follower = createSimulatedFollower(life, intake, { ...surroundings, time })
+    follow(sink) {
+      follower = createSimulatedFollower(life, sink, { ...surroundings, time })
       return follower as never
     },
     ...{ log: quiet, time, freshGeneration, maxRecordsPerApply: MAX_RECORDS_PER_APPLY },

@@ -10,7 +10,7 @@ import { PARTITIONS, type World } from './world.ts'
 export const REFUSALS: ((world: World, random: Random) => Promise<void>)[] = [
   refuseAnotherLog,
   refuseTruncatedLog,
-  refuseNewerFold,
+  assertFoldVersion,
   refuseMorePartitions,
 ]
 
@@ -45,7 +45,7 @@ async function refuseTruncatedLog(world: World, random: Random): Promise<void> {
 }
 
 /** A newer release has folded on. */
-async function refuseNewerFold(world: World, random: Random): Promise<void> {
+async function assertFoldVersion(world: World, random: Random): Promise<void> {
   world.expectHalts()
   for (const { generations } of world.master().partitions) {
     for (const generation of generations.values()) generation.fold++

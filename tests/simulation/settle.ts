@@ -67,7 +67,7 @@ export function isAtRest(world: World): boolean {
   const apis = world.started()
   const isAtEnd = ({ offset }: Checkpoint, p: Partition) => offset === world.log.end(p) - 1
   const problems = [
-    ...apis.map(({ view }) => view),
+    ...apis.map(({ claimIndex }) => claimIndex),
     ...world.projecting().map(({ projector }) => projector),
   ].flatMap((service) => service.problems())
   return (
@@ -75,7 +75,9 @@ export function isAtRest(world: World): boolean {
     world.isAtEnd() &&
     apis.length === APIS &&
     apis.every((api) => api.isListening && api.waiting === 0) &&
-    apis.every(({ view }) => allPartitions(PARTITIONS).every((p) => isAtEnd(view.passed(p), p))) &&
+    apis.every(({ claimIndex }) =>
+      allPartitions(PARTITIONS).every((p) => isAtEnd(claimIndex.passed(p), p)),
+    ) &&
     world
       .projecting()
       .every(({ projector }) => [...projector.checkpoints()].every(([p, at]) => isAtEnd(at, p)))
@@ -86,8 +88,8 @@ function unrest(world: World): string {
   const apis = world
     .started()
     .map(
-      ({ life, isListening, waiting, view }) =>
-        `${life.name} ${isListening ? 'listens' : 'does not listen'}, ${waiting} wait, ${view.problems().join(', ')}`,
+      ({ life, isListening, waiting, claimIndex }) =>
+        `${life.name} ${isListening ? 'listens' : 'does not listen'}, ${waiting} wait, ${claimIndex.problems().join(', ')}`,
     )
   return [world.isAtEnd() ? 'Redis is at the end' : 'Redis is not at the end', ...apis].join('; ')
 }

@@ -6,7 +6,7 @@ import type { Network } from './network.ts'
 import type { RebuildRules } from './rebuild-rules.ts'
 
 /** What every process of the simulation is in. */
-export type Surroundings = {
+export type CliContext = {
   clock: Clock
   log: Log
   network: Network

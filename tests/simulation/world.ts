@@ -25,7 +25,7 @@ import type { Random } from './random.ts'
 import { createRebuildRules } from './rebuild-rules.ts'
 import { copyServer, emptyServer, type RedisServer } from './redis.ts'
 import { applyScript, checkpointScript, type PartitionKeys } from './redis-scripts.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { CliContext } from './surroundings.ts'
 import { differenceFromFold } from './truth.ts'
 
 export const PARTITIONS = 2
@@ -80,7 +80,7 @@ export function createWorld(
     }
   }
 
-  const surroundings: Surroundings = {
+  const surroundings: CliContext = {
     ...{ clock, log, network, quiet, onApplied, rules: createRebuildRules(broken) },
     freshGeneration: () => `g${++generations}`,
     freshMark: () => `m${++marks}`,
@@ -146,7 +146,7 @@ export function createWorld(
       })
       await api.creation.close()
       await api.tail.close()
-      await api.view.close()
+      await api.claimIndex.close()
       say(() => `${api.life.name} has ended`)
       if (api.creating > 0) broken(`${api.life.name} ended with ${api.creating} creates unanswered`)
       api.life.alive = false

@@ -3,7 +3,7 @@ import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { patiently } from '@plant-store/shared/runtime/retry.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { newPlant } from './generated-plants.ts'
 import type { TestTopic } from './topic.ts'
 
@@ -22,9 +22,9 @@ export async function makeAnew({ kafka, topic, partitions }: TestTopic, records:
     await withAdmin(kafka, async (admin) => {
       const another = { topic, numPartitions: partitions, replicationFactor: 1, configEntries: KEPT }
       await admin.deleteTopics({ topics: [topic] })
-      await patiently(() => admin.createTopics({ waitForLeaders: false, topics: [another] }), AT_ONCE)
+      await retry(() => admin.createTopics({ waitForLeaders: false, topics: [another] }), AT_ONCE)
     })
-    await patiently(() => appender.append(claims), AT_ONCE)
+    await retry(() => appender.append(claims), AT_ONCE)
   } finally {
     await appender.close()
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
-import { patiently } from '@plant-store/shared/runtime/retry.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Kafka } from 'kafkajs'
 import { quietLog } from './quiet-log.ts'
 
@@ -17,7 +17,7 @@ export async function createTestTopic(kafkaBrokers: string, partitions: number):
   // The broker may know the topic, and lead its partitions, only a little after it said they were created; a busy disk
   // shows it.
   const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: LED_WITHIN_MS }
-  await patiently(() => createTopic(kafka, { topic, partitions }), patience)
-  await patiently(() => checkTopic(kafka, { topic, partitions }), patience)
+  await retry(() => createTopic(kafka, { topic, partitions }), patience)
+  await retry(() => checkTopic(kafka, { topic, partitions }), patience)
   return { kafka, topic, partitions }
 }

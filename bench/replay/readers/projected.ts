@@ -33,7 +33,7 @@ export const readIntoRedis: Reader = async (reading, begun) => {
         return applied
       },
     },
-    follow: (intake) => createFollower({ ...following, ...intake }),
+    follow: (sink) => createFollower({ ...following, ...sink }),
     log,
     time: systemTime,
     freshGeneration: randomUUID,

@@ -1,5 +1,5 @@
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { type Command, EXIT, type ExitCode, type Surroundings, UsageError } from '../command.ts'
+import { type CliContext, type Command, EXIT, type ExitCode, UsageError } from '../command.ts'
 import { readPlantsOfLog } from '../export/plants-of-log.ts'
 import { writeExport } from '../export/write-export.ts'
 import { readOptions } from '../options.ts'
@@ -35,7 +35,7 @@ with commas; what lies at it belongs to it.
 export const asOf: Command = {
   summary: 'tells how one plant, or all of them, was at some time or position',
   help,
-  async run(args, surroundings) {
+  async run(args, context) {
     const { values, positionals } = readOptions(
       args,
       {
@@ -54,11 +54,11 @@ export const asOf: Command = {
     if (id !== undefined && values.output !== undefined)
       throw new UsageError('--output does not go with --id')
     const now = Date.now()
-    const store = await openStore(surroundings)
+    const store = await openStore(context)
     try {
       const point = asOfPoint(when, store.partitions, now)
-      if (id === undefined) return await tellAll(store, surroundings, point, rest, values.output)
-      return await tellOne(store, surroundings, point, rest, { id, json: values.json === true })
+      if (id === undefined) return await tellAll(store, context, point, rest, values.output)
+      return await tellOne(store, context, point, rest, { id, json: values.json === true })
     } finally {
       await store.close()
     }
@@ -67,18 +67,18 @@ export const asOf: Command = {
 
 async function tellAll(
   store: Store,
-  surroundings: Surroundings,
+  context: CliContext,
   point: AsOfPoint,
   rest: Rest | undefined,
   output: string | undefined,
 ): Promise<ExitCode> {
   const ends = await endsAt(store, point, { rest })
-  const progress = createReadingProgress(surroundings, 'exporting')
+  const progress = createReadingProgress(context, 'exporting')
   try {
-    await writeExport(store, surroundings, output, async ({ add }) => {
+    await writeExport(store, context, output, async ({ add }) => {
       await readPlantsOfLog({
         ...{
-          read: logReader(store, surroundings.signal, progress.onRead),
+          read: logReader(store, context.signal, progress.onRead),
           ends,
           onPlants: add,
           onBegin: progress.begin,
@@ -95,7 +95,7 @@ async function tellAll(
 
 async function tellOne(
   store: Store,
-  { out, signal }: Surroundings,
+  { out, signal }: CliContext,
   point: AsOfPoint,
   rest: Rest | undefined,
   { id, json }: { id: PlantId; json: boolean },

@@ -1,7 +1,7 @@
 import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { type Command, EXIT, type Surroundings, UsageError } from '../command.ts'
+import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
 import { limitOf, readOptions } from '../options.ts'
 import { type LogPoint, logPointOf } from '../store/log-point.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -48,7 +48,7 @@ Exit codes: 0 printed, 1 Kafka or Redis does not answer, 130 broken off.
 export const events: Command = {
   summary: 'prints the records of the log, and what each came to',
   help,
-  async run(args, surroundings) {
+  async run(args, context) {
     const { values } = readOptions(args, {
       id: { type: 'string' },
       partition: { type: 'string', multiple: true },
@@ -63,7 +63,7 @@ export const events: Command = {
     const id = idOption(values.id)
     const limit = limitOf(values.limit, Number.MAX_SAFE_INTEGER) ?? Number.POSITIVE_INFINITY
     if (follow && values.to !== undefined) throw new UsageError('--follow goes on and on: it has no --to')
-    const store = await openStore(surroundings)
+    const store = await openStore(context)
     try {
       const point = (option: string, text: string | undefined) =>
         text === undefined ? undefined : logPointOf(option, text, store.partitions, Date.now())
@@ -71,7 +71,7 @@ export const events: Command = {
         ...{ id, follow, from: point('--from', values.from), to: point('--to', values.to) },
         named: partitionsAmong(values.partition, store.partitions),
       }
-      await print(store, surroundings, selection, { json: json || raw, raw, limit })
+      await print(store, context, selection, { json: json || raw, raw, limit })
       return EXIT.done
     } finally {
       await store.close()
@@ -82,17 +82,12 @@ export const events: Command = {
 type Asked = Omit<Selection, 'partitions'> & { named: readonly Partition[] | undefined }
 type Printing = { json: boolean; raw: boolean; limit: number }
 
-async function print(
-  store: Store,
-  surroundings: Surroundings,
-  asked: Asked,
-  printing: Printing,
-): Promise<void> {
+async function print(store: Store, context: CliContext, asked: Asked, printing: Printing): Promise<void> {
   const { id, follow } = asked
   const shown = await locate(store, asked)
   const rulings = await rulingsOf(store, [...shown.keys()], id)
   const enough = new AbortController()
-  const printer = openEventPrinter(surroundings, shown, { ...printing, onEnough: () => enough.abort() })
+  const printer = openEventPrinter(context, shown, { ...printing, onEnough: () => enough.abort() })
   const key = id === undefined ? undefined : Buffer.from(String(id))
 
   function isShown({ partition, offset, stored }: LogEvent): boolean {
@@ -107,7 +102,7 @@ async function print(
         { from: (rulings.get(partition) as Rulings).startFor(from), end },
       ]),
     ),
-    signal: AbortSignal.any([surroundings.signal, enough.signal]),
+    signal: AbortSignal.any([context.signal, enough.signal]),
     async onEvents(partition, read) {
       const { note, rule } = rulings.get(partition) as Rulings
       for (const { claim } of read) if (claim !== undefined) note(claim)
@@ -119,7 +114,7 @@ async function print(
     },
   })
   await printer.end()
-  if (printer.count() === 0 && !follow) surroundings.tell('There are no such records.\n')
+  if (printer.count() === 0 && !follow) context.tell('There are no such records.\n')
 }
 
 /** What of each partition is shown. */

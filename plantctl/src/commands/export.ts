@@ -30,18 +30,18 @@ from wherever. "plantctl as-of <positions> --rest empty" makes the same again.
 export const exportPlants: Command = {
   summary: 'writes all plants as JSON Lines, by a replay of the log',
   help,
-  async run(args, surroundings) {
+  async run(args, context) {
     const { values } = readOptions(args, {
       output: { type: 'string' },
       'from-redis': { type: 'boolean' },
     })
-    const store = await openStore(surroundings)
-    const progress = createReadingProgress(surroundings, 'exporting')
+    const store = await openStore(context)
+    const progress = createReadingProgress(context, 'exporting')
     try {
-      await writeExport(store, surroundings, values.output, async ({ add }) => {
+      await writeExport(store, context, values.output, async ({ add }) => {
         if (values['from-redis']) return readPlantsOfReadModel(store.readModel, store.partitions, add)
         const { ends } = await checkTopic(store.kafka, store)
-        const read = logReader(store, surroundings.signal, progress.onRead)
+        const read = logReader(store, context.signal, progress.onRead)
         await readPlantsOfLog({ read, ends, onPlants: add, onBegin: progress.begin })
         await progress.end()
         return ends

@@ -33,21 +33,19 @@ type Listing = { parked: number; listed: Listed[]; reasons: Map<number, number> 
 export const parkedList: Command = {
   summary: 'lists the records that could not be read, and why',
   help,
-  async run(args, surroundings) {
+  async run(args, context) {
     const { values } = readOptions(args, {
       partition: { type: 'string', multiple: true },
       limit: { type: 'string' },
       json: { type: 'boolean' },
     })
     const limit = limitOf(values.limit, LISTED_MAX) ?? LISTED
-    const store = await openStore(surroundings)
+    const store = await openStore(context)
     try {
       const partitions =
         partitionsAmong(values.partition, store.partitions) ?? allPartitions(store.partitions)
       const listing = await list(store, partitions, limit)
-      await surroundings.out(
-        values.json ? `${safeJson(jsonOf(listing))}\n` : inWords(listing, surroundings.columns),
-      )
+      await context.out(values.json ? `${safeJson(jsonOf(listing))}\n` : inWords(listing, context.columns))
       return EXIT.done
     } finally {
       await store.close()

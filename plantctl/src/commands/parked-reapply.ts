@@ -1,6 +1,6 @@
 import type { Range } from '@plant-store/shared/event-log/replay.ts'
 import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
-import { type Command, EXIT, type Surroundings } from '../command.ts'
+import { type CliContext, type Command, EXIT } from '../command.ts'
 import { readOptions } from '../options.ts'
 import { formatPosition } from '../store/log-point.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -32,20 +32,18 @@ answer), 3 there are records that only a rebuild can put into place: they are to
 export const parkedReapply: Command = {
   summary: 'puts into place what this release can read',
   help,
-  async run(args, surroundings) {
+  async run(args, context) {
     const { values } = readOptions(args, {
       'dry-run': { type: 'boolean' },
       partition: { type: 'string', multiple: true },
       json: { type: 'boolean' },
     })
     const dryRun = values['dry-run'] ?? false
-    const store = await openStore(surroundings)
+    const store = await openStore(context)
     try {
       const partitions = partitionsAmong(values.partition, store.partitions)
-      const result = await reapply(store, surroundings, partitions ?? allPartitions(store.partitions), dryRun)
-      await surroundings.out(
-        values.json ? `${JSON.stringify({ dryRun, ...result })}\n` : inWords(result, dryRun),
-      )
+      const result = await reapply(store, context, partitions ?? allPartitions(store.partitions), dryRun)
+      await context.out(values.json ? `${JSON.stringify({ dryRun, ...result })}\n` : inWords(result, dryRun))
       return result.needRebuild.length === 0 ? EXIT.done : EXIT.notAsItShouldBe
     } finally {
       await store.close()
@@ -55,7 +53,7 @@ export const parkedReapply: Command = {
 
 async function reapply(
   store: Store,
-  surroundings: Surroundings,
+  context: CliContext,
   partitions: ReturnType<typeof allPartitions>,
   dryRun: boolean,
 ): Promise<Reapplication> {
@@ -65,9 +63,9 @@ async function reapply(
   const metas = await Promise.all(partitions.map(readModel.meta))
   const some = partitions.filter((_, n) => (metas[n]?.parked ?? 0) > 0)
   const of = metas.reduce((sum, { parked }) => sum + (parked || 0), 0)
-  const read = logReader(store, surroundings.signal, () => {})
+  const read = logReader(store, context.signal, () => {})
   let looked = 0
-  const line = startProgressLine(surroundings, () => `${grouped(looked)} of ${counted(of, 'parked record')}`)
+  const line = startProgressLine(context, () => `${grouped(looked)} of ${counted(of, 'parked record')}`)
   try {
     return await reapplyParked(
       {

@@ -1,7 +1,7 @@
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { after, type Offset } from '@plant-store/shared/plant/offset.ts'
 import { claimsItsId, reasonWords } from '@plant-store/shared/plant/parked-reasons.ts'
-import { type Command, EXIT, type Surroundings, UsageError } from '../command.ts'
+import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
 import { readOptions } from '../options.ts'
 import { formatPosition, type Position, parsePosition } from '../store/log-point.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -33,7 +33,7 @@ type Shown = { event: LogEvent; ruled: Ruled | undefined; reason: number | undef
 export const parkedShow: Command = {
   summary: 'shows one record, and what this release makes of it',
   help,
-  async run(args, surroundings) {
+  async run(args, context) {
     const { values, positionals } = readOptions(
       args,
       { json: { type: 'boolean' }, raw: { type: 'boolean' } },
@@ -41,7 +41,7 @@ export const parkedShow: Command = {
     )
     const [text, ...others] = positionals
     if (text === undefined || others.length > 0) throw new UsageError('expected one position, such as 3-120')
-    const store = await openStore(surroundings)
+    const store = await openStore(context)
     try {
       const position = parsePosition(text, store.partitions)
       if (position === undefined) {
@@ -49,9 +49,9 @@ export const parkedShow: Command = {
           `${text}: expected a position such as 3-120: a partition, at most ${store.partitions - 1}, and an offset`,
         )
       }
-      const shown = await find(store, position, surroundings.signal)
+      const shown = await find(store, position, context.signal)
       const asJson = values.json === true || values.raw === true
-      await surroundings.out(asJson ? json(shown, values.raw === true) : inWords(shown, surroundings))
+      await context.out(asJson ? json(shown, values.raw === true) : inWords(shown, context))
       return EXIT.done
     } finally {
       await store.close()
@@ -93,7 +93,7 @@ function json({ event, ruled, reason }: Shown, raw: boolean): string {
   return `${safeJson({ ...told, readModel: reason === undefined ? null : parkedJson(reason) })}\n`
 }
 
-function inWords({ event, ruled, reason }: Shown, { colours }: Surroundings): string {
+function inWords({ event, ruled, reason }: Shown, { colours }: CliContext): string {
   const { key, value, headers } = event.stored
   const text = (bytes: Buffer | string | null | undefined, max: number) =>
     bytes === null || bytes === undefined ? 'none' : `"${safeText(String(bytes), max)}"`

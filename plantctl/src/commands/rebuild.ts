@@ -1,10 +1,10 @@
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
-import { type Command, EXIT, type Surroundings, UsageError } from '../command.ts'
+import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
 import { readOptions } from '../options.ts'
 import type { Finished } from '../rebuild/finish.ts'
 import { openRebuild } from '../rebuild/open-rebuild.ts'
-import { createStanding } from '../rebuild/rebuild-progress.ts'
+import { createRebuildProgress } from '../rebuild/rebuild-progress.ts'
 import { openStore } from '../store/open-store.ts'
 import { lasting } from '../terminal/progress-bar.ts'
 import { startProgressLine } from '../terminal/progress-line.ts'
@@ -43,7 +43,7 @@ type Report = { finished: Finished[]; offsets: number; elapsedMs: number }
 export const rebuild: Command = {
   summary: 'rebuilds the read model from the log while it serves',
   help,
-  async run(args, surroundings) {
+  async run(args, context) {
     const { values } = readOptions(args, {
       partition: { type: 'string', multiple: true },
       throttle: { type: 'string' },
@@ -51,27 +51,27 @@ export const rebuild: Command = {
       json: { type: 'boolean' },
     })
     const recordsPerSecond = throttleOf(values.throttle)
-    const report = await rebuildShown(surroundings, {
+    const report = await rebuildShown(context, {
       ...{ partition: values.partition, fromEmpty: values['from-empty'] ?? false, recordsPerSecond },
     })
-    await surroundings.out(values.json ? `${JSON.stringify(jsonOf(report))}\n` : inWords(report))
+    await context.out(values.json ? `${JSON.stringify(jsonOf(report))}\n` : inWords(report))
     return differencesOf(report).length === 0 ? EXIT.done : EXIT.notAsItShouldBe
   },
 }
 
 type Choice = { partition: string[] | undefined; fromEmpty: boolean; recordsPerSecond: number | undefined }
 
-async function rebuildShown(surroundings: Surroundings, choice: Choice): Promise<Report> {
-  const { signal, tell } = surroundings
+async function rebuildShown(context: CliContext, choice: Choice): Promise<Report> {
+  const { signal, tell } = context
   let told = tell
-  const store = await openStore({ ...surroundings, tell: (text) => told(text) })
+  const store = await openStore({ ...context, tell: (text) => told(text) })
   try {
     const partitions = partitionsAmong(choice.partition, store.partitions) ?? allPartitions(store.partitions)
     const { ends } = await checkTopic(store.kafka, store)
-    const standing = createStanding(partitions, ends)
+    const standing = createRebuildProgress(partitions, ends)
     const begunAt = performance.now()
     const elapsedMs = () => performance.now() - begunAt
-    const line = startProgressLine(surroundings, (columns) => standing.line(elapsedMs(), columns))
+    const line = startProgressLine(context, (columns) => standing.line(elapsedMs(), columns))
     told = line.tell
     try {
       const { generations } = store.readModel

@@ -1,5 +1,5 @@
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
-import { type Command, EXIT, type ExitCode, type Surroundings } from '../command.ts'
+import { type CliContext, type Command, EXIT, type ExitCode } from '../command.ts'
 import { readOptions } from '../options.ts'
 import { connectStore, type Store, withinSeconds } from '../store/open-store.ts'
 import { createPaint } from '../terminal/paint.ts'
@@ -36,18 +36,18 @@ Exit codes: 0 all well, 1 Kafka or Redis does not answer, 3 something is wrong (
 export const status: Command = {
   summary: 'shows where log and read model stand, and whether all is well',
   help,
-  async run(args, surroundings) {
+  async run(args, context) {
     const { values } = readOptions(args, {
       watch: { type: 'boolean' },
       all: { type: 'boolean' },
       json: { type: 'boolean' },
     })
     const { all = false, json = false } = values
-    const store = await connectStore(surroundings)
+    const store = await connectStore(context)
     try {
-      if (values.watch) return await watch(store, surroundings, { all, json })
+      if (values.watch) return await watch(store, context, { all, json })
       const found = await withinSeconds(() => readStatus(store))
-      await surroundings.out(`${shown(found, surroundings, { all, json }).join('\n')}\n`)
+      await context.out(`${shown(found, context, { all, json }).join('\n')}\n`)
       return judge(found).problems.length === 0 ? EXIT.done : EXIT.notAsItShouldBe
     } finally {
       await store.close()
@@ -57,22 +57,22 @@ export const status: Command = {
 
 type Choice = { all: boolean; json: boolean }
 
-function shown(found: StoreStatus, { colours, columns }: Surroundings, { all, json }: Choice): string[] {
+function shown(found: StoreStatus, { colours, columns }: CliContext, { all, json }: Choice): string[] {
   if (json) return [JSON.stringify(statusJson(found))]
   return statusLines(found, { paint: createPaint(colours), columns, all })
 }
 
-async function watch(store: Store, surroundings: Surroundings, choice: Choice): Promise<ExitCode> {
-  const { out, tell, isTerminal, signal } = surroundings
-  const screen = openScreen(surroundings)
+async function watch(store: Store, context: CliContext, choice: Choice): Promise<ExitCode> {
+  const { out, tell, isTerminal, signal } = context
+  const screen = openScreen(context)
   try {
     while (!signal.aborted) {
       const found = await readStatus(store).catch((error: Error) => error)
       const time = new Date().toISOString()
       if (found instanceof Error) tell(isTerminal ? '' : `! ${time} ${found.message}\n`)
-      const lines = found instanceof Error ? [`! ${found.message}`] : shown(found, surroundings, choice)
+      const lines = found instanceof Error ? [`! ${found.message}`] : shown(found, context, choice)
       if (isTerminal && !choice.json)
-        await screen.draw([`${time}  every second, Ctrl-C ends it`, '', ...lines], surroundings.rows)
+        await screen.draw([`${time}  every second, Ctrl-C ends it`, '', ...lines], context.rows)
       else if (!(found instanceof Error))
         await out(choice.json ? `${lines.join('\n')}\n` : `${time}\n${lines.join('\n')}\n\n`)
       await delay(systemTime, WATCH_EVERY_MS, signal)

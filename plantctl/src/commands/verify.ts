@@ -1,7 +1,7 @@
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { type Command, EXIT, type Surroundings } from '../command.ts'
+import { type CliContext, type Command, EXIT } from '../command.ts'
 import { readOptions } from '../options.ts'
 import { openStore } from '../store/open-store.ts'
 import { logReader } from '../store/read-log.ts'
@@ -38,24 +38,24 @@ emptied Redis a projector that runs does, or "plantctl rebuild --from-empty".
 export const verify: Command = {
   summary: 'holds the read model to the log, and tells each difference',
   help,
-  async run(args, surroundings) {
+  async run(args, context) {
     const { values } = readOptions(args, {
       partition: { type: 'string', multiple: true },
       json: { type: 'boolean' },
     })
-    const store = await openStore(surroundings)
-    const progress = createReadingProgress(surroundings, 'comparing')
+    const store = await openStore(context)
+    const progress = createReadingProgress(context, 'comparing')
     try {
       const asked = partitionsAmong(values.partition, store.partitions) ?? allPartitions(store.partitions)
       const verifier = createVerifier({
         ...{ generations: store.readModel.generations, partitions: store.partitions, time: systemTime },
         ends: async () => (await checkTopic(store.kafka, store)).ends,
         onBegin: progress.begin,
-        read: logReader(store, surroundings.signal, progress.onRead),
+        read: logReader(store, context.signal, progress.onRead),
       })
       const verified = await verifier.verify(asked)
       await progress.end()
-      await (values.json ? tellJson : tellInWords)(verified, surroundings)
+      await (values.json ? tellJson : tellInWords)(verified, context)
       return countOf(verified.findings) === 0 ? EXIT.done : EXIT.notAsItShouldBe
     } finally {
       await progress.end()
@@ -64,11 +64,11 @@ export const verify: Command = {
   },
 }
 
-async function tellJson({ partitions, findings }: Verified, { out }: Surroundings): Promise<void> {
+async function tellJson({ partitions, findings }: Verified, { out }: CliContext): Promise<void> {
   await out(`${safeJson({ differences: findings.kept, more: findings.more, partitions })}\n`)
 }
 
-async function tellInWords(verified: Verified, { out, tell }: Surroundings): Promise<void> {
+async function tellInWords(verified: Verified, { out, tell }: CliContext): Promise<void> {
   const { partitions, findings } = verified
   const count = countOf(findings)
   if (count === 0) {

@@ -1,5 +1,5 @@
 import type { Offset } from '@plant-store/shared/plant/offset.ts'
-import type { Surroundings } from '../command.ts'
+import type { CliContext } from '../command.ts'
 import type { Store } from '../store/open-store.ts'
 import { counted } from '../terminal/quantity.ts'
 import { createExport } from './export.ts'
@@ -10,7 +10,7 @@ type Written = ReturnType<typeof createExport>
 /** Writes an export to a file, whole or not at all, or else to stdout; `fill` tells before which offsets it ends. */
 export async function writeExport(
   { topic }: Pick<Store, 'topic'>,
-  { out, tell }: Surroundings,
+  { out, tell }: CliContext,
   output: string | undefined,
   fill: (written: Written) => Promise<readonly Offset[]>,
 ): Promise<void> {

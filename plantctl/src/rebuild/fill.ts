@@ -120,7 +120,7 @@ export function createFill(options: FillOptions) {
     begin: () => inTurn(begin),
     look: () => inTurn(look),
 
-    /** Takes in what follows `from` up to `next`; tells the checkpoint to go on from, as an intake does. */
+    /** Takes in what follows `from` up to `next`; tells the checkpoint to go on from, as an sink does. */
     take: (records: readonly LogRecord[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint> =>
       inTurn(async () => {
         if (hasEnded) return next

@@ -1,6 +1,6 @@
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
-import { patiently } from '@plant-store/shared/runtime/retry.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { slicesFor } from '../verify/slice.ts'
 import { stuck } from './failures.ts'
 import { createFill, type Fill } from './fill.ts'
@@ -35,11 +35,11 @@ export async function rebuildGroup(group: readonly Partition[], options: GroupOp
 
   // A begin whose answer was lost is taken up by the next one.
   const patience = { time, everyMs: RETRY_MS, giveUpAfterMs: BEGIN_GIVE_UP_MS }
-  for (const fill of fills.values()) await patiently(fill.begin, patience)
+  for (const fill of fills.values()) await retry(fill.begin, patience)
   // After the checkpoints: the other way round one could seem to lie beyond the end.
-  const endsNow = await patiently(options.readEnds, patience)
+  const endsNow = await retry(options.readEnds, patience)
   for (const fill of fills.values())
-    await patiently(() => beginAnewBeyond(endsNow[fill.partition] as Offset, fill, options), patience)
+    await retry(() => beginAnewBeyond(endsNow[fill.partition] as Offset, fill, options), patience)
 
   const { onAlive } = watchProgress({ time, signal, onStuck: () => failed.reject(stuck(left())) })
   const left = () => group.filter((partition) => !isDone(phases.get(partition)))

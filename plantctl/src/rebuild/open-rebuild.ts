@@ -51,10 +51,10 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
 
   return createRebuild({
     generations,
-    follow(intake, only) {
+    follow(sink, only) {
       const { groupId, forget } = createThrowawayGroups(kafka, groupPrefix(topic, 'rebuild'), log)
       const fetching = { ...FETCHING, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
-      const follower = createFollower({ ...common, ...intake, ...fetching, groupId, only })
+      const follower = createFollower({ ...common, ...sink, ...fetching, groupId, only })
       return {
         ...follower,
         async close() {

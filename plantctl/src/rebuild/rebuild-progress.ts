@@ -7,7 +7,7 @@ import type { Phase, Progress } from './progress.ts'
 const SHOWN_PHASES: Phase[] = ['filling', 'verifying', 'switching']
 
 /** How far a rebuild of some partitions is, all together. */
-export function createStanding(partitions: readonly Partition[], ends: readonly Offset[]) {
+export function createRebuildProgress(partitions: readonly Partition[], ends: readonly Offset[]) {
   const progress = new Map<Partition, Progress>()
   const of = partitions.reduce((sum, partition) => sum + (ends[partition] as Offset), 0)
   /** What was there already when the first was told: a rebuild that goes on did not read that now. */

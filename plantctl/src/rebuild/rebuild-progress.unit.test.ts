@@ -1,12 +1,12 @@
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { expect, it } from 'vitest'
 import type { Phase } from './progress.ts'
-import { createStanding } from './rebuild-progress.ts'
+import { createRebuildProgress } from './rebuild-progress.ts'
 
 const ends = [100, 300, 600] as Offset[]
 
 function standingAfter(told: [partition: number, phase: Phase, passed: number][]) {
-  const standing = createStanding(allPartitions(3), ends)
+  const standing = createRebuildProgress(allPartitions(3), ends)
   for (const [partition, phase, passed] of told) {
     standing.note({ partition: partition as Partition, phase, passed, of: ends[partition] as Offset })
   }

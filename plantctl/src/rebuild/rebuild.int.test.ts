@@ -74,9 +74,9 @@ async function openStore() {
     startProjector() {
       const projector = createProjector({
         readModel,
-        follow: (intake) =>
+        follow: (sink) =>
           createFollower({
-            ...{ ...log, ...intake, ...quietly, minBytes: 1, maxWaitMs: 20 },
+            ...{ ...log, ...sink, ...quietly, minBytes: 1, maxWaitMs: 20 },
             groupId: () => `${log.topic}-projector`,
             read: (record, partition) => readRecord(record, partition, PARTITIONS),
           }),

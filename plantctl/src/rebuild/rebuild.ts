@@ -1,12 +1,12 @@
 import type { Follower } from '@plant-store/shared/event-log/follow.ts'
-import type { Intake } from '@plant-store/shared/event-log/partition-cursors.ts'
+import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { MAX_RECORDS_PER_APPLY } from '@plant-store/shared/read-model/apply-in-chunks.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { patiently } from '@plant-store/shared/runtime/retry.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { partitionGroups } from '../verify/partition-groups.ts'
 import { cleanUp } from './clean-up.ts'
@@ -19,9 +19,9 @@ import type { Verify } from './verification.ts'
 
 export type RebuildDependencies = {
   generations: Pick<Generations, 'begin' | 'fill' | 'mark' | 'state' | 'switchTo' | 'drop' | 'list'>
-  /** Follows some partitions of the log into an intake. */
+  /** Follows some partitions of the log into an sink. */
   follow(
-    intake: Intake,
+    sink: RecordSink,
     only: ReadonlySet<Partition>,
   ): Pick<Follower, 'start' | 'assigned' | 'reseek' | 'close'>
   /** The next offset to be written in each partition. */
@@ -101,7 +101,7 @@ export function createRebuild(dependencies: RebuildDependencies) {
         const limits = { recordsAtOnceMax, maxRecordsPerApply }
         finished.push(...(await rebuildGroup(group, { ...dependencies, ...run, ...limits, ends, keepPace })))
       }
-      const dropped = await patiently(() => cleanUp(generations, partitions), {
+      const dropped = await retry(() => cleanUp(generations, partitions), {
         ...{ time, everyMs: RETRY_MS, giveUpAfterMs: CLEAN_UP_GIVE_UP_MS },
       })
       for (const leftover of dropped) log.info(leftover, 'dropped a generation that was left over')

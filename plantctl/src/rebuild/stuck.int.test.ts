@@ -1,4 +1,4 @@
-import type { Intake } from '@plant-store/shared/event-log/partition-cursors.ts'
+import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
 import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
@@ -24,7 +24,7 @@ it('a rebuild of which one partition is stuck ends, though another that is done 
       })
     },
   }
-  async function deliver({ onRecords }: Intake): Promise<void> {
+  async function deliver({ onRecords }: RecordSink): Promise<void> {
     await onRecords(OTHER, RECORDS, LOG.next, emptyPartition().checkpoint)
     for (let from = LOG.next; skippedMs < 10 * NO_PROGRESS_MS; ) {
       const next = { offset: offsetOf(from.offset + 1), eventId: '' } as const
@@ -34,9 +34,9 @@ it('a rebuild of which one partition is stuck ends, though another that is done 
   }
   const rebuild = createRebuild({
     ...{ generations: readModel.generations, time, log: quietLog },
-    follow: (intake) => ({
+    follow: (sink) => ({
       ...{ assigned: () => new Map(), reseek() {}, close: async () => {} },
-      start: () => void deliver(intake),
+      start: () => void deliver(sink),
     }),
     readEnds: async () => [END, END],
     verify: async () => [],

@@ -4,10 +4,10 @@ import { createReadModel, type ReadModel } from '@plant-store/shared/read-model/
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { patiently } from '@plant-store/shared/runtime/retry.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
 import { Type } from 'typebox'
-import type { Surroundings } from '../command.ts'
+import type { CliContext } from '../command.ts'
 import { createToldLog } from '../terminal/terminal-log.ts'
 import { runningStart } from './local-store.ts'
 
@@ -33,8 +33,8 @@ export type Store = TopicSettings & {
  * Kafka or Redis does not answer within 10 s, and when one of them is not as it must be; the message says what to do.
  * Whether the read model was folded from this log is left to who compares them.
  */
-export async function openStore(surroundings: Surroundings): Promise<Store> {
-  const store = await connectStore(surroundings)
+export async function openStore(context: CliContext): Promise<Store> {
+  const store = await connectStore(context)
   const { kafka, readModel, topic, partitions } = store
   try {
     await withinSeconds(async () => {
@@ -49,7 +49,7 @@ export async function openStore(surroundings: Surroundings): Promise<Store> {
 }
 
 /** As `openStore`, but only that both answer: to look at what is not as it must be. */
-export async function connectStore({ env, tell, isWatched, signal }: Surroundings): Promise<Store> {
+export async function connectStore({ env, tell, isWatched, signal }: CliContext): Promise<Store> {
   const { settings, file } = settingsOf(env)
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
   const log = createToldLog(tell)
@@ -107,7 +107,7 @@ async function askKafka(kafka: Kafka): Promise<void> {
 
 /** Tries for 10 s what a moment may help, such as a broker that does not lead a new partition yet. */
 export function withinSeconds<T>(ask: () => Promise<T>): Promise<T> {
-  return patiently(ask, { everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS })
+  return retry(ask, { everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS })
 }
 
 async function untilAnswered(what: string, ask: () => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
-import type { Surroundings } from '../command.ts'
+import type { CliContext } from '../command.ts'
 import { lengthOf } from './table.ts'
 
 const REDRAW_EVERY_MS = 200
@@ -10,13 +10,13 @@ const CLEAR = '\r\x1b[K'
  * Shows how far work is, on stderr: on a terminal as one line that is drawn over itself, otherwise as a line every
  * 5 s. What is told meanwhile goes through `tell`, above the line.
  */
-export function startProgressLine(surroundings: Surroundings, line: (columns: number) => string) {
-  const { isWatched } = surroundings
+export function startProgressLine(context: CliContext, line: (columns: number) => string) {
+  const { isWatched } = context
   const ending = new AbortController()
   let drawn = ''
 
   function draw(): void {
-    const { tellColumns, tell } = surroundings
+    const { tellColumns, tell } = context
     // A line as wide as the terminal would go over into the next one.
     const text = line(tellColumns - 1)
     drawn =
@@ -39,7 +39,7 @@ export function startProgressLine(surroundings: Surroundings, line: (columns: nu
   const running = run()
   return {
     tell(text: string): void {
-      surroundings.tell(isWatched ? `${CLEAR}${text}${drawn}` : text)
+      context.tell(isWatched ? `${CLEAR}${text}${drawn}` : text)
     },
 
     /** Draws it a last time, and leaves it there. */
@@ -48,7 +48,7 @@ export function startProgressLine(surroundings: Surroundings, line: (columns: nu
       await running
       if (!isWatched) return
       draw()
-      surroundings.tell('\n')
+      context.tell('\n')
     },
   }
 }

@@ -1,16 +1,16 @@
-import type { Surroundings } from '../command.ts'
+import type { CliContext } from '../command.ts'
 import { progressBar } from './progress-bar.ts'
 import { startProgressLine } from './progress-line.ts'
 
 /** Shows on stderr how much of the log was read, from when it is known how much there is. */
-export function createReadingProgress(surroundings: Surroundings, what: string) {
+export function createReadingProgress(context: CliContext, what: string) {
   let passed = 0
   let line: ReturnType<typeof startProgressLine> | undefined
   return {
     /** So many records are to be read, if nothing has to be read again. */
     begin(of: number): void {
       const begunAt = performance.now()
-      line = startProgressLine(surroundings, (columns) => {
+      line = startProgressLine(context, (columns) => {
         const elapsedMs = performance.now() - begunAt
         return progressBar({ passed: Math.min(passed, of), before: 0, of, elapsedMs }, what, columns)
       })

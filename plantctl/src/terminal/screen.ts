@@ -1,4 +1,4 @@
-import type { Surroundings } from '../command.ts'
+import type { CliContext } from '../command.ts'
 
 const ESC = '\x1b['
 // A screen of its own, which leaves what stood there before as it was; no cursor, no wrapping of lines too long.
@@ -9,7 +9,7 @@ const REST_OF_LINE = `${ESC}K`
 const REST_OF_SCREEN = `${ESC}J`
 
 /** A terminal's screen that is drawn again and again. Each drawing is one write over the one before: nothing flickers. */
-export function openScreen({ out }: Pick<Surroundings, 'out'>) {
+export function openScreen({ out }: Pick<CliContext, 'out'>) {
   let isOpen = false
   return {
     /** Draws as many of these lines as there are rows. */

@@ -14,7 +14,7 @@ import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { checkPreconditions, watchPreconditions } from '@plant-store/shared/stores/preconditions.ts'
 import { createApp } from './app.ts'
 import { openAuthentication } from './auth/open-authentication.ts'
-import { createView } from './claim-index/claim-index.ts'
+import { createClaimIndex } from './claim-index/claim-index.ts'
 import { CYCLE_LIMITS } from './create-plant/commit-cycle.ts'
 import { createPlantCreation } from './create-plant/create-plant.ts'
 import { addApiMetrics } from './metrics.ts'
@@ -50,7 +50,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   problems = () => ['starting: waiting for kafka and redis', ...readModel.problems()]
   const standing = await checkPreconditions(kafka, readModel, topic, log)
 
-  const view = createView({
+  const claimIndex = createClaimIndex({
     readModel,
     log,
     time: systemTime,
@@ -58,9 +58,9 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
     windowMaxBytes: settings.WINDOW_MAX_MIB * 1_048_576,
     onHalt: fail,
   })
-  closeLater(view.close)
+  closeLater(claimIndex.close)
   const tail = createFollower({
-    ...{ ...topic, ...view.intake, topicId: standing.topicId, kafka, log, time: systemTime },
+    ...{ ...topic, ...claimIndex.sink, topicId: standing.topicId, kafka, log, time: systemTime },
     // A group of its own that commits nothing: Kafka forgets it when this process has left.
     groupId: () => `${groupPrefix(settings.PLANTS_TOPIC, 'tail')}-${randomUUID()}`,
     read: recordReader(topic.partitions),
@@ -70,7 +70,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   closeLater(tail.close)
   tail.start()
   const passed = () =>
-    new Map(allPartitions(topic.partitions).map((partition) => [partition, view.passed(partition)]))
+    new Map(allPartitions(topic.partitions).map((partition) => [partition, claimIndex.passed(partition)]))
   const watching = { time: systemTime, log, onHalt: fail }
   const reading = { topicId: standing.topicId, passed, noteEnds: tail.noteEnds }
   closeLater(watchPreconditions(kafka, readModel, topic, reading, watching).close)
@@ -78,7 +78,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   const appender = createAppender(kafka, settings.PLANTS_TOPIC)
   closeLater(appender.close)
   await appender.connect()
-  const creation = createPlantCreation(readModel, observe.observeAppends(appender), view, {
+  const creation = createPlantCreation(readModel, observe.observeAppends(appender), claimIndex, {
     log,
     time: systemTime,
     deadlineMs: settings.CREATE_DEADLINE_MS,
@@ -91,19 +91,19 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
     onHalt: fail,
   })
   const readOptions = { log, time: systemTime, deadlineMs: settings.READ_DEADLINE_MS }
-  const reader = createPlantReader(readModel, view, readOptions)
-  const lister = createPlantLister(readModel, view, readOptions)
+  const reader = createPlantReader(readModel, claimIndex, readOptions)
+  const lister = createPlantLister(readModel, claimIndex, readOptions)
   const { app, admission } = await createApp({
     ...{ log, limits: settings, partitions: topic.partitions, creation, reader, lister },
     strategies: authentication.strategies,
     ...{ onAnswered: observe.answered, problems: readiness },
   })
-  observe.observeParts({ server: app.server, admission, creation, view, tail, readModel })
+  observe.observeParts({ server: app.server, admission, creation, claimIndex, tail, readModel })
   // Not before the log was seen to be the one that the read model was folded from.
   const working = () => [
     ...tail.problems().map((problem) => `tail: ${problem}`),
     ...readModel.problems(),
-    ...view.problems(),
+    ...claimIndex.problems(),
   ]
   problems = () => ['starting: comparing the log with the read model', ...working()]
   await tail.proven

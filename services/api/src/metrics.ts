@@ -4,7 +4,7 @@ import type { Follower } from '@plant-store/shared/event-log/follow.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { addGauge, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
 import { Counter, Histogram } from 'prom-client'
-import type { View } from './claim-index/claim-index.ts'
+import type { ClaimIndex } from './claim-index/claim-index.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
 import type { Admission } from './http/admission.ts'
 import type { AnsweredRequest } from './http/request-observer.ts'
@@ -18,7 +18,7 @@ export type ObservedParts = {
   server: Server
   admission: Admission
   creation: PlantCreation
-  view: View
+  claimIndex: ClaimIndex
   tail: Follower
   readModel: ReadModel
 }
@@ -97,7 +97,7 @@ export function addApiMetrics(metrics: Metrics) {
     },
 
     /** Adds what is asked of the parts, when they are there. */
-    observeParts({ server, admission, creation, view, tail, readModel }: ObservedParts): void {
+    observeParts({ server, admission, creation, claimIndex, tail, readModel }: ObservedParts): void {
       const gauge = (name: string, help: string, read: () => number | undefined) =>
         addGauge(metrics, `plant_store_${name}`, help, read)
 
@@ -112,12 +112,20 @@ export function addApiMetrics(metrics: Metrics) {
         'Bytes of the creates that wait for the next append.',
         () => creation.queued().bytes,
       )
-      gauge('window_claims', 'Plants that the window holds, of all partitions.', () => view.extent().claims)
-      gauge('window_bytes', 'Memory that the window takes, of all partitions.', () => view.extent().bytes)
+      gauge(
+        'window_claims',
+        'Plants that the window holds, of all partitions.',
+        () => claimIndex.extent().claims,
+      )
+      gauge(
+        'window_bytes',
+        'Memory that the window takes, of all partitions.',
+        () => claimIndex.extent().bytes,
+      )
       gauge(
         'coverage_gap_partitions',
         'Partitions with offsets that neither read model nor window knows: no create is taken for them.',
-        () => view.extent().gaps,
+        () => claimIndex.extent().gaps,
       )
       gauge(
         'tail_lag_records',
@@ -128,7 +136,7 @@ export function addApiMetrics(metrics: Metrics) {
       gauge(
         'read_model_lag_records',
         'Records that this instance has read and the read model has not passed yet.',
-        () => view.extent().readModelLag,
+        () => claimIndex.extent().readModelLag,
       )
       gauge('read_model_reachable', '1 while the connection to Redis stands, else 0.', () =>
         Number(readModel.isReady()),

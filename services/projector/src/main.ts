@@ -48,7 +48,7 @@ async function start({ log, fail, ending, closeLater }: ServiceContext): Promise
   }
   const projector = createProjector({
     readModel: observe.observeReadModel(readModel),
-    follow: (intake) => createFollower({ ...topic, ...intake, kafka, log, time: systemTime, ...fetching }),
+    follow: (sink) => createFollower({ ...topic, ...sink, kafka, log, time: systemTime, ...fetching }),
     log,
     time: systemTime,
     freshGeneration: randomUUID,

@@ -51,8 +51,8 @@ async function openStore() {
       const read = recordReader(topic.partitions)
       const projector = createProjector({
         readModel,
-        follow: (intake) =>
-          createFollower({ ...topic, ...intake, ...quietly, groupId, read, minBytes: 1, maxWaitMs: 20 }),
+        follow: (sink) =>
+          createFollower({ ...topic, ...sink, ...quietly, groupId, read, minBytes: 1, maxWaitMs: 20 }),
         ...quietly,
         freshGeneration: randomUUID,
         onHalt: (error) => halts.push(error),

@@ -1,5 +1,5 @@
 import type { Follower } from '@plant-store/shared/event-log/follow.ts'
-import type { Intake } from '@plant-store/shared/event-log/partition-cursors.ts'
+import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -16,8 +16,8 @@ type Following = Pick<
 
 export type ProjectorOptions = {
   readModel: Pick<ReadModel, 'apply' | 'meta'>
-  /** Follows the log into an intake. */
-  follow(intake: Intake): Following
+  /** Follows the log into an sink. */
+  follow(sink: RecordSink): Following
   log: Log
   time: Time
   /** Makes a name that no generation ever had. */

@@ -4,13 +4,13 @@ import type { Log } from '../runtime/log.ts'
 import type { FirstClaims } from './first-claims/first-claims.ts'
 import type { DeadLetter, HandlerContext } from './hand-over.ts'
 import {
+  assertNoFaults,
   type Begin,
   begin,
   call,
   examine,
   name,
   READER_OPTIONS,
-  refuseFaults,
   that,
   whole,
 } from './options.ts'
@@ -100,7 +100,7 @@ export function checkOptions(options: ConsumeOptions): CheckedOptions {
   if (faults.length === 0 && isServiceGroup(checked.groupId, checked.topic)) {
     faults.push(`groupId ${checked.groupId} is a group of the service itself: give one of your own`)
   }
-  refuseFaults(faults)
+  assertNoFaults(faults)
   return checked
 }
 

@@ -1,9 +1,9 @@
-import { refusalOf } from '../event-log/broker-errors.ts'
+import { preconditionErrorOf } from '../event-log/broker-errors.ts'
 import { createKafka, type Kafka } from '../event-log/connection.ts'
 import { readGroupOffsets } from '../event-log/group-offsets.ts'
 import { readEnds } from '../event-log/log-ends.ts'
-import { refuseOutOfBounds } from '../event-log/partition-cursors.ts'
-import { patiently } from '../runtime/retry.ts'
+import { assertWithinBounds } from '../event-log/partition-cursors.ts'
+import { retry } from '../runtime/retry.ts'
 import { systemTime } from '../runtime/time.ts'
 import { atTimeOf, beginOf } from './begin.ts'
 import { consoleLog } from './console-log.ts'
@@ -26,7 +26,7 @@ export async function consumePlants(given: ConsumeOptions): Promise<PlantConsume
   const { brokers, clientId, topic, signal, log = consoleLog } = options
   const kafka = createKafka(brokers, clientId, log, options)
   try {
-    const { topicId, ends, atTime } = await patiently(() => ask(kafka, options), {
+    const { topicId, ends, atTime } = await retry(() => ask(kafka, options), {
       ...CONNECT_RETRY,
       giveUpAfterMs: options.connectWithinMs,
       signal,
@@ -56,10 +56,10 @@ async function ask(kafka: Kafka, { topic, groupId, from, signal }: CheckedOption
     const stored = [...committed].map(
       ([partition, found]) => [partition, checkpointOfGroup(found, ends.length)] as const,
     )
-    refuseOutOfBounds(stored, ends, REMEDY)
+    assertWithinBounds(stored, ends, REMEDY)
     return { topicId, ends, atTime: await atTimeOf(from, kafka, topic, ends) }
   } catch (error) {
-    throw refusalOf(error, topic)
+    throw preconditionErrorOf(error, topic)
   }
 }
 

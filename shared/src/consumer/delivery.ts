@@ -37,7 +37,7 @@ export type DeliveryOptions = {
 }
 
 /**
- * Delivers the creations of a log to handlers: an intake of a follower. The log is read from where the first claims
+ * Delivers the creations of a log to handlers: an sink of a follower. The log is read from where the first claims
  * are known up to, or from what was delivered, whichever is lower; what was delivered is handed over no more.
  */
 export function createDelivery(options: DeliveryOptions) {

@@ -3,7 +3,7 @@ import { type EventId, parseEventId } from '../plant/event-id.ts'
 import { after, type Offset, type Partition } from '../plant/offset.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { whileItIsMade } from '../runtime/single-flight.ts'
+import { singleFlight } from '../runtime/single-flight.ts'
 
 /** What is stored beside a committed offset: of how many partitions the topic was, and the event right before it. */
 type Note = { partitions: number; eventId: EventId | '' }
@@ -53,7 +53,7 @@ export function createGroupPosition({ partitions, begin, read, commit }: GroupPo
   const committed = new Map<Partition, Offset>()
 
   /** The partitions of an assignment ask at once; one answer does for all. */
-  const readOnce = whileItIsMade(read)
+  const readOnce = singleFlight(read)
 
   function due(passed: ReadonlyMap<Partition, Checkpoint>): Map<Partition, Checkpoint> {
     return new Map(

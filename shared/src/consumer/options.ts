@@ -81,7 +81,7 @@ export function examine<T extends object>(
 }
 
 /** Throws a PlantConsumerError that names every option that is missing or wrong, with what is expected. */
-export function refuseFaults(faults: readonly string[]): void {
+export function assertNoFaults(faults: readonly string[]): void {
   if (faults.length > 0) throw new PlantConsumerError('invalid-options', `options: ${faults.join('; ')}`)
 }
 

@@ -2,14 +2,14 @@ import type { Kafka } from '../event-log/connection.ts'
 import { createFollower } from '../event-log/follow.ts'
 import { readGroupOffsets } from '../event-log/group-offsets.ts'
 import { type LogEnds, readEnds } from '../event-log/log-ends.ts'
-import { GROWN, refuseOutOfBounds } from '../event-log/partition-cursors.ts'
+import { assertWithinBounds, GROWN } from '../event-log/partition-cursors.ts'
 import type { TopicId } from '../kafka-client/topic-id.ts'
 import { after, type Offset, type Partition } from '../plant/offset.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { repeat } from '../runtime/repeat.ts'
-import { whileItIsMade } from '../runtime/single-flight.ts'
+import { singleFlight } from '../runtime/single-flight.ts'
 import { delay, systemTime } from '../runtime/time.ts'
 import type { CheckedOptions } from './consume-options.ts'
 import { createDelivery } from './delivery.ts'
@@ -94,12 +94,12 @@ export function createPlantConsumer(
         'partitions-changed',
       )
     }
-    refuseOutOfBounds(passed, found.ends, REMEDY)
+    assertWithinBounds(passed, found.ends, REMEDY)
     return found
   }
 
   /** Rejects when the topic is no longer the one that is followed. All partitions of an assignment ask at once. */
-  const confirmTopic = whileItIsMade(() => follower.ends())
+  const confirmTopic = singleFlight(() => follower.ends())
 
   /** The delivery is asked only of the topic that is followed: it may note with Kafka, under the topic's name, where it begins. */
   async function checkpointOf(partition: Partition): Promise<Checkpoint> {

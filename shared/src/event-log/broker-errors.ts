@@ -25,7 +25,7 @@ function causesOf(error: unknown): Told[] {
  * What Kafka answers that stands until somebody changes something, as a PreconditionError: the topic is missing, or a
  * right or a secret. Any other error, which may pass, as it is or in better words.
  */
-export function refusalOf(error: unknown, topic: string): unknown {
+export function preconditionErrorOf(error: unknown, topic: string): unknown {
   const causes = causesOf(error)
   if (causes.some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION')) {
     return new PreconditionError(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { kafkajsModule } from '../kafka-client/kafkajs.ts'
-import { refusalOf } from './broker-errors.ts'
+import { preconditionErrorOf } from './broker-errors.ts'
 
 const Authenticator = kafkajsModule('src/broker/saslAuthenticator/index.js')
 const { KafkaJSConnectionClosedError, KafkaJSConnectionError, KafkaJSRequestTimeoutError } =
@@ -26,7 +26,10 @@ async function failedWith(mechanism: string, answer: Error): Promise<unknown> {
 describe('what Kafka refuses', () => {
   it.each(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'])('is a wrong secret (%s)', async (mechanism) => {
     const error = await failedWith(mechanism, createErrorFromCode(SASL_AUTHENTICATION_FAILED))
-    expect(refusalOf(error, 'plants')).toMatchObject({ name: 'PreconditionError', fault: 'not-authorized' })
+    expect(preconditionErrorOf(error, 'plants')).toMatchObject({
+      name: 'PreconditionError',
+      fault: 'not-authorized',
+    })
   })
 
   it.each(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'])(
@@ -40,7 +43,7 @@ describe('what Kafka refuses', () => {
       ]) {
         const error = await failedWith(mechanism, answer)
         expect(error).toMatchObject({ name: 'KafkaJSSASLAuthenticationError' })
-        expect(refusalOf(error, 'plants')).toBe(error)
+        expect(preconditionErrorOf(error, 'plants')).toBe(error)
       }
     },
   )

@@ -22,7 +22,7 @@ async function untilAtEnd({ checkpoints }: FollowedLog, topic: TestTopic): Promi
   }, WAIT_MS)
 }
 
-describe('an intake that does not take in at once', () => {
+describe('an sink that does not take in at once', () => {
   it('is tried again later each time, up to a limit; says why, and holds up no other partition', async () => {
     const topic = await openTopic(2)
     const [stuck, other] = [0 as Partition, 1 as Partition]

@@ -1,27 +1,32 @@
 import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
 import type { ConsumerById } from '../kafka-client/consumer-by-topic-id.ts'
-import { refuseAnotherTopic, type TopicId } from '../kafka-client/topic-id.ts'
+import { assertSameTopic, type TopicId } from '../kafka-client/topic-id.ts'
 import { after, BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
 import { createBackOff } from '../runtime/back-off.ts'
 import { messageOf } from '../runtime/failures.ts'
 import { delay } from '../runtime/time.ts'
-import { createSeenEnds } from './known-ends.ts'
+import { createKnownEnds } from './known-ends.ts'
 import type { LogEnds } from './log-ends.ts'
-import { createPositions, type Intake, type PositionsOptions, SERVICE_REMEDY } from './partition-cursors.ts'
+import {
+  createPartitionCursors,
+  type PartitionCursorsOptions,
+  type RecordSink,
+  SERVICE_REMEDY,
+} from './partition-cursors.ts'
 import { checkTopic, type TopicSettings } from './topic.ts'
 
 /** A record as a fetch brings it, with the time that its producer or the broker gave it (since 1970). */
 export type FetchedRecord = StoredRecord & { timestampMs: number }
 
 export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
-  Intake<R> &
-  PositionsOptions & {
+  RecordSink<R> &
+  PartitionCursorsOptions & {
     kafka: Kafka
     /** Which topic it is to be; the first that is found, as far as brokers tell ids, where it is not known yet. */
     topicId?: TopicId | undefined
-    /** What the intake is given of a record. */
+    /** What the sink is given of a record. */
     read(record: FetchedRecord, partition: Partition): R
     /** The partitions to follow; without it all that the group assigns. */
     only?: ReadonlySet<Partition>
@@ -66,8 +71,8 @@ const RESTART = { firstMs: 250, longestMs: 5_000 }
 export type Follower = ReturnType<typeof createFollower>
 
 /**
- * Follows the committed records of a topic into an intake. kafkajs has no assign(): it joins a group, and where the
- * group thinks it stands means nothing here; positions.ts has the rules. The topic that it finds first is the only one
+ * Follows the committed records of a topic into an sink. kafkajs has no assign(): it joins a group, and where the
+ * group thinks it stands means nothing here; cursors.ts has the rules. The topic that it finds first is the only one
  * that it reads: brokers are asked for it by its id, and one that takes its name halts it.
  */
 export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
@@ -80,12 +85,12 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   let failure: string | undefined
   const backOff = createBackOff(RESTART)
   const committed = new Map<Partition, Offset>()
-  const seenEnds = createSeenEnds()
+  const knownEnds = createKnownEnds()
   /** Those of which nothing is fetched until they are sought. */
   const unsought = new Set<Partition>()
   let isHeld = false
-  const positions = createPositions(options, { pause, seek, ends }, options)
-  const { closing } = positions
+  const cursors = createPartitionCursors(options, { pause, seek, ends }, options)
+  const { closing } = cursors
 
   function pause(partition: Partition): void {
     unsought.add(partition)
@@ -112,15 +117,15 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
   async function ends(): Promise<Offset[]> {
     const found = await askEnds()
-    refuseAnotherTopic(topicId, found.topicId, remedy)
+    assertSameTopic(topicId, found.topicId, remedy)
     topicId ??= found.topicId
-    seenEnds.noteAll(found.ends)
+    knownEnds.noteAll(found.ends)
     return found.ends
   }
 
   function deliveryOf(batch: Batch, partition: Partition): Delivery<R> {
     const end = offsetOf(batch.highWatermark)
-    seenEnds.note(partition, end)
+    knownEnds.note(partition, end)
     return {
       askedFor: offsetOf(batch.fetchedOffset),
       last: offsetOf(batch.lastOffset()),
@@ -136,7 +141,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     if (firstOffset === null) return
     const askedFor = offsetOf(firstOffset)
     const [last, end] = [offsetOf(lastOffset), offsetOf(highWatermark)]
-    void positions.deliver(partition as Partition, () => ({ askedFor, last, end, records: [] }))
+    void cursors.deliver(partition as Partition, () => ({ askedFor, last, end, records: [] }))
   }
 
   async function eachBatch(payload: EachBatchPayload): Promise<void> {
@@ -144,7 +149,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     const partition = batch.partition as Partition
     const { fetchEveryMs } = options
     const nextFetch = fetchEveryMs === undefined ? undefined : delay(time, fetchEveryMs, closing)
-    const delivered = positions.deliver(partition, () =>
+    const delivered = cursors.deliver(partition, () =>
       isRunning() && !isStale() ? deliveryOf(batch as Batch, partition) : undefined,
     )
     const reached = await whileBeating(heartbeat, delivered)
@@ -154,7 +159,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     await nextFetch
   }
 
-  /** kafkajs sends no heartbeat while a batch is taken in; a slow intake would be taken for a dead member. */
+  /** kafkajs sends no heartbeat while a batch is taken in; a slow sink would be taken for a dead member. */
   function whileBeating<T>(heartbeat: () => Promise<void>, taking: Promise<T>): Promise<T> {
     let isTaken = false
     let takeBack = () => {}
@@ -200,7 +205,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     const end = () => ended.resolve()
     closing.addEventListener('abort', end)
     consumer.on(CRASH, ({ payload }) => {
-      positions.revoke()
+      cursors.revoke()
       note(payload.error, 'the consumer crashed; another one begins')
       end()
     })
@@ -210,7 +215,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       const assigned = (payload.memberAssignment[topic] ?? []) as Partition[]
       const others = assigned.filter((partition) => only?.has(partition) === false)
       if (others.length > 0) consumer.pause([{ topic, partitions: others }])
-      positions.assign(assigned.filter((partition) => !others.includes(partition)))
+      cursors.assign(assigned.filter((partition) => !others.includes(partition)))
     })
     consumer.on(START_BATCH_PROCESS, ({ payload }) => {
       if (payload.batchSize === 0) takeNoRecords(payload)
@@ -229,7 +234,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     } finally {
       // Or all consumers of a long outage would be kept.
       closing.removeEventListener('abort', end)
-      positions.revoke()
+      cursors.revoke()
       await consumer.disconnect().catch(() => {})
     }
   }
@@ -250,21 +255,21 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     },
 
     /** The partitions that this process follows now with their checkpoints; undefined before the group is joined. */
-    assigned: positions.assigned,
-    proven: positions.proven,
-    reseek: positions.reseek,
+    assigned: cursors.assigned,
+    proven: cursors.proven,
+    reseek: cursors.reseek,
 
     /** Why the log is not followed now, in words; none when all partitions go on. */
     problems(): string[] {
-      return [...(failure === undefined ? [] : [`kafka: ${failure}`]), ...positions.problems()]
+      return [...(failure === undefined ? [] : [`kafka: ${failure}`]), ...cursors.problems()]
     },
 
     /**
      * How many offsets of the assigned partitions are in the log, as far as is known, and not passed yet; undefined
-     * while it is not known what was passed. An intake that dealt with less than it took in tells what. Each fetch
+     * while it is not known what was passed. An sink that dealt with less than it took in tells what. Each fetch
      * that brings something tells where the log ends, and so does `noteEnds`.
      */
-    lag: (passed = positions.assigned()): number | undefined => passed && seenEnds.beyond(passed),
+    lag: (passed = cursors.assigned()): number | undefined => passed && knownEnds.beyond(passed),
 
     /**
      * Asks where the log ends. Throws a PreconditionError when it is not the topic that is followed, or not as it must be: a
@@ -273,17 +278,17 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     ends,
 
     /** Takes in where the log's partitions end, as somebody else has asked for it. */
-    noteEnds: seenEnds.noteAll,
+    noteEnds: knownEnds.noteAll,
 
     /** Has nothing fetched until `release`; it stays a member of its group, and is assigned partitions. */
     hold(): void {
       isHeld = true
-      stopFetching([...(positions.assigned()?.keys() ?? [])])
+      stopFetching([...(cursors.assigned()?.keys() ?? [])])
     },
 
     release(): void {
       isHeld = false
-      const sought = [...(positions.assigned()?.keys() ?? [])].filter((partition) => !unsought.has(partition))
+      const sought = [...(cursors.assigned()?.keys() ?? [])].filter((partition) => !unsought.has(partition))
       try {
         consumer.resume([{ topic, partitions: sought }])
       } catch {
@@ -307,7 +312,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
     /** Tells the group how far each partition was read, if that changed. For lag tools only: nothing here reads it back. */
     async commitForLagTools(): Promise<void> {
-      const passed = [...(positions.assigned() ?? [])].flatMap(([partition, checkpoint]) =>
+      const passed = [...(cursors.assigned() ?? [])].flatMap(([partition, checkpoint]) =>
         checkpoint === undefined || checkpoint.offset <= (committed.get(partition) ?? BEFORE_FIRST)
           ? []
           : [{ partition, offset: checkpoint.offset }],
@@ -320,7 +325,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     },
 
     async close(): Promise<void> {
-      positions.close()
+      cursors.close()
       await running
     },
   }

@@ -2,7 +2,7 @@ import { after, FIRST, type Offset, type Partition } from '../plant/offset.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 
 /** The highest next offset that each partition was seen to have. */
-export function createSeenEnds() {
+export function createKnownEnds() {
   const seen = new Map<Partition, Offset>()
 
   function note(partition: Partition, end: Offset): void {

@@ -3,7 +3,7 @@ import type { TopicId } from '../kafka-client/topic-id.ts'
 import { FIRST, type Offset, offsetOf } from '../plant/offset.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { withAdmin } from './admin.ts'
-import { refusalOf } from './broker-errors.ts'
+import { preconditionErrorOf } from './broker-errors.ts'
 
 /** Which topic it is, as far as the broker tells ids, and the next offset to be written in each partition there is. */
 export type LogEnds = { topicId: TopicId | undefined; ends: Offset[] }
@@ -21,7 +21,7 @@ export async function readEnds(kafka: Kafka, topic: string): Promise<LogEnds> {
       return { topicId, ends: await endsOfWholeLog(admin, topic, LOST) }
     })
   } catch (error) {
-    throw refusalOf(error, topic)
+    throw preconditionErrorOf(error, topic)
   }
 }
 

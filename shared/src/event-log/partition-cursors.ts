@@ -1,13 +1,19 @@
 import { FIRST, type Offset, type Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
-import { admit, type Checkpoint, type Delivery, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
+import {
+  type Checkpoint,
+  type Delivery,
+  decideDelivery,
+  outOfBounds,
+  seekOffset,
+} from '../protocol/checkpoint.ts'
 import { type BackOff, createBackOff } from '../runtime/back-off.ts'
 import { messageOf, PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { delay, type Time } from '../runtime/time.ts'
 
 /** What takes in the records of a log, and tells where it stands. */
-export type Intake<R extends LogRecord = LogRecord> = {
+export type RecordSink<R extends LogRecord = LogRecord> = {
   /** Where to go on; asked at each assignment of a partition and at each `reseek`. */
   checkpointOf(partition: Partition): Promise<Checkpoint>
   /**
@@ -34,7 +40,7 @@ export type Source = {
  * was seen to hold the event that the checkpoint names. `told` counts how often it was told to go on elsewhere.
  * `problem` is why it does not go on.
  */
-type Position = {
+type PartitionCursor = {
   checkpoint: Checkpoint | undefined
   proven: boolean
   told: number
@@ -53,7 +59,7 @@ export const GROWN = 'its ids have moved, and it can not be used any more. Resto
 /** What comes before a partition was sought was on its way already. */
 const UNSOUGHT_WAIT_MS = 250
 
-export type PositionsOptions = {
+export type PartitionCursorsOptions = {
   partitions: number
   time: Time
   log: Log
@@ -63,22 +69,22 @@ export type PositionsOptions = {
   remedy?: string | undefined
 }
 
-export type Positions = ReturnType<typeof createPositions>
+export type PartitionCursors = ReturnType<typeof createPartitionCursors>
 
 /**
- * Where a reader stands in each partition that it is assigned. Each assignment is sought to the intake's
- * checkpoint, and each delivery is judged against it by `admit`, so that nothing is skipped, taken twice, or taken
+ * Where a reader stands in each partition that it is assigned. Each assignment is sought to the sink's
+ * checkpoint, and each delivery is judged against it by `decideDelivery`, so that nothing is skipped, taken twice, or taken
  * from another log.
  */
-export function createPositions<R extends LogRecord>(
-  { checkpointOf, onRecords, onHalt }: Intake<R>,
+export function createPartitionCursors<R extends LogRecord>(
+  { checkpointOf, onRecords, onHalt }: RecordSink<R>,
   source: Source,
-  { partitions, time, log, retry = RETRY, remedy = SERVICE_REMEDY }: PositionsOptions,
+  { partitions, time, log, retry = RETRY, remedy = SERVICE_REMEDY }: PartitionCursorsOptions,
 ) {
   const closing = new AbortController()
-  let positions: Map<Partition, Position> | undefined
+  let cursors: Map<Partition, PartitionCursor> | undefined
   const allProven = Promise.withResolvers<void>()
-  const isCurrent = (partition: Partition, position: Position) => positions?.get(partition) === position
+  const isCurrent = (partition: Partition, cursor: PartitionCursor) => cursors?.get(partition) === cursor
 
   function fail(error: Error): void {
     if (closing.signal.aborted) return
@@ -92,25 +98,25 @@ export function createPositions<R extends LogRecord>(
    * Seeks partitions to their checkpoints, as soon as these can be told. The log's ends are asked for
    * after them, or a checkpoint that moved meanwhile would seem to lie beyond the end.
    */
-  async function locate(located: ReadonlyMap<Partition, Position>): Promise<void> {
-    const allCurrent = () => [...located].every(([partition, position]) => isCurrent(partition, position))
+  async function locate(located: ReadonlyMap<Partition, PartitionCursor>): Promise<void> {
+    const allCurrent = () => [...located].every(([partition, cursor]) => isCurrent(partition, cursor))
     const backOff = createBackOff(RETRY)
     while (!closing.signal.aborted && allCurrent()) {
       try {
         const checkpoints = await Promise.all([...located.keys()].map((partition) => checkpointOf(partition)))
         const ends = await source.ends()
-        for (const [index, [partition, position]] of [...located].entries()) {
+        for (const [index, [partition, cursor]] of [...located].entries()) {
           const checkpoint = checkpoints[index] as Checkpoint
           const bounds = outOfBounds(checkpoint, ends[partition] as Offset)
           if (bounds !== undefined) return halt(bounds, partition)
-          goTo(partition, position, position.checkpoint, checkpoint)
+          goTo(partition, cursor, cursor.checkpoint, checkpoint)
         }
         return noteProof()
       } catch (error) {
         if (error instanceof PreconditionError) return fail(error)
         const retryInMs = backOff.nextMs()
         log.warn({ err: error, retryInMs }, 'can not tell where to follow the log from; trying again')
-        for (const position of located.values()) position.problem = `not located: ${messageOf(error)}`
+        for (const cursor of located.values()) cursor.problem = `not located: ${messageOf(error)}`
         await delay(time, retryInMs, closing.signal)
       }
     }
@@ -119,72 +125,72 @@ export function createPositions<R extends LogRecord>(
   /** Goes on from a checkpoint that this reader was told, not one it reached: the log has yet to prove that one. */
   function goTo(
     partition: Partition,
-    position: Position,
+    cursor: PartitionCursor,
     from: Checkpoint | undefined,
     checkpoint: Checkpoint,
   ): void {
     // Unless it is being asked for again meanwhile.
-    if (position.checkpoint !== from) return
-    position.checkpoint = checkpoint
-    position.problem = undefined
-    position.proven = checkpoint.eventId === ''
-    position.told++
+    if (cursor.checkpoint !== from) return
+    cursor.checkpoint = checkpoint
+    cursor.problem = undefined
+    cursor.proven = checkpoint.eventId === ''
+    cursor.told++
     source.seek(partition, seekOffset(checkpoint))
   }
 
   function noteProof(): void {
-    if (positions !== undefined && [...positions.values()].every(({ proven }) => proven)) allProven.resolve()
+    if (cursors !== undefined && [...cursors.values()].every(({ proven }) => proven)) allProven.resolve()
   }
 
-  async function take(partition: Partition, position: Position, delivery: Delivery<R>): Promise<void> {
-    const { checkpoint } = position
-    if (checkpoint === undefined || !isCurrent(partition, position) || closing.signal.aborted) return
+  async function take(partition: Partition, cursor: PartitionCursor, delivery: Delivery<R>): Promise<void> {
+    const { checkpoint } = cursor
+    if (checkpoint === undefined || !isCurrent(partition, cursor) || closing.signal.aborted) return
     // What lies beyond the checkpoint does not show which event the log holds there.
-    if (!position.proven && delivery.askedFor > checkpoint.offset)
+    if (!cursor.proven && delivery.askedFor > checkpoint.offset)
       return source.seek(partition, seekOffset(checkpoint))
-    const admission = admit(checkpoint, delivery)
+    const admission = decideDelivery(checkpoint, delivery)
     if (admission.do === 'halt') return halt(admission.reason, partition)
     if (admission.do === 'seek') return source.seek(partition, seekOffset(checkpoint))
-    if (!position.proven && delivery.last >= checkpoint.offset) {
-      position.proven = true
+    if (!cursor.proven && delivery.last >= checkpoint.offset) {
+      cursor.proven = true
       noteProof()
     }
-    await pass(partition, position, admission.records, checkpoint, admission.checkpoint)
+    await pass(partition, cursor, admission.records, checkpoint, admission.checkpoint)
   }
 
   async function pass(
     partition: Partition,
-    position: Position,
+    cursor: PartitionCursor,
     records: R[],
     from: Checkpoint,
     next: Checkpoint,
   ): Promise<void> {
     try {
       const reached = await onRecords(partition, records, next, from)
-      position.problem = undefined
-      position.backOff.reset()
-      if (reached !== next) return goTo(partition, position, from, reached)
+      cursor.problem = undefined
+      cursor.backOff.reset()
+      if (reached !== next) return goTo(partition, cursor, from, reached)
       // Unless it is being asked for again meanwhile.
-      if (position.checkpoint === from) position.checkpoint = next
+      if (cursor.checkpoint === from) cursor.checkpoint = next
     } catch (error) {
       if (error instanceof PreconditionError) return fail(error)
       // What was assigned anew meanwhile goes on by itself, and nobody would end this pause.
-      if (!isCurrent(partition, position)) return
-      const retryInMs = position.backOff.nextMs()
+      if (!isCurrent(partition, cursor)) return
+      const retryInMs = cursor.backOff.nextMs()
       const details = { err: error, partition, offset: next.offset, retryInMs }
       log.warn(details, 'records were not taken in; trying again')
-      position.problem = `records are not taken in: ${messageOf(error)}`
+      cursor.problem = `records are not taken in: ${messageOf(error)}`
       source.pause(partition)
       // Not within the turn: kafkajs fetches nothing of a broker's other partitions meanwhile, and sends no heartbeat.
-      void goOnIn(retryInMs, partition, position)
+      void goOnIn(retryInMs, partition, cursor)
     }
   }
 
   /** Ends a pause, unless something else will: the partition is being located, or assigned anew. */
-  async function goOnIn(ms: number, partition: Partition, position: Position): Promise<void> {
+  async function goOnIn(ms: number, partition: Partition, cursor: PartitionCursor): Promise<void> {
     await delay(time, ms, closing.signal)
-    const { checkpoint } = position
-    if (closing.signal.aborted || checkpoint === undefined || !isCurrent(partition, position)) return
+    const { checkpoint } = cursor
+    if (closing.signal.aborted || checkpoint === undefined || !isCurrent(partition, cursor)) return
     source.seek(partition, seekOffset(checkpoint))
   }
 
@@ -196,8 +202,8 @@ export function createPositions<R extends LogRecord>(
         fail(grown(unknown, partitions))
         return
       }
-      const begun = new Map<Partition, Position>()
-      positions = begun
+      const begun = new Map<Partition, PartitionCursor>()
+      cursors = begun
       for (const partition of assigned) {
         begun.set(partition, {
           ...{ checkpoint: undefined, proven: false, told: 0, turn: Promise.resolve() },
@@ -206,12 +212,12 @@ export function createPositions<R extends LogRecord>(
         source.pause(partition)
       }
       const located = locate(begun).catch(fail)
-      for (const position of begun.values()) position.turn = located
+      for (const cursor of begun.values()) cursor.turn = located
     },
 
     /** Has no partition any more. */
     revoke(): void {
-      positions = undefined
+      cursors = undefined
     },
 
     /**
@@ -219,32 +225,30 @@ export function createPositions<R extends LogRecord>(
      * it is out of date. Resolves with how far the partition stands afterwards.
      */
     async deliver(partition: Partition, read: () => Delivery<R> | undefined): Promise<Offset | undefined> {
-      const position = positions?.get(partition)
-      if (position === undefined) return undefined
-      if (position.checkpoint === undefined) {
+      const cursor = cursors?.get(partition)
+      if (cursor === undefined) return undefined
+      if (cursor.checkpoint === undefined) {
         // Not told yet where to begin: what came is fetched again, and the heartbeats go on meanwhile.
-        await Promise.race([position.turn, delay(time, UNSOUGHT_WAIT_MS, closing.signal)])
+        await Promise.race([cursor.turn, delay(time, UNSOUGHT_WAIT_MS, closing.signal)])
         return undefined
       }
-      const { told } = position
+      const { told } = cursor
       let isTaken = false
-      position.turn = position.turn
+      cursor.turn = cursor.turn
         .then(async () => {
           // What was fetched before may end before the checkpoint that this reader was then told.
-          const delivery = position.told === told ? read() : undefined
+          const delivery = cursor.told === told ? read() : undefined
           isTaken = delivery !== undefined
-          if (delivery !== undefined) await take(partition, position, delivery)
+          if (delivery !== undefined) await take(partition, cursor, delivery)
         })
         .catch(fail)
-      await position.turn
-      return isTaken && isCurrent(partition, position) ? position.checkpoint?.offset : undefined
+      await cursor.turn
+      return isTaken && isCurrent(partition, cursor) ? cursor.checkpoint?.offset : undefined
     },
 
     /** The partitions assigned now with their checkpoints; undefined when none are. */
     assigned(): Map<Partition, Checkpoint | undefined> | undefined {
-      return (
-        positions && new Map([...positions].map(([partition, { checkpoint }]) => [partition, checkpoint]))
-      )
+      return cursors && new Map([...cursors].map(([partition, { checkpoint }]) => [partition, checkpoint]))
     },
 
     /** Resolves when each partition was seen to hold the event that its first checkpoint names: it is the right log. */
@@ -253,7 +257,7 @@ export function createPositions<R extends LogRecord>(
     /** Asks for the checkpoints of these partitions again and goes on from there, save those that moved on from what was seen. */
     reseek(seen: ReadonlyMap<Partition, Checkpoint>): void {
       const moved = new Map(
-        [...(positions ?? [])].filter(
+        [...(cursors ?? [])].filter(
           ([partition, { checkpoint }]) => checkpoint !== undefined && checkpoint === seen.get(partition),
         ),
       )
@@ -262,17 +266,17 @@ export function createPositions<R extends LogRecord>(
       const located = Promise.all(turns)
         .then(() => locate(moved))
         .catch(fail)
-      for (const [partition, position] of moved) {
-        Object.assign(position, { checkpoint: undefined, turn: located })
+      for (const [partition, cursor] of moved) {
+        Object.assign(cursor, { checkpoint: undefined, turn: located })
         source.pause(partition)
       }
     },
 
     /** Why partitions do not go on, in words; none when all do. */
     problems(): string[] {
-      if (positions === undefined) return ['waiting for the group to be joined']
+      if (cursors === undefined) return ['waiting for the group to be joined']
       const stuck = new Map<string, Partition[]>()
-      for (const [partition, { checkpoint, problem }] of positions) {
+      for (const [partition, { checkpoint, problem }] of cursors) {
         const reason = problem ?? (checkpoint === undefined ? 'its checkpoint is not known yet' : undefined)
         if (reason !== undefined) stuck.set(reason, [...(stuck.get(reason) ?? []), partition])
       }
@@ -294,7 +298,7 @@ function anotherLog(reason: string, partition: Partition, remedy: string): Preco
 }
 
 /** Throws a PreconditionError when a log with these ends can't be the one of which so much was passed. */
-export function refuseOutOfBounds(
+export function assertWithinBounds(
   passed: Iterable<readonly [Partition, Checkpoint]>,
   ends: readonly Offset[],
   remedy = SERVICE_REMEDY,

@@ -134,7 +134,7 @@ describe('replaying a log', () => {
     ).rejects.toThrow('enough')
   })
 
-  it('does not take a slow intake for a log that gives nothing', async () => {
+  it('does not take a slow sink for a log that gives nothing', async () => {
     const { topic, ends } = await openLog(300)
     let [skippedMs, watches] = [0, 0]
     const time: Time = {

@@ -16,11 +16,7 @@ export function topicIdOf(bytes: Buffer): TopicId | undefined {
 export const bytesOfTopicId = (id: TopicId): Buffer => Buffer.from(id, 'base64url')
 
 /** Throws a PreconditionError when the name of a topic means another one than before. A broker that tells no id proves nothing. */
-export function refuseAnotherTopic(
-  before: TopicId | undefined,
-  now: TopicId | undefined,
-  remedy: string,
-): void {
+export function assertSameTopic(before: TopicId | undefined, now: TopicId | undefined, remedy: string): void {
   if (before === undefined || now === undefined || before === now) return
   throw new PreconditionError(
     `another log: the topic had the id ${before}, it has ${now}: ${remedy}`,

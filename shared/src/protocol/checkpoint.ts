@@ -38,7 +38,10 @@ export function outOfBounds({ offset }: Checkpoint, end: Offset): string | undef
  * records, aborted transactions), never between the offset asked for and the checkpoint: a delivery that
  * was asked for beyond the checkpoint is sought back. What was passed before is left out.
  */
-export function admit<R extends LogRecord>(checkpoint: Checkpoint, delivery: Delivery<R>): Admission<R> {
+export function decideDelivery<R extends LogRecord>(
+  checkpoint: Checkpoint,
+  delivery: Delivery<R>,
+): Admission<R> {
   const bounds = outOfBounds(checkpoint, delivery.end)
   if (bounds !== undefined) return { do: 'halt', reason: bounds }
   if (delivery.askedFor > after(checkpoint.offset)) return { do: 'seek' }

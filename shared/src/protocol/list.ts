@@ -15,10 +15,10 @@ export type ListedSpan = { claims: Claim[]; plants: number; checkpoint: Offset }
 export type Beyond = { candidates: Claim[]; isAll: boolean; reach: Offset }
 
 /** What of a span is known for sure, from its beginning on; `isEnd` when the partition has no more than these. */
-export type ToldSpan = { claims: Claim[]; isEnd: boolean }
+export type KnownSpan = { claims: Claim[]; isEnd: boolean }
 
 /** The offsets that a view must reach: to say anything to this client, and to say that there is no more (H). */
-export type ToReach = { position: Offset; horizon: Offset }
+export type ToReach = { position: Offset; readFloor: Offset }
 
 export type ListLimits = {
   /** How many plants a span may lie beyond the read model. */
@@ -53,13 +53,13 @@ export function beyond(
  * after the span was, in their order. Whoever has been given what lies before the span has seen plants that
  * this view may not know: then nothing is told.
  */
-export function tellSpan(
+export function knownSpan(
   listed: ListedSpan,
   { from, count }: Span,
   { candidates, isAll, reach }: Beyond,
   lookedUp: { entries: readonly LookedUp['entry'][]; checkpoint: Offset },
   toReach: ToReach,
-): ToldSpan {
+): KnownSpan {
   if (reach < toReach.position) return { claims: [], isEnd: false }
   // A read model that fell back in between can't tell which candidates are void.
   const isJudged = lookedUp.checkpoint >= listed.checkpoint
@@ -68,7 +68,7 @@ export function tellSpan(
   const claims = listed.claims.concat(
     created.slice(Math.max(0, from - listed.plants), Math.max(0, from + count - listed.plants)),
   )
-  const isEnd = isAll && isJudged && from <= known && claims.length < count && reach >= toReach.horizon
+  const isEnd = isAll && isJudged && from <= known && claims.length < count && reach >= toReach.readFloor
   return { claims, isEnd }
 }
 

@@ -4,12 +4,12 @@ import { logs } from '../../../tests/support/generated-logs.ts'
 import { BEFORE_FIRST, type Offset } from '../plant/offset.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import type { PlantId } from '../plant/plant-id.ts'
-import { beyond, type ListedSpan, type Span, type ToldSpan, tellSpan } from './list.ts'
+import { beyond, type KnownSpan, knownSpan, type ListedSpan, type Span } from './list.ts'
 import { createWindow } from './window.ts'
 
 const RUNS = 5_000
 const NO_LIMITS = { maxBeyond: 1_000, spareCandidates: 1_000 }
-const ANYTHING = { position: BEFORE_FIRST, horizon: BEFORE_FIRST }
+const ANYTHING = { position: BEFORE_FIRST, readFloor: BEFORE_FIRST }
 
 /** A log and what an instance may know of it: the read model up to one offset, later up to another, and a window. */
 const views = fc.record({
@@ -21,7 +21,7 @@ const views = fc.record({
   from: fc.nat(8),
   count: fc.integer({ min: 1, max: 8 }),
 })
-type View = (typeof views extends fc.Arbitrary<infer T> ? T : never) & { log: LogRecord[] }
+type ClaimIndex = (typeof views extends fc.Arbitrary<infer T> ? T : never) & { log: LogRecord[] }
 
 /** The first claim of each id up to an offset, in log order: what is true, by another way than the product's. */
 function firstsUpTo(log: readonly LogRecord[], offset: number): Claim[] {
@@ -29,14 +29,14 @@ function firstsUpTo(log: readonly LogRecord[], offset: number): Claim[] {
   return claims.filter((claim, n) => claims.findIndex(({ id }) => id === claim.id) === n)
 }
 
-function windowOf({ log, windowFrom, windowTo }: View) {
+function windowOf({ log, windowFrom, windowTo }: ClaimIndex) {
   const window = createWindow(windowFrom as Offset, 1_000_000)
   for (const record of log) if (record.offset >= windowFrom && record.offset < windowTo) window.pass(record)
   window.passTo(windowTo as Offset)
   return window
 }
 
-function listedOf({ log, checkpoint, from, count }: View): ListedSpan {
+function listedOf({ log, checkpoint, from, count }: ClaimIndex): ListedSpan {
   const firsts = firstsUpTo(log, checkpoint)
   return { claims: firsts.slice(from, from + count), plants: firsts.length, checkpoint: checkpoint as Offset }
 }
@@ -46,14 +46,14 @@ function entriesAt(log: readonly LogRecord[], offset: number, candidates: readon
   return { entries: candidates.map(({ id }) => firsts.get(id)), checkpoint: offset as Offset }
 }
 
-function tell(view: View, limits = NO_LIMITS, toReach = ANYTHING): ToldSpan {
+function tell(view: ClaimIndex, limits = NO_LIMITS, toReach = ANYTHING): KnownSpan {
   const listed = listedOf(view)
   const further = beyond(listed, view, windowOf(view), limits)
-  return tellSpan(listed, view, further, entriesAt(view.log, view.later, further.candidates), toReach)
+  return knownSpan(listed, view, further, entriesAt(view.log, view.later, further.candidates), toReach)
 }
 
 /** How far the view knows everything. */
-function reachOf({ checkpoint, windowFrom, windowTo }: View): number {
+function reachOf({ checkpoint, windowFrom, windowTo }: ClaimIndex): number {
   const end = Math.max(windowFrom, windowTo)
   return windowFrom > checkpoint + 1 ? checkpoint : Math.max(checkpoint, end - 1)
 }
@@ -89,13 +89,13 @@ describe('a span of a list', () => {
 
   it('is the end when it is not full, the view has no gap and reaches H, and it lies within what is known', () => {
     fc.assert(
-      fc.property(views, fc.integer({ min: -1, max: 60 }), (some, horizon) => {
+      fc.property(views, fc.integer({ min: -1, max: 60 }), (some, readFloor) => {
         const view = { ...some, later: Math.max(some.later, some.checkpoint) }
         const known = firstsUpTo(view.log, reachOf(view)).length
         const hasGap = view.windowFrom > view.checkpoint + 1
-        const { isEnd } = tell(view, NO_LIMITS, { ...ANYTHING, horizon: horizon as Offset })
+        const { isEnd } = tell(view, NO_LIMITS, { ...ANYTHING, readFloor: readFloor as Offset })
         expect(isEnd).toBe(
-          !hasGap && view.from <= known && view.from + view.count > known && reachOf(view) >= horizon,
+          !hasGap && view.from <= known && view.from + view.count > known && reachOf(view) >= readFloor,
         )
       }),
       { numRuns: RUNS },

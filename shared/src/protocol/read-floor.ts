@@ -5,7 +5,7 @@ import type { Offset, Partition } from '../plant/offset.ts'
  * the log's last one. "Absent" may be told only from a view that reaches it, or a client could lose
  * a plant that this instance once showed.
  */
-export function createHorizon(lastOffsets: readonly Offset[]) {
+export function createReadFloor(lastOffsets: readonly Offset[]) {
   const shown = [...lastOffsets]
   return {
     show(partition: Partition, offset: Offset): void {
@@ -17,4 +17,4 @@ export function createHorizon(lastOffsets: readonly Offset[]) {
     },
   }
 }
-export type Horizon = ReturnType<typeof createHorizon>
+export type ReadFloor = ReturnType<typeof createReadFloor>

@@ -1,7 +1,7 @@
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { packRecords } from './packed-records.ts'
-import { refuseNewerFold, refuseOtherSize } from './refusals.ts'
+import { assertFoldVersion, assertPartitionCount } from './refusals.ts'
 import { storedCheckpoint } from './stored-checkpoint.ts'
 
 // How apply.lua is called, and what its answers mean.
@@ -37,7 +37,7 @@ export function appliedOf(
   if (outcome === 'OK') return { is: 'applied' }
   if (outcome === 'STALE') return { is: 'stale', checkpoint: storedCheckpoint(first, second) }
   if (outcome === 'GONE') return { is: 'gone' }
-  if (outcome === 'FOLD') refuseNewerFold(Number(first))
-  if (outcome === 'PARTITIONS') refuseOtherSize(Number(first), partitions)
+  if (outcome === 'FOLD') assertFoldVersion(Number(first))
+  if (outcome === 'PARTITIONS') assertPartitionCount(Number(first), partitions)
   throw new Error(`the read model did not apply: ${outcome}`)
 }

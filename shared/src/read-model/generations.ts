@@ -8,7 +8,7 @@ import { decodeEntry } from './entry.ts'
 import type { PackedSpan } from './packed-span.ts'
 import { type Reapplied, reappliedOf, reapplyArguments } from './reapply.ts'
 import { keyPrefix, livePointer } from './redis.ts'
-import { FOLD_VERSION, refuseNewerFold, refuseOtherSize } from './refusals.ts'
+import { assertFoldVersion, assertPartitionCount, FOLD_VERSION } from './refusals.ts'
 import { type GenerationState, generationState } from './state.ts'
 import { storedCheckpoint } from './stored-checkpoint.ts'
 
@@ -93,7 +93,7 @@ export function createGenerations(
         partitions,
       )
       if (outcome === 'TAKEN') return { is: 'taken' }
-      if (outcome === 'PARTITIONS') refuseOtherSize(Number(first), partitions)
+      if (outcome === 'PARTITIONS') assertPartitionCount(Number(first), partitions)
       if (outcome !== 'BEGUN' && outcome !== 'RESUMED') refuse(outcome, first)
       const is = outcome === 'BEGUN' ? 'begun' : 'resumed'
       return { is, generation: first, checkpoint: storedCheckpoint(offset, event) }
@@ -274,7 +274,7 @@ export function switchedOf([outcome = '', first = '', second = '']: readonly str
 }
 
 function refuse(outcome: string, detail = ''): never {
-  if (outcome === 'FOLD') refuseNewerFold(Number(detail))
+  if (outcome === 'FOLD') assertFoldVersion(Number(detail))
   throw new Error(`the read model answers what no script here says: ${outcome}`)
 }
 

@@ -5,7 +5,7 @@ import type { PlantId } from '../plant/plant-id.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { decodeEntry, EntryError } from './entry.ts'
 import { livePointer, script } from './redis.ts'
-import { refuseNewerFold, refuseOtherSize } from './refusals.ts'
+import { assertFoldVersion, assertPartitionCount } from './refusals.ts'
 import { storedCheckpoint } from './stored-checkpoint.ts'
 
 /**
@@ -62,8 +62,8 @@ export function createLookUp(redis: Redis, { topic, partitions }: { topic: strin
       const [offset, event, count, fold, plants, voids, parked, generation] = await redis.plantsCheckpoint(
         pointer(partition),
       )
-      if (count) refuseOtherSize(Number(count), partitions)
-      if (fold) refuseNewerFold(Number(fold))
+      if (count) assertPartitionCount(Number(count), partitions)
+      if (fold) assertFoldVersion(Number(fold))
       return {
         checkpoint: storedCheckpoint(offset, event),
         plants: Number(plants),

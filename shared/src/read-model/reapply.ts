@@ -1,6 +1,6 @@
 import type { LogRecord } from '../plant/plant-created.ts'
 import { encodeEntry } from './entry.ts'
-import { FOLD_VERSION, refuseNewerFold, refuseOtherSize } from './refusals.ts'
+import { assertFoldVersion, assertPartitionCount, FOLD_VERSION } from './refusals.ts'
 
 // How reapply.lua is called, and what its answers mean.
 
@@ -25,7 +25,7 @@ export function reappliedOf([outcome, first]: readonly string[], partitions: num
   if (outcome === 'OK') return Number(first)
   // What a projector fills anew is read by the release that fills it.
   if (outcome === 'GONE') return 0
-  if (outcome === 'FOLD') refuseNewerFold(Number(first))
-  if (outcome === 'PARTITIONS') refuseOtherSize(Number(first), partitions)
+  if (outcome === 'FOLD') assertFoldVersion(Number(first))
+  if (outcome === 'PARTITIONS') assertPartitionCount(Number(first), partitions)
   throw new Error(`the read model did not reapply: ${outcome}`)
 }

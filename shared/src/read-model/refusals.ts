@@ -3,7 +3,7 @@ import { PreconditionError } from '../runtime/failures.ts'
 /** Raised by a change of what apply.lua makes of a log. A release never applies to what a newer one folded. */
 export const FOLD_VERSION = 1
 
-export function refuseOtherSize(found: number, configured: number): void {
+export function assertPartitionCount(found: number, configured: number): void {
   if (found === configured) return
   throw new PreconditionError(
     `the read model was folded from a topic of ${found} partitions, but PLANTS_PARTITIONS is ${configured}: ` +
@@ -11,7 +11,7 @@ export function refuseOtherSize(found: number, configured: number): void {
   )
 }
 
-export function refuseNewerFold(found: number): void {
+export function assertFoldVersion(found: number): void {
   if (found <= FOLD_VERSION) return
   throw new PreconditionError(
     `the read model was folded by a newer release (fold version ${found}, this one has ${FOLD_VERSION}): start that release`,

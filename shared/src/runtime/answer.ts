@@ -16,7 +16,7 @@ export function answerOnSocket(socket: Socket, answer: Answer): void {
 }
 
 /** Has `refuse` answer every CONNECT on its socket. */
-export function refuseConnect(server: Server, refuse: (socket: Socket) => void): void {
+export function rejectConnect(server: Server, refuse: (socket: Socket) => void): void {
   server.on('connect', (_request: IncomingMessage, socket: Socket) => {
     // Node lets go of the socket here, its errors included: a reset would end the process.
     socket.on('error', () => socket.destroy())

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { type Answer, answerOnSocket, answerWith, refuseConnect } from './answer.ts'
+import { type Answer, answerOnSocket, answerWith, rejectConnect } from './answer.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { whileItIsMade } from './single-flight.ts'
+import { singleFlight } from './single-flight.ts'
 
 /** Why a service can't do its work now, in words for an operator; none when it can. */
 export type Readiness = () => string[]
@@ -37,7 +37,7 @@ const TIMEOUTS_CHECKED_EVERY_MS = 1_000
  * `{ "error", "message" }`, and nobody can hold the process up from here.
  */
 export async function openOperationsPort(port: number, host: string, parts: OperationsParts) {
-  const metricsText = whileItIsMade(() => parts.metrics.metrics())
+  const metricsText = singleFlight(() => parts.metrics.metrics())
   const busy = new WeakSet<Socket>()
   const server = createServer(
     {
@@ -106,7 +106,7 @@ function answerNodesOwnCases(server: Server): void {
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     answerWith(response, failure(417, 'the only expectation supported is "100-continue"'))
   })
-  refuseConnect(server, (socket) => answerOnSocket(socket, failure(405, 'only GET and HEAD')))
+  rejectConnect(server, (socket) => answerOnSocket(socket, failure(405, 'only GET and HEAD')))
 }
 
 function unreadable(code: string | undefined): Answer {

@@ -2,7 +2,7 @@ import { createBackOff } from './back-off.ts'
 import { PreconditionError } from './failures.ts'
 import { delay, systemTime, type Time } from './time.ts'
 
-export type Patience = {
+export type RetryOptions = {
   time?: Time
   everyMs: number
   /** How far the wait after each failure grows; without it it stays as it is. */
@@ -18,9 +18,9 @@ export type Patience = {
  * Makes an attempt again and again until it succeeds. Throws a PreconditionError at once, for nothing gets
  * better by trying again, and any other error when the time is up.
  */
-export async function patiently<T>(
+export async function retry<T>(
   attempt: () => Promise<T>,
-  { time = systemTime, everyMs, longestMs = everyMs, giveUpAfterMs, signal, onFailure }: Patience,
+  { time = systemTime, everyMs, longestMs = everyMs, giveUpAfterMs, signal, onFailure }: RetryOptions,
 ): Promise<T> {
   const backOff = createBackOff({ firstMs: everyMs, longestMs })
   const giveUpAt = time.now() + giveUpAfterMs

@@ -1,5 +1,5 @@
 /** All who ask while it is being made get the same. */
-export function whileItIsMade<T>(make: () => Promise<T>): () => Promise<T> {
+export function singleFlight<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {
     made ??= make().finally(() => {

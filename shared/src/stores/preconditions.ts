@@ -1,14 +1,14 @@
 import type { Kafka } from '../event-log/connection.ts'
 import type { LogEnds } from '../event-log/log-ends.ts'
-import { refuseOutOfBounds, SERVICE_REMEDY } from '../event-log/partition-cursors.ts'
+import { assertWithinBounds, SERVICE_REMEDY } from '../event-log/partition-cursors.ts'
 import { checkTopic, type TopicSettings } from '../event-log/topic.ts'
-import { refuseAnotherTopic, type TopicId } from '../kafka-client/topic-id.ts'
+import { assertSameTopic, type TopicId } from '../kafka-client/topic-id.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/offset.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Repeated, repeat } from '../runtime/repeat.ts'
-import { patiently } from '../runtime/retry.ts'
+import { retry } from '../runtime/retry.ts'
 import type { Time } from '../runtime/time.ts'
 
 const GIVE_UP_AFTER_MS = 120_000
@@ -27,7 +27,7 @@ export async function checkPreconditions(
   settings: TopicSettings,
   log: Log,
 ): Promise<Standing> {
-  return patiently(() => check(kafka, readModel, settings, log), {
+  return retry(() => check(kafka, readModel, settings, log), {
     ...RETRY,
     giveUpAfterMs: GIVE_UP_AFTER_MS,
     onFailure: (err) => log.warn({ err }, 'kafka or redis does not answer yet; trying again'),
@@ -58,7 +58,7 @@ export async function readStanding<T extends { ends: Offset[] }>(
   // The log's ends after the checkpoints: the other way round a checkpoint could seem to lie beyond the end.
   const state = await readLog()
   const passed = allPartitions(partitions).map((p) => [p, checkpoints[p] as Checkpoint] as const)
-  refuseOutOfBounds(passed, state.ends)
+  assertWithinBounds(passed, state.ends)
   return { ...state, checkpoints }
 }
 
@@ -91,8 +91,8 @@ export function watchPreconditions(
     const checkpoints = passed()
     const found = await checkTopic(kafka, settings)
     noteEnds(found.ends)
-    refuseOutOfBounds(checkpoints, found.ends)
-    refuseAnotherTopic(topicId, found.topicId, SERVICE_REMEDY)
+    assertWithinBounds(checkpoints, found.ends)
+    assertSameTopic(topicId, found.topicId, SERVICE_REMEDY)
     topicId ??= found.topicId
   }
   const watched = [

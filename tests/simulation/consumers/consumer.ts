@@ -5,7 +5,7 @@ import { createGroupPosition } from '@plant-store/shared/consumer/group-position
 import { createHandOver } from '@plant-store/shared/consumer/hand-over.ts'
 import type { PlantRecord } from '@plant-store/shared/consumer/plant-record.ts'
 import type { GroupOffset } from '@plant-store/shared/event-log/group-offsets.ts'
-import { createPositions } from '@plant-store/shared/event-log/partition-cursors.ts'
+import { createPartitionCursors } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Checkpoint, Delivery } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -86,7 +86,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
     lots: { maxEvents: 1 + random.below(3), giveParked: false },
     mayGoOn: (partition) => !isHeld && positions.assigned()?.has(partition) === true,
   })
-  const positions = createPositions<PlantRecord>(
+  const positions = createPartitionCursors<PlantRecord>(
     {
       checkpointOf: delivery.checkpointOf,
       onRecords: delivery.onRecords,

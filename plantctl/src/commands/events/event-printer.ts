@@ -1,5 +1,5 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
-import type { Surroundings } from '../../command.ts'
+import type { CliContext } from '../../command.ts'
 import { formatPosition } from '../../store/log-point.ts'
 import { createPaint } from '../../terminal/paint.ts'
 import { eventJson, eventLine } from './format-event.ts'
@@ -22,7 +22,7 @@ const LINES_PER_WRITE = 1_000
  * stays in its own order in any case: a record counts as no earlier than those before it.
  */
 export function openEventPrinter(
-  { out, colours }: Pick<Surroundings, 'out' | 'colours'>,
+  { out, colours }: Pick<CliContext, 'out' | 'colours'>,
   shown: ReadonlyMap<Partition, Shown>,
   { json, raw, limit, onEnough }: Options,
 ) {

@@ -1,6 +1,6 @@
 import { after, BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/offset.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
-import { refuseNewerFold, refuseOtherSize } from '@plant-store/shared/read-model/refusals.ts'
+import { assertFoldVersion, assertPartitionCount } from '@plant-store/shared/read-model/refusals.ts'
 import { partitionsNamed } from '../../terminal/partitions-named.ts'
 import { counted, grouped } from '../../terminal/quantity.ts'
 import type { PartitionStatus, StoreStatus } from './read-status.ts'
@@ -49,8 +49,8 @@ function foreignFolds({ partitions }: StoreStatus): string[] {
       state?.checkpoint === undefined
         ? []
         : [
-            refusal(() => refuseNewerFold(state.fold)),
-            refusal(() => refuseOtherSize(state.partitions, partitions.length)),
+            refusal(() => assertFoldVersion(state.fold)),
+            refusal(() => assertPartitionCount(state.partitions, partitions.length)),
           ],
     ),
   )

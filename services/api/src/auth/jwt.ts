@@ -48,11 +48,11 @@ export function jwts({ issuer, audience, clockToleranceSeconds, keyOf, now, log 
       })
       return accessOf(payload, issuer)
     } catch (error) {
-      throw refusalOf(error as Error)
+      throw preconditionErrorOf(error as Error)
     }
   }
 
-  function refusalOf(error: Error): HttpError {
+  function preconditionErrorOf(error: Error): HttpError {
     if (error instanceof HttpError) return error
     if (error instanceof errors.JWTExpired) return expiredToken()
     // Never the error itself: it carries what the token says.

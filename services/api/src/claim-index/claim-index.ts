@@ -1,9 +1,9 @@
-import type { Intake } from '@plant-store/shared/event-log/partition-cursors.ts'
+import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { hasGap } from '@plant-store/shared/protocol/coverage.ts'
-import { createHorizon } from '@plant-store/shared/protocol/read-floor.ts'
+import { createReadFloor } from '@plant-store/shared/protocol/read-floor.ts'
 import { createRetention, createWindow, type Window } from '@plant-store/shared/protocol/window.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
@@ -14,7 +14,7 @@ const READ_CHECKPOINTS_EVERY_MS = 1_000
 /** A failover that loses 30 s leaves no gap. */
 const RETENTION_READINGS = 30
 
-export type ViewOptions = {
+export type ClaimIndexOptions = {
   readModel: Pick<ReadModel, 'meta'>
   log: Log
   time: Time
@@ -27,21 +27,21 @@ export type ViewOptions = {
   onHalt(error: Error): void
 }
 
-export type View = ReturnType<typeof createView>
+export type ClaimIndex = ReturnType<typeof createClaimIndex>
 
 type FirstClaimListener = (partition: Partition, claim: Claim) => void
 
 /**
  * What this instance knows of the log: a window of its newest records for each partition, filled by
- * the tail, beside the read model's older part; and the horizon, beyond which it told somebody of.
+ * the tail, beside the read model's older part; and the readFloor, beyond which it told somebody of.
  */
-export function createView(options: ViewOptions) {
+export function createClaimIndex(options: ClaimIndexOptions) {
   const { readModel, log, time, checkpoints, ends, windowMaxBytes, onHalt } = options
   const { retentionReadings = RETENTION_READINGS } = options
   const maxBytes = Math.floor(windowMaxBytes / checkpoints.length)
   const passed = [...checkpoints]
   const windows = passed.map(({ offset }) => createWindow(after(offset), maxBytes))
-  const horizon = createHorizon(ends.map((end) => (end - 1) as Offset))
+  const readFloor = createReadFloor(ends.map((end) => (end - 1) as Offset))
   const retentions = checkpoints.map(() => createRetention(retentionReadings))
   const readModelAt = checkpoints.map(({ offset }) => offset)
   let onFirstClaim: FirstClaimListener = () => {}
@@ -69,7 +69,7 @@ export function createView(options: ViewOptions) {
     passed[partition] = next
   }
 
-  const intake: Intake = {
+  const sink: RecordSink = {
     checkpointOf: async (partition) => passed[partition] as Checkpoint,
     async onRecords(partition, records, next) {
       pass(partition, records, next)
@@ -79,7 +79,7 @@ export function createView(options: ViewOptions) {
   }
 
   return {
-    horizon,
+    readFloor,
     partitions: windows.length,
 
     window(partition: Partition): Window {
@@ -92,7 +92,7 @@ export function createView(options: ViewOptions) {
     },
 
     /** Takes in what the tail reads. */
-    intake,
+    sink,
 
     /** `listener` hears of each claim that is the first of its id in its window, after it is there. */
     listen(listener: FirstClaimListener): void {

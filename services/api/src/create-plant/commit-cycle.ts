@@ -8,7 +8,7 @@ import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
-import type { View } from '../claim-index/claim-index.ts'
+import type { ClaimIndex } from '../claim-index/claim-index.ts'
 
 /** How a create ends: the first claim of its id is known, or one of the three ways of not knowing. */
 export type Resolution =
@@ -54,7 +54,7 @@ const APPEND_AGAIN_MS = 100
 export function createCommitCycle(
   readModel: LookUp,
   appender: Pick<Appender, 'append'>,
-  view: View,
+  claimIndex: ClaimIndex,
   { log, time, limits }: { log: Log; time: Time; limits: typeof CYCLE_LIMITS },
 ) {
   const queue: Pending[] = []
@@ -109,7 +109,7 @@ export function createCommitCycle(
         pending.resolve({ is: 'notWritten', cause: entry })
         continue
       }
-      const known = firstOf(pending.id, { entry, checkpoint }, view.window(pending.record.partition))
+      const known = firstOf(pending.id, { entry, checkpoint }, claimIndex.window(pending.record.partition))
       if (known.is === 'claimed') pending.resolve({ is: 'first', first: known.first })
       else if (known.is === 'unknown') pending.resolve({ is: 'coverageGap' })
       else {

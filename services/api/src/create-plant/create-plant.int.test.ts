@@ -17,7 +17,7 @@ import { openRedis } from '../../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { pointerOf } from '../../../../tests/support/stored-partition.ts'
 import { createTestTopic, type TestTopic } from '../../../../tests/support/topic.ts'
-import { createView } from '../claim-index/claim-index.ts'
+import { createClaimIndex } from '../claim-index/claim-index.ts'
 import { CYCLE_LIMITS } from './commit-cycle.ts'
 import { createPlantCreation, type Outcome } from './create-plant.ts'
 
@@ -33,7 +33,7 @@ type Stores = {
   limits?: Partial<typeof CYCLE_LIMITS>
 }
 
-/** What creates plants in an api, on a topic of its own: read model, appender, view and tail; no projector. */
+/** What creates plants in an api, on a topic of its own: read model, appender, claimIndex and tail; no projector. */
 async function openCreation(stores: Stores = {}) {
   const {
     kafkaBrokers = inject('kafkaBrokers'),
@@ -47,7 +47,7 @@ async function openCreation(stores: Stores = {}) {
   const checkpoints = allPartitions(PARTITIONS).map(() => START)
   const { ends } = await checkTopic(topic.kafka, topic)
   const onHalt = (error: Error) => expect.unreachable(error.message)
-  const view = createView({
+  const claimIndex = createClaimIndex({
     readModel,
     log: quietLog,
     time: systemTime,
@@ -57,7 +57,7 @@ async function openCreation(stores: Stores = {}) {
     onHalt,
   })
   const tail = createFollower({
-    ...{ ...topic, ...view.intake, log: quietLog, time: systemTime },
+    ...{ ...topic, ...claimIndex.sink, log: quietLog, time: systemTime },
     groupId: () => `test-${randomUUID()}`,
     read: recordReader(topic.partitions),
     minBytes: 1,
@@ -74,13 +74,13 @@ async function openCreation(stores: Stores = {}) {
       await appender.append(records).finally(() => appends.ended++)
     },
   }
-  const creation = createPlantCreation(readModel, counted, view, {
+  const creation = createPlantCreation(readModel, counted, claimIndex, {
     ...{ log: quietLog, time: systemTime, deadlineMs, onHalt },
     limits: { ...CYCLE_LIMITS, ...limits },
   })
   onTestFinished(async () => {
     await creation.close()
-    await Promise.all([appender.close(), tail.close(), view.close(), readModel.close()])
+    await Promise.all([appender.close(), tail.close(), claimIndex.close(), readModel.close()])
   })
   await vi.waitFor(() => expect(tail.assigned()?.size).toBe(PARTITIONS), WAIT_MS)
   const random = (id: bigint) => ({ plant: newPlant(id), eventId: randomUUID() as EventId, keyed: false })
@@ -89,7 +89,7 @@ async function openCreation(stores: Stores = {}) {
     eventId: keyedEventId('tests', key, newPlant(id)),
     keyed: true,
   })
-  return { ...topic, appender, appends, view, creation, random, keyed }
+  return { ...topic, appender, appends, claimIndex, creation, random, keyed }
 }
 
 /** The event ids of all claims in the log, read from its beginning to its end. */
@@ -153,7 +153,7 @@ describe('creating a plant', () => {
     const store = await openCreation()
     const outcome = await store.creation.create(store.random(7n))
     if (outcome.is !== 'created') expect.unreachable(outcome.is)
-    expect(store.view.horizon.of(outcome.partition)).toBe(outcome.offset)
+    expect(store.claimIndex.readFloor.of(outcome.partition)).toBe(outcome.offset)
   })
 
   it('takes waiting creates up to so many bytes and no more: the rest is told at once that it is not written', async () => {

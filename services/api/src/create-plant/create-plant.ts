@@ -12,7 +12,7 @@ import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { repeat } from '@plant-store/shared/runtime/repeat.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
-import type { View } from '../claim-index/claim-index.ts'
+import type { ClaimIndex } from '../claim-index/claim-index.ts'
 import {
   CYCLE_LIMITS,
   createCommitCycle,
@@ -57,17 +57,17 @@ type InFlight = { pending: Pending; resolution: Promise<Resolution> }
 export function createPlantCreation(
   readModel: Pick<ReadModel, 'lookUp'>,
   appender: Pick<Appender, 'append'>,
-  view: View,
+  claimIndex: ClaimIndex,
   { log, time, deadlineMs, limits = CYCLE_LIMITS, onVerdict, onHalt }: CreationOptions,
 ) {
-  const cycle = createCommitCycle(readModel, appender, view, { log, time, limits })
+  const cycle = createCommitCycle(readModel, appender, claimIndex, { log, time, limits })
   /** Those that others with the same id wait for. */
   const inFlight = new TransientMap<PlantId, InFlight>()
   let underWay = 0
   let closing: PromiseWithResolvers<void> | undefined
   let lastAnswerAt = Number.POSITIVE_INFINITY
 
-  view.listen((_partition, { id }) => {
+  claimIndex.listen((_partition, { id }) => {
     const pending = inFlight.get(id)?.pending
     if (pending?.stage !== 'appended') return
     const known = judge(pending)
@@ -75,7 +75,7 @@ export function createPlantCreation(
   })
 
   function judge({ id, checkpoint, record }: Pending): AfterAppend {
-    return afterAppend(id, checkpoint, view.window(record.partition))
+    return afterAppend(id, checkpoint, claimIndex.window(record.partition))
   }
 
   function giveUp(pending: Pending): void {
@@ -129,11 +129,11 @@ export function createPlantCreation(
   async function decide({ plant, eventId, keyed, traceparent }: CreatePlant): Promise<Outcome> {
     const deadline = time.now() + deadlineMs
     const remainingMs = () => Math.min(deadline, lastAnswerAt) - time.now()
-    const record = plantCreated(plant, eventId, view.partitions, traceparent)
+    const record = plantCreated(plant, eventId, claimIndex.partitions, traceparent)
     const { partition } = record
 
     function told(first: Claim): Outcome {
-      view.horizon.show(partition, first.offset)
+      claimIndex.readFloor.show(partition, first.offset)
       return { is: verdict(eventId, first), partition, offset: first.offset }
     }
 
@@ -141,7 +141,7 @@ export function createPlantCreation(
     const late = keyed ? 'outcomeUnknown' : 'notWritten'
     let mayBeWritten = false
     while (true) {
-      const held = view.window(partition).firstClaim(plant.id)
+      const held = claimIndex.window(partition).firstClaim(plant.id)
       // Nobody else can have drawn this event id, so any claim of the id is another's.
       if (!keyed && held !== undefined) return told(held)
       const leader = inFlight.get(plant.id)

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Answer, answerOnSocket, answerWith, refuseConnect } from '@plant-store/shared/runtime/answer.ts'
+import { type Answer, answerOnSocket, answerWith, rejectConnect } from '@plant-store/shared/runtime/answer.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
 import type { LatestResponse } from './latest-response.ts'
 
@@ -44,7 +44,7 @@ export function answerNodesOwnCases(server: Server, latestOn: LatestResponse): v
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     answerWith(response, answerOf('expectationFailed'))
   })
-  refuseConnect(server, (socket) => answerInTurn(socket, latestOn(socket), answerOf('methodNotAllowed')))
+  rejectConnect(server, (socket) => answerInTurn(socket, latestOn(socket), answerOf('methodNotAllowed')))
 }
 
 /** Answers what can't be read, after what was asked before it on the same connection: answers have no names. */

@@ -8,7 +8,7 @@ import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
-import { createView } from '../claim-index/claim-index.ts'
+import { createClaimIndex } from '../claim-index/claim-index.ts'
 import { type Cursor, firstCursor } from './cursor.ts'
 import { createPlantLister, LIST_LIMITS, type PlantList } from './list-plants.ts'
 import { createPlantReader } from './read-plant.ts'
@@ -28,13 +28,13 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
   const readModel = createReadModel({ redisUrl: inject('redisUrl'), topic, partitions: PARTITIONS }, quietLog)
   await readModel.ready()
   const checkpoints = Array.from({ length: PARTITIONS }, () => START)
-  const view = createView({
+  const claimIndex = createClaimIndex({
     ...{ readModel, log: quietLog, time: systemTime, checkpoints, windowMaxBytes: WINDOW_BYTES },
     ends: checkpoints.map((_, partition) => (ends[partition] ?? 0) as Offset),
     onHalt: (error) => expect.unreachable(error.message),
   })
   onTestFinished(async () => {
-    await view.close()
+    await claimIndex.close()
     await readModel.close()
   })
   const log: Claim[][] = checkpoints.map(() => [])
@@ -52,10 +52,10 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
     },
   }
   const options = { log: quietLog, time: systemTime, deadlineMs }
-  const lister = createPlantLister(counted, view, { ...options, limits })
+  const lister = createPlantLister(counted, claimIndex, { ...options, limits })
 
   return {
-    ...{ view, log, asked, reader: createPlantReader(readModel, view, options) },
+    ...{ claimIndex, log, asked, reader: createPlantReader(readModel, claimIndex, options) },
 
     /** Writes a claim into the log, and the tail reads it. */
     async write(id: bigint): Promise<Claim> {
@@ -65,7 +65,12 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
       const offset = offsetOf(claims.length)
       const claim = { offset, id: plantId, eventId: randomUUID() as Claim['eventId'], plant }
       claims.push(claim)
-      await view.intake.onRecords(partition, [{ offset, claim }], { offset, eventId: claim.eventId }, START)
+      await claimIndex.sink.onRecords(
+        partition,
+        [{ offset, claim }],
+        { offset, eventId: claim.eventId },
+        START,
+      )
       return claim
     },
 
@@ -170,7 +175,9 @@ describe('a page', () => {
     const store = await openLister()
     await writeAll(store, 30)
     await store.project()
-    for (const window of Array.from({ length: PARTITIONS }, (_, p) => store.view.window(p as Partition)))
+    for (const window of Array.from({ length: PARTITIONS }, (_, p) =>
+      store.claimIndex.window(p as Partition),
+    ))
       window.dropBefore(window.next)
     await writeAll(store, 40)
     expect(idsOf(await store.list(1_000))).toEqual(firstIds(store.log))
@@ -185,7 +192,7 @@ describe('a page', () => {
     const partition = partitionOf(Buffer.from('1'), PARTITIONS)
     expect(list.is === 'page' && [...list.shown]).toEqual([[partition, 0]])
     expect(offset).toBe(1)
-    expect(store.view.horizon.of(partition)).toBe(0)
+    expect(store.claimIndex.readFloor.of(partition)).toBe(0)
   })
 
   it('ends before a partition that can not be told on, and is refused when it would be empty', async () => {

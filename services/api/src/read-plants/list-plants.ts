@@ -4,18 +4,18 @@ import { reachOf } from '@plant-store/shared/protocol/coverage.ts'
 import {
   type Beyond,
   beyond,
+  type KnownSpan,
+  knownSpan,
   type ListedSpan,
   type ListLimits,
-  type ToldSpan,
-  tellSpan,
 } from '@plant-store/shared/protocol/list.ts'
 import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { PartitionSpan, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import type { View } from '../claim-index/claim-index.ts'
+import type { ClaimIndex } from '../claim-index/claim-index.ts'
 import type { Positions } from '../http/position.ts'
 import type { Cursor } from './cursor.ts'
-import { type ReadOptions, type Untold, untilTold } from './retry-until-covered.ts'
+import { type NotCovered, type ReadOptions, retryUntilCovered } from './retry-until-covered.ts'
 
 export type ListPlants = {
   cursor: Cursor
@@ -25,7 +25,7 @@ export type ListPlants = {
 }
 
 /** `next` is absent at the end of the list; `shown` has the highest offset on the page of each partition. */
-export type PlantList = { is: 'page'; claims: Claim[]; shown: Positions; next?: Cursor } | Untold
+export type PlantList = { is: 'page'; claims: Claim[]; shown: Positions; next?: Cursor } | NotCovered
 
 export const LIST_LIMITS = {
   maxBeyond: 10_000,
@@ -43,7 +43,7 @@ export type PlantLister = ReturnType<typeof createPlantLister>
 /** Lists plants, partition by partition, from the view of this instance. */
 export function createPlantLister(
   readModel: Pick<ReadModel, 'list' | 'lookUp'>,
-  view: View,
+  claimIndex: ClaimIndex,
   { limits = LIST_LIMITS, ...options }: ListOptions,
 ) {
   async function reachesAll(positions: Positions): Promise<boolean> {
@@ -51,7 +51,7 @@ export function createPlantLister(
     const answers = await readModel.lookUp([...positions.keys()].map((partition) => ({ partition, ids: [] })))
     return [...positions].every(
       ([partition, offset], n) =>
-        reachOf(view.window(partition), (answers[n] as PartitionLookUp).checkpoint) >= offset,
+        reachOf(claimIndex.window(partition), (answers[n] as PartitionLookUp).checkpoint) >= offset,
     )
   }
 
@@ -71,17 +71,17 @@ export function createPlantLister(
     return asked.map((each) => answers[some.indexOf(each)] ?? nothingAsked)
   }
 
-  async function tell(spans: readonly PartitionSpan[], positions: Positions): Promise<ToldSpan[]> {
+  async function tell(spans: readonly PartitionSpan[], positions: Positions): Promise<KnownSpan[]> {
     const listed = await readModel.list(spans)
     // The windows are looked at now, after the read model has answered.
     const further = spans.map((span, n) =>
-      beyond(listed[n] as ListedSpan, span, view.window(span.partition), limits),
+      beyond(listed[n] as ListedSpan, span, claimIndex.window(span.partition), limits),
     )
     const lookedUp = await lookUpCandidates(spans, further)
     return spans.map((span, n) =>
-      tellSpan(listed[n] as ListedSpan, span, further[n] as Beyond, lookedUp[n] as Readable, {
+      knownSpan(listed[n] as ListedSpan, span, further[n] as Beyond, lookedUp[n] as Readable, {
         position: positions.get(span.partition) ?? BEFORE_FIRST,
-        horizon: view.horizon.of(span.partition),
+        readFloor: claimIndex.readFloor.of(span.partition),
       }),
     )
   }
@@ -101,7 +101,7 @@ export function createPlantLister(
       }))
       const told = await tell(spans, positions)
       for (const [n, { partition }] of spans.entries()) {
-        const { claims, isEnd } = told[n] as ToldSpan
+        const { claims, isEnd } = told[n] as KnownSpan
         page.add(partition, claims)
         // What comes next is in this partition, or may be.
         if (page.room() === 0 || !isEnd) return page.isEmpty() ? undefined : show(page.endIn(partition))
@@ -113,7 +113,7 @@ export function createPlantLister(
   const sizeFor = (count: number) => Math.max(1, Math.floor(limits.maxPlantsAtOnce / count))
 
   function show(page: PlantList & { is: 'page' }): PlantList {
-    for (const [partition, offset] of page.shown) view.horizon.show(partition, offset)
+    for (const [partition, offset] of page.shown) claimIndex.readFloor.show(partition, offset)
     return page
   }
 
@@ -123,7 +123,7 @@ export function createPlantLister(
      * view can't tell on, unless it would be empty; `next` is absent only when one lap has shown
      * every partition to have no more. Answers within the deadline, or when the attempt that is under way then has ended.
      */
-    list: (asked: ListPlants): Promise<PlantList> => untilTold(() => tryList(asked), options),
+    list: (asked: ListPlants): Promise<PlantList> => retryUntilCovered(() => tryList(asked), options),
   }
 }
 

@@ -6,22 +6,26 @@ import { firstOf, reachOf } from '@plant-store/shared/protocol/coverage.ts'
 import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import type { View } from '../claim-index/claim-index.ts'
+import type { ClaimIndex } from '../claim-index/claim-index.ts'
 import type { Positions } from '../http/position.ts'
-import { type ReadOptions, type Untold, untilTold } from './retry-until-covered.ts'
+import { type NotCovered, type ReadOptions, retryUntilCovered } from './retry-until-covered.ts'
 
 export type ReadPlant =
   | { is: 'plant'; plant: Plant; partition: Partition; offset: Offset }
   | { is: 'unreadablePlant' | 'noSuchPlant' }
-  | Untold
+  | NotCovered
 
 export type PlantReader = ReturnType<typeof createPlantReader>
 
 /** Reads plants from the view of this instance: what the read model and the window know together. */
-export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, view: View, options: ReadOptions) {
+export function createPlantReader(
+  readModel: Pick<ReadModel, 'lookUp'>,
+  claimIndex: ClaimIndex,
+  options: ReadOptions,
+) {
   /** The answer if the view reaches far enough to give one. */
   async function tryRead(id: PlantId, positions: Positions): Promise<ReadPlant | undefined> {
-    const partition = partitionOf(Buffer.from(id.toString()), view.partitions)
+    const partition = partitionOf(Buffer.from(id.toString()), claimIndex.partitions)
     const elsewhere = [...positions.keys()].filter((other) => other !== partition)
     const [own, ...others] = (await readModel.lookUp([
       { partition, ids: [id] },
@@ -29,19 +33,19 @@ export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, view: Vi
     ])) as [PartitionLookUp, ...PartitionLookUp[]]
     // The windows are looked at now, after the read model has answered.
     const reaches = (at: Partition, { checkpoint }: PartitionLookUp) =>
-      reachOf(view.window(at), checkpoint) >= (positions.get(at) ?? BEFORE_FIRST)
+      reachOf(claimIndex.window(at), checkpoint) >= (positions.get(at) ?? BEFORE_FIRST)
     if (!reaches(partition, own)) return undefined
     if (!elsewhere.every((at, n) => reaches(at, others[n] as PartitionLookUp))) return undefined
-    const window = view.window(partition)
+    const window = claimIndex.window(partition)
     const entry = readable(own.entries[0])
     const known = firstOf(id, { entry, checkpoint: own.checkpoint }, window)
     if (known.is === 'unknown') return undefined
     if (known.is === 'absent') {
-      const isFar = reachOf(window, own.checkpoint) >= view.horizon.of(partition)
+      const isFar = reachOf(window, own.checkpoint) >= claimIndex.readFloor.of(partition)
       return isFar ? { is: 'noSuchPlant' } : undefined
     }
     const { plant, offset } = known.first
-    view.horizon.show(partition, offset)
+    claimIndex.readFloor.show(partition, offset)
     if (plant === undefined) return { is: 'unreadablePlant' }
     return { is: 'plant', plant, partition, offset }
   }
@@ -49,6 +53,6 @@ export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, view: Vi
   return {
     /** Answers within the deadline, or when the look-up that is under way then has ended: at the latest that it can't tell. */
     read: (id: PlantId, positions: Positions): Promise<ReadPlant> =>
-      untilTold(() => tryRead(id, positions), options),
+      retryUntilCovered(() => tryRead(id, positions), options),
   }
 }

@@ -1,6 +1,14 @@
 import type { Security } from '../../event-log/connection.ts'
 import type { Log } from '../../runtime/log.ts'
-import { type Begin, beginOfReplay, call, examine, READER_OPTIONS, refuseFaults, whole } from '../options.ts'
+import {
+  assertNoFaults,
+  type Begin,
+  beginOfReplay,
+  call,
+  examine,
+  READER_OPTIONS,
+  whole,
+} from '../options.ts'
 import type { PlantCreated } from '../plant-created-event.ts'
 import type { ParkedRecord } from '../plant-record.ts'
 import type { ReplayProgress } from './replay-progress.ts'
@@ -62,6 +70,6 @@ export type CheckedReplayOptions = ReplayPlantsOptions & typeof DEFAULTS
 /** Throws a PlantConsumerError that names every option that is missing or wrong, with what is expected. */
 export function checkReplayOptions(options: ReplayPlantsOptions): CheckedReplayOptions {
   const { given, faults } = examine(options, OPTIONS, ['brokers'])
-  refuseFaults(faults)
+  assertNoFaults(faults)
   return { ...DEFAULTS, ...given }
 }

@@ -6,7 +6,7 @@ import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import { readStanding } from '@plant-store/shared/stores/preconditions.ts'
+import { readStartState } from '@plant-store/shared/stores/preconditions.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import type { Life } from './life.ts'
 import { connectReadModel } from './redis.ts'
@@ -62,7 +62,7 @@ export async function startApi(
     ends: (await network.call(life, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
   })
   const patience = { time, everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS }
-  const standing = await retry(() => readStanding(readModel, ends, { partitions }), patience)
+  const standing = await retry(() => readStartState(readModel, ends, { partitions }), patience)
   const common = { log: quiet, time, onHalt: (error: Error) => onHalt(life, error) }
   const claimIndex = createClaimIndex({
     ...{ ...common, ...standing, readModel },

@@ -1,6 +1,6 @@
 import type { Outcome } from '@plant-store/api/src/create-plant/create-plant.ts'
-import type { Position, Positions } from '@plant-store/api/src/http/position.ts'
 import type { ReadPlant } from '@plant-store/api/src/read-plants/read-plant.ts'
+import type { ConsistencyToken, LogPosition } from '@plant-store/shared/plant/consistency-token.ts'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
 import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
@@ -37,7 +37,7 @@ export function createClients(
   const asked = new Set<EventId>()
   /** Event ids of attempts that were told to be in no log. */
   const notWritten = new Set<EventId>()
-  const positions: Position[] = []
+  const positions: LogPosition[] = []
   /** Keyed ones that were told 'outcome unknown'. */
   const unknown = new Set<Wish>()
 
@@ -93,7 +93,7 @@ export function createClients(
     show(api, plant.id, outcome)
   }
 
-  function show(api: SimulatedApi, id: PlantId, { partition, offset }: Position): void {
+  function show(api: SimulatedApi, id: PlantId, { partition, offset }: LogPosition): void {
     api.shown.add(id)
     positions.push({ partition, offset })
   }
@@ -108,7 +108,7 @@ export function createClients(
     broken,
   )
 
-  async function read(api: SimulatedApi, id: PlantId, positions: Positions): Promise<ReadPlant> {
+  async function read(api: SimulatedApi, id: PlantId, positions: ConsistencyToken): Promise<ReadPlant> {
     const { name } = api.life
     say(() => `${name} is asked for ${id}${at(positions)}`)
     const known = winnerOf(log, id)
@@ -139,7 +139,7 @@ export function createClients(
   }
 
   /** Up to three. */
-  function morePositions(random: Random): (Position | undefined)[] {
+  function morePositions(random: Random): (LogPosition | undefined)[] {
     return habits.lists > 0 && random.chance(habits.lists) ? [1, 2, 3].map(() => random.pick(positions)) : []
   }
 
@@ -171,7 +171,7 @@ export function createClients(
 
     /** A plant that nobody has, to see whether creates work. */
     createNew: (api: SimulatedApi, random: Random, id: PlantId) => create(api, newWish(random, id)),
-    readAt: (api: SimulatedApi, id: PlantId, position?: Position) => read(api, id, highest([position])),
+    readAt: (api: SimulatedApi, id: PlantId, position?: LogPosition) => read(api, id, highest([position])),
 
     /** At rest: what was told to be not written is not there, and nothing is that nobody asked for. */
     checkLog(foreign: ReadonlySet<EventId>): void {
@@ -188,7 +188,7 @@ export function createClients(
 }
 
 /** As a header has them: the highest of each partition counts. */
-function highest(some: readonly (Position | undefined)[]): Positions {
+function highest(some: readonly (LogPosition | undefined)[]): ConsistencyToken {
   const positions = new Map<Partition, Offset>()
   for (const position of some) {
     if (position === undefined) continue

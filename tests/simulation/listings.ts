@@ -1,6 +1,6 @@
-import type { Positions } from '@plant-store/api/src/http/position.ts'
 import { decodeCursor, encodeCursor, firstCursor } from '@plant-store/api/src/read-plants/cursor.ts'
 import type { PlantList } from '@plant-store/api/src/read-plants/list-plants.ts'
+import type { ConsistencyToken } from '@plant-store/shared/plant/consistency-token.ts'
 import { allPartitions } from '@plant-store/shared/plant/offset.ts'
 import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
@@ -35,7 +35,7 @@ export function createListings(
   })
 
   /** The plants that a page which this api answers now must not end without. */
-  function mustKnow(api: SimulatedApi, positions: Positions): Claim[] {
+  function mustKnow(api: SimulatedApi, positions: ConsistencyToken): Claim[] {
     return allPartitions(partitions).flatMap((partition) =>
       firstsOf(log, partition).filter(
         ({ id, offset }) =>
@@ -46,7 +46,7 @@ export function createListings(
     )
   }
 
-  async function turnPage(api: SimulatedApi, listing: Listing, limit: number, positions: Positions) {
+  async function turnPage(api: SimulatedApi, listing: Listing, limit: number, positions: ConsistencyToken) {
     const cursor = decodeCursor(listing.cursor, partitions)
     if (cursor === undefined) return broken('a cursor that was given is refused')
     const { name } = api.life
@@ -91,7 +91,7 @@ export function createListings(
 
   return {
     /** The next page of a list that somebody has begun, or the first one of a new one. */
-    page(api: SimulatedApi, random: Random, positions: Positions): void {
+    page(api: SimulatedApi, random: Random, positions: ConsistencyToken): void {
       const listing = (random.chance(0.8) ? random.pick(open) : undefined) ?? begin()
       open = open.filter((other) => other !== listing)
       void turnPage(api, listing, random.pick(LIMITS) as number, positions).then(() => {
@@ -118,7 +118,7 @@ function told(list: PlantList): string {
 }
 
 /** In words. */
-export function at(positions: Positions): string {
+export function at(positions: ConsistencyToken): string {
   const texts = [...positions].map(([partition, offset]) => `${partition}-${offset}`)
   return texts.length === 0 ? '' : ` at ${texts.join(', ')}`
 }

@@ -1,8 +1,8 @@
+import { formatPosition, type LogPosition } from '@plant-store/shared/plant/consistency-token.ts'
 import { allPartitions, BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { reasonName, reasonWords } from '@plant-store/shared/plant/parked-reasons.ts'
 import { type Command, EXIT } from '../command.ts'
 import { limitOf, readOptions } from '../options.ts'
-import { formatPosition, type Position } from '../store/log-point.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { counted, grouped } from '../terminal/quantity.ts'
 import { safeJson } from '../terminal/safe-text.ts'
@@ -26,7 +26,7 @@ can't be read by the release that applied them. They are still in the log, and a
 Exit codes: 0 listed, 1 Kafka or Redis does not answer.
 `
 
-type Listed = Position & { reason: number }
+type Listed = LogPosition & { reason: number }
 type Listing = { parked: number; listed: Listed[]; reasons: Map<number, number> }
 
 /** plantctl parked list */

@@ -1,9 +1,13 @@
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import {
+  formatPosition,
+  type LogPosition,
+  parsePosition,
+} from '@plant-store/shared/plant/consistency-token.ts'
 import { after, type Offset } from '@plant-store/shared/plant/offset.ts'
 import { claimsItsId, reasonWords } from '@plant-store/shared/plant/parked-reasons.ts'
 import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
 import { readOptions } from '../options.ts'
-import { formatPosition, type Position, parsePosition } from '../store/log-point.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { safeJson, safeText } from '../terminal/safe-text.ts'
@@ -59,7 +63,7 @@ export const parkedShow: Command = {
   },
 }
 
-async function find(store: Store, { partition, offset }: Position, signal: AbortSignal): Promise<Shown> {
+async function find(store: Store, { partition, offset }: LogPosition, signal: AbortSignal): Promise<Shown> {
   const { readModel, kafka } = store
   const { ends } = await checkTopic(kafka, store)
   if (offset >= (ends[partition] as Offset)) {

@@ -1,11 +1,9 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import { type ConsistencyToken, parseToken } from '@plant-store/shared/plant/consistency-token.ts'
 import { UsageError } from '../command.ts'
-import { momentOf, parsePosition } from './log-point.ts'
+import { momentOf } from './log-point.ts'
 
 /** A place in the whole log: a moment (ms since 1970), or the last offset of some partitions. */
-export type AsOfPoint =
-  | { is: 'moment'; ms: number }
-  | { is: 'positions'; positions: ReadonlyMap<Partition, Offset> }
+export type AsOfPoint = { is: 'moment'; ms: number } | { is: 'positions'; positions: ConsistencyToken }
 
 /**
  * Reads an instant in UTC, how long ago (`2h`), or positions (`3-120,5-7`), of which the highest of each partition counts.
@@ -18,18 +16,12 @@ export function asOfPoint(text: string, partitions: number, now: number): AsOfPo
   return { is: 'moment', ms }
 }
 
-function positionsOf(text: string, partitions: number): Map<Partition, Offset> {
-  const positions = new Map<Partition, Offset>()
-  for (const member of text.split(',')) {
-    const position = parsePosition(member.trim(), partitions)
-    if (position === undefined) {
-      throw new UsageError(
-        `${text}: expected an instant such as 2027-01-31T00:00:00Z or 2027-01-31T00:00:00.250Z, how long ago (30s, 15m, ` +
-          `2h or 7d), or positions such as 3-120,5-7 (partition, at most ${partitions - 1}, and offset)`,
-      )
-    }
-    const { partition, offset } = position
-    if (offset > (positions.get(partition) ?? -1)) positions.set(partition, offset)
-  }
-  return positions
+function positionsOf(text: string, partitions: number): ConsistencyToken {
+  const hasEmptyMember = text.split(',').some((member) => member.trim() === '')
+  const positions = hasEmptyMember ? undefined : parseToken(text, partitions)
+  if (positions !== undefined) return positions
+  throw new UsageError(
+    `${text}: expected an instant such as 2027-01-31T00:00:00Z or 2027-01-31T00:00:00.250Z, how long ago (30s, 15m, ` +
+      `2h or 7d), or positions such as 3-120,5-7 (partition, at most ${partitions - 1}, and offset)`,
+  )
 }

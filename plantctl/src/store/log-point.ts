@@ -1,29 +1,12 @@
-import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { type LogPosition, parsePosition } from '@plant-store/shared/plant/consistency-token.ts'
 import { UsageError } from '../command.ts'
 
-export type Position = { partition: Partition; offset: Offset }
-
 /** A point in the log: one position in one partition, or a moment in all of them (ms since 1970). */
-export type LogPoint = { is: 'position'; position: Position } | { is: 'moment'; ms: number }
+export type LogPoint = { is: 'position'; position: LogPosition } | { is: 'moment'; ms: number }
 
-const POSITION = /^(\d{1,4})-(\d{1,15})$/
 const AGO = /^([1-9]\d{0,6})([smhd])$/
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/
-
-/** As the api writes it in Plants-Position. */
-export const formatPosition = ({ partition, offset }: Position): string => `${partition}-${offset}`
-
-/** Reads `3-120`; undefined for what is no position in a topic of so many partitions. */
-export function parsePosition(text: string, partitions: number): Position | undefined {
-  const [, partition, offset] = POSITION.exec(text) ?? []
-  if (partition === undefined || offset === undefined || Number(partition) >= partitions) return undefined
-  try {
-    return { partition: Number(partition) as Partition, offset: offsetOf(offset) }
-  } catch {
-    return undefined
-  }
-}
 
 /** Reads what an option says: `3-120`, an instant in UTC, or `15m` for so long before `now` (ms since 1970). Throws a UsageError. */
 export function logPointOf(option: string, text: string, partitions: number, now: number): LogPoint {

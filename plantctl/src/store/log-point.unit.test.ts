@@ -1,24 +1,9 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { UsageError } from '../command.ts'
-import { formatPosition, logPointOf, parsePosition } from './log-point.ts'
+import { logPointOf } from './log-point.ts'
 
 const NOW = Date.parse('2027-01-31T12:00:00Z')
 const pointOf = (text: string) => logPointOf('--from', text, 12, NOW)
-
-it('a position is partition and offset', () => {
-  fc.assert(
-    fc.property(
-      fc.nat(11),
-      fc.maxSafeNat().filter((offset) => offset < 2 ** 48),
-      (partition, offset) => {
-        const position = parsePosition(`${partition}-${offset}`, 12)
-        expect(position).toEqual({ partition, offset })
-        expect(position && formatPosition(position)).toBe(`${partition}-${offset}`)
-      },
-    ),
-  )
-})
 
 it('a moment is an instant, or so long ago', () => {
   expect(pointOf('2027-01-31T00:00:00Z')).toEqual({ is: 'moment', ms: NOW - 43_200_000 })

@@ -15,7 +15,7 @@ const GIVE_UP_AFTER_MS = 120_000
 const RETRY = { everyMs: 250, longestMs: 2_000 }
 
 /** Which topic the log is, and where log and read model stand, per partition: the checkpoint, and the next offset. */
-export type Standing = LogEnds & { checkpoints: Checkpoint[] }
+export type StartState = LogEnds & { checkpoints: Checkpoint[] }
 
 /**
  * Waits for Kafka and Redis and checks all that the protocol rests on. Throws a PreconditionError as soon as
@@ -26,7 +26,7 @@ export async function checkPreconditions(
   readModel: ReadModel,
   settings: TopicSettings,
   log: Log,
-): Promise<Standing> {
+): Promise<StartState> {
   return retry(() => check(kafka, readModel, settings, log), {
     ...RETRY,
     giveUpAfterMs: GIVE_UP_AFTER_MS,
@@ -39,16 +39,16 @@ async function check(
   readModel: ReadModel,
   settings: TopicSettings,
   log: Log,
-): Promise<Standing> {
+): Promise<StartState> {
   await readModel.ready()
   await readModel.checkServer()
-  const { warnings, ...standing } = await readStanding(readModel, () => checkTopic(kafka, settings), settings)
+  const { warnings, ...standing } = await readStartState(readModel, () => checkTopic(kafka, settings), settings)
   for (const warning of warnings) log.warn(warning)
   return standing
 }
 
 /** Asks where read model and log stand, and compares. Throws a PreconditionError when this can't be the model's log. */
-export async function readStanding<T extends { ends: Offset[] }>(
+export async function readStartState<T extends { ends: Offset[] }>(
   readModel: Pick<ReadModel, 'meta'>,
   readLog: () => Promise<T>,
   { partitions }: { partitions: number },

@@ -1,6 +1,6 @@
+import { formatPosition } from '@plant-store/shared/plant/consistency-token.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
 import type { CliContext } from '../../command.ts'
-import { formatPosition } from '../../store/log-point.ts'
 import { createPaint } from '../../terminal/paint.ts'
 import { eventJson, eventLine } from './format-event.ts'
 import type { LogEvent } from './log-event.ts'

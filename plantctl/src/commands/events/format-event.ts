@@ -1,5 +1,5 @@
+import { formatPosition } from '@plant-store/shared/plant/consistency-token.ts'
 import { claimsItsId, reasonName, reasonWords } from '@plant-store/shared/plant/parked-reasons.ts'
-import { formatPosition } from '../../store/log-point.ts'
 import type { Paint } from '../../terminal/paint.ts'
 import { recordedTime } from '../../terminal/recorded-time.ts'
 import { safeJson, safeText } from '../../terminal/safe-text.ts'

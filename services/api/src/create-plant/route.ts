@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { formatPosition } from '@plant-store/shared/plant/consistency-token.ts'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
 import { newPlantWithin, Plant, plantOf, type TextLimits } from '@plant-store/shared/plant/plant.ts'
 import { parseTraceparent } from '@plant-store/shared/plant/traceparent.ts'
+import { TOKEN_HEADER } from '../http/consistency-token.ts'
 import { HttpError } from '../http/errors.ts'
-import { formatPosition, POSITION_HEADER } from '../http/position.ts'
 import type { OperationFacts } from '../openapi/operation.ts'
 import type { PlantCreation } from './create-plant.ts'
 import { parseIdempotencyKey } from './idempotency-key.ts'
@@ -66,8 +67,8 @@ export const createPlantRoute: FastifyPluginAsyncTypebox<{
       if (!('offset' in outcome)) throw new HttpError(outcome.is, undefined, {}, outcome.cause)
       const position = formatPosition(outcome)
       if (outcome.is === 'duplicate')
-        throw new HttpError('duplicateId', undefined, { [POSITION_HEADER]: position })
-      reply.header(POSITION_HEADER, position)
+        throw new HttpError('duplicateId', undefined, { [TOKEN_HEADER]: position })
+      reply.header(TOKEN_HEADER, position)
       return plantOf(body)
     },
   )

@@ -1,8 +1,8 @@
 import { parseTraceparent } from '@plant-store/shared/plant/traceparent.ts'
 import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { TOKEN_HEADER } from './consistency-token.ts'
 import { ERRORS, type Failure, statusOf } from './errors.ts'
-import { POSITION_HEADER } from './position.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
 
 declare module 'fastify' {
@@ -66,7 +66,7 @@ export function createRequestObserver({ log, onAnswered, problems = () => [] }: 
     return {
       ...answered,
       caller: request.caller || undefined,
-      position: reply.getHeader(POSITION_HEADER),
+      position: reply.getHeader(TOKEN_HEADER),
       traceparent: parseTraceparent(request.headers.traceparent),
       failure,
       ...(isServerFailure(failure) && { problems: problems() }),

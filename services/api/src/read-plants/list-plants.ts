@@ -1,3 +1,4 @@
+import type { ConsistencyToken } from '@plant-store/shared/plant/consistency-token.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { reachOf } from '@plant-store/shared/protocol/coverage.ts'
@@ -13,7 +14,6 @@ import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { PartitionSpan, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
-import type { Positions } from '../http/position.ts'
 import type { Cursor } from './cursor.ts'
 import { type NotCovered, type ReadOptions, retryUntilCovered } from './retry-until-covered.ts'
 
@@ -21,11 +21,11 @@ export type ListPlants = {
   cursor: Cursor
   /** Most plants on the page, 1 to 1,000. */
   limit: number
-  positions: Positions
+  positions: ConsistencyToken
 }
 
 /** `next` is absent at the end of the list; `shown` has the highest offset on the page of each partition. */
-export type PlantList = { is: 'page'; claims: Claim[]; shown: Positions; next?: Cursor } | NotCovered
+export type PlantList = { is: 'page'; claims: Claim[]; shown: ConsistencyToken; next?: Cursor } | NotCovered
 
 export const LIST_LIMITS = {
   maxBeyond: 10_000,
@@ -46,7 +46,7 @@ export function createPlantLister(
   claimIndex: ClaimIndex,
   { limits = LIST_LIMITS, ...options }: ListOptions,
 ) {
-  async function reachesAll(positions: Positions): Promise<boolean> {
+  async function reachesAll(positions: ConsistencyToken): Promise<boolean> {
     if (positions.size === 0) return true
     const answers = await readModel.lookUp([...positions.keys()].map((partition) => ({ partition, ids: [] })))
     return [...positions].every(
@@ -71,7 +71,7 @@ export function createPlantLister(
     return asked.map((each) => answers[some.indexOf(each)] ?? nothingAsked)
   }
 
-  async function tell(spans: readonly PartitionSpan[], positions: Positions): Promise<KnownSpan[]> {
+  async function tell(spans: readonly PartitionSpan[], positions: ConsistencyToken): Promise<KnownSpan[]> {
     const listed = await readModel.list(spans)
     // The windows are looked at now, after the read model has answered.
     const further = spans.map((span, n) =>

@@ -1,10 +1,11 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
+import { formatToken } from '@plant-store/shared/plant/consistency-token.ts'
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { Plant } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
 import { HttpError } from '../http/errors.ts'
-import { formatPositions, POSITION_HEADER, parsePositions } from '../http/position.ts'
 import type { OperationFacts } from '../openapi/operation.ts'
 import { encodeCursor } from './cursor.ts'
 import type { PlantLister } from './list-plants.ts'
@@ -105,11 +106,11 @@ export const listPlantsRoute: FastifyPluginAsyncTypebox<{
     },
     async ({ query, headers }, reply) => {
       const asked = parsePageQuery(query as Record<string, string | string[]>, partitions)
-      const positions = parsePositions(headers[POSITION_HEADER], partitions)
+      const positions = tokenOf(headers[TOKEN_HEADER], partitions)
       const page = await pages.make(asked.limit, reply.raw, () => lister.list({ ...asked, positions }))
       if (page === undefined) throw new HttpError('overloaded', 'too many plants are being listed; try again')
       if (page.is !== 'page') throw new HttpError(page.is, undefined, {}, page.cause)
-      if (page.shown.size > 0) reply.header(POSITION_HEADER, formatPositions(page.shown))
+      if (page.shown.size > 0) reply.header(TOKEN_HEADER, formatToken(page.shown))
       return {
         ...itemsOf(page.claims),
         ...(page.next !== undefined && { next: encodeCursor(page.next) }),

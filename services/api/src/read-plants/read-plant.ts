@@ -1,3 +1,4 @@
+import type { ConsistencyToken } from '@plant-store/shared/plant/consistency-token.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
 import type { Plant } from '@plant-store/shared/plant/plant.ts'
@@ -7,7 +8,6 @@ import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
-import type { Positions } from '../http/position.ts'
 import { type NotCovered, type ReadOptions, retryUntilCovered } from './retry-until-covered.ts'
 
 export type ReadPlant =
@@ -24,7 +24,7 @@ export function createPlantReader(
   options: ReadOptions,
 ) {
   /** The answer if the view reaches far enough to give one. */
-  async function tryRead(id: PlantId, positions: Positions): Promise<ReadPlant | undefined> {
+  async function tryRead(id: PlantId, positions: ConsistencyToken): Promise<ReadPlant | undefined> {
     const partition = partitionOf(Buffer.from(id.toString()), claimIndex.partitions)
     const elsewhere = [...positions.keys()].filter((other) => other !== partition)
     const [own, ...others] = (await readModel.lookUp([
@@ -52,7 +52,7 @@ export function createPlantReader(
 
   return {
     /** Answers within the deadline, or when the look-up that is under way then has ended: at the latest that it can't tell. */
-    read: (id: PlantId, positions: Positions): Promise<ReadPlant> =>
+    read: (id: PlantId, positions: ConsistencyToken): Promise<ReadPlant> =>
       retryUntilCovered(() => tryRead(id, positions), options),
   }
 }

@@ -1,8 +1,9 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
+import { formatPosition } from '@plant-store/shared/plant/consistency-token.ts'
 import { Plant } from '@plant-store/shared/plant/plant.ts'
 import { parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
 import { HttpError } from '../http/errors.ts'
-import { formatPosition, POSITION_HEADER, parsePositions } from '../http/position.ts'
 import type { OperationFacts } from '../openapi/operation.ts'
 import type { PlantReader } from './read-plant.ts'
 
@@ -38,10 +39,10 @@ export const readPlantRoute: FastifyPluginAsyncTypebox<{ reader: PlantReader; pa
     async ({ params, headers }, reply) => {
       const id = parsePlantId(params.id)
       if (id === undefined) throw new HttpError('invalidId')
-      const found = await reader.read(id, parsePositions(headers[POSITION_HEADER], partitions))
+      const found = await reader.read(id, tokenOf(headers[TOKEN_HEADER], partitions))
       if (found.is === 'coverageGap') throw new HttpError(found.is, undefined, {}, found.cause)
       if (found.is !== 'plant') throw new HttpError(found.is)
-      reply.header(POSITION_HEADER, formatPosition(found))
+      reply.header(TOKEN_HEADER, formatPosition(found))
       return found.plant
     },
   )

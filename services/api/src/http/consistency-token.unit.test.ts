@@ -1,7 +1,8 @@
+import { formatPosition, formatToken } from '@plant-store/shared/plant/consistency-token.ts'
 import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatPosition, formatPositions, parsePositions } from './position.ts'
+import { tokenOf } from './consistency-token.ts'
 
 const PARTITIONS = 12
 const MOST_PARTITIONS = 1_000
@@ -16,7 +17,7 @@ describe('the positions that answers give and a request sends back', () => {
   it('come back as one was given', () => {
     fc.assert(
       fc.property(positions, (position) => {
-        const parsed = parsePositions(formatPosition(position), MOST_PARTITIONS)
+        const parsed = tokenOf(formatPosition(position), MOST_PARTITIONS)
         expect([...parsed]).toEqual([[position.partition, position.offset]])
       }),
     )
@@ -32,14 +33,14 @@ describe('the positions that answers give and a request sends back', () => {
       .map((each) => new Map(each.map(({ partition, offset }) => [partition, offset])))
     fc.assert(
       fc.property(many, (given) => {
-        expect(parsePositions(formatPositions(given), MOST_PARTITIONS)).toEqual(given)
+        expect(tokenOf(formatToken(given), MOST_PARTITIONS)).toEqual(given)
       }),
     )
     const all = Array.from(
       { length: MOST_PARTITIONS },
       (_, p) => [p as Partition, offsetOf(2 ** 48 - 1)] as const,
     )
-    expect(parsePositions(formatPositions(new Map(all)), MOST_PARTITIONS)).toEqual(new Map(all))
+    expect(tokenOf(formatToken(new Map(all)), MOST_PARTITIONS)).toEqual(new Map(all))
   })
 
   it('count with the highest of each partition, in whatever order and however they are joined', () => {
@@ -53,21 +54,21 @@ describe('the positions that answers give and a request sends back', () => {
         const highest = new Map<Partition, Offset>()
         for (const { partition, offset } of [...given].sort((a, b) => a.offset - b.offset))
           highest.set(partition, offset)
-        const parsed = parsePositions(given.map(formatPosition).join(comma), PARTITIONS)
+        const parsed = tokenOf(given.map(formatPosition).join(comma), PARTITIONS)
         expect(parsed).toEqual(highest)
       }),
     )
   })
 
   it('are one list when the header is sent twice', () => {
-    expect([...parsePositions(['3-5', '4-6, 3-7'], PARTITIONS)]).toEqual([
+    expect([...tokenOf(['3-5', '4-6, 3-7'], PARTITIONS)]).toEqual([
       [3, 7],
       [4, 6],
     ])
   })
 
   it('need not be sent', () => {
-    expect(parsePositions(undefined, PARTITIONS)).toEqual(none)
+    expect(tokenOf(undefined, PARTITIONS)).toEqual(none)
   })
 
   it.each([
@@ -91,13 +92,13 @@ describe('the positions that answers give and a request sends back', () => {
     ...['3-1e3', '3-0x5', '3-1.0', '-3-5', '+3-5', '3-+5', '3-5; 3-6', '3-5 3-6', '3-5, x', '12-0', '9999-0'],
     ...['3-5, 12-0', '99999-0', '3-281474976710656', '٣-٥', '3-9223372036854775807', `3-${'9'.repeat(400)}`],
   ])('are refused as %j', (header) => {
-    expect(() => parsePositions(header, PARTITIONS)).toThrow(refused)
+    expect(() => tokenOf(header, PARTITIONS)).toThrow(refused)
   })
 
   it('are refused when the header is longer than one for each partition, and than some answers joined', () => {
     const joined = (count: number) => Array(count).fill('1-100000').join(', ')
-    expect([...parsePositions(joined(100), PARTITIONS)]).toEqual([[1, 100_000]])
-    expect(() => parsePositions(joined(101), PARTITIONS)).toThrow(refused)
-    expect(() => parsePositions(' '.repeat(30_000), MOST_PARTITIONS)).toThrow(refused)
+    expect([...tokenOf(joined(100), PARTITIONS)]).toEqual([[1, 100_000]])
+    expect(() => tokenOf(joined(101), PARTITIONS)).toThrow(refused)
+    expect(() => tokenOf(' '.repeat(30_000), MOST_PARTITIONS)).toThrow(refused)
   })
 })

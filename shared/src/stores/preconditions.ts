@@ -42,7 +42,11 @@ async function check(
 ): Promise<StartState> {
   await readModel.ready()
   await readModel.checkServer()
-  const { warnings, ...standing } = await readStartState(readModel, () => checkTopic(kafka, settings), settings)
+  const { warnings, ...standing } = await readStartState(
+    readModel,
+    () => checkTopic(kafka, settings),
+    settings,
+  )
   for (const warning of warnings) log.warn(warning)
   return standing
 }

@@ -20,7 +20,7 @@ export function markdownReport(results: Results, charts: readonly string[]): str
   const parts = [
     '# What was measured',
     'Written by `npm run bench -- --write`, with [results.json](results.json), which has each round. What is compared, how it is measured and what the ' +
-      'figures do not say is in [performance.md](../performance.md).',
+      'figures do not say is in [performance.md](../explanation/performance.md).',
     circumstances(results).join('\n\n'),
     ...charts.map((file) => `![${altOf(file)}](${file})`),
     ...tablesOf(results).map(markdownTable),

@@ -20,7 +20,7 @@ export function plainReport(results: Results): string {
 export function markdownReport(results: Results): string {
   const parts = [
     '# Several apis and projectors on one machine',
-    '`npm run bench:scale` measures this; [scaling.md](../scaling.md) goes on from it.',
+    '`npm run bench:scale` measures this; [scaling.md](../explanation/scaling.md) goes on from it.',
     circumstances(results),
     ...tablesOf(results).map(markdownTable),
     bulkTailOf(results),

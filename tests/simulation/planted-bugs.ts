@@ -14,7 +14,7 @@ const CYCLE = 'services/api/src/create-plant/commit-cycle.ts'
 const READ = 'services/api/src/read-plants/read-plant.ts'
 const LIST = 'services/api/src/read-plants/list-plants.ts'
 
-/** For the rules of docs/write-protocol.md and the branches of the code that decides. */
+/** For the rules of docs/explanation/write-protocol.md and the branches of the code that decides. */
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   // Who is first.
   bug('the last claim wins in Redis', FIRST_WINS_IN_REDIS, [

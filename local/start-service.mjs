@@ -18,7 +18,7 @@ PLANT_STORE_TOKEN_DIGESTS_FILE, else the one of PLANT_STORE_TOKEN, else the one 
 beside these, or alone, the JWTs of JWT_ISSUER.
 
 Beside a running npm start set other ports: PORT and OPS_PORT for an api, OPS_PORT for a projector.
-All settings of the services are in the README.
+All settings are in docs/reference/settings.md.
 `
 
 process.exitCode = await main(process.argv.slice(2)).catch((error) => {

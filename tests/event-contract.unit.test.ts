@@ -17,7 +17,7 @@ type Example = { headers: Record<string, string>; payload: { id: string; name: s
 const docs = (path: string) => readFileSync(new URL(`../docs/${path}`, import.meta.url), 'utf8')
 const schema = JSON.parse(docs('schemas/plant-created.v1.schema.json'))
 const asyncapi = parse(docs('asyncapi.yaml'))
-const page = docs('events.md')
+const page = docs('reference/events.md')
 const { PlantCreated: message } = asyncapi.components.messages
 const examples: Example[] = message.examples
 

@@ -12,7 +12,7 @@ import { firstWins } from '@plant-store/shared/protocol/first-wins.ts'
 import { describe, expect, it } from 'vitest'
 import { WITH_VERSION_2 } from './support/version-2.ts'
 
-/** A line of the corpus; docs/events.md says what is what. */
+/** A line of the corpus; docs/reference/events.md says what is what. */
 type Line = {
   partitions: number
   partition: Partition

@@ -84,7 +84,7 @@ async function untilAllIsProjected(): Promise<void> {
 
 /** The metrics that a section of the documentation has in its table, with their types. */
 function documented(section: string): Map<string, string> {
-  const text = readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('../docs/how-to/operate.md', import.meta.url), 'utf8')
   const [, after = ''] = text.split(`\n## ${section}\n`)
   const [table = ''] = after.split('\n## ')
   return new Map(

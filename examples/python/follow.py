@@ -106,5 +106,5 @@ def headers_of(message: Message) -> list[tuple[str, bytes | None]] | None:
         # Without its headers nobody knows whether it claims an id: to pass it over could be wrong.
         raise SystemExit(
             f"Partition {message.partition()} has a record at offset {message.offset()} with a header whose name is no "
-            "UTF-8. This client can't read it, and nobody may write such: see docs/events.md."
+            "UTF-8. This client can't read it, and nobody may write such: see docs/reference/events.md."
         ) from error

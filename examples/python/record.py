@@ -1,4 +1,4 @@
-"""What a record of the topic says: docs/events.md in Python. Without I/O; nothing here needs Kafka."""
+"""What a record of the topic says: docs/reference/events.md in Python. Without I/O; nothing here needs Kafka."""
 
 import json
 import re

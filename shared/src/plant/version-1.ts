@@ -4,7 +4,7 @@ import type { EventVersion } from './event-version.ts'
 import { MAX_TEXT_CODE_POINTS, type NewPlant, type Plant, plantOf } from './plant.ts'
 import type { PlantId } from './plant-id.ts'
 
-// What version 1 says is written in docs/events.md and never changes: what is readable here is so in every release.
+// What version 1 says is written in docs/reference/events.md and never changes: what is readable here is so in every release.
 
 /** Parsers of other languages have limits of their own; within this one all agree. */
 const MAX_DEPTH = 64

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 
-/** What one process tells Prometheus; docs/operations.md says what each metric means. */
+/** What one process tells Prometheus; docs/reference/metrics.md says what each metric means. */
 export type Metrics = Registry
 
 /** Metrics of this process's own, with what Node tells of it: memory, CPU, garbage collection, event-loop delay. */

@@ -8,7 +8,7 @@ import type { PartitionStatus, StoreStatus } from './read-status.ts'
 /** What is wrong, and what is worth knowing though nothing is wrong; each in words, with what to do. */
 export type Judgement = { problems: string[]; notices: string[] }
 
-/** The same as the alert in docs/operations.md. */
+/** The same as the alert in docs/how-to/operate.md. */
 const LAG_MAX_RECORDS = 10_000
 
 const NEVER_EXPIRES = -1

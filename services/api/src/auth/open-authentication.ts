@@ -37,7 +37,7 @@ export async function openAuthentication(
   if (ways.length === 0) {
     throw new PreconditionError(
       'settings: the api needs to know which tokens to accept: set PLANT_STORE_TOKEN_DIGESTS or ' +
-        'PLANT_STORE_TOKEN_DIGESTS_FILE, or JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL (see docs/authentication.md)',
+        'PLANT_STORE_TOKEN_DIGESTS_FILE, or JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL (see docs/how-to/authenticate.md)',
     )
   }
   return {

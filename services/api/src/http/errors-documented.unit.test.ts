@@ -4,7 +4,7 @@ import { ApiSettings } from '../settings.ts'
 import { ERRORS } from './errors.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8')
-const page = read('docs/http-api.md')
+const page = read('docs/reference/http-api.md')
 
 describe("the clients' page", () => {
   it('has every number of the table of failures, and no other, in order', () => {

@@ -6,7 +6,7 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.utils.Utils;
 
-/** What a record of the topic says: docs/events.md in Java. Without I/O. */
+/** What a record of the topic says: docs/reference/events.md in Java. Without I/O. */
 sealed interface PlantRecord {
   /** It claims no id. */
   record Foreign(String reason) implements PlantRecord {}

@@ -25,7 +25,7 @@ export const DECIDING = [
   'plantctl/src/rebuild/finish.ts',
   'plantctl/src/rebuild/group.ts',
   'plantctl/src/rebuild/rebuild.ts',
-  'plantctl/src/rebuild/verification.ts',
+  'plantctl/src/verify/generation-verifier.ts',
   'plantctl/src/verify/compare.ts',
   'plantctl/src/verify/slice.ts',
 ]

@@ -1,6 +1,6 @@
 import type { Finished } from '@plant-store/plantctl/src/rebuild/finish.ts'
 import { createRebuild } from '@plant-store/plantctl/src/rebuild/rebuild.ts'
-import { createVerification } from '@plant-store/plantctl/src/rebuild/verification.ts'
+import { createGenerationVerifier } from '@plant-store/plantctl/src/verify/generation-verifier.ts'
 import { ofSlice } from '@plant-store/plantctl/src/verify/slice.ts'
 import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
@@ -55,7 +55,7 @@ export function startRebuild(
     },
     readEnds: async () =>
       (await network.call(life, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
-    verify: createVerification({
+    verify: createGenerationVerifier({
       ...{ reader: generations, partitions },
       async foldSlice(partition, upTo, slice) {
         const records = log.records(partition).filter(({ offset }) => offset <= upTo)

@@ -2,7 +2,7 @@ import { bug, type PlantedBug, rare } from './planted-bug.ts'
 
 const FILL = 'plantctl/src/rebuild/fill.ts'
 const FINISH = 'plantctl/src/rebuild/finish.ts'
-const VERIFICATION = 'plantctl/src/rebuild/verification.ts'
+const GENERATION_VERIFIER = 'plantctl/src/verify/generation-verifier.ts'
 const CLEAN_UP = 'plantctl/src/rebuild/clean-up.ts'
 const COMPARE = 'plantctl/src/verify/compare.ts'
 const PROOF = 'plantctl/src/verify/proof.ts'
@@ -86,7 +86,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ],
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
-  bug('nothing is compared', VERIFICATION, ['return findings.kept', 'return []']),
+  bug('nothing is compared', GENERATION_VERIFIER, ['return findings.kept', 'return []']),
   bug('what is read back counts as proved', PROOF, [
     'isSame &&= sameSpan(stored, fold.plants.span(begin, counts.plants))',
     'isSame &&= stored !== undefined',
@@ -94,7 +94,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
   bug('entries are not compared', COMPARE, ['if (wanted[field] !== had[field])', 'if (false as boolean)']),
   bug('the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
   bug('what is parked is not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
-  bug('counts are not compared', VERIFICATION, [
+  bug('counts are not compared', GENERATION_VERIFIER, [
     '      ...metaDifferences(found, { ...log, counts: sum, held }),\n',
     '',
   ]),
@@ -102,7 +102,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'if (offset === undefined || offset <= upTo) return false',
     'return false',
   ]),
-  bug('other slices are not counted', VERIFICATION, ['sum.voids += otherFold.voids\n', '']),
+  bug('other slices are not counted', GENERATION_VERIFIER, ['sum.voids += otherFold.voids\n', '']),
   bug('a difference counts though a failover came between', FINISH, [
     'if (found !== mark) return undefined\n    if (!isDoubted) {',
     'if (false as boolean) {',

@@ -3,11 +3,11 @@ import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import type { Difference } from '../verify/difference.ts'
+import type { Cut, VerifyGeneration } from '../verify/generation-verifier.ts'
 import type { Slice } from '../verify/slice.ts'
 import { isFinal, neverQuiet, nothingOf, RebuildError } from './failures.ts'
 import type { Fill } from './fill.ts'
 import type { Phase } from './progress.ts'
-import type { Cut, Verify } from './verification.ts'
 
 /** What became of a partition. */
 export type Finished =
@@ -19,7 +19,7 @@ export type FinishOptions = {
   fill: Fill
   slice: Slice
   generations: Pick<Generations, 'mark' | 'state' | 'switchTo' | 'drop'>
-  verify: Verify
+  verify: VerifyGeneration
   /** The last offset that the log had when the rebuild began. */
   atLeast: Offset
   /** Whether a partition may have no live generation. */

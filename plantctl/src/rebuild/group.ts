@@ -1,19 +1,49 @@
+import type { Follower } from '@plant-store/shared/event-log/follow.ts'
+import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Generations } from '@plant-store/shared/read-model/generations.ts'
+import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
+import type { Time } from '@plant-store/shared/runtime/time.ts'
+import type { VerifyGeneration } from '../verify/generation-verifier.ts'
 import { slicesFor } from '../verify/slice.ts'
 import { stuck } from './failures.ts'
 import { createFill, type Fill } from './fill.ts'
 import { type Finished, finish } from './finish.ts'
-import { type Phase, watchProgress } from './progress.ts'
-import type { RebuildDependencies, RebuildRun } from './rebuild.ts'
+import { type Phase, type Progress, watchProgress } from './progress.ts'
 
-type GroupOptions = RebuildDependencies &
-  Required<Pick<RebuildDependencies, 'recordsAtOnceMax' | 'maxRecordsPerApply'>> &
-  RebuildRun & {
-    ends: readonly Offset[]
-    keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void>
-  }
+export type GroupOptions = {
+  generations: Pick<Generations, 'begin' | 'fill' | 'mark' | 'state' | 'switchTo' | 'drop'>
+  /** Follows some partitions of the log into a record sink. */
+  follow(
+    sink: RecordSink,
+    only: ReadonlySet<Partition>,
+  ): Pick<Follower, 'start' | 'assigned' | 'reseek' | 'close'>
+  /** Reads the next offset of each partition of the log. */
+  readEnds(): Promise<Offset[]>
+  /** The next offset of each partition when the rebuild started. */
+  ends: readonly Offset[]
+  verify: VerifyGeneration
+  /** Makes a name that no generation ever had. */
+  freshName(): string
+  /** Makes a mark that no generation ever had. */
+  freshMark(): string
+  /** Waits until so many more records are allowed. */
+  keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void>
+  onProgress(progress: Progress): void
+  /** Whether partitions of which Redis has nothing are filled, too. */
+  fromEmpty: boolean
+  /** Records folded in memory at once: about 80 bytes each with short texts, twice that while a large partition is verified. */
+  recordsAtOnceMax: number
+  maxRecordsPerApply: number
+  /** Plants read back and compared at once; a power of two. */
+  plantsPerSpan?: number | undefined
+  time: Time
+  log: Log
+  /** Interrupts the rebuild, which then rejects with the signal's reason. The next one continues with what was filled. */
+  signal: AbortSignal
+}
 
 const RETRY_MS = 250
 const BEGIN_GIVE_UP_MS = 10_000

@@ -12,9 +12,9 @@ import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { createFoldedPlants } from '../verify/folded-plants.ts'
+import { createGenerationVerifier, type Going } from '../verify/generation-verifier.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
 import { createRebuild, type Rebuild } from './rebuild.ts'
-import { createVerification, type Going } from './verification.ts'
 
 export type OpenRebuildOptions = TopicSettings & {
   kafka: Kafka
@@ -64,7 +64,7 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
       }
     },
     readEnds: async () => (await checkTopic(kafka, settings)).ends,
-    verify: createVerification({ reader: generations, partitions, foldSlice }),
+    verify: createGenerationVerifier({ reader: generations, partitions, foldSlice }),
     ...{ freshName: randomUUID, freshMark: randomUUID, time: systemTime, log },
     ...(recordsAtOnceMax !== undefined && { recordsAtOnceMax }),
   })

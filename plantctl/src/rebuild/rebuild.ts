@@ -1,54 +1,27 @@
-import type { Follower } from '@plant-store/shared/event-log/follow.ts'
-import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { MAX_RECORDS_PER_APPLY } from '@plant-store/shared/read-model/apply-in-chunks.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { partitionGroups } from '../verify/partition-groups.ts'
 import { cleanUp } from './clean-up.ts'
 import { nothingOf, RebuildError } from './failures.ts'
 import type { Finished } from './finish.ts'
-import { rebuildGroup } from './group.ts'
+import { type GroupOptions, rebuildGroup } from './group.ts'
 import { createPace } from './pace.ts'
-import type { Progress } from './progress.ts'
-import type { Verify } from './verification.ts'
 
-export type RebuildDependencies = {
-  generations: Pick<Generations, 'begin' | 'fill' | 'mark' | 'state' | 'switchTo' | 'drop' | 'list'>
-  /** Follows some partitions of the log into an sink. */
-  follow(
-    sink: RecordSink,
-    only: ReadonlySet<Partition>,
-  ): Pick<Follower, 'start' | 'assigned' | 'reseek' | 'close'>
-  /** The next offset to be written in each partition. */
-  readEnds(): Promise<Offset[]>
-  verify: Verify
-  /** Makes a name that no generation ever had. */
-  freshName(): string
-  /** Makes a mark that no generation ever had. */
-  freshMark(): string
-  time: Time
-  log: Log
-  /** So many are folded in memory at once; about 80 bytes each with short texts, and twice that while a large partition is verified. */
-  recordsAtOnceMax?: number
-  maxRecordsPerApply?: number
-  /** So many are read back and compared at once; a power of two. */
-  plantsPerSpan?: number | undefined
-}
+export type RebuildDependencies = Omit<
+  GroupOptions,
+  keyof RebuildRun | 'generations' | 'ends' | 'keepPace' | 'recordsAtOnceMax' | 'maxRecordsPerApply'
+> & {
+  generations: GroupOptions['generations'] & Pick<Generations, 'list'>
+} & Partial<Pick<GroupOptions, 'recordsAtOnceMax' | 'maxRecordsPerApply'>>
 
-export type RebuildRun = {
+export type RebuildRun = Pick<GroupOptions, 'fromEmpty' | 'signal' | 'onProgress'> & {
   partitions: readonly Partition[]
-  /** Whether partitions of which Redis holds nothing are filled, too. */
-  fromEmpty: boolean
-  /** All partitions together; as fast as it goes without. */
+  /** Of all partitions together; unlimited without it. */
   recordsPerSecond?: number | undefined
-  /** Breaks the rebuild off, which then rejects with the signal's reason. What it was filling is left for the next one. */
-  signal: AbortSignal
-  onProgress(progress: Progress): void
 }
 
 const RECORDS_FOLDED_MAX = 2_000_000

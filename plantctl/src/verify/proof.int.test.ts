@@ -9,9 +9,9 @@ import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
 import { claimAt, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { byteChanges, changeOneByte } from '../../../tests/support/stored-bytes.ts'
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
-import { createVerification } from '../rebuild/verification.ts'
 import type { Difference } from './difference.ts'
 import { createFoldedPlants } from './folded-plants.ts'
+import { createGenerationVerifier } from './generation-verifier.ts'
 import { isProved, type ProofReader } from './proof.ts'
 
 type Generations = Awaited<ReturnType<typeof openCorruptible>>['readModel']['generations']
@@ -32,7 +32,7 @@ async function judge(generations: Generations, log: readonly LogBatch[], plantsP
 
     differences(): Promise<Difference[]> {
       const foldSlice = async () => state
-      const verify = createVerification({ reader: generations, partitions: 2, foldSlice })
+      const verify = createGenerationVerifier({ reader: generations, partitions: 2, foldSlice })
       const cut = { checkpoint: state.checkpoint, slice: WHOLE, counts, found }
       return verify(P, GENERATION, state, cut, { onRead() {}, signal: new AbortController().signal })
     },

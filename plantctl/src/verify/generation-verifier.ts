@@ -2,13 +2,13 @@ import { after, type Offset, type Partition } from '@plant-store/shared/plant/of
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
-import { compareWithFold, type GenerationReader } from '../verify/compare.ts'
-import type { Difference, GenerationDifference } from '../verify/difference.ts'
-import { noFindings, note } from '../verify/findings.ts'
-import type { FoldedPlants } from '../verify/folded-plants.ts'
-import { type Counts, expiryDifferences, metaDifferences } from '../verify/meta-differences.ts'
-import { isProved, type ProofReader } from '../verify/proof.ts'
-import type { Slice } from '../verify/slice.ts'
+import { compareWithFold, type GenerationReader } from './compare.ts'
+import type { Difference, GenerationDifference } from './difference.ts'
+import { noFindings, note } from './findings.ts'
+import type { FoldedPlants } from './folded-plants.ts'
+import { type Counts, expiryDifferences, metaDifferences } from './meta-differences.ts'
+import { isProved, type ProofReader } from './proof.ts'
+import type { Slice } from './slice.ts'
 
 /** More would tell nothing new. */
 const DIFFERENCES_MAX = 100
@@ -26,7 +26,7 @@ export type Cut = {
 /** `onRead` is told after each batch that was read, of Redis or of the log. */
 export type Going = { onRead(): void; signal: AbortSignal }
 
-export type Verify = (
+export type VerifyGeneration = (
   partition: Partition,
   generation: string,
   fold: PartitionState<FoldedPlants>,
@@ -34,7 +34,7 @@ export type Verify = (
   going: Going,
 ) => Promise<Difference[]>
 
-export type VerificationOptions = {
+export type GenerationVerifierOptions = {
   reader: GenerationReader & ProofReader
   partitions: number
   /** Folds one slice of a partition from the log's first offset up to this one, apart from Redis. */
@@ -50,7 +50,11 @@ export type VerificationOptions = {
  * Compares a generation with the fold of the log: its slice with the fold at hand, each other one with a fold of its
  * own, one after the other, so that no more than one is in memory besides.
  */
-export function createVerification({ reader, partitions, foldSlice }: VerificationOptions): Verify {
+export function createGenerationVerifier({
+  reader,
+  partitions,
+  foldSlice,
+}: GenerationVerifierOptions): VerifyGeneration {
   return async (partition, generation, fold, { checkpoint, slice, counts, found }, going) => {
     const upTo = checkpoint.offset
     const findings = noFindings()

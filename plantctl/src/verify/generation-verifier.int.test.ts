@@ -1,16 +1,16 @@
 import { emptyPartition, emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { expect, it } from 'vitest'
 import { GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
-import { createFoldedPlants } from '../verify/folded-plants.ts'
-import { ofSlice } from '../verify/slice.ts'
-import { createVerification } from './verification.ts'
+import { createFoldedPlants } from './folded-plants.ts'
+import { createGenerationVerifier } from './generation-verifier.ts'
+import { ofSlice } from './slice.ts'
 
 it('the verification of a rebuild tells that it goes on also while it reads the log for other slices', async () => {
   const { readModel } = await openCorruptible()
   const reader = readModel.generations
   let told = 0
   const toldInLog: number[] = []
-  const verify = createVerification({
+  const verify = createGenerationVerifier({
     ...{ reader, partitions: 2 },
     async foldSlice(_partition, _upTo, slice, { onRead }) {
       const before = told

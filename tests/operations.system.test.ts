@@ -84,7 +84,7 @@ async function untilAllIsProjected(): Promise<void> {
 
 /** The metrics that a section of the documentation has in its table, with their types. */
 function documented(section: string): Map<string, string> {
-  const text = readFileSync(new URL('../docs/how-to/operate.md', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('../docs/reference/metrics.md', import.meta.url), 'utf8')
   const [, after = ''] = text.split(`\n## ${section}\n`)
   const [table = ''] = after.split('\n## ')
   return new Map(
@@ -113,15 +113,15 @@ async function appendRecords(records: ReturnType<typeof plantCreated>[]): Promis
 
 describe('the metrics', () => {
   it.each([
-    ['an api', () => api, 'Metrics of an api'],
-    ['a projector', () => projector, 'Metrics of a projector'],
+    ['an api', () => api, 'api'],
+    ['a projector', () => projector, 'projector'],
   ])('of %s are those that the documentation has, by name and type', async (_service, service, section) => {
     await create(1n)
     const served = new Map([...(await scrape(service()))].map(([name, { type }]) => [name, type]))
     const isOwn = ([name]: [string, string]) => name.startsWith('plant_store_')
     expect(new Map([...served].filter(isOwn))).toEqual(documented(section))
     // Which of these there are depends on the system.
-    const ofProcess = documented('Metrics of both processes')
+    const ofProcess = documented('Every process')
     const others = [...served].filter((metric) => !isOwn(metric))
     expect(others.length).toBeGreaterThan(20)
     for (const [name, type] of others) expect([name, ofProcess.get(name)]).toEqual([name, type])

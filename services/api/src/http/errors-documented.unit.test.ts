@@ -3,23 +3,42 @@ import { describe, expect, it } from 'vitest'
 import { ApiSettings } from '../settings.ts'
 import { ERRORS } from './errors.ts'
 
-const read = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8')
-const page = read('docs/reference/http-api.md')
+const read = (page: string) =>
+  readFileSync(new URL(`../../../../docs/reference/${page}`, import.meta.url), 'utf8')
 
-describe("the clients' page", () => {
-  it('has every number of the table of failures, and no other, in order', () => {
-    const numbers = [...page.matchAll(/^\| (\d{5}) \|/gm)].map(([, number]) => Number(number))
+type Setting = { default?: unknown; minimum?: number; maximum?: number }
+
+describe('the reference of the HTTP API', () => {
+  it('has every error number, and no other, in order', () => {
+    const numbers = [...read('http-api.md').matchAll(/^\| (\d{5}) \|/gm)].map(([, number]) => Number(number))
     expect(numbers).toEqual(Object.values(ERRORS).map(([number]) => number))
   })
+})
 
-  it('tells the limits that the settings have', () => {
-    const rows = [...page.matchAll(/^\| (`[A-Z].*?) \| (\d+(?:, \d+)*)(?:: none)? \|/gm)]
-    const told = rows.flatMap(([, names = '', values = '']) => {
-      const defaults = values.split(', ').map(Number)
-      return [...names.matchAll(/`([A-Z_]+)`/g)].map(([, name = ''], n) => [name, defaults[n]] as const)
-    })
-    const properties = ApiSettings.properties as Record<string, { default?: number }>
-    expect(told.length).toBeGreaterThan(14)
-    expect(told).toEqual(told.map(([name]) => [name, properties[name]?.default]))
+describe('the reference of the settings', () => {
+  const rows = new Map(
+    ['api, projector and plantctl', 'api']
+      .map((section) => read('settings.md').split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '')
+      .flatMap((text) => [...text.matchAll(/^\| `([A-Z_]+)` \| ([^|]+) \| ([^|]+) \|/gm)])
+      .map(([, name = '', fallback = '', values = '']) => [name, { fallback, values }]),
+  )
+  const settings = Object.entries(ApiSettings.properties as Record<string, Setting>)
+
+  it('has every setting of the api, and no other', () => {
+    expect([...rows.keys()].toSorted()).toEqual(settings.map(([name]) => name).toSorted())
   })
+
+  it.each(settings)('has %s with its default', (name, setting) => {
+    const fallback = setting.default === undefined ? /^(required|unset)$/ : `\`${setting.default}\``
+    expect(rows.get(name)?.fallback).toEqual(
+      typeof fallback === 'string' ? fallback : expect.stringMatching(fallback),
+    )
+  })
+
+  it.each(settings.filter(([, { minimum }]) => minimum !== undefined))(
+    'has %s with its range',
+    (name, { minimum, maximum }) => {
+      expect(rows.get(name)?.values.split(';')[0]).toBe(`${minimum} to ${maximum}`)
+    },
+  )
 })

@@ -1,13 +1,13 @@
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheDir } from '../places.mjs'
+import { cacheDir, root } from '../places.mjs'
 import { endOf, runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
 import { withLock } from '../processes/lock.mjs'
 
 /** From this one on Node runs `.ts` files as they are. */
 const oldestMajor = 24
-const version = '26.10.0'
+const version = readFileSync(join(root, '.node-version'), 'utf8').trim()
 
 /**
  * @param {object} [options]

@@ -8,14 +8,6 @@ import { singleFlight } from './single-flight.ts'
 /** Why a service can't do its work now, in words for an operator; none when it can. */
 export type Readiness = () => string[]
 
-/** Once a process is about to end, why it does is the only reason. */
-export function readinessUntil(ending: () => string | undefined, readiness: Readiness): Readiness {
-  return () => {
-    const why = ending()
-    return why === undefined ? readiness() : [why]
-  }
-}
-
 export type OperationsParts = {
   readiness: Readiness
   metrics: Pick<Metrics, 'metrics' | 'contentType'>

@@ -9,6 +9,7 @@ const CLOSE_TIMEOUT_MS = 9_000
 const ONE_CLOSE_WITHIN_MS = 1_000
 
 export type ServiceContext = {
+  name: string
   log: Logger
   /** Ends the process in order, with an exit code that says whether starting again may help. */
   fail(error: Error): void
@@ -72,6 +73,7 @@ export async function runService(
   )
   try {
     await start({
+      name,
       log,
       fail,
       ending: () => ending,

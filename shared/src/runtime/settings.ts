@@ -5,8 +5,8 @@ import { PreconditionError } from './failures.ts'
 /** A port of this machine; 0 takes a free one. */
 export const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: fallback })
 
-/** Settings of every service. */
-export const SERVICE_SETTINGS = {
+/** The settings that name a store: its log in Kafka and its read model in Redis. */
+export const STORE_SETTINGS = {
   KAFKA_BROKERS: Type.String({
     pattern: '^[^,\\s]+:\\d+(,[^,\\s]+:\\d+)*$',
     expected: 'host:port, several separated by commas',
@@ -22,9 +22,17 @@ export const SERVICE_SETTINGS = {
     expected: 'a Kafka topic name',
   }),
   PLANTS_PARTITIONS: Type.Integer({ minimum: 1, maximum: 1_000, default: 12 }),
+}
+
+/** The settings of every service but its ports. */
+export const SERVICE_SETTINGS = {
+  ...STORE_SETTINGS,
   HOST: Type.String({ default: '127.0.0.1' }),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info' }),
 }
+
+export type StoreSettings = Static<TObject<typeof STORE_SETTINGS>>
+export type ServiceSettings = Static<TObject<typeof SERVICE_SETTINGS>> & { OPS_PORT: number }
 
 /**
  * Reads settings from the environment. Throws a PreconditionError that names every setting that is missing

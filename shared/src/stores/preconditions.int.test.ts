@@ -35,7 +35,8 @@ async function watchTopic() {
   const common = { time: fastTime, log: quietLog, onHalt: (error: Error) => void halts.push(error) }
   const { topicId } = await checkTopic(topic.kafka, topic)
   const reading = { topicId, passed, noteEnds }
-  const watch = watchPreconditions(topic.kafka, readModel, topic, reading, common)
+  const stores = { ...topic, readModel, close: readModel.close }
+  const watch = watchPreconditions(stores, reading, common)
   onTestFinished(async () => {
     await Promise.all([watch.close(), appender.close(), admin.disconnect(), readModel.close()])
   })

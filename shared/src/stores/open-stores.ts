@@ -1,0 +1,19 @@
+import { createKafka, type Kafka } from '../event-log/connection.ts'
+import type { TopicSettings } from '../event-log/topic.ts'
+import { createReadModel, type ReadModel } from '../read-model/read-model.ts'
+import type { Log } from '../runtime/log.ts'
+import type { StoreSettings } from '../runtime/settings.ts'
+
+/** The log in Kafka and the read model in Redis that a process works on. */
+export type Stores = TopicSettings & { kafka: Kafka; readModel: ReadModel; close(): Promise<void> }
+
+/**
+ * Creates the clients of both stores. It waits for neither: the Redis client connects in the background, and the
+ * Kafka client connects when it is used. `close` ends the Redis client; what is made from `kafka` has a close of its own.
+ */
+export function createStores(settings: StoreSettings, clientId: string, log: Log, kafkaLog = log): Stores {
+  const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
+  const kafka = createKafka(settings.KAFKA_BROKERS.split(','), clientId, kafkaLog)
+  const readModel = createReadModel({ redisUrl: settings.REDIS_URL, ...topic }, log)
+  return { ...topic, kafka, readModel, close: readModel.close }
+}

@@ -1,0 +1,55 @@
+import type { Metrics } from '../runtime/metrics.ts'
+import { openOperationsPort, type Readiness } from '../runtime/operations.ts'
+import type { ServiceContext } from '../runtime/service.ts'
+import type { ServiceSettings } from '../runtime/settings.ts'
+import { systemTime } from '../runtime/time.ts'
+import { createStores } from './open-stores.ts'
+import { checkPreconditions, type LogReader, watchPreconditions } from './preconditions.ts'
+
+/**
+ * The start of both services, up to their own work: opens the operations port, then waits for Kafka and Redis and
+ * checks the preconditions. Rejects as `checkPreconditions` does. All that it opens is closed when the service ends.
+ */
+export async function openServiceStores(
+  settings: ServiceSettings,
+  metrics: Metrics,
+  context: ServiceContext,
+) {
+  const { name, log, fail, ending, closeLater } = context
+  let problems: Readiness = () => ['starting']
+  let working: Readiness = () => []
+  const readiness: Readiness = () => {
+    const reason = ending()
+    return reason === undefined ? problems() : [reason]
+  }
+  const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, { readiness, metrics, log })
+  closeLater(operations.close)
+
+  const stores = createStores(settings, `plant-store-${name}`, log)
+  closeLater(stores.close)
+  problems = () => ['starting: waiting for Kafka and Redis', ...stores.readModel.problems()]
+  const startState = await checkPreconditions(stores, log)
+
+  return {
+    ...stores,
+    startState,
+    /** What `/readyz` reports. */
+    readiness,
+    operationsPort: operations.port,
+
+    /**
+     * Checks the preconditions until the service ends; a violation ends it. The service is not ready, and reports
+     * the problems of its reader of the log, until `reportReady` is called.
+     */
+    watch(reader: Omit<LogReader, 'topicId'> & { problems: Readiness }): void {
+      working = reader.problems
+      problems = () => ['starting: comparing the log with the read model', ...working()]
+      const watched = { ...reader, topicId: startState.topicId }
+      closeLater(watchPreconditions(stores, watched, { time: systemTime, log, onHalt: fail }).close)
+    },
+
+    reportReady(): void {
+      problems = working
+    },
+  }
+}

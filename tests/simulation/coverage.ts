@@ -7,9 +7,7 @@ const root = new URL('../..', import.meta.url)
 /** The code that decides. What is here is either reached by the simulation or not needed. */
 export const DECIDING = [
   'shared/src/protocol/checkpoint.ts',
-  'shared/src/protocol/read-floor.ts',
   'shared/src/protocol/list.ts',
-  'shared/src/protocol/verdict.ts',
   'shared/src/protocol/coverage.ts',
   'shared/src/protocol/window.ts',
   'shared/src/event-log/partition-cursors.ts',

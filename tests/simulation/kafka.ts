@@ -36,14 +36,14 @@ export function createKafkaLog(partitions: number) {
     records: (partition: Partition): readonly LogRecord[] => at(partition).records,
 
     /** What a fetch from here brings; undefined when nothing is there yet. */
-    fetch(partition: Partition, askedFor: Offset, maxRecords: number): Delivery | undefined {
+    fetch(partition: Partition, requested: Offset, maxRecords: number): Delivery | undefined {
       const { records, end } = at(partition)
-      if (askedFor >= end) return undefined
-      const found = records.filter(({ offset }) => offset >= askedFor)
+      if (requested >= end) return undefined
+      const found = records.filter(({ offset }) => offset >= requested)
       const taken = found.slice(0, maxRecords)
       const isAll = taken.length === found.length
       const last = (isAll ? end - 1 : (taken.at(-1) as LogRecord).offset) as Offset
-      return { askedFor, last, end, records: taken }
+      return { requested, last, end, records: taken }
     },
   }
 }

@@ -37,12 +37,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '|| claims.has(claim.id)) return undefined',
     ') return undefined',
   ]),
-  bug('the verdict is always 200', protocol('verdict'), [
-    "mine === first.eventId ? 'created' : 'duplicate'",
+  bug('the verdict is always 200', protocol('coverage'), [
+    "own === first.eventId ? 'created' : 'duplicate'",
     "'created'",
   ]),
-  bug('the verdict is always a duplicate', protocol('verdict'), [
-    "mine === first.eventId ? 'created' : 'duplicate'",
+  bug('the verdict is always a duplicate', protocol('coverage'), [
+    "own === first.eventId ? 'created' : 'duplicate'",
     "'duplicate'",
   ]),
   bug('the acknowledgement decides', CYCLE, [
@@ -86,23 +86,23 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'window.start >= after(checkpoint)',
   ]),
   bug('with a gap, the window tells who was first', protocol('coverage'), [
-    "if (hasGap(window, checkpoint)) return { is: 'unknown' }\n  const first = window.firstClaim(id)",
-    "const first = window.firstClaim(id)\n  if (first === undefined && hasGap(window, checkpoint)) return { is: 'unknown' }",
+    "if (hasCoverageGap(window, checkpoint)) return { is: 'unknown' }\n  const first = window.firstClaim(id)",
+    "const first = window.firstClaim(id)\n  if (first === undefined && hasCoverageGap(window, checkpoint)) return { is: 'unknown' }",
   ]),
   bug('the entry in Redis is not looked at', protocol('coverage'), [
     "if (entry !== undefined) return { is: 'claimed', first: entry }",
     '',
   ]),
   bug('the reach leaps over a gap', protocol('coverage'), [
-    'return hasGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
+    'return hasCoverageGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
     'return checkpoint > tail ? checkpoint : tail',
   ]),
   bug('the reach is the tail, though Redis is further', protocol('coverage'), [
-    'return hasGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
-    'return hasGap(window, checkpoint) ? checkpoint : tail',
+    'return hasCoverageGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
+    'return hasCoverageGap(window, checkpoint) ? checkpoint : tail',
   ]),
-  bug('a window that moved on decides', protocol('verdict'), [
-    "if (hasGap(window, checkpoint)) return { is: 'window moved on' }",
+  bug('a window that moved on decides', protocol('coverage'), [
+    "if (hasCoverageGap(window, checkpoint)) return { is: 'notCovered' }",
     '',
   ]),
   rare(
@@ -114,8 +114,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       'let found: LookedUpBatch\n    const starts = batch.map(({ record }) => claimIndex.window(record.partition).start)\n',
     ],
     [
-      'const known = firstOf(pending.id, { entry, checkpoint }, claimIndex.window(pending.record.partition))',
-      'const window = claimIndex.window(pending.record.partition)\n      const start = starts[batch.indexOf(pending)] as Offset\n      const known = firstOf(pending.id, { entry, checkpoint }, { start, next: window.next, firstClaim: window.firstClaim })',
+      'const known = firstClaimOf(\n        pending.id,\n        { entry, checkpoint },\n        claimIndex.window(pending.record.partition),\n      )',
+      'const window = claimIndex.window(pending.record.partition)\n      const start = starts[batch.indexOf(pending)] as Offset\n      const known = firstClaimOf(pending.id, { entry, checkpoint }, { start, next: window.next, firstClaim: window.firstClaim })',
     ],
   ),
   bug(
@@ -136,11 +136,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug('a window that drops does not move its begin', protocol('window'), ['      start = bound\n', '']),
   bug('a full window pauses the tail', protocol('window'), [
     '      if (offset < next) throw',
-    '      if (heldBytes > maxBytes / 2) return undefined\n      if (offset < next) throw',
+    '      if (totalBytes > maxBytes / 2) return undefined\n      if (offset < next) throw',
   ]),
   bug('a window without bounds is never full', protocol('window'), [
-    'while (heldBytes > maxBytes) {',
-    'if (heldBytes > maxBytes) claims.clear()\n      while (heldBytes < 0) {',
+    'while (totalBytes > maxBytes) {',
+    'if (totalBytes > maxBytes) claims.clear()\n      while (totalBytes < 0) {',
   ]),
   bug('a window drops one offset too many', protocol('window'), [
     'oldest.offset < bound) {',
@@ -149,8 +149,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug('control records are not passed', protocol('window'), ['if (offset > next) next = offset', '']),
 
   // The readFloor and positions.
-  bug('what was shown is forgotten', protocol('read-floor'), [
-    'if (offset > (shown[partition] as Offset)) shown[partition] = offset',
+  bug('what was shown is forgotten', protocol('coverage'), [
+    'if (offset > (floors[partition] as Offset)) floors[partition] = offset',
     '',
   ]),
   bug('the end of the log at the start is forgotten', VIEW, [
@@ -158,10 +158,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'ends.map(() => -1 as Offset)',
   ]),
   bug('a create does not note what it shows', CREATE, [
-    'claimIndex.readFloor.show(partition, first.offset)',
+    'claimIndex.readFloor.raise(partition, first.offset)',
     '',
   ]),
-  bug('a read does not note what it shows', READ, ['    claimIndex.readFloor.show(partition, offset)\n', '']),
+  bug('a read does not note what it shows', READ, [
+    '    claimIndex.readFloor.raise(partition, offset)\n',
+    '',
+  ]),
   bug('an absence is told from any view', READ, [
     "return isFar ? { is: 'noSuchPlant' } : undefined",
     "return { is: 'noSuchPlant' }",
@@ -178,20 +181,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Lists.
   bug('a list goes on over a gap', protocol('list'), [
-    'if (claims.length === count || hasGap(window, checkpoint)) return',
+    'if (claims.length === count || hasCoverageGap(window, checkpoint))\n    return',
     'if (claims.length === count) return',
   ]),
   bug('a list has void claims', protocol('list'), [
-    'candidates.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))',
-    'candidates',
+    'candidates.claims.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))',
+    'candidates.claims',
   ]),
   bug('a list takes for void what Redis has had meanwhile', protocol('list'), [
     'entry === undefined || entry.offset >= after(checkpoint)',
     'entry === undefined',
   ]),
   rare(14153, 'a Redis that fell back tells a list what is void', protocol('list'), [
-    'const isJudged = lookedUp.checkpoint >= listed.checkpoint',
-    'const isJudged = true as boolean',
+    'const isDecided = lookedUp.checkpoint >= listed.checkpoint',
+    'const isDecided = true as boolean',
   ]),
   bug('a list begins anew where Redis ends', protocol('list'), [
     'created.slice(Math.max(0, from - listed.plants), ',
@@ -201,10 +204,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'window.claimsAfter(checkpoint, max)',
     'window.claimsAfter(after(checkpoint), max)',
   ]),
-  bug('a list ends where it stops to look', protocol('list'), ['const isEnd = isAll && ', 'const isEnd = ']),
-  bug('the end of a list is told from any view', protocol('list'), [' && reach >= toReach.readFloor', '']),
+  bug('a list ends where it stops to look', protocol('list'), ['candidates.isComplete &&\n', '']),
+  bug('the end of a list is told from any view', protocol('list'), [
+    ' &&\n    reach >= required.readFloor',
+    '',
+  ]),
   rare(10182, 'a list goes on in a view that does not reach the position', protocol('list'), [
-    'if (reach < toReach.position) return { claims: [], isEnd: false }',
+    'if (reach < required.token) return { claims: [], isEnd: false }',
     '',
   ]),
   bug('a list heeds positions only where it comes by', LIST, [
@@ -235,7 +241,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'page.isEmpty() ? undefined : show(page.endIn(partition))',
     'show(page.endIn(partition))',
   ]),
-  bug('a list does not note what it shows', LIST, ['claimIndex.readFloor.show(partition, offset)', '{}']),
+  bug('a list does not note what it shows', LIST, ['claimIndex.readFloor.raise(partition, offset)', '{}']),
 
   // Create.
   bug('a keyed create is a duplicate as soon as the window holds its id', CREATE, [
@@ -287,7 +293,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Following the log.
   bug('a delivery from beyond the checkpoint is taken', protocol('checkpoint'), [
-    "if (delivery.askedFor > after(checkpoint.offset)) return { do: 'seek' }",
+    "if (delivery.requested > after(checkpoint.offset)) return { do: 'seek' }",
     '',
   ]),
   bug(
@@ -324,7 +330,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'what comes after the checkpoint counts as a proof of the log',
     POSITIONS,
     [
-      'if (!cursor.proven && delivery.askedFor > checkpoint.offset)\n      return source.seek(partition, seekOffset(checkpoint))\n',
+      'if (!cursor.proven && delivery.requested > checkpoint.offset)\n      return source.seek(partition, seekOffset(checkpoint))\n',
       '',
     ],
     ['if (!cursor.proven && delivery.last >= checkpoint.offset) {', 'if (!cursor.proven) {'],

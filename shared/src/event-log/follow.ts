@@ -127,7 +127,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     const end = offsetOf(batch.highWatermark)
     knownEnds.note(partition, end)
     return {
-      askedFor: offsetOf(batch.fetchedOffset),
+      requested: offsetOf(batch.fetchedOffset),
       last: offsetOf(batch.lastOffset()),
       end,
       records: batch.messages.map(({ offset, key, value, headers = {}, timestamp }) =>
@@ -139,9 +139,9 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   /** kafkajs passes batches of nothing but control and aborted records by itself, and tells only so. */
   function takeNoRecords({ partition, firstOffset, lastOffset, highWatermark }: BatchTold): void {
     if (firstOffset === null) return
-    const askedFor = offsetOf(firstOffset)
+    const requested = offsetOf(firstOffset)
     const [last, end] = [offsetOf(lastOffset), offsetOf(highWatermark)]
-    void cursors.deliver(partition as Partition, () => ({ askedFor, last, end, records: [] }))
+    void cursors.deliver(partition as Partition, () => ({ requested, last, end, records: [] }))
   }
 
   async function eachBatch(payload: EachBatchPayload): Promise<void> {

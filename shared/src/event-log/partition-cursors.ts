@@ -146,7 +146,7 @@ export function createPartitionCursors<R extends LogRecord>(
     const { checkpoint } = cursor
     if (checkpoint === undefined || !isCurrent(partition, cursor) || closing.signal.aborted) return
     // What lies beyond the checkpoint does not show which event the log holds there.
-    if (!cursor.proven && delivery.askedFor > checkpoint.offset)
+    if (!cursor.proven && delivery.requested > checkpoint.offset)
       return source.seek(partition, seekOffset(checkpoint))
     const admission = decideDelivery(checkpoint, delivery)
     if (admission.do === 'halt') return halt(admission.reason, partition)

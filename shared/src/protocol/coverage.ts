@@ -1,39 +1,84 @@
-import { after, type Offset } from '../plant/offset.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { after, type Offset, type Partition } from '../plant/offset.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import type { PlantId } from '../plant/plant-id.ts'
 
-/** What one atomic look-up in the read model told of an id: its entry, if any, and how far the model had come (C). */
-export type LookedUp = { entry: Claim | undefined; checkpoint: Offset }
+/** One atomic look-up of an id in the read model: its entry, if any, and the model's checkpoint (C). */
+export type LookUpResult = { entry: Claim | undefined; checkpoint: Offset }
 
-/** What the deciding code needs of a window. */
-export type WindowFace = {
+/** The part of a window that decisions read. */
+export type WindowReader = {
   readonly start: Offset
   readonly next: Offset
   firstClaim(id: PlantId): Claim | undefined
 }
 
-export type FirstOf = { is: 'claimed'; first: Claim } | { is: 'absent' } | { is: 'unknown' }
-
-/** Whether offsets are missing between what the read model knows (0..C) and what the window knows (T0..). */
-export function hasGap(window: WindowFace, checkpoint: Offset): boolean {
+/** Whether offsets are missing between the read model (0..C) and the window (T0..). */
+export function hasCoverageGap(window: WindowReader, checkpoint: Offset): boolean {
   return window.start > after(checkpoint)
 }
 
-/** The last offset up to which the view has everything. */
-export function reachOf(window: WindowFace, checkpoint: Offset): Offset {
+/** The reach: the last offset up to which read model and window together have no gap. */
+export function coverageReach(window: WindowReader, checkpoint: Offset): Offset {
   const tail = (window.next - 1) as Offset
-  return hasGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail
+  return hasCoverageGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail
 }
 
+export type FirstClaim = { is: 'claimed'; first: Claim } | { is: 'absent' } | { is: 'unknown' }
+
 /**
- * The first claim of an id, as far as this view can tell; creates and reads both ask here. An entry of
- * the read model is true even with a gap, for the model is a fold of the log's beginning. Anything
- * else is true only without a gap. Take the window after the read model has answered: a window
- * taken before could have dropped what the answer does not have yet.
+ * The first claim of an id, as far as this instance knows; creates and reads share this function. An entry of the read
+ * model is right even with a gap, because the model is a fold of the log's beginning. Everything else needs coverage
+ * without a gap. Pass the window as it is after the look-up: a window read before it may have dropped claims that the
+ * look-up does not include yet.
  */
-export function firstOf(id: PlantId, { entry, checkpoint }: LookedUp, window: WindowFace): FirstOf {
+export function firstClaimOf(
+  id: PlantId,
+  { entry, checkpoint }: LookUpResult,
+  window: WindowReader,
+): FirstClaim {
   if (entry !== undefined) return { is: 'claimed', first: entry }
-  if (hasGap(window, checkpoint)) return { is: 'unknown' }
+  if (hasCoverageGap(window, checkpoint)) return { is: 'unknown' }
   const first = window.firstClaim(id)
   return first === undefined ? { is: 'absent' } : { is: 'claimed', first }
+}
+
+export type WindowDecision = { is: 'decided'; first: Claim } | { is: 'waiting' } | { is: 'notCovered' }
+
+/**
+ * The first claim of an id that was appended after a look-up without an entry at `checkpoint`. The window decides only
+ * while it still starts at that look-up (`T0 <= C + 1`): a window that has moved on may have dropped the first claim
+ * and hold a later one. Then only the read model's entry decides.
+ */
+export function decideByWindow(id: PlantId, checkpoint: Offset, window: WindowReader): WindowDecision {
+  if (hasCoverageGap(window, checkpoint)) return { is: 'notCovered' }
+  const first = window.firstClaim(id)
+  return first === undefined ? { is: 'waiting' } : { is: 'decided', first }
+}
+
+export type Verdict = 'created' | 'duplicate'
+
+/** The verdict on a create with the event id `own`, once the first claim of its plant id is known. */
+export function verdict(own: EventId, first: { eventId: EventId }): Verdict {
+  return own === first.eventId ? 'created' : 'duplicate'
+}
+
+export type ReadFloor = ReturnType<typeof createReadFloor>
+
+/**
+ * The monotonic-read floor (H): per partition the highest offset that this instance has ever shown, and at its start the
+ * log's last one. "Absent" is a valid result only when the reach is at least H. Otherwise a client could lose a plant
+ * that this instance showed before.
+ */
+export function createReadFloor(lastOffsets: readonly Offset[]) {
+  const floors = [...lastOffsets]
+  return {
+    raise(partition: Partition, offset: Offset): void {
+      if (offset > (floors[partition] as Offset)) floors[partition] = offset
+    },
+
+    of(partition: Partition): Offset {
+      return floors[partition] as Offset
+    },
+  }
 }

@@ -4,26 +4,26 @@ import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import type { PlantId } from '../plant/plant-id.ts'
 import type { Checkpoint } from './checkpoint.ts'
 
-/** What a claim comes to: it created its plant, it says an earlier creation again, or it is void. */
+/** The effect of a claim: it creates its plant, repeats that creation, or is void. */
 export type Ruling = 'created' | 'repeated' | 'void'
 
 /**
- * The rule: the first claim of an id wins. The same event written twice (a producer's retry) is one
- * creation, not a conflict.
+ * The rule: the first claim of an id wins. The same event written twice (a producer's retry) is one creation, not a
+ * conflict.
  */
 export function firstWins(first: { eventId: EventId } | undefined, claim: { eventId: EventId }): Ruling {
   if (first === undefined) return 'created'
   return first.eventId === claim.eventId ? 'repeated' : 'void'
 }
 
-/** The first claim of each id, in log order, as a Map holds them. */
+/** The first claim of each id, in log order; the subset of a Map that the fold uses. */
 export type FirstClaims = Iterable<[PlantId, Claim]> & {
   readonly size: number
   get(id: PlantId): Claim | undefined
   set(id: PlantId, claim: Claim): unknown
 }
 
-/** What the read model holds of one partition. */
+/** The fold of one partition. */
 export type PartitionState<Plants extends FirstClaims = Map<PlantId, Claim>> = {
   checkpoint: Checkpoint
   plants: Plants
@@ -35,7 +35,7 @@ export function emptyPartition(): PartitionState {
   return emptyPartitionOf(new Map())
 }
 
-/** An empty one that holds its plants in this way. */
+/** An empty partition that stores its plants in `plants`. */
 export function emptyPartitionOf<Plants extends FirstClaims>(plants: Plants): PartitionState<Plants> {
   return { checkpoint: { offset: BEFORE_FIRST, eventId: '' }, plants, parked: new Map(), voids: 0 }
 }

@@ -1,78 +1,90 @@
 import { after, type Offset } from '../plant/offset.ts'
 import type { Claim } from '../plant/plant-created.ts'
-import { hasGap, type LookedUp, reachOf, type WindowFace } from './coverage.ts'
+import { coverageReach, hasCoverageGap, type LookUpResult, type WindowReader } from './coverage.ts'
 
 /**
- * Some plants of a partition, by their place in the log order of their first claims: so many from index `from`
- * on. The log alone decides which plant has which index, so it is the same on every instance and for ever.
+ * A range of a partition's plants, in the log order of their first claims: `count` plants from index `from` on. The log
+ * alone decides which plant has which index, so it is the same on every instance and never changes.
  */
 export type Span = { from: number; count: number }
 
-/** What one atomic answer of the read model told: its claims of the span, how many plants it has, and C. */
+/** One atomic read of a span in the read model: its claims, the number of plants in the partition, and C. */
 export type ListedSpan = { claims: Claim[]; plants: number; checkpoint: Offset }
 
-/** What the window has after a checkpoint, taken at one moment; `isAll` unless there may be more than was taken. */
-export type Beyond = { candidates: Claim[]; isAll: boolean; reach: Offset }
+/**
+ * Claims of the window after C that may continue a span, read at one moment. `isComplete` when the window has no more
+ * of them.
+ */
+export type Candidates = { claims: Claim[]; isComplete: boolean; reach: Offset }
 
-/** What of a span is known for sure, from its beginning on; `isEnd` when the partition has no more than these. */
+/** The beginning of a span, as far as it is certain; `isEnd` when the partition has no plants after these. */
 export type KnownSpan = { claims: Claim[]; isEnd: boolean }
 
-/** The offsets that a view must reach: to say anything to this client, and to say that there is no more (H). */
-export type ToReach = { position: Offset; readFloor: Offset }
+/** The offsets that the reach must include: `token` to show anything to this client, `readFloor` (H) to end the list. */
+export type RequiredReach = { token: Offset; readFloor: Offset }
 
 export type ListLimits = {
-  /** How many plants a span may lie beyond the read model. */
-  maxBeyond: number
-  /** So many candidates more than plants are wanted are looked at, for some of them may be void. */
+  /** Most candidates that are read from the window for one span. */
+  maxCandidates: number
+  /** Candidates that are read beyond the plants a span needs, because some of them may be void. */
   spareCandidates: number
 }
 
-type ListedWindow = WindowFace & { claimsAfter(offset: Offset, max: number): Claim[] }
+type ListedWindow = WindowReader & { claimsAfter(offset: Offset, max: number): Claim[] }
 
 /**
- * The claims that may go on where the read model ended. Take the window after the read model has answered.
- * A candidate is the first claim of its id since T0, and void if the id was claimed before T0: the
- * read model has to be asked for their ids once more.
+ * The claims that may follow where the read model ended. Pass the window as it is after the read model's response. A
+ * candidate is the first claim of its id since T0; it is void if the id was claimed before T0. Look the candidates' ids
+ * up in the read model to find out.
  */
-export function beyond(
+export function candidatesOf(
   { claims, plants, checkpoint }: ListedSpan,
   { from, count }: Span,
   window: ListedWindow,
-  { maxBeyond, spareCandidates }: ListLimits,
-): Beyond {
-  const reach = reachOf(window, checkpoint)
-  // A full span is told by the read model alone; with a gap, what comes next is not known.
-  if (claims.length === count || hasGap(window, checkpoint)) return { candidates: [], isAll: false, reach }
-  const max = Math.min(from + count - plants + spareCandidates, maxBeyond)
-  const candidates = window.claimsAfter(checkpoint, max)
-  return { candidates, isAll: candidates.length < max, reach }
+  { maxCandidates, spareCandidates }: ListLimits,
+): Candidates {
+  const reach = coverageReach(window, checkpoint)
+  // A full span needs no candidates; after a gap the next plant is not known.
+  if (claims.length === count || hasCoverageGap(window, checkpoint))
+    return { claims: [], isComplete: false, reach }
+  const max = Math.min(from + count - plants + spareCandidates, maxCandidates)
+  const found = window.claimsAfter(checkpoint, max)
+  return { claims: found, isComplete: found.length < max, reach }
 }
 
 /**
- * Puts together what the read model and the window tell of a span. `lookedUp` has the candidates' entries, read
- * after the span was, in their order. Whoever has been given what lies before the span has seen plants that
- * this view may not know: then nothing is told.
+ * Joins the read model's part of a span with the candidates of the window. `lookedUp` has the candidates' entries, in
+ * their order, read after the span. A client whose token is beyond the reach has seen plants that this instance may not
+ * know: then nothing is known.
  */
 export function knownSpan(
   listed: ListedSpan,
   { from, count }: Span,
-  { candidates, isAll, reach }: Beyond,
-  lookedUp: { entries: readonly LookedUp['entry'][]; checkpoint: Offset },
-  toReach: ToReach,
+  candidates: Candidates,
+  lookedUp: { entries: readonly LookUpResult['entry'][]; checkpoint: Offset },
+  required: RequiredReach,
 ): KnownSpan {
-  if (reach < toReach.position) return { claims: [], isEnd: false }
-  // A read model that fell back in between can't tell which candidates are void.
-  const isJudged = lookedUp.checkpoint >= listed.checkpoint
-  const created = isJudged ? candidates.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint)) : []
+  const { reach } = candidates
+  if (reach < required.token) return { claims: [], isEnd: false }
+  // A read model that fell back in between does not show which candidates are void.
+  const isDecided = lookedUp.checkpoint >= listed.checkpoint
+  const created = isDecided
+    ? candidates.claims.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))
+    : []
   const known = listed.plants + created.length
   const claims = listed.claims.concat(
     created.slice(Math.max(0, from - listed.plants), Math.max(0, from + count - listed.plants)),
   )
-  const isEnd = isAll && isJudged && from <= known && claims.length < count && reach >= toReach.readFloor
+  const isEnd =
+    candidates.isComplete &&
+    isDecided &&
+    from <= known &&
+    claims.length < count &&
+    reach >= required.readFloor
   return { claims, isEnd }
 }
 
-/** No entry, or one from after the checkpoint, which is this very claim: nobody has claimed the id before. */
-function isFirst(entry: LookedUp['entry'], checkpoint: Offset): boolean {
+/** Without an entry, or with one after the checkpoint (which is the candidate itself), the id was not claimed before. */
+function isFirst(entry: LookUpResult['entry'], checkpoint: Offset): boolean {
   return entry === undefined || entry.offset >= after(checkpoint)
 }

@@ -2,29 +2,29 @@ import { after, type Offset } from '../plant/offset.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import type { PlantId } from '../plant/plant-id.ts'
 
-/** Memory a held claim costs beyond its texts, measured; texts count two bytes a UTF-16 unit. */
+/** Memory of one claim besides its texts, measured; texts count two bytes per UTF-16 unit. */
 const CLAIM_OVERHEAD_BYTES = 320
 
 /**
- * The newest part of one partition as an api instance holds it: the first claim of each id among the
- * offsets from `start` (T0) up to `next`. It is bounded: when full it drops its oldest claims and moves
- * `start` up. It never refuses a record, for a tail that pauses would never end a gap.
+ * The newest claims of one partition in the memory of an api: the first claim of each id from offset `start` (T0) up to
+ * `next`. A full window drops its oldest claims and moves `start` up. It never refuses a record: a paused tail would
+ * never close a coverage gap.
  */
 export type Window = ReturnType<typeof createWindow>
 
 export function createWindow(from: Offset, maxBytes: number) {
   const claims = new Map<PlantId, Claim>()
-  // The same claims in log order. Not the map's own order: to reach its oldest entry, V8 steps over the places of
-  // all that were deleted before, 0.2 ms for 100,000.
+  // The same claims in log order. The map's own order is too slow: to reach its oldest entry, V8 steps over all deleted
+  // entries before it, 0.2 ms for 100,000.
   const order = createQueue()
   let start = from
   let next = from
-  let heldBytes = 0
+  let totalBytes = 0
 
   function drop(oldest: Claim): void {
     claims.delete(oldest.id)
     order.dropOldest()
-    heldBytes -= bytesOf(oldest)
+    totalBytes -= bytesOf(oldest)
   }
 
   return {
@@ -32,32 +32,32 @@ export function createWindow(from: Offset, maxBytes: number) {
     get start(): Offset {
       return start
     },
-    /** The offset the tail reads next. */
+    /** The next offset that the tail reads. */
     get next(): Offset {
       return next
     },
 
-    /** What it holds now, in claims and in bytes of memory. */
-    get held(): { claims: number; bytes: number } {
-      return { claims: claims.size, bytes: heldBytes }
+    /** Current size, in claims and in bytes of memory. */
+    get size(): { claims: number; bytes: number } {
+      return { claims: claims.size, bytes: totalBytes }
     },
 
     firstClaim(id: PlantId): Claim | undefined {
       return claims.get(id)
     },
 
-    /** The first claims of their ids among the offsets after this one, in log order, at most so many. */
+    /** Up to `max` claims after an offset, in log order. */
     claimsAfter: order.claimsAfter,
 
-    /** Takes the next record in. Returns its claim if it is the first of its id in the window. */
+    /** Adds the next record. Returns its claim if it is the first of its id in the window. */
     pass({ offset, claim }: LogRecord): Claim | undefined {
       if (offset < next) throw new RangeError(`offset ${offset} was passed before`)
       next = after(offset)
       if (claim === undefined || claims.has(claim.id)) return undefined
       claims.set(claim.id, claim)
       order.push(claim)
-      heldBytes += bytesOf(claim)
-      while (heldBytes > maxBytes) {
+      totalBytes += bytesOf(claim)
+      while (totalBytes > maxBytes) {
         const oldest = order.oldest() as Claim
         drop(oldest)
         start = after(oldest.offset)
@@ -65,12 +65,12 @@ export function createWindow(from: Offset, maxBytes: number) {
       return claim
     },
 
-    /** Notes that there is no more to read before `offset` (control records have no content). */
+    /** Moves `next` up to `offset` when only control records, which have no content, are left before it. */
     passTo(offset: Offset): void {
       if (offset > next) next = offset
     },
 
-    /** Drops what lies before `offset`, which the read model has had for a while, and moves T0 up to it. */
+    /** Drops the claims before `offset`, which the read model has had for a while, and moves T0 up to it. */
     dropBefore(offset: Offset): void {
       const bound = offset < next ? offset : next
       if (bound <= start) return
@@ -85,15 +85,15 @@ export function createWindow(from: Offset, maxBytes: number) {
 }
 
 /**
- * Claims in log order, of which some after an offset are found without a look at those before: the end of a list is
- * asked for again and again, and a window keeps what the read model has had for a while.
+ * Claims in log order. Finds those after an offset by binary search, without a scan of those before: the end of a list is
+ * requested again and again, and a window keeps claims for a while after the read model has them.
  */
 function createQueue() {
   const claims: (Claim | undefined)[] = []
   let dropped = 0
 
-  /** Where the first claim after this offset is, or would be. */
-  function placeAfter(offset: Offset): number {
+  /** The index of the first claim after this offset. */
+  function indexAfter(offset: Offset): number {
     let [low, high] = [dropped, claims.length]
     while (low < high) {
       const middle = (low + high) >>> 1
@@ -116,8 +116,8 @@ function createQueue() {
     },
 
     claimsAfter(offset: Offset, max: number): Claim[] {
-      const place = placeAfter(offset)
-      return claims.slice(place, place + max) as Claim[]
+      const index = indexAfter(offset)
+      return claims.slice(index, index + max) as Claim[]
     },
   }
 }
@@ -127,18 +127,17 @@ function bytesOf({ plant }: Claim): number {
 }
 
 /**
- * How far a window may drop: what each of the last `readings` checkpoints had passed. Counted in
- * readings, not in time, and the lowest of them: a read model that falls back (a failover) finds
- * the window still covering what it lost.
+ * How far a window may drop its claims: up to the lowest of the last `readings` checkpoints. Counted in readings, not in
+ * time. When a failover makes the read model fall back, the window still covers the offsets that it lost.
  */
 export function createRetention(readings: number) {
-  const seen: Offset[] = []
+  const checkpoints: Offset[] = []
   return {
-    /** Notes the checkpoint just read; returns the offset to drop before, undefined as long as too few are known. */
-    note(checkpoint: Offset): Offset | undefined {
-      seen.push(checkpoint)
-      if (seen.length > readings) seen.shift()
-      return seen.length < readings ? undefined : after(Math.min(...seen) as Offset)
+    /** Adds a reading. Returns the offset to drop before; undefined until there are enough readings. */
+    add(checkpoint: Offset): Offset | undefined {
+      checkpoints.push(checkpoint)
+      if (checkpoints.length > readings) checkpoints.shift()
+      return checkpoints.length < readings ? undefined : after(Math.min(...checkpoints) as Offset)
     },
   }
 }

@@ -13,7 +13,7 @@ function claimAt(offset: number, id: number): Claim {
   return { offset: offset as Offset, id: BigInt(id) as PlantId, eventId: EVENT_ID, plant: { name: '' } }
 }
 
-describe('the claims of a window after an offset', () => {
+describe('claimsAfter of a window', () => {
   const steps = fc.array(
     fc.oneof(
       { weight: 5, arbitrary: fc.record({ claims: fc.nat(30), skip: fc.nat(2) }) },
@@ -22,17 +22,17 @@ describe('the claims of a window after an offset', () => {
     { maxLength: 80 },
   )
 
-  it('are those that it holds after it, in log order, whatever was dropped and claimed again', () => {
+  it('returns the claims of the window after the offset in log order, after any drops and repeated claims', () => {
     fc.assert(
-      fc.property(steps, fc.integer({ min: 1, max: 20 }), fc.nat(8), (some, holds, max) => {
-        const window = createWindow(0 as Offset, holds * CLAIM_BYTES)
-        for (const step of some) {
+      fc.property(steps, fc.integer({ min: 1, max: 20 }), fc.nat(8), (schedule, capacity, max) => {
+        const window = createWindow(0 as Offset, capacity * CLAIM_BYTES)
+        for (const step of schedule) {
           if ('dropBefore' in step) window.dropBefore(step.dropBefore as Offset)
           else {
             const offset = (window.next + step.skip) as Offset
             window.pass({ offset, claim: claimAt(offset, step.claims) })
           }
-          const held = Array.from({ length: 31 }, (_, id) => window.firstClaim(BigInt(id) as PlantId))
+          const inWindow = Array.from({ length: 31 }, (_, id) => window.firstClaim(BigInt(id) as PlantId))
             .filter((claim) => claim !== undefined)
             .sort((a, b) => a.offset - b.offset)
           for (const after of [
@@ -43,28 +43,28 @@ describe('the claims of a window after an offset', () => {
             window.next,
           ] as Offset[])
             expect(window.claimsAfter(after, max)).toEqual(
-              held.filter(({ offset }) => offset > after).slice(0, max),
+              inWindow.filter(({ offset }) => offset > after).slice(0, max),
             )
         }
       }),
     )
   })
 
-  it('are found without a look at all those before', () => {
+  it('does not scan the claims before the offset', () => {
     const count = 100_000
-    let looked = 0
+    let reads = 0
     const window = createWindow(0 as Offset, count * CLAIM_BYTES)
     for (let n = 0; n < count; n++) {
       const claim = claimAt(n, n)
       window.pass({ offset: claim.offset, claim })
       Object.defineProperty(claim, 'offset', {
         get() {
-          looked++
+          reads++
           return n
         },
       })
     }
     expect(window.claimsAfter((count - 3) as Offset, 100).map(({ id }) => id)).toEqual([99_998n, 99_999n])
-    expect(looked).toBeLessThan(100)
+    expect(reads).toBeLessThan(100)
   })
 })

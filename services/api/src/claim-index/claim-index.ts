@@ -2,8 +2,7 @@ import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { hasGap } from '@plant-store/shared/protocol/coverage.ts'
-import { createReadFloor } from '@plant-store/shared/protocol/read-floor.ts'
+import { createReadFloor, hasCoverageGap } from '@plant-store/shared/protocol/coverage.ts'
 import { createRetention, createWindow, type Window } from '@plant-store/shared/protocol/window.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
@@ -50,7 +49,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     for (const [p, window] of windows.entries()) {
       const { checkpoint } = await readModel.meta(p as Partition)
       readModelAt[p] = checkpoint.offset
-      const before = retentions[p]?.note(checkpoint.offset)
+      const before = retentions[p]?.add(checkpoint.offset)
       if (before !== undefined) window.dropBefore(before)
     }
   }
@@ -104,9 +103,9 @@ export function createClaimIndex(options: ClaimIndexOptions) {
       const extent = { claims: 0, bytes: 0, gaps: 0, readModelLag: 0 }
       for (const [p, window] of windows.entries()) {
         const checkpoint = readModelAt[p] as Offset
-        extent.claims += window.held.claims
-        extent.bytes += window.held.bytes
-        extent.gaps += Number(hasGap(window, checkpoint))
+        extent.claims += window.size.claims
+        extent.bytes += window.size.bytes
+        extent.gaps += Number(hasCoverageGap(window, checkpoint))
         extent.readModelLag += Math.max(0, window.next - after(checkpoint))
       }
       return extent
@@ -121,7 +120,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
         const checkpoint = readModelAt[p] as Offset
         if (window.next < end)
           problems.push(`tail: partition ${p} is read up to offset ${window.next} of ${end}`)
-        if (hasGap(window, checkpoint)) {
+        if (hasCoverageGap(window, checkpoint)) {
           problems.push(
             `coverage: the read model of partition ${p} is at offset ${checkpoint}, this instance knows from ` +
               `${window.start} on; a running projector closes the gap`,

@@ -2,7 +2,7 @@ import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { firstOf } from '@plant-store/shared/protocol/coverage.ts'
+import { firstClaimOf } from '@plant-store/shared/protocol/coverage.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
@@ -109,7 +109,11 @@ export function createCommitCycle(
         pending.resolve({ is: 'notWritten', cause: entry })
         continue
       }
-      const known = firstOf(pending.id, { entry, checkpoint }, claimIndex.window(pending.record.partition))
+      const known = firstClaimOf(
+        pending.id,
+        { entry, checkpoint },
+        claimIndex.window(pending.record.partition),
+      )
       if (known.is === 'claimed') pending.resolve({ is: 'first', first: known.first })
       else if (known.is === 'unknown') pending.resolve({ is: 'coverageGap' })
       else {

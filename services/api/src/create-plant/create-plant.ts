@@ -5,7 +5,12 @@ import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Traceparent } from '@plant-store/shared/plant/traceparent.ts'
-import { type AfterAppend, afterAppend, type Verdict, verdict } from '@plant-store/shared/protocol/verdict.ts'
+import {
+  decideByWindow,
+  type Verdict,
+  verdict,
+  type WindowDecision,
+} from '@plant-store/shared/protocol/coverage.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
@@ -74,8 +79,8 @@ export function createPlantCreation(
     if (known.is === 'decided') pending.resolve({ is: 'first', first: known.first })
   })
 
-  function judge({ id, checkpoint, record }: Pending): AfterAppend {
-    return afterAppend(id, checkpoint, claimIndex.window(record.partition))
+  function judge({ id, checkpoint, record }: Pending): WindowDecision {
+    return decideByWindow(id, checkpoint, claimIndex.window(record.partition))
   }
 
   function giveUp(pending: Pending): void {
@@ -87,7 +92,7 @@ export function createPlantCreation(
     const movedOn = inFlight
       .values()
       .map(({ pending }) => pending)
-      .filter((pending) => pending.stage === 'appended' && judge(pending).is === 'window moved on')
+      .filter((pending) => pending.stage === 'appended' && judge(pending).is === 'notCovered')
     if (movedOn.length === 0) return
     for (const { pending, entry } of await lookUpBatch(readModel, movedOn)) {
       if (entry instanceof EntryError) continue
@@ -133,7 +138,7 @@ export function createPlantCreation(
     const { partition } = record
 
     function told(first: Claim): Outcome {
-      claimIndex.readFloor.show(partition, first.offset)
+      claimIndex.readFloor.raise(partition, first.offset)
       return { is: verdict(eventId, first), partition, offset: first.offset }
     }
 

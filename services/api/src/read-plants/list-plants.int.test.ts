@@ -218,7 +218,7 @@ describe('a page', () => {
   })
 
   it('may go so far beyond the read model and no further', async () => {
-    const store = await openLister({ limits: { ...LIST_LIMITS, maxBeyond: 5 } })
+    const store = await openLister({ limits: { ...LIST_LIMITS, maxCandidates: 5 } })
     const partition = 0 as Partition
     for (let id = 0n; (store.log[partition]?.length ?? 0) < 9; id++) {
       if (partitionOf(Buffer.from(String(id)), PARTITIONS) === partition) await store.write(id)

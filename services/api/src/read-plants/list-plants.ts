@@ -1,10 +1,10 @@
 import type { ConsistencyToken } from '@plant-store/shared/plant/consistency-token.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { reachOf } from '@plant-store/shared/protocol/coverage.ts'
+import { coverageReach } from '@plant-store/shared/protocol/coverage.ts'
 import {
-  type Beyond,
-  beyond,
+  type Candidates,
+  candidatesOf,
   type KnownSpan,
   knownSpan,
   type ListedSpan,
@@ -28,7 +28,7 @@ export type ListPlants = {
 export type PlantList = { is: 'page'; claims: Claim[]; shown: ConsistencyToken; next?: Cursor } | NotCovered
 
 export const LIST_LIMITS = {
-  maxBeyond: 10_000,
+  maxCandidates: 10_000,
   spareCandidates: 100,
   /** Most plants that further partitions are asked for at once, if each had as many as are wanted. */
   maxPlantsAtOnce: 4_000,
@@ -51,18 +51,18 @@ export function createPlantLister(
     const answers = await readModel.lookUp([...positions.keys()].map((partition) => ({ partition, ids: [] })))
     return [...positions].every(
       ([partition, offset], n) =>
-        reachOf(claimIndex.window(partition), (answers[n] as PartitionLookUp).checkpoint) >= offset,
+        coverageReach(claimIndex.window(partition), (answers[n] as PartitionLookUp).checkpoint) >= offset,
     )
   }
 
   /** The entries of all candidates, in one round trip. */
   async function lookUpCandidates(
     spans: readonly PartitionSpan[],
-    further: readonly Beyond[],
+    further: readonly Candidates[],
   ): Promise<Readable[]> {
     const asked = spans.map(({ partition }, n) => ({
       partition,
-      ids: (further[n] as Beyond).candidates.map(({ id }) => id),
+      ids: (further[n] as Candidates).claims.map(({ id }) => id),
     }))
     const some = asked.filter(({ ids }) => ids.length > 0)
     const found = some.length === 0 ? [] : await readModel.lookUp(some)
@@ -75,12 +75,12 @@ export function createPlantLister(
     const listed = await readModel.list(spans)
     // The windows are looked at now, after the read model has answered.
     const further = spans.map((span, n) =>
-      beyond(listed[n] as ListedSpan, span, claimIndex.window(span.partition), limits),
+      candidatesOf(listed[n] as ListedSpan, span, claimIndex.window(span.partition), limits),
     )
     const lookedUp = await lookUpCandidates(spans, further)
     return spans.map((span, n) =>
-      knownSpan(listed[n] as ListedSpan, span, further[n] as Beyond, lookedUp[n] as Readable, {
-        position: positions.get(span.partition) ?? BEFORE_FIRST,
+      knownSpan(listed[n] as ListedSpan, span, further[n] as Candidates, lookedUp[n] as Readable, {
+        token: positions.get(span.partition) ?? BEFORE_FIRST,
         readFloor: claimIndex.readFloor.of(span.partition),
       }),
     )
@@ -113,7 +113,7 @@ export function createPlantLister(
   const sizeFor = (count: number) => Math.max(1, Math.floor(limits.maxPlantsAtOnce / count))
 
   function show(page: PlantList & { is: 'page' }): PlantList {
-    for (const [partition, offset] of page.shown) claimIndex.readFloor.show(partition, offset)
+    for (const [partition, offset] of page.shown) claimIndex.readFloor.raise(partition, offset)
     return page
   }
 

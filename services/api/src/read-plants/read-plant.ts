@@ -3,7 +3,7 @@ import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/p
 import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
 import type { Plant } from '@plant-store/shared/plant/plant.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import { firstOf, reachOf } from '@plant-store/shared/protocol/coverage.ts'
+import { coverageReach, firstClaimOf } from '@plant-store/shared/protocol/coverage.ts'
 import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
@@ -33,19 +33,19 @@ export function createPlantReader(
     ])) as [PartitionLookUp, ...PartitionLookUp[]]
     // The windows are looked at now, after the read model has answered.
     const reaches = (at: Partition, { checkpoint }: PartitionLookUp) =>
-      reachOf(claimIndex.window(at), checkpoint) >= (positions.get(at) ?? BEFORE_FIRST)
+      coverageReach(claimIndex.window(at), checkpoint) >= (positions.get(at) ?? BEFORE_FIRST)
     if (!reaches(partition, own)) return undefined
     if (!elsewhere.every((at, n) => reaches(at, others[n] as PartitionLookUp))) return undefined
     const window = claimIndex.window(partition)
     const entry = readable(own.entries[0])
-    const known = firstOf(id, { entry, checkpoint: own.checkpoint }, window)
+    const known = firstClaimOf(id, { entry, checkpoint: own.checkpoint }, window)
     if (known.is === 'unknown') return undefined
     if (known.is === 'absent') {
-      const isFar = reachOf(window, own.checkpoint) >= claimIndex.readFloor.of(partition)
+      const isFar = coverageReach(window, own.checkpoint) >= claimIndex.readFloor.of(partition)
       return isFar ? { is: 'noSuchPlant' } : undefined
     }
     const { plant, offset } = known.first
-    claimIndex.readFloor.show(partition, offset)
+    claimIndex.readFloor.raise(partition, offset)
     if (plant === undefined) return { is: 'unreadablePlant' }
     return { is: 'plant', plant, partition, offset }
   }

@@ -1,6 +1,6 @@
 import type { Partition } from '../../plant/offset.ts'
 import type { Claim } from '../../plant/plant-created.ts'
-import type { LookedUp } from '../../protocol/coverage.ts'
+import type { LookUpResult } from '../../protocol/coverage.ts'
 import { anotherLog } from './first-among.ts'
 
 export type EntryVerdict = 'first' | 'later' | 'unknown'
@@ -13,7 +13,7 @@ export type EntryVerdict = 'first' | 'later' | 'unknown'
 export function entryVerdict(
   partition: Partition,
   { offset, eventId }: Claim,
-  { entry, checkpoint }: LookedUp,
+  { entry, checkpoint }: LookUpResult,
 ): EntryVerdict {
   if (entry === undefined) {
     if (checkpoint >= offset) throw anotherLog(partition, offset)

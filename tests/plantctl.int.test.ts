@@ -8,6 +8,7 @@ import { type Run, writeRun } from '../local/launch/run-file.mjs'
 import { root } from '../local/places.mjs'
 import { startPlantctl } from './support/plantctl.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
+import { processEnvironment } from './support/test-run.ts'
 import { createTestTopic } from './support/topic.ts'
 
 const LIMIT_MS = 60_000
@@ -145,7 +146,7 @@ describe('plantctl', () => {
 describe('the store that plantctl looks at', () => {
   const nowhere = { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://:secret@127.0.0.1:1' }
   const statusOf = (env: NodeJS.ProcessEnv, cwd: string) =>
-    startPlantctl(['status', '--json'], { PATH: process.env.PATH, ...env }, { cwd }).ended
+    startPlantctl(['status', '--json'], { ...processEnvironment, ...env }, { cwd }).ended
 
   /** A folder in which an npm start runs, as its run.json says, on the Kafka and the Redis under test. */
   async function folderOfStart(changes: Partial<Run> = {}) {

@@ -11,7 +11,7 @@ import { createContainers } from '../local/stores/docker.mjs'
 import { createPlant, readPlant } from './support/client.ts'
 import { TOKEN } from './support/plant-store.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
-import { noteGroup, noteProcess, noteProject } from './support/test-run.ts'
+import { noteGroup, noteProcess, noteProject, processEnvironment } from './support/test-run.ts'
 
 const START_MS = 90_000
 const STOP_MS = 10_000
@@ -95,7 +95,7 @@ async function setting(more: Record<string, string> = {}) {
     onTestFinished(createContainers(projectOf(localDir)).forget)
   }
   const environment = {
-    PATH: process.env.PATH,
+    ...processEnvironment,
     HOME: process.env.HOME,
     ...(source === 'processes' ? { DOCKER_HOST: NOWHERE } : { DOCKER_HOST: process.env.DOCKER_HOST }),
     PLANT_STORE_LOCAL_DIR: localDir,

@@ -5,7 +5,7 @@ import { inject } from 'vitest'
 import { startProcess } from '../../local/processes/process.mjs'
 import { newGroup } from './consumed-plants.ts'
 import type { ConsumerTask } from './consumer-process.ts'
-import { noteProcess } from './test-run.ts'
+import { noteProcess, processEnvironment } from './test-run.ts'
 
 const PROGRAM = new URL('consumer-process.ts', import.meta.url).pathname
 const LOOK_EVERY_MS = 5
@@ -40,7 +40,7 @@ export function createKilledConsumer(
       command: process.execPath,
       args: [PROGRAM, JSON.stringify(task)],
       logFile,
-      env: { PATH: process.env.PATH },
+      env: processEnvironment,
     })
     noteProcess(inject('testRun'), running)
   }

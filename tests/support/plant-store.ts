@@ -8,7 +8,7 @@ import { argumentsOf } from '../../local/launch/service.mjs'
 import { freePort } from '../../local/processes/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.mjs'
 import { quietLog } from './quiet-log.ts'
-import { noteProcess } from './test-run.ts'
+import { noteProcess, processEnvironment } from './test-run.ts'
 import { createTestTopic } from './topic.ts'
 
 export const TOKEN = 'a-token-for-tests'
@@ -40,7 +40,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
   await readModel.ready()
 
   const environment = {
-    PATH: process.env.PATH,
+    ...processEnvironment,
     KAFKA_BROKERS: kafkaBrokers,
     REDIS_URL: redisUrl,
     PLANTS_TOPIC: topic,

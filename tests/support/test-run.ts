@@ -4,6 +4,12 @@ import { join } from 'node:path'
 import type { RunningProcess } from '../../local/processes/process.mjs'
 import { identify } from '../../local/processes/process-identity.mjs'
 
+/** The part of the environment that every process started by a test gets. */
+export const processEnvironment = {
+  PATH: process.env.PATH,
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+}
+
 /**
  * The folder of a run of the tests: all that the run stores is in it, and so are the names of all processes that
  * it started. When a run is broken off its workers are killed, and have no time to end what is theirs; the

@@ -6,7 +6,7 @@ import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { applyInChunks } from '@plant-store/shared/read-model/apply-in-chunks.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { repeat } from '@plant-store/shared/runtime/repeat.ts'
+import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 
 type Following = Pick<

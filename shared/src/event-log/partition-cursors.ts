@@ -7,9 +7,9 @@ import {
   outOfBounds,
   seekOffset,
 } from '../protocol/checkpoint.ts'
-import { type BackOff, createBackOff } from '../runtime/back-off.ts'
 import { messageOf, PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
+import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
 
 /** What takes in the records of a log, and tells where it stands. */

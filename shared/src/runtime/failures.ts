@@ -1,4 +1,4 @@
-/** What is wrong with the log, for callers that tell it apart. */
+/** The kinds of faults of the log, for callers that distinguish them. */
 export type LogFault =
   | 'not-authorized'
   | 'topic-missing'
@@ -7,12 +7,12 @@ export type LogFault =
   | 'another-log'
 
 /**
- * Something that must hold of the settings, of Kafka or of Redis does not; nothing gets better by trying
- * again. The message says what to change.
+ * A precondition of the settings, of Kafka or of Redis does not hold, and a retry cannot help. The message says what to
+ * change.
  */
 export class PreconditionError extends Error {
   override name = 'PreconditionError'
-  /** Undefined when it is not the log that is wrong. */
+  /** Undefined when the fault is not one of the log. */
   readonly fault: LogFault | undefined
 
   constructor(message: string, fault?: LogFault) {
@@ -21,7 +21,7 @@ export class PreconditionError extends Error {
   }
 }
 
-/** What was thrown, in words. */
+/** The message of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

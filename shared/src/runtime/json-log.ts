@@ -9,7 +9,7 @@ export function createLog(name: string, level: string, destination?: Destination
     level,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    // Should one be given what holds a secret after all: what libraries log or put into their errors.
+    // Callers pass no secrets, but libraries may: in what they log, or in their errors.
     serializers: { err: describeError, req: describeRequest, request: describeRequest, headers: () => '…' },
   }
   return destination === undefined ? pino(options) : pino(options, destination)
@@ -23,19 +23,22 @@ type DescribedError = {
   errors?: (DescribedError | string)[]
 }
 
-/** Not what else an error carries: that may be a whole request, as it came, with its Authorization header. */
+/** Nothing else that an error carries: it may be a whole request with its Authorization header. */
 function describeError(error: unknown): DescribedError | string {
-  if (!(error instanceof Error)) return typeof error === 'string' ? error : `no error, but ${typeof error}`
+  if (!(error instanceof Error))
+    return typeof error === 'string' ? error : `not an Error but: ${typeof error}`
   const { type, message, stack } = stdSerializers.err(error)
   const { code, errors } = error as { code?: unknown; errors?: unknown }
   return {
-    ...{ type, message, stack },
+    type,
+    message,
+    stack,
     ...((typeof code === 'string' || typeof code === 'number') && { code }),
     ...(Array.isArray(errors) && { errors: errors.map(describeError) }),
   }
 }
 
-/** Not its headers, nor its query. */
+/** Neither headers nor query. */
 function describeRequest({ method, url }: { method?: string; url?: string }) {
   return { method, path: url?.split('?')[0] }
 }

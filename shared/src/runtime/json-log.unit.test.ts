@@ -5,10 +5,10 @@ import { createLog } from './json-log.ts'
 
 const TOKEN = 'a-token-nobody-else-may-see'
 
-/** What is written when `say` has its way. */
-function written(say: (log: ReturnType<typeof createLog>) => void): string {
+/** The lines that `write` logs. */
+function written(write: (log: ReturnType<typeof createLog>) => void): string {
   const lines: string[] = []
-  say(createLog('test', 'debug', { write: (line) => lines.push(line) }))
+  write(createLog('test', 'debug', { write: (line) => lines.push(line) }))
   return lines.join('')
 }
 
@@ -21,7 +21,7 @@ function request(): IncomingMessage {
   return message
 }
 
-it('an error is told by type, message, code, stack and causes', () => {
+it('logs an error with its type, message, code, stack and causes', () => {
   const cause = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' })
   const err = Object.assign(new TypeError('no answer', { cause }), { code: 'E_NONE' })
   const line = JSON.parse(written((log) => log.error({ err }, 'it failed')))
@@ -34,15 +34,17 @@ it('an error is told by type, message, code, stack and causes', () => {
   })
 })
 
-it('an error of several tells each', () => {
+it('logs each error of an AggregateError', () => {
   const err = new AggregateError([new Error('one'), new Error('two')], 'all failed')
   const line = JSON.parse(written((log) => log.error({ err })))
   expect(line.err).toMatchObject({ message: 'all failed', errors: [{ message: 'one' }, { message: 'two' }] })
 })
 
-it('what is thrown and no error is told when it is a text', () => {
+it('logs a thrown string, and only the type of any other thrown value', () => {
   expect(JSON.parse(written((log) => log.error({ err: 'a text' }))).err).toBe('a text')
-  expect(JSON.parse(written((log) => log.error({ err: { token: TOKEN } }))).err).toBe('no error, but object')
+  expect(JSON.parse(written((log) => log.error({ err: { token: TOKEN } }))).err).toBe(
+    'not an Error but: object',
+  )
 })
 
 it.each<[string, () => object]>([
@@ -64,7 +66,7 @@ it.each<[string, () => object]>([
     'an error that has such a cause',
     () => ({ err: new Error('x', { cause: Object.assign(new Error('y'), { request: request() }) }) }),
   ],
-])('no token is told with %s', (_what, fields) => {
+])('logs no token with %s', (_what, fields) => {
   const bytes = JSON.stringify([...Buffer.from(TOKEN)]).slice(1, -1)
   for (const line of [
     written((log) => log.error(fields())),

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { type Answer, answerOnSocket, answerWith, rejectConnect } from './answer.ts'
+import { type HttpResponse, rejectConnect, sendOnSocket, sendResponse } from './http-response.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { singleFlight } from './single-flight.ts'
 
-/** Why a service can't do its work now, in words for an operator; none when it can. */
+/** The reasons why a service is not ready, for an operator; empty when it is ready. */
 export type Readiness = () => string[]
 
 export type OperationsParts = {
@@ -15,25 +15,25 @@ export type OperationsParts = {
 }
 
 const PATHS = ['/livez', '/readyz', '/metrics']
-/** Those who ask are few and ask little: a probe, a scraper, a person. */
+/** The clients are few and light: a probe, a scraper, a person. */
 const MAX_CONNECTIONS = 100
 const MAX_HEADERS_BYTES = 8_192
 const REQUEST_TIMEOUT_MS = 5_000
-/** A connection on which nothing moves for so long is closed, also when its client does not read the answer. */
+/** An idle connection is closed after this time, also one whose client does not read the response. */
 const IDLE_TIMEOUT_MS = 10_000
 const TIMEOUTS_CHECKED_EVERY_MS = 1_000
 
 /**
- * The operations port: `/livez` answers 200 while the process runs; `/readyz` answers 200 when it can do its work and
- * otherwise 503 with the reasons; `/metrics` is for Prometheus. Whatever else is asked has an answer
- * `{ "error", "message" }`, and nobody can hold the process up from here.
+ * Opens the operations port: `/livez` responds with 200 while the process runs; `/readyz` with 200 when the service is
+ * ready, otherwise with 503 and the reasons; `/metrics` is for Prometheus. Every failure is `{ "error", "message" }`.
+ * Connections, headers and times are bounded, so that no client here can stall the process.
  */
 export async function openOperationsPort(port: number, host: string, parts: OperationsParts) {
   const metricsText = singleFlight(() => parts.metrics.metrics())
   const busy = new WeakSet<Socket>()
   const server = createServer(
     {
-      // Whoever asks here means this process, whatever name it has for it.
+      // A client may use any name for this process.
       requireHostHeader: false,
       maxHeaderSize: MAX_HEADERS_BYTES,
       headersTimeout: REQUEST_TIMEOUT_MS,
@@ -42,16 +42,16 @@ export async function openOperationsPort(port: number, host: string, parts: Oper
     },
     (request, response) => {
       const { socket } = request
-      // Thousands of requests fit into what is read at once, and all of them would be answered before anything else.
+      // One read can bring thousands of pipelined requests, which would all be served before any other work.
       if (busy.has(socket)) return void socket.destroy()
       busy.add(socket)
       response.once('close', () => busy.delete(socket))
-      void answerOf(request, parts, metricsText).then((answer) => answerWith(response, answer))
+      void responseTo(request, parts, metricsText).then((sent) => sendResponse(response, sent))
     },
   )
   server.maxConnections = MAX_CONNECTIONS
   server.setTimeout(IDLE_TIMEOUT_MS)
-  answerNodesOwnCases(server)
+  respondToNodeFailures(server)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -66,14 +66,14 @@ export async function openOperationsPort(port: number, host: string, parts: Oper
   }
 }
 
-async function answerOf(
+async function responseTo(
   request: IncomingMessage,
   { readiness, metrics, log }: OperationsParts,
   metricsText: () => Promise<string>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const path = request.url?.split('?')[0] ?? ''
-  if (!PATHS.includes(path)) return failure(404, `try ${PATHS.join(', ')}`)
-  if (request.method !== 'GET' && request.method !== 'HEAD') return failure(405, 'only GET and HEAD')
+  if (!PATHS.includes(path)) return failure(404, `unknown path; use ${PATHS.join(', ')}`)
+  if (request.method !== 'GET' && request.method !== 'HEAD') return failure(405, 'use GET or HEAD')
   try {
     if (path === '/livez') return json(200, { live: true })
     if (path === '/metrics')
@@ -81,39 +81,39 @@ async function answerOf(
     const reasons = readiness()
     return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons })
   } catch (err) {
-    log.error({ err, path }, 'the operations port could not answer')
-    return failure(500, 'something went wrong here; the log tells more')
+    log.error({ err, path }, 'the operations port failed to respond')
+    return failure(500, 'internal error; see the log of the service')
   }
 }
 
-/** What Node answers without a body, or not at all. */
-function answerNodesOwnCases(server: Server): void {
-  const asked = new WeakSet<Socket>()
-  server.on('request', ({ socket }: IncomingMessage) => asked.add(socket))
+/** Responds with a body where Node would send none, or no response at all. */
+function respondToNodeFailures(server: Server): void {
+  const hadRequest = new WeakSet<Socket>()
+  server.on('request', ({ socket }: IncomingMessage) => hadRequest.add(socket))
   server.on('clientError', (error: Error & { code?: string }, socket: Socket) => {
-    // Behind a request that came before, an answer would be taken for the answer to that one.
-    if (error.code === 'ECONNRESET' || !socket.writable || asked.has(socket)) socket.destroy()
-    else answerOnSocket(socket, unreadable(error.code))
+    // After an earlier request on this connection, the client would take this response for that request's.
+    if (error.code === 'ECONNRESET' || !socket.writable || hadRequest.has(socket)) socket.destroy()
+    else sendOnSocket(socket, unreadable(error.code))
   })
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    answerWith(response, failure(417, 'the only expectation supported is "100-continue"'))
+    sendResponse(response, failure(417, 'the only expectation supported is "100-continue"'))
   })
-  rejectConnect(server, (socket) => answerOnSocket(socket, failure(405, 'only GET and HEAD')))
+  rejectConnect(server, (socket) => sendOnSocket(socket, failure(405, 'use GET or HEAD')))
 }
 
-function unreadable(code: string | undefined): Answer {
+function unreadable(code: string | undefined): HttpResponse {
   if (code === 'HPE_HEADER_OVERFLOW') return failure(431, 'the request headers are too large')
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return failure(408, 'the request did not arrive in time')
   return failure(400, 'the HTTP request is malformed')
 }
 
-/** Ends the connection, too: nobody waits for the rest of a request that is refused. */
-function failure(status: number, message: string): Answer {
+/** A failure ends the connection: the rest of a refused request is not read. */
+function failure(status: number, message: string): HttpResponse {
   const { headers, body } = json(status, { error: status, message })
   const allow = status === 405 && { allow: 'GET, HEAD' }
   return { status, headers: { ...headers, ...allow, connection: 'close' }, body }
 }
 
-function json(status: number, content: object): Answer {
+function json(status: number, content: object): HttpResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: `${JSON.stringify(content)}\n` }
 }

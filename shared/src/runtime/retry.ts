@@ -1,22 +1,45 @@
-import { createBackOff } from './back-off.ts'
-import { PreconditionError } from './failures.ts'
+import { messageOf, PreconditionError } from './failures.ts'
+import type { Log } from './log.ts'
 import { delay, systemTime, type Time } from './time.ts'
+
+/** Waits that grow with each failure. */
+export type BackOff = {
+  /** The wait after one more failure: twice the one before, up to a limit. */
+  nextMs(): number
+  /** After a success the waits start again with the first one. */
+  reset(): void
+}
+
+export function createBackOff({ firstMs, longestMs }: { firstMs: number; longestMs: number }): BackOff {
+  let waitMs = firstMs
+  return {
+    nextMs() {
+      const ms = waitMs
+      waitMs = Math.min(2 * waitMs, longestMs)
+      return ms
+    },
+    reset() {
+      waitMs = firstMs
+    },
+  }
+}
 
 export type RetryOptions = {
   time?: Time
+  /** The wait after the first failure. */
   everyMs: number
-  /** How far the wait after each failure grows; without it it stays as it is. */
+  /** The limit up to which the wait doubles with each failure; by default it does not grow. */
   longestMs?: number
   giveUpAfterMs: number
-  /** Ends the attempts: what the last one failed with is then thrown. */
+  /** Ends the attempts: the error of the last one is thrown. */
   signal?: AbortSignal | undefined
-  /** Told of each attempt that failed and is made again. */
+  /** Receives the error of each attempt that is followed by another one. */
   onFailure?(error: unknown): void
 }
 
 /**
- * Makes an attempt again and again until it succeeds. Throws a PreconditionError at once, for nothing gets
- * better by trying again, and any other error when the time is up.
+ * Repeats an attempt until it succeeds. Throws a PreconditionError at once, because another attempt cannot help, and
+ * any other error when the time is up.
  */
 export async function retry<T>(
   attempt: () => Promise<T>,
@@ -32,5 +55,58 @@ export async function retry<T>(
       onFailure?.(error)
       await delay(time, backOff.nextMs(), signal)
     }
+  }
+}
+
+export type Repeated = {
+  /** The failure of the last call; undefined when it succeeded. */
+  problem(): string | undefined
+  /** Resolves when no call is in flight and none will follow. */
+  close(): Promise<void>
+}
+
+export type Repetition = {
+  time: Time
+  /** The least time from the end of one call to the start of the next. */
+  everyMs: number
+  task(): Promise<void>
+  /** The name of the task, for the log. */
+  what: string
+  log: Log
+  onHalt(error: Error): void
+}
+
+/**
+ * Calls `task` periodically, one call at a time, until closed. A call that fails is logged, and the next one follows;
+ * a PreconditionError goes to `onHalt`, and ends the calls.
+ */
+export function repeat({ time, everyMs, task, what, log, onHalt }: Repetition): Repeated {
+  const closing = new AbortController()
+  let problem: string | undefined
+
+  async function run(): Promise<void> {
+    // Not setInterval: an interval that was delayed makes up for the missed calls all at once.
+    while (true) {
+      await delay(time, everyMs, closing.signal)
+      if (closing.signal.aborted) return
+      try {
+        await task()
+        problem = undefined
+      } catch (error) {
+        if (closing.signal.aborted) return
+        if (error instanceof PreconditionError) return onHalt(error)
+        problem = `${what}: ${messageOf(error)}`
+        log.debug({ err: error }, `${what} failed, retrying`)
+      }
+    }
+  }
+
+  const running = run()
+  return {
+    problem: () => problem,
+    async close() {
+      closing.abort()
+      await running
+    },
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PreconditionError } from './failures.ts'
 import { createLog, type Logger } from './json-log.ts'
 
-/** EX_CONFIG of sysexits.h: starting again won't help, a person has to change something. */
+/** EX_CONFIG of sysexits.h: a restart does not help, a person has to change something. */
 const EXIT_CONFIGURATION = 78
 const EXIT_FAILURE = 1
 const CLOSE_TIMEOUT_MS = 9_000
@@ -11,18 +11,17 @@ const ONE_CLOSE_WITHIN_MS = 1_000
 export type ServiceContext = {
   name: string
   log: Logger
-  /** Ends the process in order, with an exit code that says whether starting again may help. */
+  /** Ends the process in order, with an exit code that says whether a restart may help. */
   fail(error: Error): void
   /** Why the process is about to end; undefined while it is not. */
   ending(): string | undefined
-  /** Has this called at the end; what was named last is closed first, and left alone when it takes longer. */
+  /** Registers a call for the end. The last one registered is closed first; one that takes longer than this is left. */
   closeLater(close: () => Promise<void>, withinMs?: number): void
 }
 
 /**
- * Runs a service as this process: starts it, ends it in order at SIGTERM or SIGINT, exits 0 then, 78 when
- * only a person can help, 1 for any other failure. The last line it logs says why. An end that takes longer than 9 s
- * is cut off.
+ * Runs a service as this process, and ends it in order. Exit codes: 0 after SIGTERM or SIGINT, 78 for a
+ * PreconditionError, 1 for any other failure. The last log line gives the reason. After 9 s the end is forced.
  */
 export async function runService(
   name: string,
@@ -43,11 +42,13 @@ export async function runService(
     if (ending !== undefined) return
     ending = why
     const cutOff = setTimeout(() => {
-      log.error(`not closed within ${CLOSE_TIMEOUT_MS} ms: leaving`)
+      log.error(`shutdown took longer than ${CLOSE_TIMEOUT_MS} ms: exiting now`)
       leave(exitCode || EXIT_FAILURE)
     }, CLOSE_TIMEOUT_MS)
     for (const { close, withinMs } of closers.reverse()) {
-      const closed = close().catch((err: unknown) => log.error({ err }, 'closing failed'))
+      const closed = close().catch((err: unknown) =>
+        log.error({ err }, 'closing a part of the service failed'),
+      )
       await Promise.race([closed, delay(withinMs)])
     }
     clearTimeout(cutOff)

@@ -21,7 +21,7 @@ function messageOf(env: NodeJS.ProcessEnv): string {
 }
 
 describe('settings', () => {
-  it('have defaults but for the addresses of Kafka and Redis', () => {
+  it('have defaults, except the addresses of Kafka and Redis', () => {
     expect(read(GOOD)).toEqual({
       ...GOOD,
       PLANTS_TOPIC: 'plants',
@@ -50,24 +50,24 @@ describe('settings', () => {
     })
   })
 
-  it('count as absent when they are empty', () => {
+  it('count as unset when they are empty', () => {
     const empty = { PLANTS_TOPIC: '', PORT: '', NOTE: '' }
     expect(read({ ...GOOD, ...empty })).toEqual(read(GOOD))
     expect(messageOf({ ...GOOD, REDIS_URL: '' })).toMatch(/REDIS_URL is missing/)
   })
 
-  it('leave the rest of the environment alone', () => {
+  it('do not include other environment variables', () => {
     expect(read({ ...GOOD, PATH: '/bin' })).not.toHaveProperty('PATH')
   })
 
-  it('may be optional, yet not wrong', () => {
+  it('may be optional, but not invalid', () => {
     expect(read(GOOD)).not.toHaveProperty('NOTE')
     expect(messageOf({ ...GOOD, NOTE: '7' })).toBe('settings: NOTE must be lower-case letters (it is "7")')
   })
 
-  it('that are missing are all named, with what they should be', () => {
+  it('report every missing setting, with what is expected', () => {
     expect(messageOf({})).toBe(
-      'settings: KAFKA_BROKERS is missing: set it to host:port, several separated by commas; ' +
+      'settings: KAFKA_BROKERS is missing: set it to host:port, or several separated by commas; ' +
         'REDIS_URL is missing: set it to redis://host:port or rediss://user:password@host:port',
     )
   })
@@ -85,25 +85,29 @@ describe('settings', () => {
     [
       'KAFKA_BROKERS',
       'kafka',
-      'KAFKA_BROKERS must be host:port, several separated by commas (it is "kafka")',
+      'KAFKA_BROKERS must be host:port, or several separated by commas (it is "kafka")',
     ],
-    ['KAFKA_BROKERS', 'a:1,', 'KAFKA_BROKERS must be host:port, several separated by commas (it is "a:1,")'],
-  ])('are refused when wrong: %s=%s', (name, value, message) => {
+    [
+      'KAFKA_BROKERS',
+      'a:1,',
+      'KAFKA_BROKERS must be host:port, or several separated by commas (it is "a:1,")',
+    ],
+  ])('reject the invalid value %s=%s', (name, value, message) => {
     expect(messageOf({ ...GOOD, [name]: value })).toBe(`settings: ${message}`)
   })
 
-  it('that are wrong are all named at once', () => {
+  it('report every invalid setting at once', () => {
     expect(messageOf({ ...GOOD, PORT: 'x', PLANTS_PARTITIONS: 'y' })).toMatch(
       /PLANTS_PARTITIONS must.*; PORT must/,
     )
   })
 
-  it('never print what may hold a password', () => {
+  it('never print a value that may hold a password', () => {
     const message = messageOf({ ...GOOD, REDIS_URL: 'http://user:hunter2@redis:6379' })
     expect(message).toBe('settings: REDIS_URL must be redis://host:port or rediss://user:password@host:port')
   })
 
-  it('are cut short in messages', () => {
+  it('are shortened in messages', () => {
     expect(messageOf({ ...GOOD, PORT: 'x'.repeat(1_000) }).length).toBeLessThan(200)
   })
 })

@@ -1,10 +1,10 @@
-/** All who ask while it is being made get the same. */
+/** Calls `make` once for all callers that come while its promise is pending; they share the result. */
 export function singleFlight<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
+  let inFlight: Promise<T> | undefined
   return () => {
-    made ??= make().finally(() => {
-      made = undefined
+    inFlight ??= make().finally(() => {
+      inFlight = undefined
     })
-    return made
+    return inFlight
   }
 }

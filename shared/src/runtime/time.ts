@@ -1,8 +1,8 @@
-/** Where time comes from: the system, or a simulation of it. What decides takes it as an input. */
+/** The source of time: the system, or a simulation of it. Code that decides receives it as an input. */
 export type Time = {
-  /** Milliseconds; they only go up. */
+  /** Monotonic milliseconds. */
   now(): number
-  /** Calls back once, after so long. Returns what takes that back. */
+  /** Calls back once, after `ms`. Returns a function that cancels the call. */
   after(ms: number, callback: () => void): () => void
 }
 
@@ -14,16 +14,16 @@ export const systemTime: Time = {
   },
 }
 
-/** Resolves after so long, or as soon as `signal` is aborted. */
+/** Resolves after `ms`, or as soon as `signal` is aborted. */
 export function delay(time: Time, ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const end = () => {
-      takeBack()
+      cancel()
       signal?.removeEventListener('abort', end)
       resolve()
     }
-    const takeBack = time.after(ms, end)
+    const cancel = time.after(ms, end)
     signal?.addEventListener('abort', end, { once: true })
   })
 }

@@ -1,8 +1,8 @@
 /**
- * A map of what comes and goes, with as much of a Map's interface as is needed. V8 leaves a reference from each table that a
- * Map has outgrown, or cleared of deleted entries, to the one that took its place, for iterators. Once one of them has
- * become old, all that follow are kept by it, with what was in them, until the next full collection, and scavenges copy it.
- * An object used as a dictionary deletes in place, and leaves no such chain.
+ * A map for short-lived entries, with the part of Map's interface that is needed. V8 keeps a reference from each table
+ * that a Map has outgrown, or cleared of deleted entries, to its replacement, for iterators. Once one of these tables
+ * is promoted to the old generation, it keeps all that follow it, and their contents, alive until the next full
+ * collection, and scavenges copy them. An object used as a dictionary deletes in place and forms no such chain.
  */
 export class TransientMap<K extends bigint | number, V> {
   #size = 0
@@ -39,7 +39,7 @@ export class TransientMap<K extends bigint | number, V> {
     this.#values = Object.create(null)
   }
 
-  /** Those that are there now, the first set first. */
+  /** The current values, in the order in which their keys were set. */
   values(): V[] {
     return Object.values(this.#values)
   }
@@ -49,7 +49,7 @@ export class TransientMap<K extends bigint | number, V> {
   }
 }
 
-/** Not a number's own text: V8 keeps such entries in another form, which grows with the number. */
+/** Not the plain number: V8 stores such properties as array elements, whose size grows with the number. */
 function nameOf(key: bigint | number): string {
   return `#${key}`
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { TransientMap } from './transient-map.ts'
 
 const keys = fc.oneof(fc.bigInt({ min: -2n, max: 3n }), fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }))
-const steps = fc.array(
+const stepLists = fc.array(
   fc.oneof(
     fc.record({ does: fc.constant('set' as const), key: keys, value: fc.nat() }),
     fc.record({ does: fc.constant('delete' as const), key: keys }),
@@ -11,12 +11,12 @@ const steps = fc.array(
   ),
 )
 
-describe('a map of what comes and goes', () => {
-  it('holds what a Map holds', () => {
+describe('TransientMap', () => {
+  it('has the same entries as a Map after the same calls', () => {
     fc.assert(
-      fc.property(steps, (taken) => {
+      fc.property(stepLists, (steps) => {
         const [map, model] = [new TransientMap<bigint, number>(), new Map<bigint, number>()]
-        for (const step of taken) {
+        for (const step of steps) {
           if (step.does === 'set') {
             map.set(step.key, step.value)
             model.set(step.key, step.value)
@@ -28,7 +28,7 @@ describe('a map of what comes and goes', () => {
           expect(map.size).toBe(model.size)
           expect(map.values()).toEqual([...model.values()])
         }
-        for (const step of taken) {
+        for (const step of steps) {
           if (step.does === 'clear') continue
           expect(map.has(step.key)).toBe(model.has(step.key))
           expect(map.get(step.key)).toBe(model.get(step.key))
@@ -40,7 +40,7 @@ describe('a map of what comes and goes', () => {
     )
   })
 
-  it('is gone through as it was, also by who takes entries away', () => {
+  it('iterates over a snapshot, also when the callback deletes entries', () => {
     const map = new TransientMap<number, string>().set(1, 'a').set(2, 'b').set(3, 'c')
     const seen: string[] = []
     map.forEach((value) => {

@@ -1,5 +1,5 @@
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { repeat } from '@plant-store/shared/runtime/repeat.ts'
+import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose'
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { parseTokenEntries, type TokenEntry } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { repeat } from '@plant-store/shared/runtime/repeat.ts'
+import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 
 const READ_AGAIN_EVERY_MS = 5_000

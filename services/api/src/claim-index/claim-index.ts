@@ -6,7 +6,7 @@ import { createReadFloor, hasCoverageGap } from '@plant-store/shared/protocol/co
 import { createRetention, createWindow, type Window } from '@plant-store/shared/protocol/window.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { repeat } from '@plant-store/shared/runtime/repeat.ts'
+import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 
 const READ_CHECKPOINTS_EVERY_MS = 1_000

@@ -14,7 +14,7 @@ import {
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { repeat } from '@plant-store/shared/runtime/repeat.ts'
+import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'

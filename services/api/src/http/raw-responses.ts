@@ -1,6 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Answer, answerOnSocket, answerWith, rejectConnect } from '@plant-store/shared/runtime/answer.ts'
+import {
+  type HttpResponse,
+  rejectConnect,
+  sendOnSocket,
+  sendResponse,
+} from '@plant-store/shared/runtime/http-response.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
 import type { LatestResponse } from './latest-response.ts'
 
@@ -42,26 +47,26 @@ export function answerNodesOwnCases(server: Server, latestOn: LatestResponse): v
     server.emit('request', request, response)
   })
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    answerWith(response, answerOf('expectationFailed'))
+    sendResponse(response, answerOf('expectationFailed'))
   })
   rejectConnect(server, (socket) => answerInTurn(socket, latestOn(socket), answerOf('methodNotAllowed')))
 }
 
 /** Answers what can't be read, after what was asked before it on the same connection: answers have no names. */
-function answerInTurn(socket: Socket, response: ServerResponse | undefined, answer: Answer): void {
+function answerInTurn(socket: Socket, response: ServerResponse | undefined, answer: HttpResponse): void {
   if (response?.req.complete === false) {
     // It is the body of the latest request that does not come, or is no body. A response has the socket when it
     // is its turn.
     if (response.headersSent || response.socket !== socket) socket.destroy()
-    else answerOnSocket(socket, answer)
+    else sendOnSocket(socket, answer)
   } else if (response?.writableFinished === false) {
     response.once('close', () => {
-      if (socket.writable) answerOnSocket(socket, answer)
+      if (socket.writable) sendOnSocket(socket, answer)
     })
-  } else answerOnSocket(socket, answer)
+  } else sendOnSocket(socket, answer)
 }
 
-function answerOf(failure: Failure): Answer {
+function answerOf(failure: Failure): HttpResponse {
   const headers = {
     ...headersOf(failure),
     ...(failure === 'methodNotAllowed' && { allow: 'GET, HEAD, POST' }),

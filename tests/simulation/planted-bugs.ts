@@ -106,7 +106,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   rare(
-    40862,
+    60202,
     'where the window begins is taken before the look-up',
     CYCLE,
     [

@@ -1,4 +1,4 @@
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
@@ -18,6 +18,8 @@ export default defineConfig({
   test: {
     // All files share one Kafka and one Redis. Most of them wait now and then, so two cores carry three files at a time.
     maxWorkers: 3,
+    // Tests that run concurrently keep a core busy each.
+    maxConcurrency: availableParallelism(),
     // The limits are for tests that hang: no test asserts a duration.
     projects: [
       {

@@ -5,7 +5,7 @@ import { median } from '../measure/spread.ts'
 import { numberOf } from '../number-option.ts'
 import { openBenchStores } from '../stores.ts'
 import { compareReaders, type ReplayOptions, type ReplayRun, type ReplayRuns, rate } from './compare.ts'
-import type { ReaderName } from './reader.ts'
+import type { ReaderName } from './readers.ts'
 
 const help = `Measures how fast the log is replayed into Redis, against a kafkajs consumer that does nothing, and how much
 memory the read model takes. All readers read the same topic, each in a process of its own, in turn.

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { READERS, type ReaderName, type Reading } from './reader.ts'
+import type { Reading } from './reader.ts'
+import { READERS, type ReaderName } from './readers.ts'
 
 // A reader in a process of its own, so that none runs in what another one left: told by a message what to read,
 // it answers with a message how long it took.

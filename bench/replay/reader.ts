@@ -25,16 +25,3 @@ export function countdown(events: number) {
     },
   }
 }
-
-/**
- * By the names that the table has; the first is what the others are compared with. Each is loaded on its own: kafkajs
- * alone must be without what the others correct in it.
- */
-export const READERS = {
-  'kafkajs alone, doing nothing': async () => (await import('./readers/kafkajs-alone.ts')).readByKafkajsAlone,
-  'decoded by the follower': async () => (await import('./readers/decoded.ts')).readDecoded,
-  'replayed into Redis': async () => (await import('./readers/projected.ts')).readIntoRedis,
-  'rebuilt: filled, verified, switched to': async () => (await import('./readers/rebuilt.ts')).readByRebuild,
-} satisfies Record<string, () => Promise<Reader>>
-
-export type ReaderName = keyof typeof READERS

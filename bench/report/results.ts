@@ -1,5 +1,5 @@
 import type { Circumstances } from '../environment.ts'
-import type { ReaderName } from '../replay/reader.ts'
+import type { ReaderName } from '../replay/readers.ts'
 import type { CreatesRun } from '../side-by-side/creates.ts'
 import type { HalfLoadRun } from '../side-by-side/half-load.ts'
 

@@ -1,5 +1,5 @@
 import { ratioOf, type Spread, spreadOf } from '../measure/spread.ts'
-import type { ReaderName } from '../replay/reader.ts'
+import type { ReaderName } from '../replay/readers.ts'
 import type { CreatesRun } from '../side-by-side/creates.ts'
 import { spread } from './figures.ts'
 import { type CreatesRow, cpuOf, type Results } from './results.ts'

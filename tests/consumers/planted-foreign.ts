@@ -1,9 +1,15 @@
 import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
-import type { PlantedRecord } from './planted-kinds.ts'
 
 /** As kafkajs takes them: undefined is absent, a list is a header that comes several times. */
 export type Headers = Record<string, Buffer | string | (Buffer | string)[] | undefined>
+
+export type PlantedRecord = {
+  partition: Partition
+  key: Buffer | null
+  value: Buffer | null
+  headers: Headers
+}
 
 type Change = (record: PlantedRecord, partitions: number) => PlantedRecord
 

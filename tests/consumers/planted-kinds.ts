@@ -1,18 +1,10 @@
 import { type EventId, eventIdOfBytes } from '@plant-store/shared/plant/event-id.ts'
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Random } from '../simulation/random.ts'
 import { EDGE_IDS } from '../support/generated-plants.ts'
-import { FOREIGN, type Headers } from './planted-foreign.ts'
+import { FOREIGN, type Headers, type PlantedRecord } from './planted-foreign.ts'
 import { type Payload, READABLE, UNREADABLE } from './planted-payloads.ts'
-
-export type PlantedRecord = {
-  partition: Partition
-  key: Buffer | null
-  value: Buffer | null
-  headers: Headers
-}
 
 /** What a record comes to. A plant and an unreadable one are creations. */
 export type ComesTo = 'plant' | 'unreadable' | 'repeated' | 'void' | 'foreign'

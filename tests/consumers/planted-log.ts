@@ -1,12 +1,6 @@
 import { createRandom, type Random } from '../simulation/random.ts'
-import {
-  anyKind,
-  type ComesTo,
-  type Draw,
-  EVERY_KIND,
-  type Kind,
-  type PlantedRecord,
-} from './planted-kinds.ts'
+import type { PlantedRecord } from './planted-foreign.ts'
+import { anyKind, type ComesTo, type Draw, EVERY_KIND, type Kind } from './planted-kinds.ts'
 
 // A log in which all is planted that a reader may take wrongly. It follows from a number alone, and no fold of the
 // product takes part in making it.

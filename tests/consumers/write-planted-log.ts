@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Message, Producer, Transaction } from 'kafkajs'
 import type { TestTopic } from '../support/topic.ts'
-import type { PlantedRecord } from './planted-kinds.ts'
+import type { PlantedRecord } from './planted-foreign.ts'
 import type { PlantedLog, Step, Writer } from './planted-log.ts'
 
 const ACKS_ALL = -1

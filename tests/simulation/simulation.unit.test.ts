@@ -3,37 +3,18 @@ import { randomInt } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { PLANTED_BUGS } from './planted-bugs.ts'
-import { FIRST_SEED, playAll, playApart } from './threads.ts'
+import { catchesBugs, keepsEveryPromise, LIMIT_MS } from './promises.ts'
 
-const SEEDS = 4_000
-/** A planted bug that is not caught within so many seeds counts as not caught. */
-const SEEDS_FOR_BUGS = 20_000
-const LIMIT_MS = 300_000
+/** The rest is in simulation.long.test.ts. */
+const SEEDS = 400
+const BUGS = 12
 
-describe('the code that decides, in a simulated world of faults', () => {
-  const from = randomInt(500_000_000)
-
-  it(
-    `keeps every promise (seeds ${from} to ${from + SEEDS - 1})`,
-    async () => {
-      const broken = (await playAll(from, SEEDS, () => {})).filter(({ seed }) => seed !== undefined)
-      expect(broken, 'npm run simulate -- --seed N tells how').toEqual([])
-    },
-    LIMIT_MS,
-  )
-
-  it.concurrent.each(PLANTED_BUGS.map((bug) => [bug.name, bug] as const))(
-    'is caught when it goes wrong: %s',
-    async (_name, bug) => {
-      const { broken } = await playApart({ from: bug.near ?? FIRST_SEED, count: SEEDS_FOR_BUGS, bug })
-      // A rare one may need another seed to begin near when schedules are drawn in another way.
-      expect(broken, `npm run simulate -- --bugs "${bug.name}" --from 1 looks further`).toBeDefined()
-    },
-    LIMIT_MS,
-  )
+describe('the deciding code in a simulated world of faults', () => {
+  keepsEveryPromise(SEEDS)
+  catchesBugs(drawn(PLANTED_BUGS, BUGS))
 
   it(
-    'does the same again from the same seed, and tells it in words, shrunk',
+    'plays the same from the same seed, and describes it, shrunk',
     () => {
       const bug = 'the verdict is always 200'
       const [first, second] = [replay(bug), replay(bug)]
@@ -45,6 +26,12 @@ describe('the code that decides, in a simulated world of faults', () => {
     LIMIT_MS,
   )
 })
+
+/** `count` of them, others in each run. */
+function drawn<T>(all: readonly T[], count: number): T[] {
+  const left = [...all]
+  return Array.from({ length: count }, () => left.splice(randomInt(left.length), 1)).flat()
+}
 
 function replay(bug: string): string {
   const program = fileURLToPath(new URL('simulate.ts', import.meta.url))

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 
 /** What is created in all benchmarks: a name of 18 characters and a tag of 5. */
 export const NAME = 'Monstera deliciosa'

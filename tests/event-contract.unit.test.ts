@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { murmur2, partitionOf } from '@plant-store/shared/plant/partition-of.ts'
-import { plantOf } from '@plant-store/shared/plant/plant.ts'
-import { PARKED, plantCreated, readRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
-import type { Traceparent } from '@plant-store/shared/plant/traceparent.ts'
+import { type PlantId, parsePlantId, plantOf } from '@plant-store/shared/plant/plant.ts'
+import {
+  PARKED,
+  plantCreated,
+  readRecord,
+  type Traceparent,
+} from '@plant-store/shared/plant/plant-created.ts'
+import { FIRST, murmur2, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
 import {
   type LogRecord,
   PARKED,
   readRecord,
   type StoredRecord,
 } from '@plant-store/shared/plant/plant-created.ts'
+import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { firstWins } from '@plant-store/shared/protocol/first-wins.ts'
 import { describe, expect, it } from 'vitest'
 import { WITH_VERSION_2 } from './support/version-2.ts'

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
 import {
   type NewRecord,
   PARKED,
   plantCreated,
   recordReader,
 } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, type Offset } from '@plant-store/shared/plant/position.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { expect, inject, it, onTestFinished } from 'vitest'

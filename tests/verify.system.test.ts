@@ -1,4 +1,4 @@
-import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'

@@ -1,6 +1,6 @@
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
 import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'

@@ -1,6 +1,5 @@
-import { allPartitions } from '@plant-store/shared/plant/offset.ts'
-import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import { allPartitions, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { createReadModel, type ReadModelSettings } from '@plant-store/shared/read-model/read-model.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { Redis } from 'ioredis'

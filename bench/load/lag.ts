@@ -1,4 +1,4 @@
-import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { createReadModel, type ReadModelSettings } from '@plant-store/shared/read-model/read-model.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { createLatencies, type Latency } from './latency.ts'

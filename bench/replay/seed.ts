@@ -3,8 +3,8 @@ import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { Kafka } from '@plant-store/shared/event-log/connection.ts'
 import type { TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { NAME, TAG } from '../plant.ts'
 
 /** One append: about 180 kB for each of 12 partitions, well below the 1 MB that a broker takes. */

@@ -1,5 +1,4 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
-import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
+import { type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 
 /** As kafkajs takes them: undefined is absent, a list is a header that comes several times. */
 export type Headers = Record<string, Buffer | string | (Buffer | string)[] | undefined>

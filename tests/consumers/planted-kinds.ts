@@ -1,6 +1,6 @@
 import { type EventId, eventIdOfBytes } from '@plant-store/shared/plant/event-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import type { Random } from '../simulation/random.ts'
 import { EDGE_IDS } from '../support/generated-plants.ts'
 import { FOREIGN, type Headers, type PlantedRecord } from './planted-foreign.ts'

@@ -1,7 +1,7 @@
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, type Offset } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { quietLog } from '../support/quiet-log.ts'

@@ -2,9 +2,14 @@ import { type ClaimIndex, createClaimIndex } from '@plant-store/api/src/claim-in
 import { createPlantCreation } from '@plant-store/api/src/create-plant/create-plant.ts'
 import { createPlantLister, type PlantLister } from '@plant-store/api/src/read-plants/list-plants.ts'
 import { createPlantReader, type PlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
-import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import {
+  allPartitions,
+  BEFORE_FIRST,
+  type Offset,
+  type Partition,
+} from '@plant-store/shared/plant/position.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readStartState } from '@plant-store/shared/stores/preconditions.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'

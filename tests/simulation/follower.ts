@@ -1,5 +1,5 @@
 import { createPartitionCursors, type RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
-import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { Log } from './kafka.ts'

@@ -1,7 +1,7 @@
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Random } from './random.ts'
 
 /** What a record that others wrote comes to: a plant, a claim that can't be read, or nothing to do with plants. */

@@ -1,5 +1,5 @@
-import type { Offset } from '@plant-store/shared/plant/offset.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import type { Offset } from '@plant-store/shared/plant/position.ts'
 import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
 import type {
   Begun,

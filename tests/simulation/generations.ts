@@ -1,5 +1,5 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Begun, Switched } from '@plant-store/shared/read-model/generations.ts'
 import type { RebuildDependencies } from '../../plantctl/src/rebuild/rebuild.ts'
 import type { GenerationReader } from '../../plantctl/src/verify/compare.ts'

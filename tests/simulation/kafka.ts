@@ -1,5 +1,5 @@
-import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { type LogRecord, type NewRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Delivery } from '@plant-store/shared/protocol/checkpoint.ts'
 
 export type Log = ReturnType<typeof createKafkaLog>

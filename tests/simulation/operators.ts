@@ -1,5 +1,5 @@
-import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { eventIdOf } from './event-ids.ts'
 import { beginScript } from './generation-scripts.ts'

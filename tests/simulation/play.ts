@@ -1,4 +1,4 @@
-import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { createRandom } from './random.ts'
 import { REFUSALS, refuseRebuildOfNewerFold } from './refusals.ts'
 import { rebuildWeightsOf, type Schedule, takeStep, weightsOf } from './schedule.ts'

@@ -1,5 +1,5 @@
 import { createProjector } from '@plant-store/projector/src/projector.ts'
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import type { Life } from './life.ts'
 import { connectReadModel } from './redis.ts'

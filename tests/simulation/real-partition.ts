@@ -1,6 +1,6 @@
 import { parseEventId } from '@plant-store/shared/plant/event-id.ts'
-import { offsetOf } from '@plant-store/shared/plant/offset.ts'
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
+import { offsetOf } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
 import { type ApplyCall, applyArguments } from '@plant-store/shared/read-model/apply.ts'

@@ -1,4 +1,4 @@
-import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { SwitchCall } from '@plant-store/shared/read-model/generations.ts'
 import type { Life } from './life.ts'
 import type { Generation, PartitionKeys } from './redis-scripts.ts'

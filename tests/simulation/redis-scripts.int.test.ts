@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { Span } from '@plant-store/shared/protocol/list.ts'
 import type { ApplyCall } from '@plant-store/shared/read-model/apply.ts'

@@ -1,6 +1,6 @@
-import { BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
 import type { ApplyCall } from '@plant-store/shared/read-model/apply.ts'

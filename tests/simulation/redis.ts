@@ -1,5 +1,5 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Life } from './life.ts'

@@ -1,5 +1,5 @@
-import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import { allPartitions, type Offset } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Life } from './life.ts'
 import type { Random } from './random.ts'

@@ -1,4 +1,4 @@
-import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Habits } from './clients.ts'
 import { createRandom, type Random } from './random.ts'
 import type { World } from './world.ts'

@@ -1,4 +1,4 @@
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { SimulatedRebuild } from './operator.ts'
 import type { Random } from './random.ts'
 import { isAtRest } from './settle.ts'

@@ -1,5 +1,5 @@
-import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { Random } from './random.ts'
 import { APIS } from './schedule.ts'

@@ -1,4 +1,4 @@
-import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import type { Random } from './random.ts'
 import { PARTITIONS, type World } from './world.ts'
 

@@ -1,14 +1,14 @@
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import { type LogRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import {
   allPartitions,
   BEFORE_FIRST,
   FIRST,
   type Offset,
   type Partition,
-} from '@plant-store/shared/plant/offset.ts'
-import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
-import { type LogRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+  partitionOf,
+} from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import { type SimulatedApi, startApi } from './api.ts'

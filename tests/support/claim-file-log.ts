@@ -1,7 +1,7 @@
 import type { EventId } from '../../shared/src/plant/event-id.ts'
-import type { Offset, Partition } from '../../shared/src/plant/offset.ts'
+import type { PlantId } from '../../shared/src/plant/plant.ts'
 import type { LogRecord } from '../../shared/src/plant/plant-created.ts'
-import type { PlantId } from '../../shared/src/plant/plant-id.ts'
+import type { Offset, Partition } from '../../shared/src/plant/position.ts'
 import { type Checkpoint, checkpointAt } from '../../shared/src/protocol/checkpoint.ts'
 
 export const IN_FILE = { topic: 'plants', partitions: 2 }

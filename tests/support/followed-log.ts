@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createFollower, type Follower, type FollowOptions } from '@plant-store/shared/event-log/follow.ts'
-import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { onTestFinished } from 'vitest'

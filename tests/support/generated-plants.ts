@@ -1,6 +1,11 @@
 import { type EventId, eventIdOfBytes } from '@plant-store/shared/plant/event-id.ts'
-import { MAX_TEXT_CODE_POINTS, type NewPlant, type Plant, plantOf } from '@plant-store/shared/plant/plant.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import {
+  MAX_TEXT_CODE_POINTS,
+  type NewPlant,
+  type Plant,
+  type PlantId,
+  plantOf,
+} from '@plant-store/shared/plant/plant.ts'
 import fc from 'fast-check'
 
 export const MIN_INT64 = -(2n ** 63n)

@@ -1,6 +1,6 @@
 import type { FirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 
 /** First claims in Maps: what any other keeper of them has to agree with. */

@@ -1,6 +1,6 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { decodeEntry } from '@plant-store/shared/read-model/entry.ts'

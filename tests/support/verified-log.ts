@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'

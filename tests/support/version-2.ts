@@ -1,7 +1,6 @@
-import { type EventVersion, upcast } from '@plant-store/shared/plant/event-version.ts'
+import { type EventVersion, upcast, version1 } from '@plant-store/shared/plant/payload.ts'
 import { MAX_TEXT_CODE_POINTS, type NewPlant, type Plant } from '@plant-store/shared/plant/plant.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { version1 } from '@plant-store/shared/plant/version-1.ts'
 
 // A version that no release has: tests rehearse with it what one would do to a running store.
 

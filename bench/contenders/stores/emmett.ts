@@ -1,7 +1,7 @@
 import { type Event, isExpectedVersionConflictError } from '@event-driven-io/emmett'
 import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql'
-import { FIRST, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Plant } from '@plant-store/shared/plant/plant.ts'
+import { FIRST, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { Pool } from 'pg'
 import type { OpenStore } from '../create.ts'
 

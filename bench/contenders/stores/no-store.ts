@@ -1,4 +1,4 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { OpenStore } from '../create.ts'
 
 const PARTITION = 0 as Partition

@@ -1,4 +1,4 @@
-import { FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import { Pool } from 'pg'
 import type { OpenStore } from '../create.ts'
 

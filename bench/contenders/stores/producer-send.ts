@@ -1,5 +1,5 @@
-import { offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { OpenStore } from '../create.ts'
 

@@ -1,5 +1,5 @@
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
-import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { openRebuild } from '../../../plantctl/src/rebuild/open-rebuild.ts'

@@ -1,4 +1,4 @@
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type CliContext, type Command, EXIT, type ExitCode, UsageError } from '../command.ts'
 import { readPlantsOfLog } from '../export/plants-of-log.ts'
 import { writeExport } from '../export/write-export.ts'

@@ -1,6 +1,6 @@
 import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
-import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
 import { limitOf, readOptions } from '../options.ts'
 import { type LogPoint, logPointOf } from '../store/log-point.ts'

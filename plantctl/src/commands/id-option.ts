@@ -1,4 +1,4 @@
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import { UsageError } from '../command.ts'
 
 /** The id that `--id` names, if there is one. Throws a UsageError for what is no id. */

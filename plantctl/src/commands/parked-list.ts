@@ -1,6 +1,11 @@
-import { formatPosition, type LogPosition } from '@plant-store/shared/plant/consistency-token.ts'
-import { allPartitions, BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { reasonName, reasonWords } from '@plant-store/shared/plant/parked-reasons.ts'
+import { reasonName, reasonText } from '@plant-store/shared/plant/plant-created.ts'
+import {
+  allPartitions,
+  BEFORE_FIRST,
+  formatPosition,
+  type LogPosition,
+  type Partition,
+} from '@plant-store/shared/plant/position.ts'
 import { type Command, EXIT } from '../command.ts'
 import { limitOf, readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -78,14 +83,14 @@ function inWords({ parked, listed, reasons }: Listing, columns: number): string 
   const table = tableLines(
     [
       { title: 'position', align: 'right', cell: formatPosition },
-      { title: 'why', cell: ({ reason }: Listed) => reasonWords(reason) },
+      { title: 'why', cell: ({ reason }: Listed) => reasonText(reason) },
     ],
     listed,
     columns,
   )
   const sums = [...reasons]
     .sort(([a], [b]) => a - b)
-    .map(([reason, count]) => `  ${grouped(count).padStart(7)}  ${reasonWords(reason)}`)
+    .map(([reason, count]) => `  ${grouped(count).padStart(7)}  ${reasonText(reason)}`)
   const more = parked > listed.length ? `, the first ${grouped(listed.length)} listed (--limit)` : ''
   return `${table.join('\n')}\n\n${counted(parked, 'record')} parked${more}:\n${sums.join('\n')}\n`
 }
@@ -97,7 +102,7 @@ function jsonOf({ parked, listed, reasons }: Listing): object {
     listed: listed.map((one) => ({
       position: formatPosition(one),
       ...one,
-      ...{ name: reasonName(one.reason), why: reasonWords(one.reason) },
+      ...{ name: reasonName(one.reason), why: reasonText(one.reason) },
     })),
   }
 }

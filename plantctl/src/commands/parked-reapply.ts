@@ -1,6 +1,5 @@
 import type { Range } from '@plant-store/shared/event-log/replay.ts'
-import { formatPosition } from '@plant-store/shared/plant/consistency-token.ts'
-import { allPartitions, type Offset } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions, formatPosition, type Offset } from '@plant-store/shared/plant/position.ts'
 import { type CliContext, type Command, EXIT } from '../command.ts'
 import { readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'

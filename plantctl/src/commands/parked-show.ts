@@ -1,11 +1,12 @@
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import { claimsItsId, reasonText } from '@plant-store/shared/plant/plant-created.ts'
 import {
+  after,
   formatPosition,
   type LogPosition,
+  type Offset,
   parsePosition,
-} from '@plant-store/shared/plant/consistency-token.ts'
-import { after, type Offset } from '@plant-store/shared/plant/offset.ts'
-import { claimsItsId, reasonWords } from '@plant-store/shared/plant/parked-reasons.ts'
+} from '@plant-store/shared/plant/position.ts'
 import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
 import { readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -115,13 +116,13 @@ headers
 ${lines.join('\n')}
 value    ${text(value, VALUE_CHARACTERS)} (${value?.length ?? 0} bytes)
 
-In the read model  ${reason === undefined ? 'not parked' : `parked: ${reasonWords(reason)}`}
+In the read model  ${reason === undefined ? 'not parked' : `parked: ${reasonText(reason)}`}
 This release       ${judgement(event, reason)}
 `
 }
 
 function judgement({ claim, parked }: LogEvent, reason: number | undefined): string {
-  if (parked !== undefined) return `can not read it either: ${reasonWords(parked)}`
+  if (parked !== undefined) return `can not read it either: ${reasonText(parked)}`
   if (reason === undefined) return `reads it: plant ${claim?.id}`
   if (!claimsItsId(reason))
     return 'takes it for a claim of its id: only plantctl rebuild can put it into place'

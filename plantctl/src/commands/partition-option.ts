@@ -1,4 +1,4 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { UsageError } from '../command.ts'
 
 /** The partitions named by `--partition`, each once and in order; undefined when none is. */

@@ -1,6 +1,6 @@
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import { plantInWords, plantJson } from './plant-as-of.ts'
 

@@ -1,5 +1,5 @@
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { type CliContext, type Command, EXIT } from '../command.ts'
 import { readOptions } from '../options.ts'

@@ -1,4 +1,4 @@
-import type { Offset } from '@plant-store/shared/plant/offset.ts'
+import type { Offset } from '@plant-store/shared/plant/position.ts'
 
 const BITS = 8
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { plantLine } from './plant-line.ts'
 
 /** What the last line of an export tells of all before it. */

@@ -1,5 +1,5 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 
 /**
  * A plant as a line of JSON. The id is text, as it is in the event: many readers of JSON lose digits of an int64. The

@@ -1,6 +1,6 @@
 import type { Range } from '@plant-store/shared/event-log/replay.ts'
-import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { partitionGroups } from '../verify/partition-groups.ts'
 import { ofSlice, RECORDS_AT_ONCE_MAX, slicesFor, slicesOf } from '../verify/slice.ts'

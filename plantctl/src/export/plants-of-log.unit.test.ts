@@ -1,5 +1,5 @@
-import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import type { Offset } from '@plant-store/shared/plant/offset.ts'
+import type { Offset } from '@plant-store/shared/plant/position.ts'
 import type { CliContext } from '../command.ts'
 import type { Store } from '../store/open-store.ts'
 import { counted } from '../terminal/quantity.ts'

@@ -1,4 +1,4 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 
 export type Leftover = { partition: Partition; generation: string }

@@ -1,4 +1,4 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { partitionsNamed } from '../terminal/partitions-named.ts'
 import { NO_PROGRESS_MS } from './progress.ts'

@@ -1,5 +1,5 @@
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { applyInChunks } from '@plant-store/shared/read-model/apply-in-chunks.ts'

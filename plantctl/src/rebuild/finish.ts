@@ -1,4 +1,4 @@
-import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'

@@ -1,6 +1,6 @@
 import type { Follower } from '@plant-store/shared/event-log/follow.ts'
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
-import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'

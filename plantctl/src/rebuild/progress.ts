@@ -1,4 +1,4 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 
 export type Phase = 'filling' | 'verifying' | 'switching' | 'switched' | 'different'

@@ -1,4 +1,4 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { partitionsNamed } from '../terminal/partitions-named.ts'
 import { progressBar } from '../terminal/progress-bar.ts'
 import { counted } from '../terminal/quantity.ts'

@@ -1,4 +1,4 @@
-import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import type { Phase } from './progress.ts'
 import { createRebuildProgress } from './rebuild-progress.ts'

@@ -1,4 +1,4 @@
-import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { MAX_RECORDS_PER_APPLY } from '@plant-store/shared/read-model/apply-in-chunks.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'

@@ -1,5 +1,5 @@
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
-import { offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
 import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import { type ConsistencyToken, parseToken } from '@plant-store/shared/plant/consistency-token.ts'
+import { type ConsistencyToken, parseToken } from '@plant-store/shared/plant/position.ts'
 import { UsageError } from '../command.ts'
 import { momentOf } from './log-point.ts'
 

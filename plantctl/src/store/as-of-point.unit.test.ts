@@ -1,4 +1,4 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import { UsageError } from '../command.ts'
 import { asOfPoint } from './as-of-point.ts'

@@ -1,5 +1,11 @@
 import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
-import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import {
+  after,
+  allPartitions,
+  FIRST,
+  type Offset,
+  type Partition,
+} from '@plant-store/shared/plant/position.ts'
 import { UsageError } from '../command.ts'
 import { partitionsNamed } from '../terminal/partitions-named.ts'
 import type { AsOfPoint } from './as-of-point.ts'

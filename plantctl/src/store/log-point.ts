@@ -1,4 +1,4 @@
-import { type LogPosition, parsePosition } from '@plant-store/shared/plant/consistency-token.ts'
+import { type LogPosition, parsePosition } from '@plant-store/shared/plant/position.ts'
 import { UsageError } from '../command.ts'
 
 /** A point in the log: one position in one partition, or a moment in all of them (ms since 1970). */

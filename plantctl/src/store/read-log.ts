@@ -1,6 +1,6 @@
 import { type Range, replay } from '@plant-store/shared/event-log/replay.ts'
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Store } from './open-store.ts'

@@ -1,6 +1,6 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { EntryField, GenerationDifference } from './difference.ts'

@@ -1,4 +1,4 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 
 /** A field of an entry, or whether the entry can be read at all. */
 export type EntryField = 'eventId' | 'offset' | 'readable' | 'name' | 'tag'

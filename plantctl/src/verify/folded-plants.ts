@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
 import { decodeEntry, maxEntryBytes, writeEntry } from '@plant-store/shared/read-model/entry.ts'
 import type { PackedSpan } from '@plant-store/shared/read-model/packed-span.ts'
 

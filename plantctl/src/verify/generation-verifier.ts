@@ -1,4 +1,4 @@
-import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'

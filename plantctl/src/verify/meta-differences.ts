@@ -1,4 +1,4 @@
-import type { Offset } from '@plant-store/shared/plant/offset.ts'
+import type { Offset } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { FOLD_VERSION } from '@plant-store/shared/read-model/refusals.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'

@@ -1,4 +1,4 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 
 /**
  * The partitions in groups, in their order, each of at most so many records together; what has more of its own makes a

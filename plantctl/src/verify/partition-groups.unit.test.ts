@@ -1,4 +1,4 @@
-import { allPartitions } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { partitionGroups } from './partition-groups.ts'

@@ -1,5 +1,5 @@
-import { offsetOf } from '@plant-store/shared/plant/offset.ts'
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
+import { offsetOf } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { sameSpan } from '@plant-store/shared/read-model/packed-span.ts'

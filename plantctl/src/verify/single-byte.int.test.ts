@@ -1,4 +1,4 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import fc from 'fast-check'
 import { expect, inject, it } from 'vitest'

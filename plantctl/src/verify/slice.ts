@@ -1,6 +1,6 @@
-import type { Offset } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Offset } from '@plant-store/shared/plant/position.ts'
 
 /**
  * One of so many parts of a partition: of its ids by hash, of its parked offsets in turn. Each part can be folded and

@@ -1,5 +1,5 @@
-import { offsetOf } from '@plant-store/shared/plant/offset.ts'
 import { type LogRecord, PARKED } from '@plant-store/shared/plant/plant-created.ts'
+import { offsetOf } from '@plant-store/shared/plant/position.ts'
 import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
 import type { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'

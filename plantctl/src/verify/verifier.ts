@@ -1,6 +1,6 @@
 import type { Range } from '@plant-store/shared/event-log/replay.ts'
-import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations, PartitionGenerations } from '@plant-store/shared/read-model/generations.ts'

@@ -1,5 +1,5 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { addGauge, type Metrics } from '@plant-store/shared/runtime/metrics.ts'

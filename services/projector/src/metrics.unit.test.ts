@@ -1,5 +1,5 @@
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { Applied } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'

@@ -3,13 +3,13 @@ import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
 import {
   type NewRecord,
   PARKED,
   plantCreated,
   recordReader,
 } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'

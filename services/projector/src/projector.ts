@@ -1,7 +1,7 @@
 import type { Follower } from '@plant-store/shared/event-log/follow.ts'
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { applyInChunks } from '@plant-store/shared/read-model/apply-in-chunks.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'

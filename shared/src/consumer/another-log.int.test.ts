@@ -8,8 +8,8 @@ import { withAdmin } from '../event-log/admin.ts'
 import type { GroupOffset } from '../event-log/group-offsets.ts'
 import { createTopic } from '../event-log/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
-import type { Offset } from '../plant/offset.ts'
 import { plantCreated } from '../plant/plant-created.ts'
+import type { Offset } from '../plant/position.ts'
 import type { PlantCreated } from './consumer.ts'
 
 const WAIT = { timeout: 20_000, interval: 100 }

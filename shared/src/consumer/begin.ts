@@ -1,6 +1,6 @@
 import type { Kafka } from '../event-log/connection.ts'
 import { offsetsAt } from '../event-log/topic.ts'
-import { allPartitions, FIRST, type Offset } from '../plant/offset.ts'
+import { allPartitions, FIRST, type Offset } from '../plant/position.ts'
 import type { Begin } from './options.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 

@@ -5,10 +5,9 @@ import { MAX_INT64, MIN_INT64, newPlant } from '../../../tests/support/generated
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { EventId } from '../plant/event-id.ts'
-import type { Partition } from '../plant/offset.ts'
-import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
-import { parseTraceparent, type Traceparent } from '../plant/traceparent.ts'
+import type { PlantId } from '../plant/plant.ts'
+import { type NewRecord, parseTraceparent, plantCreated, type Traceparent } from '../plant/plant-created.ts'
+import type { Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
 import type { ParkedRecord } from './plant-record.ts'
 

@@ -1,5 +1,5 @@
-import type { Partition } from '../plant/offset.ts'
-import { claimsItsId, reasonWords } from '../plant/parked-reasons.ts'
+import { claimsItsId, reasonText } from '../plant/plant-created.ts'
+import type { Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Time } from '../runtime/time.ts'
@@ -109,7 +109,7 @@ export function createDelivery(options: DeliveryOptions) {
     const details = { partition, offset: first.offset, parked: parked.length, unreadable }
     log.warn(
       details,
-      `records are no events of plants, or can't be read; the first: ${reasonWords(first.reason)}`,
+      `records are no events of plants, or can't be read; the first: ${reasonText(first.reason)}`,
     )
   }
 

@@ -1,6 +1,6 @@
 import type { GroupOffset } from '../event-log/group-offsets.ts'
 import { type EventId, parseEventId } from '../plant/event-id.ts'
-import { after, type Offset, type Partition } from '../plant/offset.ts'
+import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { singleFlight } from '../runtime/single-flight.ts'

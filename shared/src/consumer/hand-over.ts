@@ -1,4 +1,4 @@
-import type { Offset, Partition } from '../plant/offset.ts'
+import type { Offset, Partition } from '../plant/position.ts'
 import { messageOf } from '../runtime/failures.ts'
 import type { Lot } from './lots.ts'
 import type { PlantCreated } from './plant-created-event.ts'

@@ -1,4 +1,4 @@
-import type { Partition } from '../plant/offset.ts'
+import type { Partition } from '../plant/position.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import type { PlantCreated } from './plant-created-event.ts'
 import { eventOf, type ParkedRecord, type PlantRecord, parkedOf } from './plant-record.ts'

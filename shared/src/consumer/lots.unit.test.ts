@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventIds, newPlants } from '../../../tests/support/generated-plants.ts'
-import type { Offset, Partition } from '../plant/offset.ts'
 import { plantCreated } from '../plant/plant-created.ts'
+import type { Offset, Partition } from '../plant/position.ts'
 import { lotsOf } from './lots.ts'
 import { type PlantRecord, plantRecordReader } from './plant-record.ts'
 

@@ -1,7 +1,7 @@
 import type { EventId } from '../plant/event-id.ts'
-import type { Offset, Partition } from '../plant/offset.ts'
-import type { PlantId } from '../plant/plant-id.ts'
-import type { Traceparent } from '../plant/traceparent.ts'
+import type { PlantId } from '../plant/plant.ts'
+import type { Traceparent } from '../plant/plant-created.ts'
+import type { Offset, Partition } from '../plant/position.ts'
 
 /** A plant was created: the first claim of its id in the log. */
 export type PlantCreated = {

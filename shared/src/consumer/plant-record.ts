@@ -1,10 +1,15 @@
 import type { FetchedRecord } from '../event-log/follow.ts'
 import type { EventId } from '../plant/event-id.ts'
-import type { Offset, Partition } from '../plant/offset.ts'
-import { reasonName } from '../plant/parked-reasons.ts'
-import { type LogRecord, recordReader, type StoredRecord } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
-import { parseTraceparent, type Traceparent } from '../plant/traceparent.ts'
+import type { PlantId } from '../plant/plant.ts'
+import {
+  type LogRecord,
+  parseTraceparent,
+  reasonName,
+  recordReader,
+  type StoredRecord,
+  type Traceparent,
+} from '../plant/plant-created.ts'
+import type { Offset, Partition } from '../plant/position.ts'
 import type { PlantCreated } from './plant-created-event.ts'
 
 /** A record as it was read, and as it lies in the log. */

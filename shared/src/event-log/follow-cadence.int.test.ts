@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
-import type { Partition } from '../plant/offset.ts'
+import type { Partition } from '../plant/position.ts'
 import { systemTime, type Time } from '../runtime/time.ts'
 
 const WAIT_MS = 20_000

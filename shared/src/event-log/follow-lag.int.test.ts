@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { followLog, START } from '../../../tests/support/followed-log.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
-import type { Offset, Partition } from '../plant/offset.ts'
+import type { Offset, Partition } from '../plant/position.ts'
 
 const WAIT_MS = 20_000
 

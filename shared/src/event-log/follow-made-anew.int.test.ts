@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
 import { makeAnew } from '../../../tests/support/made-anew.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
-import type { Partition } from '../plant/offset.ts'
+import type { Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 
 const WAIT_MS = 20_000

@@ -1,5 +1,5 @@
 import type { Kafka } from 'kafkajs'
-import { type Offset, offsetOf, type Partition } from '../plant/offset.ts'
+import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { withAdmin } from './admin.ts'
 
 /** The next offset that a group has stored for a partition, and the text it stored with it. */

@@ -1,6 +1,6 @@
 import type { Admin, Kafka } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
-import type { Partition } from '../plant/offset.ts'
+import type { Partition } from '../plant/position.ts'
 import { withAdmin } from './admin.ts'
 
 /** One process in a group, and what the group gave it to read. */

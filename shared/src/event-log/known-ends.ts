@@ -1,4 +1,4 @@
-import { after, FIRST, type Offset, type Partition } from '../plant/offset.ts'
+import { after, FIRST, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 
 /** The highest next offset that each partition was seen to have. */

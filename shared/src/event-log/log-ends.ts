@@ -1,6 +1,6 @@
 import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
 import type { TopicId } from '../kafka-client/topic-id.ts'
-import { FIRST, type Offset, offsetOf } from '../plant/offset.ts'
+import { FIRST, type Offset, offsetOf } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { withAdmin } from './admin.ts'
 import { preconditionErrorOf } from './broker-errors.ts'

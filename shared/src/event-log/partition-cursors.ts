@@ -1,5 +1,5 @@
-import { FIRST, type Offset, type Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
+import { FIRST, type Offset, type Partition } from '../plant/position.ts'
 import {
   type Checkpoint,
   type Delivery,

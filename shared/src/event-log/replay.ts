@@ -1,5 +1,5 @@
-import { after, type Offset, type Partition } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
+import { after, type Offset, type Partition } from '../plant/position.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { delay } from '../runtime/time.ts'
 import { createFollower, type FollowOptions } from './follow.ts'

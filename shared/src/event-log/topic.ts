@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
-import { type Offset, offsetOf } from '../plant/offset.ts'
+import { type Offset, offsetOf } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { withAdmin } from './admin.ts'
 import { endsOfWholeLog, type LogEnds, readTopic } from './log-ends.ts'

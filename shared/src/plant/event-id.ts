@@ -3,7 +3,7 @@ import type { NewPlant } from './plant.ts'
 
 declare const brand: unique symbol
 
-/** Identity of one event: a UUID as RFC 9562 writes it, in lower case, so that equal ids are equal texts. */
+/** Identity of one event: a UUID in the text form of RFC 9562, in lower case, so that equal ids are equal texts. */
 export type EventId = string & { readonly [brand]: 'EventId' }
 
 const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -11,21 +11,21 @@ const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 const BYTES = 16
 const FORM = Buffer.from('xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx')
 const [DIGIT, DASH] = [0x78, 0x2d]
-/** What each byte may stand for in FORM: a digit, the dash, or nothing. */
+/** What each byte is in FORM: a digit, the dash, or neither. */
 const KIND = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[0-9a-f]/.test(String.fromCharCode(byte)) ? DIGIT : byte === DASH ? DASH : 0,
 )
-/** What each digit is worth. */
-const WORTH = Uint8Array.from({ length: 256 }, (_, byte) =>
+/** The value of each digit. */
+const DIGIT_VALUE = Uint8Array.from({ length: 256 }, (_, byte) =>
   KIND[byte] === DIGIT ? Number.parseInt(String.fromCharCode(byte), 16) : 0,
 )
-/** Where in the text the two digits of each byte begin. */
+/** Index in the text of the first digit of each byte. */
 const DIGITS_AT = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34)
 
-/** Where the text of an id lies while it is packed. */
+/** Scratch buffer for the text of an id that is being packed. */
 const TEXT = Buffer.alloc(FORM.length)
 
-/** Namespace of the ids below; made once, never to change: a retry must find the event of its first try. */
+/** Namespace of keyed event ids. It never changes: a retry must yield the event id of its first attempt. */
 const KEYED_NAMESPACE = Buffer.from('6f0c2a5e1d2b4c0f9a7b3e8d54c1f6a2', 'hex')
 
 export function parseEventId(text: string): EventId | undefined {
@@ -33,19 +33,20 @@ export function parseEventId(text: string): EventId | undefined {
 }
 
 /**
- * Writes the 16 bytes of an event id, `at` and after. With a table, as Buffer's hex takes several times as long; and by way of the
- * text's bytes, as among many other texts its characters one by one take longer than all the rest.
+ * Writes the 16 bytes of an event id at index `at`. Uses a table because Buffer's hex decoding takes several times as
+ * long. Copies the text to bytes first because reading its characters one by one takes longer than all the rest when
+ * many texts are in use.
  */
 export function writeEventId(id: EventId, into: Uint8Array, at: number): void {
   TEXT.write(id, 'latin1')
   for (let index = 0; index < BYTES; index++) {
     const digit = DIGITS_AT[index] as number
-    const high = WORTH[TEXT[digit] as number] as number
-    into[at + index] = (high << 4) | (WORTH[TEXT[digit + 1] as number] as number)
+    const high = DIGIT_VALUE[TEXT[digit] as number] as number
+    into[at + index] = (high << 4) | (DIGIT_VALUE[TEXT[digit + 1] as number] as number)
   }
 }
 
-/** As parseEventId, from the bytes of the text. A regular expression takes seven times as long as this loop. */
+/** Like parseEventId, from the bytes of the text. A regular expression takes seven times as long as this loop. */
 export function readEventId(bytes: Buffer): EventId | undefined {
   if (bytes.length !== FORM.length) return undefined
   for (let index = 0; index < FORM.length; index++) {
@@ -54,17 +55,16 @@ export function readEventId(bytes: Buffer): EventId | undefined {
   return bytes.toString('latin1') as EventId
 }
 
-/** The event id in these 16 bytes. */
+/** The event id that these 16 bytes encode. */
 export function eventIdOfBytes(bytes: Buffer): EventId {
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as EventId
 }
 
 /**
- * The event id of a create that carries an Idempotency-Key: UUIDv5 (RFC 9562, 5.5) of caller, key and
- * plant, so that a retry is the same event and the same key with another plant is another one. Each
- * part goes in with its length, or `ab`+`c` would be `a`+`bc`; an absent tag has no length at all,
- * so it differs from an empty one.
+ * The event id of a create with an Idempotency-Key: UUIDv5 (RFC 9562, 5.5) of caller, key and plant. A retry is the
+ * same event; the same key with another plant is another event. Each part is hashed with its length, so that `ab`+`c`
+ * differs from `a`+`bc`. An absent tag has no length, so that it differs from an empty one.
  */
 export function keyedEventId(caller: string, key: string, { id, name, tag }: NewPlant): EventId {
   const hash = createHash('sha1').update(KEYED_NAMESPACE)

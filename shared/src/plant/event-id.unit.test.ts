@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventIds, newPlants } from '../../../tests/support/generated-plants.ts'
 import { eventIdOfBytes, keyedEventId, parseEventId, readEventId, writeEventId } from './event-id.ts'
-import type { NewPlant } from './plant.ts'
-import type { PlantId } from './plant-id.ts'
+import type { NewPlant, PlantId } from './plant.ts'
 
 const plant = (id: bigint, name: string, tag?: string): NewPlant => ({
   ...{ id: id as PlantId, name },

@@ -1,24 +1,25 @@
 import { type EventId, readEventId } from './event-id.ts'
-import type { EventVersion } from './event-version.ts'
-import type { Offset, Partition } from './offset.ts'
-import { partitionOf } from './partition-of.ts'
-import type { NewPlant, Plant } from './plant.ts'
-import { type PlantId, parsePlantId } from './plant-id.ts'
-import type { Traceparent } from './traceparent.ts'
-import { version1, writeVersion1 } from './version-1.ts'
+import { type EventVersion, version1, writeVersion1 } from './payload.ts'
+import { type NewPlant, type Plant, type PlantId, parsePlantId } from './plant.ts'
+import { type Offset, type Partition, partitionOf } from './position.ts'
 
-/** A record as it lies in the log. */
+declare const brand: unique symbol
+
+/** The position of a request in a distributed trace: a valid `traceparent`, version 00 (W3C Trace Context, 3.2). */
+export type Traceparent = string & { readonly [brand]: 'Traceparent' }
+
+/** A record as the log stores it. */
 export type StoredRecord = {
   offset: Offset
   key: Buffer | null
   value: Buffer | null
   headers: Record<string, Header>
 }
-/** Kafka allows a header without content, though the types of kafkajs do not know it. */
+/** Kafka allows a header without content. The types of kafkajs do not. */
 type HeaderValue = Buffer | string | null
 type Header = HeaderValue | HeaderValue[] | undefined
 
-/** A record on its way into the log. */
+/** A record to append. */
 export type NewRecord = {
   partition: Partition
   key: Buffer
@@ -26,7 +27,7 @@ export type NewRecord = {
   headers: Record<string, Buffer>
 }
 
-/** A record that claims its id; `plant` is absent when this release can't read what it says. */
+/** A record that claims its id. `plant` is undefined when this release cannot read the payload. */
 export type Claim = {
   offset: Offset
   id: PlantId
@@ -34,7 +35,7 @@ export type Claim = {
   plant: Plant | undefined
 }
 
-/** Why a record is parked. The numbers are stored in the read model: append, never renumber. */
+/** Why a record is parked. The read model stores the numbers: add new ones, never renumber. */
 export const PARKED = {
   otherType: 1,
   badKey: 2,
@@ -45,11 +46,25 @@ export const PARKED = {
 } as const
 export type Parked = (typeof PARKED)[keyof typeof PARKED]
 
-/** What the protocol sees in a record: a claim (parked too, when it can't be read) or a foreign record. */
+const REASON_NAMES = new Map<number, keyof typeof PARKED>(
+  Object.entries(PARKED).map(([name, number]) => [number, name as keyof typeof PARKED]),
+)
+
+const REASON_TEXTS: Record<keyof typeof PARKED, string> = {
+  otherType: 'its ce_type header is not PlantCreated',
+  badKey: 'its key is not an id in canonical decimal',
+  wrongPartition: 'its key belongs to another partition',
+  badEventId: 'its ce_id header is not an event id',
+  unknownVersion:
+    'its content-type header names a version that this release does not know; the id is claimed',
+  unreadablePayload: 'its payload is not a plant with this id; the id is claimed',
+}
+
+/** A record as the protocol sees it: a claim (parked as well, when it cannot be read) or a foreign record. */
 export type LogRecord = { offset: Offset; claim?: Claim; parked?: Parked }
 
-// CloudEvents 1.0, Kafka protocol binding, binary mode. The constant ones are Buffers made once:
-// headers are the largest part of what an event costs its producer.
+// CloudEvents 1.0, Kafka protocol binding, binary mode. Constant headers are Buffers that are created once: headers are
+// the largest part of the cost of producing an event.
 const TYPE = Buffer.from('PlantCreated')
 const CONSTANT_HEADERS = {
   ce_specversion: Buffer.from('1.0'),
@@ -58,12 +73,12 @@ const CONSTANT_HEADERS = {
   'content-type': version1.contentType,
 }
 
-/** Every version that was ever written, each read as a plant: a log is kept for ever. */
+/** Every version that was ever written, each read as a plant: the log is never deleted. */
 const RELEASED: readonly EventVersion<Plant>[] = [version1]
 
 /**
- * The event that claims an id for a plant, as a record. The trace is for those who look into the log: no reader here
- * decides by it, so that a retry from another trace is still the same event.
+ * The event that claims an id for a plant, as a record. The traceparent is for people who inspect the log: no reader
+ * uses it to decide, so that a retry from another trace is still the same event.
  */
 export function plantCreated(
   plant: NewPlant,
@@ -83,8 +98,8 @@ export function plantCreated(
 }
 
 /**
- * Reads a record of one partition. Whether it claims an id depends on its type, key, place and event id
- * alone, never on its version or payload: a later fix of a decoder can't change who was first.
+ * Reads a record of one partition. Only its type, key, partition and event id decide whether it claims an id, never its
+ * version or payload: a later fix of a decoder cannot change which claim was first.
  */
 export function readRecord(
   record: StoredRecord,
@@ -109,10 +124,26 @@ export function readRecord(
   return plant === undefined ? { offset, claim, parked: PARKED.unreadablePayload } : { offset, claim }
 }
 
-/** Reads the records of a topic that has so many partitions. */
+/** A reader of the records of a topic with this number of partitions. */
 export function recordReader(partitions: number, versions = RELEASED) {
   return (record: StoredRecord, partition: Partition): LogRecord =>
     readRecord(record, partition, partitions, versions)
+}
+
+/** The name of a reason. A reason that a newer release has stored has no name here. */
+export function reasonName(reason: number): string {
+  return REASON_NAMES.get(reason) ?? `reason ${reason}`
+}
+
+/** Why a record is parked, as text for people. */
+export function reasonText(reason: number): string {
+  const name = REASON_NAMES.get(reason)
+  return name === undefined ? `reason ${reason}, from a newer release` : REASON_TEXTS[name]
+}
+
+/** Whether a record parked for this reason claims its id although it cannot be read. */
+export function claimsItsId(reason: number): boolean {
+  return reason === (PARKED.unknownVersion as Parked) || reason === PARKED.unreadablePayload
 }
 
 function versionOf(
@@ -126,16 +157,39 @@ function versionOf(
   return undefined
 }
 
-/** The header's bytes; undefined when it is absent, has no content, or there are several. */
+/** The header's bytes; undefined when the header is absent, has no content, or occurs several times. */
 function contentOf(header: Header): Buffer | undefined {
   if (header === undefined || header === null || Array.isArray(header)) return undefined
   return typeof header === 'string' ? Buffer.from(header, 'latin1') : header
 }
 
-/** Compared as bytes, one by one: to make a text of each header, or to call into Buffer, costs much more. */
+/** Compares byte by byte: converting each header to text, or calling into Buffer, costs much more. */
 function isHeader(header: Header, wanted: Buffer): boolean {
   const content = contentOf(header)
   if (content?.length !== wanted.length) return false
   for (let index = 0; index < wanted.length; index++) if (content[index] !== wanted[index]) return false
   return true
+}
+
+const TRACEPARENT_FIELDS = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+const INVALID_TRACE_VERSION = 'ff'
+const ALL_ZERO = /^0+$/
+const SAMPLED = 0x01
+
+/**
+ * Parses a `traceparent` header. Returns undefined for one that the recommendation calls invalid; it is to be ignored.
+ * A header of version 00 is returned unchanged. Of a later version, only the fields of version 00 are read and written
+ * again (3.2.4): the meaning of further fields, and of flags other than "sampled", is not defined yet. Node joins
+ * repeated headers into one text, which is invalid.
+ */
+export function parseTraceparent(header: string | string[] | undefined): Traceparent | undefined {
+  if (header === undefined) return undefined
+  const text = String(header)
+  const [, version, traceId, parentId, flags, more] = TRACEPARENT_FIELDS.exec(text) ?? []
+  if (version === undefined || traceId === undefined || parentId === undefined || flags === undefined)
+    return undefined
+  if (version === INVALID_TRACE_VERSION || ALL_ZERO.test(traceId) || ALL_ZERO.test(parentId)) return undefined
+  if (version === '00') return more === undefined ? (text as Traceparent) : undefined
+  const sampled = Number.parseInt(flags, 16) & SAMPLED
+  return `00-${traceId}-${parentId}-0${sampled}` as Traceparent
 }

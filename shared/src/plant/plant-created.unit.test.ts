@@ -2,12 +2,16 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventIds, newPlants, plantIds } from '../../../tests/support/generated-plants.ts'
 import type { EventId } from './event-id.ts'
-import type { Offset, Partition } from './offset.ts'
-import { partitionOf } from './partition-of.ts'
-import { plantOf } from './plant.ts'
-import { PARKED, plantCreated, readRecord, type StoredRecord } from './plant-created.ts'
-import type { PlantId } from './plant-id.ts'
-import { parseTraceparent, type Traceparent } from './traceparent.ts'
+import { type PlantId, plantOf } from './plant.ts'
+import {
+  PARKED,
+  parseTraceparent,
+  plantCreated,
+  readRecord,
+  type StoredRecord,
+  type Traceparent,
+} from './plant-created.ts'
+import { type Offset, type Partition, partitionOf } from './position.ts'
 
 const PARTITIONS = 12
 const OFFSET = 7 as Offset

@@ -1,14 +1,35 @@
 import { type Static, Type } from 'typebox'
-import { type PlantId, plantIdOf } from './plant-id.ts'
 
-/** Longest name or tag that an event may have, in Unicode code points. */
+declare const brand: unique symbol
+
+/** Identification number of a plant: any int64, exact. */
+export type PlantId = bigint & { readonly [brand]: 'PlantId' }
+
+/** Maximum length of a name or tag in an event, in Unicode code points. */
 export const MAX_TEXT_CODE_POINTS = 1_000
+
+const MIN_INT64 = -(2n ** 63n)
+const MAX_INT64 = 2n ** 63n - 1n
+const CANONICAL_INT64 = /^(?:0|-?[1-9][0-9]{0,18})$/
+
+/** The id with this value; undefined for a value outside int64. */
+export function plantIdOf(value: bigint): PlantId | undefined {
+  return value >= MIN_INT64 && value <= MAX_INT64 ? (value as PlantId) : undefined
+}
+
+/**
+ * Parses an id in canonical decimal (`-7`, `0`, `9007199254740993`). Returns undefined for any other text (`007`, `-0`,
+ * `+1`, `1.0`): two ids are equal if and only if their canonical texts are equal.
+ */
+export function parsePlantId(text: string): PlantId | undefined {
+  return CANONICAL_INT64.test(text) ? plantIdOf(BigInt(text)) : undefined
+}
 
 const Text = (description: string, maxCodePoints: number) =>
   Type.Refine(
     Type.String({ maxLength: maxCodePoints, description }),
     (text) => typeof text !== 'string' || text.isWellFormed(),
-    () => 'must be well-formed Unicode: it has a surrogate without its pair',
+    () => 'must be well-formed Unicode, but it contains an unpaired surrogate',
   )
 
 export type TextLimits = { nameMaxCodePoints: number; tagMaxCodePoints: number }
@@ -18,26 +39,26 @@ const textsWithin = ({ nameMaxCodePoints, tagMaxCodePoints }: TextLimits) => ({
   tag: Type.Optional(Text('Tag to specify the type of the plant', tagMaxCodePoints)),
 })
 
-/** The Plant of the specification: what a client gets back. It has no id. */
+/** The Plant of the specification, as responses contain it: it has no id. */
 export const Plant = Type.Object(
   textsWithin({ nameMaxCodePoints: MAX_TEXT_CODE_POINTS, tagMaxCodePoints: MAX_TEXT_CODE_POINTS }),
   { title: 'Plant' },
 )
 export type Plant = Static<typeof Plant>
 
-/** The id arrives as a bigint: the JSON parser keeps every digit, and a number that is no int64 stays out. */
+/** The JSON parser reads an id as a bigint, so that every digit is kept. A number that is not an int64 is rejected. */
 export const PlantIdValue = Type.Refine(
   Type.Unsafe<PlantId>({ format: 'int64', description: 'Identification number of the plant' }),
   (value: unknown) => typeof value === 'bigint' && plantIdOf(value) !== undefined,
   () => 'must be an integer between -9223372036854775808 and 9223372036854775807',
 )
 
-/** The NewPlant of the specification: what a client sends. An api may take shorter texts than events may have. */
+/** The NewPlant of the specification, as requests contain it. An api may accept shorter texts than events can have. */
 export const newPlantWithin = (limits: TextLimits) =>
   Type.Object({ ...textsWithin(limits), id: PlantIdValue }, { title: 'NewPlant' })
 export type NewPlant = Static<ReturnType<typeof newPlantWithin>>
 
-/** A new plain Plant with the fields of the specification and no others. */
+/** A plain copy that has the fields of the specification and no others. */
 export function plantOf({ name, tag }: Plant): Plant {
   return tag === undefined ? { name } : { name, tag }
 }

@@ -1,6 +1,6 @@
 import type { EventId } from '../plant/event-id.ts'
-import { after, BEFORE_FIRST, FIRST, type Offset } from '../plant/offset.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
+import { after, BEFORE_FIRST, FIRST, type Offset } from '../plant/position.ts'
 
 /**
  * The last offset that a reader has passed in a partition, and the event id at that offset ('' when it holds no claim).

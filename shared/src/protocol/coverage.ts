@@ -1,7 +1,7 @@
 import type { EventId } from '../plant/event-id.ts'
-import { after, type Offset, type Partition } from '../plant/offset.ts'
+import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
+import { after, type Offset, type Partition } from '../plant/position.ts'
 
 /** One atomic look-up of an id in the read model: its entry, if any, and the model's checkpoint (C). */
 export type LookUpResult = { entry: Claim | undefined; checkpoint: Offset }

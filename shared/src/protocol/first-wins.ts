@@ -1,7 +1,7 @@
 import type { EventId } from '../plant/event-id.ts'
-import { after, BEFORE_FIRST, type Offset } from '../plant/offset.ts'
+import type { PlantId } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
+import { after, BEFORE_FIRST, type Offset } from '../plant/position.ts'
 import type { Checkpoint } from './checkpoint.ts'
 
 /** The effect of a claim: it creates its plant, repeats that creation, or is void. */

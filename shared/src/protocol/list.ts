@@ -1,5 +1,5 @@
-import { after, type Offset } from '../plant/offset.ts'
 import type { Claim } from '../plant/plant-created.ts'
+import { after, type Offset } from '../plant/position.ts'
 import { coverageReach, hasCoverageGap, type LookUpResult, type WindowReader } from './coverage.ts'
 
 /**

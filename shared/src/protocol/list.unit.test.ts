@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { logs } from '../../../tests/support/generated-logs.ts'
-import { BEFORE_FIRST, type Offset } from '../plant/offset.ts'
+import type { PlantId } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
+import { BEFORE_FIRST, type Offset } from '../plant/position.ts'
 import { candidatesOf, type KnownSpan, knownSpan, type ListedSpan, type Span } from './list.ts'
 import { createWindow } from './window.ts'
 

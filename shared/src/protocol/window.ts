@@ -1,6 +1,6 @@
-import { after, type Offset } from '../plant/offset.ts'
+import type { PlantId } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
+import { after, type Offset } from '../plant/position.ts'
 
 /** Memory of one claim besides its texts, measured; texts count two bytes per UTF-16 unit. */
 const CLAIM_OVERHEAD_BYTES = 320

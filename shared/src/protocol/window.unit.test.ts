@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { EventId } from '../plant/event-id.ts'
-import type { Offset } from '../plant/offset.ts'
+import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
+import type { Offset } from '../plant/position.ts'
 import { createWindow } from './window.ts'
 
 const CLAIM_BYTES = 320

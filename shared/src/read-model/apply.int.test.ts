@@ -13,9 +13,9 @@ import {
   readStoredPartition,
 } from '../../../tests/support/stored-partition.ts'
 import type { EventId } from '../plant/event-id.ts'
-import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/offset.ts'
+import type { PlantId } from '../plant/plant.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
+import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { emptyPartition, fold } from '../protocol/first-wins.ts'
 import { PreconditionError } from '../runtime/failures.ts'

@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { eventIdOfBytes, writeEventId } from '../plant/event-id.ts'
-import { offsetOf } from '../plant/offset.ts'
-import type { Plant } from '../plant/plant.ts'
+import type { Plant, PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
+import { offsetOf } from '../plant/position.ts'
 
 // An entry, packed because there is one for each plant in memory:
 //   byte  1        what follows: 0 unreadable, 1 name, 2 name and tag

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventIds, plantIds, plants } from '../../../tests/support/generated-plants.ts'
 import type { EventId } from '../plant/event-id.ts'
-import { offsetOf } from '../plant/offset.ts'
+import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
+import { offsetOf } from '../plant/position.ts'
 import { decodeEntry, EntryError, encodeEntry } from './entry.ts'
 
 const claims: fc.Arbitrary<Claim> = fc.record({

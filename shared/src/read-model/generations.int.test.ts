@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { batch, openGenerations, P, PARTITIONS, START } from '../../../tests/support/opened-generations.ts'
 import { startOwnRedis } from '../../../tests/support/own-redis.ts'
-import type { Offset, Partition } from '../plant/offset.ts'
+import type { PlantId } from '../plant/plant.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
-import type { PlantId } from '../plant/plant-id.ts'
+import type { Offset, Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 
 const switchCall = (generation: string, expectedLive: string, verified: number, mark = 'mark') => ({

@@ -1,6 +1,6 @@
-import { offsetOf, type Partition } from '../plant/offset.ts'
+import { parsePlantId } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
-import { parsePlantId } from '../plant/plant-id.ts'
+import { offsetOf, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '../protocol/list.ts'
 import { PreconditionError } from '../runtime/failures.ts'

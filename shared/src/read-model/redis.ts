@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Redis, type Result } from 'ioredis'
-import type { Partition } from '../plant/offset.ts'
+import type { Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
 
 declare module 'ioredis' {

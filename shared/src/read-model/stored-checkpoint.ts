@@ -1,5 +1,5 @@
 import { parseEventId } from '../plant/event-id.ts'
-import { offsetOf } from '../plant/offset.ts'
+import { offsetOf } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 
 /** A checkpoint as the scripts tell it. Throws a RangeError for what is no offset, to the letter: so the scripts compare it. */

@@ -1,6 +1,6 @@
 import type { FirstClaims, OpenFirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
 import { inMemory } from '@plant-store/shared/consumer/first-claims/in-memory.ts'
-import { BEFORE_FIRST } from '@plant-store/shared/plant/offset.ts'
+import { BEFORE_FIRST } from '@plant-store/shared/plant/position.ts'
 import { plainFirstClaims } from '../../support/plain-first-claims.ts'
 import type { Random } from '../random.ts'
 import type { World } from './world.ts'

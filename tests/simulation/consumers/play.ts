@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { OpenFirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { createRandom } from '../random.ts'
 import { type SimulatedConsumer, startConsumer } from './consumer.ts'
 import { createClaimKinds } from './first-claims.ts'

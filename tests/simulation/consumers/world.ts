@@ -1,9 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PlantCreated } from '@plant-store/shared/consumer/plant-created-event.ts'
 import type { GroupOffset } from '@plant-store/shared/event-log/group-offsets.ts'
-import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import {
+  allPartitions,
+  BEFORE_FIRST,
+  type Offset,
+  type Partition,
+} from '@plant-store/shared/plant/position.ts'
 import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { eventIdOf } from '../event-ids.ts'
 import { foreignRecord } from '../foreign-records.ts'

@@ -1,5 +1,4 @@
-import { formatPosition } from '@plant-store/shared/plant/consistency-token.ts'
-import type { Offset, Partition } from '@plant-store/shared/plant/offset.ts'
+import { formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { CliContext } from '../../command.ts'
 import { createPaint } from '../../terminal/paint.ts'
 import { eventJson, eventLine } from './format-event.ts'

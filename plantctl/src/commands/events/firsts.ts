@@ -1,7 +1,7 @@
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { after, type Offset } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { after, type Offset } from '@plant-store/shared/plant/position.ts'
 
 export type First = { offset: Offset; eventId: EventId }
 

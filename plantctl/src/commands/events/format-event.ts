@@ -1,5 +1,5 @@
-import { formatPosition } from '@plant-store/shared/plant/consistency-token.ts'
-import { claimsItsId, reasonName, reasonWords } from '@plant-store/shared/plant/parked-reasons.ts'
+import { claimsItsId, reasonName, reasonText } from '@plant-store/shared/plant/plant-created.ts'
+import { formatPosition } from '@plant-store/shared/plant/position.ts'
 import type { Paint } from '../../terminal/paint.ts'
 import { recordedTime } from '../../terminal/recorded-time.ts'
 import { safeJson, safeText } from '../../terminal/safe-text.ts'
@@ -69,7 +69,7 @@ function contentOf({ claim, parked, stored }: LogEvent): string[] {
   }
   if (claim !== undefined) details.push(`event ${claim.eventId}`)
   if (parked !== undefined) {
-    details.push(`parked: ${reasonWords(parked)}`)
+    details.push(`parked: ${reasonText(parked)}`)
     const type = stored.headers[claimsItsId(parked) ? 'content-type' : 'ce_type']
     if (claim === undefined) details.push(`key ${bytesText(stored.key, KEY_CHARACTERS)}`)
     details.push(`${claimsItsId(parked) ? 'content-type' : 'ce_type'} ${headerText(type, HEADER_CHARACTERS)}`)
@@ -93,7 +93,7 @@ export function eventJson(event: LogEvent, ruled: Ruled | undefined, raw: boolea
 }
 
 export function parkedJson(reason: number): object {
-  return { reason, name: reasonName(reason), why: reasonWords(reason) }
+  return { reason, name: reasonName(reason), why: reasonText(reason) }
 }
 
 /** Key, headers and value as texts; long ones are cut, and what is no UTF-8 has U+FFFD instead. */

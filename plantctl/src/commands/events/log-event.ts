@@ -1,6 +1,6 @@
 import type { FetchedRecord } from '@plant-store/shared/event-log/follow.ts'
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
 import { type LogRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 
 /** A record of the log as the protocol sees it, and as it lies there. */
 export type LogEvent = LogRecord & { partition: Partition; stored: FetchedRecord }

@@ -1,6 +1,6 @@
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, firstWins, fold, type Ruling } from '@plant-store/shared/protocol/first-wins.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import fc from 'fast-check'

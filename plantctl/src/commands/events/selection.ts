@@ -1,5 +1,5 @@
-import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { UsageError } from '../../command.ts'
 import type { LogPoint } from '../../store/log-point.ts'
 

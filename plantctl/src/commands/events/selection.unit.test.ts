@@ -1,4 +1,4 @@
-import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../command.ts'
 import type { LogPoint } from '../../store/log-point.ts'

@@ -1,4 +1,4 @@
-import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 
 export type ParkedRecord = { offset: Offset; reason: number }

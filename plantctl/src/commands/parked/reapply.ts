@@ -1,6 +1,5 @@
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { claimsItsId } from '@plant-store/shared/plant/parked-reasons.ts'
-import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { claimsItsId, type LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Reapplied } from '@plant-store/shared/read-model/reapply.ts'
 import { type ParkedRecord, parkedAfter } from './parked-records.ts'

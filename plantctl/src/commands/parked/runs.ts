@@ -1,4 +1,4 @@
-import { after, type Offset } from '@plant-store/shared/plant/offset.ts'
+import { after, type Offset } from '@plant-store/shared/plant/position.ts'
 import type { ParkedRecord } from './parked-records.ts'
 
 /** Parked records that are read from the log in one go: all that lies from the first to before `end`. */

@@ -1,4 +1,4 @@
-import { offsetOf } from '@plant-store/shared/plant/offset.ts'
+import { offsetOf } from '@plant-store/shared/plant/position.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { runsOf } from './runs.ts'

@@ -1,4 +1,4 @@
-import { after, BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/offset.ts'
+import { after, BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/position.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { assertFoldVersion, assertPartitionCount } from '@plant-store/shared/read-model/refusals.ts'
 import { partitionsNamed } from '../../terminal/partitions-named.ts'

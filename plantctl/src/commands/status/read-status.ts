@@ -1,6 +1,6 @@
 import { type Readers, readReaders } from '@plant-store/shared/event-log/groups.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { PartitionGenerations } from '@plant-store/shared/read-model/generations.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'

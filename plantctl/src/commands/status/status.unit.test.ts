@@ -1,5 +1,5 @@
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { describe, expect, it } from 'vitest'
 import { createPaint } from '../../terminal/paint.ts'

@@ -1,6 +1,6 @@
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
-import { after, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadFloor, hasCoverageGap } from '@plant-store/shared/protocol/coverage.ts'
 import { createRetention, createWindow, type Window } from '@plant-store/shared/protocol/window.ts'

@@ -1,10 +1,13 @@
 import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
-import type { NewPlant } from '@plant-store/shared/plant/plant.ts'
-import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
-import type { Traceparent } from '@plant-store/shared/plant/traceparent.ts'
+import type { NewPlant, PlantId } from '@plant-store/shared/plant/plant.ts'
+import {
+  type Claim,
+  type NewRecord,
+  plantCreated,
+  type Traceparent,
+} from '@plant-store/shared/plant/plant-created.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import {
   decideByWindow,
   type Verdict,

@@ -1,4 +1,4 @@
-import { type ConsistencyToken, parseToken } from '@plant-store/shared/plant/consistency-token.ts'
+import { type ConsistencyToken, parseToken } from '@plant-store/shared/plant/position.ts'
 import { HttpError } from './errors.ts'
 
 /** Response and request header that carries the consistency token. Clients treat its value as opaque. */

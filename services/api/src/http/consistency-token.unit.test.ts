@@ -1,5 +1,10 @@
-import { formatPosition, formatToken } from '@plant-store/shared/plant/consistency-token.ts'
-import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
+import {
+  formatPosition,
+  formatToken,
+  type Offset,
+  offsetOf,
+  type Partition,
+} from '@plant-store/shared/plant/position.ts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { tokenOf } from './consistency-token.ts'

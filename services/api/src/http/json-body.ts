@@ -1,12 +1,11 @@
 import { isUtf8 } from 'node:buffer'
+import { jsonStructureOf } from '@plant-store/shared/plant/payload.ts'
 import { parse } from 'lossless-json'
 import { HttpError } from './errors.ts'
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 const INT64_DIGITS = 19
 const MOST_SAID_CHARACTERS = 200
-const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
-const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /** A number in a body that is no integer of at most 19 digits; schemas refuse it as a value of any field. */
 export class OtherNumber {
@@ -46,7 +45,7 @@ export function parseJsonBody(body: Buffer, maxDepth: number): unknown {
   if (body.length === 0) throw new HttpError('malformedJson', 'the body is empty')
   // Decoding would put U+FFFD in place of bad bytes, and a plant would get another name.
   if (!isUtf8(body)) throw new HttpError('malformedJson', 'the body is not valid UTF-8')
-  const { depth, members } = structureOf(body)
+  const { depth, members } = jsonStructureOf(body)
   // Before parsing, which is recursive.
   if (depth > maxDepth)
     throw new HttpError('malformedJson', `the body is nested deeper than ${maxDepth} objects and lists`)
@@ -64,25 +63,6 @@ export function parseJsonBody(body: Buffer, maxDepth: number): unknown {
   if (membersOf(value) !== members)
     throw new HttpError('malformedJson', 'an object in the body has a key twice')
   return value
-}
-
-/** How deep the text of a JSON value is nested, and how many members its objects have, by its punctuation. */
-function structureOf(text: Uint8Array): { depth: number; members: number } {
-  let open = 0
-  let depth = 0
-  let members = 0
-  let inString = false
-  for (let at = 0; at < text.length; at++) {
-    const byte = text[at]
-    if (inString) {
-      if (byte === BACKSLASH) at++
-      else if (byte === QUOTE) inString = false
-    } else if (byte === QUOTE) inString = true
-    else if (byte === COLON) members++
-    else if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth = Math.max(depth, ++open)
-    else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) open--
-  }
-  return { depth, members }
 }
 
 function membersOf(value: unknown): number {

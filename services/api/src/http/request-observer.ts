@@ -1,4 +1,4 @@
-import { parseTraceparent } from '@plant-store/shared/plant/traceparent.ts'
+import { parseTraceparent } from '@plant-store/shared/plant/plant-created.ts'
 import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TOKEN_HEADER } from './consistency-token.ts'

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { allPartitions, type Partition } from '@plant-store/shared/plant/offset.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 
 /**
  * Where a client is in the list: how many plants of each partition it was given, and the partition to go on

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Cursor, decodeCursor, encodeCursor, firstCursor } from './cursor.ts'

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import {
+  BEFORE_FIRST,
+  type Offset,
+  offsetOf,
+  type Partition,
+  partitionOf,
+} from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'

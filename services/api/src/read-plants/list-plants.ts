@@ -1,6 +1,10 @@
-import type { ConsistencyToken } from '@plant-store/shared/plant/consistency-token.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import {
+  BEFORE_FIRST,
+  type ConsistencyToken,
+  type Offset,
+  type Partition,
+} from '@plant-store/shared/plant/position.ts'
 import { coverageReach } from '@plant-store/shared/protocol/coverage.ts'
 import {
   type Candidates,

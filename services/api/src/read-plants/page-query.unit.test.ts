@@ -1,4 +1,4 @@
-import type { Partition } from '@plant-store/shared/plant/offset.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { describe, expect, it } from 'vitest'
 import { encodeCursor, firstCursor } from './cursor.ts'
 import { parsePageQuery } from './page-query.ts'

@@ -1,8 +1,11 @@
-import type { ConsistencyToken } from '@plant-store/shared/plant/consistency-token.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/offset.ts'
-import { partitionOf } from '@plant-store/shared/plant/partition-of.ts'
-import type { Plant } from '@plant-store/shared/plant/plant.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant-id.ts'
+import type { Plant, PlantId } from '@plant-store/shared/plant/plant.ts'
+import {
+  BEFORE_FIRST,
+  type ConsistencyToken,
+  type Offset,
+  type Partition,
+  partitionOf,
+} from '@plant-store/shared/plant/position.ts'
 import { coverageReach, firstClaimOf } from '@plant-store/shared/protocol/coverage.ts'
 import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'

@@ -1,6 +1,6 @@
 import { type EventId, eventIdOfBytes, writeEventId } from '../../plant/event-id.ts'
-import type { Offset } from '../../plant/offset.ts'
-import type { PlantId } from '../../plant/plant-id.ts'
+import type { PlantId } from '../../plant/plant.ts'
+import type { Offset } from '../../plant/position.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 
 // Claims lie one after the other in chunks, in the order they came, and are never moved. A hash table with open

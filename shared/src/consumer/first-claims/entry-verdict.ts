@@ -1,5 +1,5 @@
-import type { Partition } from '../../plant/offset.ts'
 import type { Claim } from '../../plant/plant-created.ts'
+import type { Partition } from '../../plant/position.ts'
 import type { LookUpResult } from '../../protocol/coverage.ts'
 import { anotherLog } from './first-among.ts'
 

@@ -1,6 +1,6 @@
-import type { Offset, Partition } from '../../plant/offset.ts'
+import type { PlantId } from '../../plant/plant.ts'
 import type { Claim, LogRecord } from '../../plant/plant-created.ts'
-import type { PlantId } from '../../plant/plant-id.ts'
+import type { Offset, Partition } from '../../plant/position.ts'
 import type { Checkpoint } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 

@@ -1,7 +1,7 @@
 import type { Kafka } from '../../event-log/connection.ts'
 import type { TopicSettings } from '../../event-log/topic.ts'
-import type { Partition } from '../../plant/offset.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
+import type { Partition } from '../../plant/position.ts'
 import type { Checkpoint } from '../../protocol/checkpoint.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Time } from '../../runtime/time.ts'

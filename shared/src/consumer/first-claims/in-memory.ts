@@ -1,4 +1,4 @@
-import { BEFORE_FIRST, type Partition } from '../../plant/offset.ts'
+import { BEFORE_FIRST, type Partition } from '../../plant/position.ts'
 import { PlantConsumerError } from '../plant-consumer-error.ts'
 import { createClaimTable, memoryOf } from './claim-table.ts'
 import { firstAmong, type KnownClaims } from './first-among.ts'

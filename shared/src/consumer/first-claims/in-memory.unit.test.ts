@@ -6,7 +6,7 @@ import { expectToTellAsTheModel, jumps } from '../../../../tests/support/modelle
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { createKafka } from '../../event-log/connection.ts'
-import { BEFORE_FIRST, offsetOf, type Partition } from '../../plant/offset.ts'
+import { BEFORE_FIRST, offsetOf, type Partition } from '../../plant/position.ts'
 import { checkpointAt } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import { systemTime } from '../../runtime/time.ts'

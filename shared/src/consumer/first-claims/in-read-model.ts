@@ -1,5 +1,5 @@
-import { BEFORE_FIRST, type Offset, type Partition } from '../../plant/offset.ts'
 import type { Claim } from '../../plant/plant-created.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '../../plant/position.ts'
 import { readable } from '../../read-model/entry.ts'
 import { createLookUp, LOOK_UP_SCRIPTS, type LookUp } from '../../read-model/look-up.ts'
 import { connectRedis } from '../../read-model/redis.ts'

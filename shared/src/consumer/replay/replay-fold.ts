@@ -1,4 +1,4 @@
-import { after, FIRST, type Offset, type Partition } from '../../plant/offset.ts'
+import { after, FIRST, type Offset, type Partition } from '../../plant/position.ts'
 import { firstWins, type Ruling } from '../../protocol/first-wins.ts'
 import { type ClaimTable, createClaimTable, memoryOf } from '../first-claims/claim-table.ts'
 import { lotsOf } from '../lots.ts'

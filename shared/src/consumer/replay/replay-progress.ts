@@ -1,4 +1,4 @@
-import { FIRST, type Offset, type Partition } from '../../plant/offset.ts'
+import { FIRST, type Offset, type Partition } from '../../plant/position.ts'
 import type { Time } from '../../runtime/time.ts'
 
 /** How far a replay has come. Offsets are counted, so that what only ends a transaction counts, too. */

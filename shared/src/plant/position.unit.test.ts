@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import kafkajs from 'kafkajs'
 import { describe, expect, it } from 'vitest'
 import { plantIds } from '../../../tests/support/generated-plants.ts'
-import { murmur2, partitionOf } from './partition-of.ts'
+import { murmur2, partitionOf } from './position.ts'
 
 const placedByKafkajs = kafkajs.Partitioners.DefaultPartitioner()
 

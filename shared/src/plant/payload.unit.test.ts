@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventIds, plantIds, plants } from '../../../tests/support/generated-plants.ts'
-import { readCanonicalPayload } from './canonical-payload.ts'
 import type { EventId } from './event-id.ts'
-import { FIRST } from './offset.ts'
-import { MAX_TEXT_CODE_POINTS, type NewPlant } from './plant.ts'
+import { type EventVersion, readCanonical, upcast } from './payload.ts'
+import { MAX_TEXT_CODE_POINTS, type NewPlant, type PlantId } from './plant.ts'
 import { type NewRecord, plantCreated, readRecord } from './plant-created.ts'
-import type { PlantId } from './plant-id.ts'
+import { FIRST } from './position.ts'
 
 const PARTITIONS = 12
 const EVENT_ID = '0b5a1ae2-7d4b-4e6f-8a3c-1f2e3d4c5b6a' as EventId
@@ -57,7 +56,7 @@ describe('a payload that is read byte by byte', () => {
       fc.property(payloads, (record) => {
         // What begins with a space means the same, and is never of the form.
         const forParser = Buffer.concat([Buffer.from(' '), record.value])
-        expect(readCanonicalPayload(forParser, record.key)).toBeUndefined()
+        expect(readCanonical(forParser, record.key)).toBeUndefined()
         expect(read(record)).toEqual(read({ ...record, value: forParser }))
       }),
       { numRuns: 5_000 },
@@ -72,6 +71,33 @@ describe('a payload that is read byte by byte', () => {
     ['the longest texts', { name: 'x'.repeat(MAX_TEXT_CODE_POINTS), tag: 'y'.repeat(MAX_TEXT_CODE_POINTS) }],
   ])('is what plantCreated writes of %s', (_what, plant) => {
     const { key, value } = plantCreated({ ...plant, id: -7n as PlantId }, EVENT_ID, PARTITIONS)
-    expect(readCanonicalPayload(value, key)).toEqual(plant)
+    expect(readCanonical(value, key)).toEqual(plant)
   })
+})
+
+const ID = 42n as PlantId
+const KEY = Buffer.from('42')
+
+/** A version whose payload is one letter. */
+const version = <Content>(letter: string, content: Content): EventVersion<Content> => ({
+  contentType: Buffer.from(letter),
+  read: (payload, id, key) =>
+    payload.toString() === letter && id === ID && key === KEY ? content : undefined,
+})
+
+it('reads each version through all later upcasts and no others', () => {
+  const twoVersions = [...upcast([version('a', 1)], (one) => [`one ${one}`]), version('b', ['two'])]
+  const versions = [
+    ...upcast(twoVersions, (texts) => ({ said: texts.join() })),
+    version('c', { said: 'three' }),
+  ]
+  const readAs = (n: number, payload: string) => versions[n]?.read(Buffer.from(payload), ID, KEY)
+
+  expect(versions.map(({ contentType }) => contentType.toString())).toEqual(['a', 'b', 'c'])
+  expect([readAs(0, 'a'), readAs(1, 'b'), readAs(2, 'c')]).toEqual([
+    { said: 'one 1' },
+    { said: 'two' },
+    { said: 'three' },
+  ])
+  expect(readAs(0, 'b')).toBeUndefined()
 })

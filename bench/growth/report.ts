@@ -16,7 +16,7 @@ export function plainReport(results: Results): string {
 export function markdownReport(results: Results): string {
   const parts = [
     '# What a store costs as it grows',
-    '`npm run bench:growth` measures this; [performance.md](../explanation/performance.md) tells how to read it.',
+    '`npm run bench:growth` measures this; [performance.md](../explanation/performance.md#as-a-store-grows) explains how to read it.',
     circumstances(results),
     '![µs of CPU a create and a read, by plants in the store](growth.svg)',
     ...tablesOf(results).map(markdownTable),

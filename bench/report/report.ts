@@ -18,9 +18,9 @@ export function plainReport(results: Results): string {
 /** For docs/bench/results.md, with these charts beside it. */
 export function markdownReport(results: Results, charts: readonly string[]): string {
   const parts = [
-    '# What was measured',
-    'Written by `npm run bench -- --write`, with [results.json](results.json), which has each round. What is compared, how it is measured and what the ' +
-      'figures do not say is in [performance.md](../explanation/performance.md).',
+    '# Benchmark results',
+    'Written by `npm run bench -- --write`; [results.json](results.json) has each round. [performance.md](../explanation/performance.md#creates-side-by-side)\n' +
+      'explains what is compared, how it is measured, and what the figures do not show.',
     circumstances(results).join('\n\n'),
     ...charts.map((file) => `![${altOf(file)}](${file})`),
     ...tablesOf(results).map(markdownTable),

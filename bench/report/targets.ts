@@ -93,7 +93,7 @@ function projectionTargets({ creates, halfLoad, projections }: Results): Target[
 
 const growthTarget: Target = {
   number: 9,
-  what: 'cost per create and per read, 10^4 to 10^7 plants: bench:growth tells',
+  what: 'cost per create and per read, 10^4 to 10^7 plants: see bench:growth',
   target: 'within 10 %',
   measured: undefined,
   verdict: 'not measured',

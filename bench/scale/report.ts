@@ -20,7 +20,7 @@ export function plainReport(results: Results): string {
 export function markdownReport(results: Results): string {
   const parts = [
     '# Several apis and projectors on one machine',
-    '`npm run bench:scale` measures this; [scaling.md](../explanation/scaling.md) goes on from it.',
+    '`npm run bench:scale` measures this; [scaling.md](../explanation/scaling.md) continues from it.',
     circumstances(results),
     ...tablesOf(results).map(markdownTable),
     bulkTailOf(results),
@@ -33,7 +33,7 @@ function circumstances(results: Results): string {
   return [
     onWhat(results),
     `${rounds} rounds of ${seconds} s with ${connections} clients in a closed loop, spread over the apis: medians, and from the`,
-    'lowest to the highest. A quiet api is asked for nothing: what it takes is what reading the log costs each api.',
+    'lowest to the highest. A quiet api gets no requests: its CPU is the cost of reading the log.',
   ].join('\n')
 }
 
@@ -44,7 +44,7 @@ function bulkTailOf({ bulkTail }: Results): string {
     bulkTail.map(({ cpuMicros }) => cpuMicros),
     bulkTail.map(({ perSecond }) => perSecond),
   ]
-  return `A quiet api, while ${BULK_EVENTS.toLocaleString('en')} events are appended as fast as the log takes them: ${spread(spreadOf(micros))} µs an event, at ${spread(spreadOf(rate))} a second.`
+  return `A quiet api, while ${BULK_EVENTS.toLocaleString('en')} events are appended as fast as the log accepts them: ${spread(spreadOf(micros))} µs an event, at ${spread(spreadOf(rate))} a second.`
 }
 
 function ratesTable({ deployments }: Results): Table {

@@ -4,7 +4,7 @@ import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { createPlant, errorOf, readPlant, send } from './support/client.ts'
 import { AUDIENCE, ISSUER, openIssuer } from './support/issuer.ts'
-import { startOwnRedis } from './support/own-redis.ts'
+import { startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
 
 const TOKENS = {

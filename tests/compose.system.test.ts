@@ -8,7 +8,7 @@ import { compose } from '../local/stores/docker.mjs'
 import { storeImages } from '../local/stores/images.mjs'
 import { createPlant, errorOf, readPlant } from './support/client.ts'
 import { TOKEN } from './support/plant-store.ts'
-import { noteProject } from './support/test-run.ts'
+import { registerProject } from './support/test-run.ts'
 
 const IMAGE = 'plant-store-test'
 const BUILD_MS = 600_000
@@ -32,7 +32,7 @@ async function composeUp(settings: Record<string, string> = {}) {
     ...{ PLANT_STORE_TOKEN: '', PLANT_STORE_TOKEN_DIGESTS: '', PLANT_STORE_TOKEN_DIGESTS_FILE: '' },
     ...settings,
   }
-  noteProject(inject('testRun'), project)
+  registerProject(inject('testRun'), project)
   onTestFinished(async () => {
     await compose(project, ['down', '--volumes', '--timeout', '5'], { env })
   }, UP_MS)

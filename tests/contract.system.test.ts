@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import { createPlant, readPlant, send } from './support/client.ts'
-import { expectErrorShape } from './support/error-shape.ts'
+import { createPlant, expectErrorShape, readPlant, send } from './support/client.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 

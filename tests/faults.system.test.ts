@@ -1,7 +1,6 @@
 import { expect, inject, it, vi } from 'vitest'
 import { type Create, createPlant, errorOf, onConnections, readPlant } from './support/client.ts'
-import { startOwnKafka } from './support/own-kafka.ts'
-import { startOwnRedis } from './support/own-redis.ts'
+import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openRedis } from './support/plant-store.ts'
 import { expectAnswersToBeTrue, expectReadModelToEqual, readTruth } from './support/truth.ts'
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi }
 import { createPlant, errorOf, readPlant, send } from './support/client.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { type MetricFamily, parseMetrics } from './support/metrics-text.ts'
-import { startOwnRedis } from './support/own-redis.ts'
+import { startOwnRedis } from './support/own-stores.ts'
 import {
   createPlantStore,
   openPlantStore,

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, errorOf, send } from './support/client.ts'
-import { startOwnKafka } from './support/own-kafka.ts'
+import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { expectAnswersToBeTrue, readTruth } from './support/truth.ts'

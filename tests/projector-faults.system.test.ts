@@ -6,12 +6,11 @@ import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, onConnections, readPlant } from './support/client.ts'
 import { startCreates } from './support/endless-creates.ts'
 import { newPlant } from './support/generated-plants.ts'
-import { makeAnew } from './support/made-anew.ts'
 import { parseMetrics } from './support/metrics-text.ts'
-import { startOwnKafka } from './support/own-kafka.ts'
-import { startOwnRedis } from './support/own-redis.ts'
+import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openRedis, type PlantStore, type RunningService } from './support/plant-store.ts'
 import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
+import { recreateTopic } from './support/recreated-topic.ts'
 import { dumpKeys } from './support/stored-partition.ts'
 import { expectAnswersToBeTrue, expectReadModelToEqual, readTruth } from './support/truth.ts'
 
@@ -276,7 +275,7 @@ it.each([
     await expectTruth(store, await onConnections(16, idsFrom(0, 600), create))
     const redis = openRedis(stores.redisUrl)
     const before = await dumpKeys(redis, store.topic)
-    await makeAnew(store, records)
+    await recreateTopic(store, records)
 
     const reason = /^stopped: another log: .* Restore the topic, or set REDIS_URL and PLANTS_TOPIC right, or/
     await Promise.all([expectHalt(projector, reason), expectHalt(api, reason)])

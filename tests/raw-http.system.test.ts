@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import { readPlant } from './support/client.ts'
-import { expectErrorShape } from './support/error-shape.ts'
+import { expectErrorShape, readPlant } from './support/client.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
 import { openRaw, type RawAnswer } from './support/raw-connection.ts'
 

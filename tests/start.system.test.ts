@@ -11,7 +11,7 @@ import { createContainers } from '../local/stores/docker.mjs'
 import { createPlant, readPlant } from './support/client.ts'
 import { TOKEN } from './support/plant-store.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
-import { noteGroup, noteProcess, noteProject, processEnvironment } from './support/test-run.ts'
+import { processEnvironment, registerGroup, registerProcess, registerProject } from './support/test-run.ts'
 
 const START_MS = 90_000
 const STOP_MS = 10_000
@@ -91,7 +91,7 @@ it('npm start with an external Kafka and Redis starts neither', async () => {
 async function setting(more: Record<string, string> = {}) {
   const localDir = temporaryFolder()
   if (source === 'docker') {
-    noteProject(inject('testRun'), projectOf(localDir))
+    registerProject(inject('testRun'), projectOf(localDir))
     onTestFinished(createContainers(projectOf(localDir)).forget)
   }
   const environment = {
@@ -120,7 +120,7 @@ async function launch(localDir: string, env: NodeJS.ProcessEnv, ...args: string[
     logFile,
     env,
   })
-  noteProcess(inject('testRun'), launcher)
+  registerProcess(inject('testRun'), launcher)
   onTestFinished(async () => {
     await launcher.stop({ graceMs: STOP_MS })
   })
@@ -132,7 +132,7 @@ async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args: strin
   const isNew = () => readRun(localDir)?.pids.launcher === launcher.pid
   await vi.waitFor(() => expect(isNew(), log()).toBe(true), { timeout: START_MS })
   const run = readRun(localDir) as Run
-  for (const pid of Object.values(run.pids)) noteGroup(inject('testRun'), pid)
+  for (const pid of Object.values(run.pids)) registerGroup(inject('testRun'), pid)
   onTestFinished(() => {
     for (const pid of alive(Object.values(run.pids))) process.kill(pid, 'SIGKILL')
   })

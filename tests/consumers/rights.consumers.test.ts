@@ -8,7 +8,7 @@ import { ensureJars } from '../../local/stores/jars.mjs'
 import { startKafka } from '../../local/stores/kafka.mjs'
 import { consumeInto, eventually, newGroup } from '../support/consumed-plants.ts'
 import { openTopic } from '../support/open-topic.ts'
-import { noteProcess } from '../support/test-run.ts'
+import { registerProcess } from '../support/test-run.ts'
 
 const PASSWORD = 'a-password-for-tests'
 const GROUP = newGroup()
@@ -28,7 +28,7 @@ async function startGuardedKafka() {
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
       'super.users': 'User:ANONYMOUS',
     },
-    onSpawn: (running) => noteProcess(inject('testRun'), running),
+    onSpawn: (running) => registerProcess(inject('testRun'), running),
   })
   return { ...kafka, guarded: [`127.0.0.1:${port}`] }
 }

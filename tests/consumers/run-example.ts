@@ -5,7 +5,7 @@ import { inject, onTestFinished } from 'vitest'
 import { PROGRAMS } from '../../examples/programs.mjs'
 import { endOf, runCommand } from '../../local/processes/command.mjs'
 import { startProcess } from '../../local/processes/process.mjs'
-import { noteProcess } from '../support/test-run.ts'
+import { registerProcess } from '../support/test-run.ts'
 
 const TIMEOUT_MS = 120_000
 
@@ -35,7 +35,7 @@ export async function startExample(name: string, args: readonly string[], settin
     ...(await programOf(name, args)),
     ...{ name, logFile, env: { ...process.env, ...settings } },
   })
-  noteProcess(inject('testRun'), running)
+  registerProcess(inject('testRun'), running)
   onTestFinished(() => void running.stop({ graceMs: 0 }))
   return {
     exited: running.exited,

@@ -5,7 +5,10 @@ export type PlantedBug = {
   file: string
   /** Text that the file has exactly once, and what stands there instead. */
   edits: readonly (readonly [from: string, to: string])[]
-  /** A seed that catches it, for a bug that few do: the hunt begins there. To be found anew when schedules are drawn in another way. */
+  /**
+   * A seed that catches it, where the search starts: for a bug that few seeds catch. `npm run simulate -- --bugs NAME
+   * --from 1` finds another one when schedules are drawn in another way.
+   */
   near?: number
 }
 
@@ -15,5 +18,5 @@ export const bug = (name: string, file: string, ...edits: [string, string][]): P
   edits,
 })
 
-/** One that few seeds catch. */
+/** One that few seeds catch, and a seed that does. */
 export const rare = (near: number, ...args: Parameters<typeof bug>): PlantedBug => ({ ...bug(...args), near })

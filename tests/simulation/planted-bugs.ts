@@ -118,7 +118,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       'const window = claimIndex.window(pending.record.partition)\n      const start = starts[batch.indexOf(pending)] as Offset\n      const known = firstClaimOf(pending.id, { entry, checkpoint }, { start, next: window.next, firstClaim: window.firstClaim })',
     ],
   ),
-  bug(
+  rare(
+    481,
     'where the window begins is taken before a read asks Redis',
     READ,
     [
@@ -133,23 +134,23 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // The window.
   bug('a full window does not move its begin', protocol('window'), ['start = after(oldest.offset)', '']),
-  bug('a window that drops does not move its begin', protocol('window'), ['      start = bound\n', '']),
-  bug('a full window pauses the tail', protocol('window'), [
+  rare(41, 'a window that drops does not move its begin', protocol('window'), ['      start = bound\n', '']),
+  rare(456, 'a full window pauses the tail', protocol('window'), [
     '      if (offset < next) throw',
     '      if (totalBytes > maxBytes / 2) return undefined\n      if (offset < next) throw',
   ]),
-  bug('a window without bounds is never full', protocol('window'), [
+  rare(80, 'a window without bounds is never full', protocol('window'), [
     'while (totalBytes > maxBytes) {',
     'if (totalBytes > maxBytes) claims.clear()\n      while (totalBytes < 0) {',
   ]),
-  bug('a window drops one offset too many', protocol('window'), [
+  rare(574, 'a window drops one offset too many', protocol('window'), [
     'oldest.offset < bound) {',
     'oldest.offset <= bound) {',
   ]),
   bug('control records are not passed', protocol('window'), ['if (offset > next) next = offset', '']),
 
   // The readFloor and positions.
-  bug('what was shown is forgotten', protocol('coverage'), [
+  rare(81, 'what was shown is forgotten', protocol('coverage'), [
     'if (offset > (floors[partition] as Offset)) floors[partition] = offset',
     '',
   ]),
@@ -157,11 +158,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'ends.map((end) => (end - 1) as Offset)',
     'ends.map(() => -1 as Offset)',
   ]),
-  bug('a create does not note what it shows', CREATE, [
+  rare(145, 'a create does not note what it shows', CREATE, [
     'claimIndex.readFloor.raise(partition, first.offset)',
     '',
   ]),
-  bug('a read does not note what it shows', READ, [
+  rare(126, 'a read does not note what it shows', READ, [
     '    claimIndex.readFloor.raise(partition, offset)\n',
     '',
   ]),
@@ -180,15 +181,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // Lists.
-  bug('a list goes on over a gap', protocol('list'), [
+  rare(247, 'a list goes on over a gap', protocol('list'), [
     'if (claims.length === count || hasCoverageGap(window, checkpoint))\n    return',
     'if (claims.length === count) return',
   ]),
-  bug('a list has void claims', protocol('list'), [
+  rare(311, 'a list has void claims', protocol('list'), [
     'candidates.claims.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))',
     'candidates.claims',
   ]),
-  bug('a list takes for void what Redis has had meanwhile', protocol('list'), [
+  rare(132, 'a list takes for void what Redis has had meanwhile', protocol('list'), [
     'entry === undefined || entry.offset >= after(checkpoint)',
     'entry === undefined',
   ]),
@@ -204,8 +205,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'window.claimsAfter(checkpoint, max)',
     'window.claimsAfter(after(checkpoint), max)',
   ]),
-  bug('a list ends where it stops to look', protocol('list'), ['candidates.isComplete &&\n', '']),
-  bug('the end of a list is told from any view', protocol('list'), [
+  rare(663, 'a list ends where it stops to look', protocol('list'), ['candidates.isComplete &&\n', '']),
+  rare(70, 'the end of a list is told from any view', protocol('list'), [
     ' &&\n    reach >= required.readFloor',
     '',
   ]),
@@ -217,7 +218,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (!(await reachesAll(positions))) return undefined',
     '',
   ]),
-  bug(
+  rare(
+    481,
     'where the window begins is taken before a list asks Redis',
     LIST,
     [
@@ -229,7 +231,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       '{ start: starts[n] as Offset, next: claimIndex.window(span.partition).next, firstClaim: claimIndex.window(span.partition).firstClaim, claimsAfter: claimIndex.window(span.partition).claimsAfter }',
     ],
   ),
-  bug('a list ends with the last partition', LIST, [
+  rare(311, 'a list ends with the last partition', LIST, [
     'const lap = cursor.given.map(',
     'const lap = cursor.given.slice(cursor.partition).map(',
   ]),
@@ -241,10 +243,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'page.isEmpty() ? undefined : show(page.endIn(partition))',
     'show(page.endIn(partition))',
   ]),
-  bug('a list does not note what it shows', LIST, ['claimIndex.readFloor.raise(partition, offset)', '{}']),
+  rare(647, 'a list does not note what it shows', LIST, [
+    'claimIndex.readFloor.raise(partition, offset)',
+    '{}',
+  ]),
 
   // Create.
-  bug('a keyed create is a duplicate as soon as the window holds its id', CREATE, [
+  rare(55, 'a keyed create is a duplicate as soon as the window holds its id', CREATE, [
     'if (!keyed && held !== undefined) return told(held)',
     'if (held !== undefined) return told(held)',
   ]),
@@ -256,7 +261,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "const late = keyed ? 'outcomeUnknown' : 'notWritten'",
     "const late = 'notWritten' as 'notWritten' | 'outcomeUnknown'",
   ]),
-  bug("a waiter forgets that the leader's event may be in the log", CREATE, [
+  rare(1165, "a waiter forgets that the leader's event may be in the log", CREATE, [
     "if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true",
     '',
   ]),
@@ -277,7 +282,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "if (pending.stage !== 'queued') continue",
     "if (pending.stage === 'appended') continue",
   ]),
-  bug('a look-up that failed tells an absence', CYCLE, [
+  rare(109, 'a look-up that failed tells an absence', CYCLE, [
     "for (const pending of batch) pending.resolve({ is: 'notWritten', cause: err })\n      return",
     'found = batch.map((pending) => ({ pending, entry: undefined, checkpoint: Infinity as Offset }))',
   ]),
@@ -326,7 +331,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'return offset === BEFORE_FIRST ? FIRST : offset',
     'return after(offset)',
   ]),
-  bug(
+  rare(
+    1596,
     'what comes after the checkpoint counts as a proof of the log',
     POSITIONS,
     [
@@ -339,7 +345,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'await delay(time, retryInMs, closing.signal)',
     'return',
   ]),
-  bug(
+  rare(
+    287,
     'the ends of the log are asked for before the checkpoints',
     POSITIONS,
     ['        const ends = await source.ends()\n', ''],
@@ -348,7 +355,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       'const ends = await source.ends()\n        const checkpoints = await Promise.all(',
     ],
   ),
-  bug(
+  rare(
+    84,
     'at the start the ends of the log are asked for before the checkpoints',
     PRECONDITIONS,
     ['  const state = await readLog()\n', ''],
@@ -384,7 +392,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'Math.min(deadline, lastAnswerAt) - time.now()',
     'deadline - time.now()',
   ]),
-  bug('the end does not wait for those that wait for others', CREATE, [
+  rare(206, 'the end does not wait for those that wait for others', CREATE, [
     'await closing.promise',
     'await Promise.allSettled(inFlight.values().map(({ resolution }) => resolution))',
   ]),

@@ -16,7 +16,8 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'generations.begin(partition, freshName())',
     "generations.begin(partition, 'the new one')",
   ]),
-  bug(
+  rare(
+    46,
     'a generation that is gone is made again',
     FIRST_WINS_IN_REDIS,
     ["if (call.generation !== '') return GONE\n", ''],
@@ -40,7 +41,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     "if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark ?? '' }\n",
     '',
   ]),
-  bug('the switch takes the place of another one than expected', GENERATIONS_IN_REDIS, [
+  rare(571, 'the switch takes the place of another one than expected', GENERATIONS_IN_REDIS, [
     "if (live !== expectedLive) return { is: 'changed', live }\n",
     '',
   ]),
@@ -52,7 +53,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     "if (fold > foldVersion) return { is: 'FOLD', version: fold }\n",
     '',
   ]),
-  bug('a rebuild begins beside what a newer release folds', GENERATIONS_IN_REDIS, [
+  rare(44, 'a rebuild begins beside what a newer release folds', GENERATIONS_IN_REDIS, [
     'if (generation !== undefined && generation.fold > foldVersion)',
     'if (generation !== undefined && generation.fold === Infinity)',
   ]),
@@ -86,15 +87,21 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ],
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
-  bug('nothing is compared', GENERATION_VERIFIER, ['return findings.kept', 'return []']),
-  bug('what is read back counts as proved', PROOF, [
+  rare(162, 'nothing is compared', GENERATION_VERIFIER, ['return findings.kept', 'return []']),
+  rare(162, 'what is read back counts as proved', PROOF, [
     'isSame &&= sameSpan(stored, fold.plants.span(begin, counts.plants))',
     'isSame &&= stored !== undefined',
   ]),
-  bug('entries are not compared', COMPARE, ['if (wanted[field] !== had[field])', 'if (false as boolean)']),
-  bug('the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
-  bug('what is parked is not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
-  bug('counts are not compared', GENERATION_VERIFIER, [
+  rare(1496, 'entries are not compared', COMPARE, [
+    'if (wanted[field] !== had[field])',
+    'if (false as boolean)',
+  ]),
+  rare(162, 'the order is not compared', COMPARE, [
+    'before.offset > claim.offset',
+    'before.offset === Infinity',
+  ]),
+  rare(1673, 'what is parked is not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
+  rare(2019, 'counts are not compared', GENERATION_VERIFIER, [
     '      ...metaDifferences(found, { ...log, counts: sum, held }),\n',
     '',
   ]),
@@ -107,7 +114,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'if (found !== mark) return undefined\n    if (!isDoubted) {',
     'if (false as boolean) {',
   ]),
-  bug('the fold goes on where the generation was left', FILL, [
+  rare(48, 'the fold goes on where the generation was left', FILL, [
     'filled = begun.checkpoint\n',
     'filled = begun.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),

@@ -1,4 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { ErrorBody } from '@plant-store/api/src/http/errors.ts'
+import { Value } from 'typebox/value'
+import { expect } from 'vitest'
 import { TOKEN } from './plant-store.ts'
 
 /** `text` is the body as it came, with every digit. */
@@ -83,4 +86,10 @@ export async function onConnections<T, R>(
 /** The Error number of an answer; undefined for a success. */
 export function errorOf(answer: Answer | undefined): number | undefined {
   return (answer?.body as { error?: number } | undefined)?.error
+}
+
+/** Expects the error body of the specification, without further properties. */
+export function expectErrorShape(body: unknown): void {
+  expect(Value.Check(ErrorBody, body)).toBe(true)
+  expect(Object.keys(body as object).sort()).toEqual(['error', 'message'])
 }

@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net'
 import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import type { Kafka, KafkaConfig } from 'kafkajs'
 
@@ -11,4 +12,23 @@ export function createImpatientKafka(brokers: string, options: Partial<KafkaConf
     logLevel: kafkajs.logLevel.NOTHING,
     ...options,
   })
+}
+
+/** A client of a real Kafka whose connections can die as behind a dead router: nothing arrives, nothing is closed. */
+export function createCuttableKafka(brokers: string): { kafka: Kafka; cut(): void } {
+  const open = new Set<Socket>()
+  const kafka = createImpatientKafka(brokers, {
+    socketFactory({ host, port, onConnect }) {
+      const socket = connect(port, host, onConnect)
+      open.add(socket)
+      socket.on('close', () => open.delete(socket))
+      return socket
+    },
+  })
+  return {
+    kafka,
+    cut() {
+      for (const socket of open) socket.write = () => true
+    },
+  }
 }

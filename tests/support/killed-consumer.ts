@@ -5,7 +5,7 @@ import { inject } from 'vitest'
 import { startProcess } from '../../local/processes/process.mjs'
 import { newGroup } from './consumed-plants.ts'
 import type { ConsumerTask } from './consumer-process.ts'
-import { noteProcess, processEnvironment } from './test-run.ts'
+import { processEnvironment, registerProcess } from './test-run.ts'
 
 const PROGRAM = new URL('consumer-process.ts', import.meta.url).pathname
 const LOOK_EVERY_MS = 5
@@ -42,7 +42,7 @@ export function createKilledConsumer(
       logFile,
       env: processEnvironment,
     })
-    noteProcess(inject('testRun'), running)
+    registerProcess(inject('testRun'), running)
   }
 
   function signal(name: NodeJS.Signals): void {

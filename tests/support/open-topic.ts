@@ -6,7 +6,7 @@ import { inject, onTestFinished } from 'vitest'
 import { newPlant } from './generated-plants.ts'
 import { createTestTopic } from './topic.ts'
 
-/** A new topic with somebody who appends to it, until the test ends. */
+/** A new topic and an appender to it, until the test ends. */
 export async function openTopic(partitions = 1, brokers = inject('kafkaBrokers')) {
   const topic = await createTestTopic(brokers, partitions)
   const appender = createAppender(topic.kafka, topic.topic)
@@ -15,7 +15,7 @@ export async function openTopic(partitions = 1, brokers = inject('kafkaBrokers')
   let lastId = 0n
   return {
     ...topic,
-    /** Appends so many claims of new ids in one batch; returns them. */
+    /** Appends `count` claims of new ids in one batch; returns them. */
     async append(count: number): Promise<NewRecord[]> {
       const eventId = () => randomUUID() as EventId
       const records = Array.from({ length: count }, () =>

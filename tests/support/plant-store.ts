@@ -8,7 +8,7 @@ import { argumentsOf } from '../../local/launch/service.mjs'
 import { freePort } from '../../local/processes/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.mjs'
 import { quietLog } from './quiet-log.ts'
-import { noteProcess, processEnvironment } from './test-run.ts'
+import { processEnvironment, registerProcess } from './test-run.ts'
 import { createTestTopic } from './topic.ts'
 
 export const TOKEN = 'a-token-for-tests'
@@ -64,7 +64,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
         ...settings,
       },
     })
-    noteProcess(inject('testRun'), running)
+    registerProcess(inject('testRun'), running)
     closers.push(() => running.stop({ graceMs: STOP_GRACE_MS }))
     const opsUrl = `http://127.0.0.1:${opsPort}`
     const isReady = () =>

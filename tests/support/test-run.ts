@@ -23,27 +23,27 @@ export function openTestRun(): string {
 }
 
 /** Makes the leader of a process group known to its run until it ends. */
-export function noteProcess(run: string, { pid, exited }: Pick<RunningProcess, 'pid' | 'exited'>): void {
+export function registerProcess(run: string, { pid, exited }: Pick<RunningProcess, 'pid' | 'exited'>): void {
   const file = note(run, -pid, pid)
   void exited.then(() => rmSync(file, { force: true }))
 }
 
 /** Makes the leader of a process group known to its run that is not this process's own child. */
-export function noteGroup(run: string, pid: number): void {
+export function registerGroup(run: string, pid: number): void {
   note(run, -pid, pid)
 }
 
 /** Makes a compose project known to its run: its containers, networks and volumes end with the run. */
-export function noteProject(run: string, project: string): void {
+export function registerProject(run: string, project: string): void {
   writeFileSync(join(projectsOf(run), project), '')
 }
 
-export function notedProjects(run: string): string[] {
+export function registeredProjects(run: string): string[] {
   return readdirSync(projectsOf(run))
 }
 
 /** Makes this process known to its run. */
-export function noteWorker(run: string): void {
+export function registerWorker(run: string): void {
   note(run, process.pid, process.pid)
 }
 

@@ -1,4 +1,4 @@
 import { inject } from 'vitest'
-import { noteWorker } from './test-run.ts'
+import { registerWorker } from './test-run.ts'
 
-noteWorker(inject('testRun'))
+registerWorker(inject('testRun'))

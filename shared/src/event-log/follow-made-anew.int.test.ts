@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
-import { makeAnew } from '../../../tests/support/made-anew.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
+import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import type { Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 
@@ -31,14 +31,14 @@ describe('a topic that is made anew and filled beyond what was read halts its fo
   it('while no fetch is under way', async () => {
     const { topic, followed } = await followTen()
     followed.follower.hold()
-    await makeAnew(topic, 30)
+    await recreateTopic(topic, 30)
     followed.follower.release()
     await expectHalt(followed)
   })
 
   it('while a fetch waits', async () => {
     const { topic, followed } = await followTen()
-    await makeAnew(topic, 30)
+    await recreateTopic(topic, 30)
     await expectHalt(followed)
   })
 })

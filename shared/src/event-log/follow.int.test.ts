@@ -4,7 +4,7 @@ import { type FollowedLog, followLog, START } from '../../../tests/support/follo
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
-import { startOwnKafka } from '../../../tests/support/own-kafka.ts'
+import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { TestTopic } from '../../../tests/support/topic.ts'
 import { kafkajs } from '../kafka-client/kafkajs.ts'

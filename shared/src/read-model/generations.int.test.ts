@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { batch, openGenerations, P, PARTITIONS, START } from '../../../tests/support/opened-generations.ts'
-import { startOwnRedis } from '../../../tests/support/own-redis.ts'
+import { startOwnRedis } from '../../../tests/support/own-stores.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'

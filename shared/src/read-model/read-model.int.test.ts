@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { EDGE_IDS } from '../../../tests/support/generated-plants.ts'
-import { startOwnRedis } from '../../../tests/support/own-redis.ts'
+import { startOwnRedis } from '../../../tests/support/own-stores.ts'
 import { openRedis } from '../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { dumpKeys, pointerOf } from '../../../tests/support/stored-partition.ts'

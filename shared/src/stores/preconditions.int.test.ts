@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
-import { makeAnew } from '../../../tests/support/made-anew.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
 import { createAppender } from '../event-log/append.ts'
 import { checkTopic, createTopic } from '../event-log/topic.ts'
@@ -62,7 +62,7 @@ describe('what the protocol rests on is watched, also while no event comes', () 
 
   it('a topic that was made anew and filled beyond what was passed', async () => {
     const topic = await watchTopic()
-    await makeAnew(topic, 20)
+    await recreateTopic(topic, 20)
     await topic.expectHalt(/another log: the topic had the id \S{22}, it has \S{22}: .* delete the keys/)
   })
 

@@ -6,7 +6,7 @@ import type { RunningProcess } from '../../../local/processes/process.mjs'
 import { ensureJars } from '../../../local/stores/jars.mjs'
 import { startKafka } from '../../../local/stores/kafka.mjs'
 import { startRedis } from '../../../local/stores/redis.mjs'
-import { endProcesses, noteProcess } from '../test-run.ts'
+import { endProcesses, registerProcess } from '../test-run.ts'
 import type { RedisOptions, StoreSource, TestKafka, TestRedis } from './store-source.ts'
 
 const KAFKA_STOP_GRACE_MS = 10_000
@@ -26,7 +26,7 @@ export function createProcessSource(run: string): ProcessSource {
   /** Where a store keeps its data and its log, and how it is made known to the run. */
   function place(name: string) {
     const dir = mkdtempSync(join(run, `${name}-`))
-    const onSpawn = (running: RunningProcess) => noteProcess(run, running)
+    const onSpawn = (running: RunningProcess) => registerProcess(run, running)
     return { dir, logFile: join(dir, `${name}.log`), onSpawn }
   }
 

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { getContainerRuntimeClient } from 'testcontainers'
-import { notedProjects } from '../test-run.ts'
+import { registeredProjects } from '../test-run.ts'
 import { RUN_LABEL } from './from-docker.ts'
 
 // node tests/support/stores/remove-containers.ts RUN: removes the containers of a run of the tests, running,
@@ -9,7 +9,7 @@ import { RUN_LABEL } from './from-docker.ts'
 const run = String(process.argv[2])
 const { dockerode } = (await getContainerRuntimeClient()).container
 await remove(`${RUN_LABEL}=${basename(run)}`)
-for (const project of notedProjects(run)) await remove(`com.docker.compose.project=${project}`)
+for (const project of registeredProjects(run)) await remove(`com.docker.compose.project=${project}`)
 
 async function remove(label: string): Promise<void> {
   const filters = { label: [label] }

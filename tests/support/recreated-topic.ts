@@ -13,7 +13,7 @@ const IDS_FROM = 5_000
 const KEPT = ['retention.ms', 'retention.bytes'].map((name) => ({ name, value: '-1' }))
 
 /** Deletes a topic, makes another one of its name, and fills that with so many claims of new ids, each as soon as it can be. */
-export async function makeAnew({ kafka, topic, partitions }: TestTopic, records: number): Promise<void> {
+export async function recreateTopic({ kafka, topic, partitions }: TestTopic, records: number): Promise<void> {
   const appender = createAppender(kafka, topic)
   const claims = Array.from({ length: records }, (_, n) =>
     plantCreated(newPlant(BigInt(IDS_FROM + n)), randomUUID() as EventId, partitions),

@@ -13,6 +13,7 @@ export const DECIDING = [
   'shared/src/event-log/partition-cursors.ts',
   'services/api/src/create-plant/commit-cycle.ts',
   'services/api/src/create-plant/create-plant.ts',
+  'services/api/src/create-plant/pending-create.ts',
   'services/api/src/read-plants/list-plants.ts',
   'services/api/src/read-plants/read-plant.ts',
   'services/api/src/read-plants/retry-until-covered.ts',

@@ -8,8 +8,9 @@ const POSITIONS = 'shared/src/event-log/partition-cursors.ts'
 const PRECONDITIONS = 'shared/src/stores/preconditions.ts'
 const PROJECTOR = 'services/projector/src/projector.ts'
 const CHUNKS = 'shared/src/read-model/apply-in-chunks.ts'
-const VIEW = 'services/api/src/claim-index/claim-index.ts'
+const CLAIM_INDEX = 'services/api/src/claim-index/claim-index.ts'
 const CREATE = 'services/api/src/create-plant/create-plant.ts'
+const PENDING = 'services/api/src/create-plant/pending-create.ts'
 const CYCLE = 'services/api/src/create-plant/commit-cycle.ts'
 const READ = 'services/api/src/read-plants/read-plant.ts'
 const LIST = 'services/api/src/read-plants/list-plants.ts'
@@ -46,8 +47,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "'duplicate'",
   ]),
   bug('the acknowledgement decides', CYCLE, [
-    'await appender.append(waiting.map(({ record }) => record))\n',
-    "await appender.append(waiting.map(({ record }) => record))\n        for (const { id, record, resolve } of waiting) {\n          const eventId = String(record.headers.ce_id) as never\n          resolve({ is: 'first', first: { id, eventId, offset: 0 as Offset, plant: undefined } })\n        }\n",
+    'await appender.append(unresolved.map(({ record }) => record))\n',
+    'await appender.append(unresolved.map(({ record }) => record))\n        for (const pending of unresolved) {\n          const eventId = String(pending.record.headers.ce_id) as never\n          pending.entryFound({ id: pending.id, eventId, offset: 0 as Offset, plant: undefined })\n        }\n',
   ]),
 
   bug('a record of an unknown version claims nothing', EVENT, [
@@ -110,12 +111,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'where the window begins is taken before the look-up',
     CYCLE,
     [
-      'let found: LookedUpBatch\n',
-      'let found: LookedUpBatch\n    const starts = batch.map(({ record }) => claimIndex.window(record.partition).start)\n',
+      'let lookUps: BatchLookUp\n',
+      'let lookUps: BatchLookUp\n    const starts = batch.map(({ record }) => claimIndex.window(record.partition).start)\n',
     ],
     [
-      'const known = firstClaimOf(\n        pending.id,\n        { entry, checkpoint },\n        claimIndex.window(pending.record.partition),\n      )',
-      'const window = claimIndex.window(pending.record.partition)\n      const start = starts[batch.indexOf(pending)] as Offset\n      const known = firstClaimOf(pending.id, { entry, checkpoint }, { start, next: window.next, firstClaim: window.firstClaim })',
+      'pending.lookedUp(entry, checkpoint, claimIndex.window(pending.record.partition), now)',
+      'const window = claimIndex.window(pending.record.partition)\n      const start = starts[batch.indexOf(pending)] as Offset\n      pending.lookedUp(entry, checkpoint, { start, next: window.next, firstClaim: window.firstClaim }, now)',
     ],
   ),
   rare(
@@ -154,7 +155,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (offset > (floors[partition] as Offset)) floors[partition] = offset',
     '',
   ]),
-  bug('the end of the log at the start is forgotten', VIEW, [
+  bug('the end of the log at the start is forgotten', CLAIM_INDEX, [
     'ends.map((end) => (end - 1) as Offset)',
     'ends.map(() => -1 as Offset)',
   ]),
@@ -250,50 +251,50 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Create.
   rare(55, 'a keyed create is a duplicate as soon as the window holds its id', CREATE, [
-    'if (!keyed && held !== undefined) return told(held)',
-    'if (held !== undefined) return told(held)',
+    'if (!keyed && claimed !== undefined) return verdictOn(claimed)',
+    'if (claimed !== undefined) return verdictOn(claimed)',
   ]),
   bug('a waiter is told what the leader is told', CREATE, [
-    "if (resolution.is === 'first') return told(resolution.first)\n      if (remaining",
-    "if (resolution.is === 'first') return { is: 'created', partition, offset: resolution.first.offset }\n      if (remaining",
+    "if (resolution.is === 'decided') return verdictOn(resolution.first)\n      if (remaining",
+    "if (resolution.is === 'decided') return { is: 'created', partition, offset: resolution.first.offset }\n      if (remaining",
   ]),
   bug("a keyed waiter at its deadline is told 'not written'", CREATE, [
-    "const late = keyed ? 'outcomeUnknown' : 'notWritten'",
-    "const late = 'notWritten' as 'notWritten' | 'outcomeUnknown'",
+    "const timedOut = keyed ? 'outcomeUnknown' : 'notWritten'",
+    "const timedOut = 'notWritten' as 'notWritten' | 'outcomeUnknown'",
   ]),
   rare(1165, "a waiter forgets that the leader's event may be in the log", CREATE, [
     "if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true",
     '',
   ]),
-  bug("whatever was given up was 'not written'", CREATE, [
-    "pending.stage === 'queued' ? 'notWritten' : 'outcomeUnknown'",
+  bug("whatever was given up was 'not written'", PENDING, [
+    "this.state === 'queued' ? 'notWritten' : 'outcomeUnknown'",
     "'notWritten'",
   ]),
-  bug('nobody asks Redis for verdicts', CREATE, ['if (movedOn.length === 0) return', 'return']),
+  bug('nobody asks Redis for verdicts', CREATE, ['if (uncovered.length === 0) return', 'return']),
   bug('an entry is a verdict for whoever asks', CREATE, [
-    "if (entry !== undefined) pending.resolve({ is: 'first', first: entry })",
-    "pending.resolve({ is: 'first', first: entry ?? { id: pending.id, eventId: String(pending.record.headers.ce_id) as never, offset: 0 as Offset, plant: undefined } })",
+    'if (entry !== undefined) pending.entryFound(entry)',
+    'pending.entryFound(entry ?? { id: pending.id, eventId: String(pending.record.headers.ce_id) as never, offset: 0 as Offset, plant: undefined })',
   ]),
-  bug('the tail decides for creates that were not looked up', CREATE, [
-    "if (pending?.stage !== 'appended') return\n    const known = judge(pending)",
-    'if (pending === undefined) return\n    const known = judge({ ...pending, checkpoint: Infinity as Offset })',
+  bug('the tail decides for creates that were not looked up', PENDING, [
+    "if (this.state !== 'appended') return\n    const decision = decideByWindow(this.id, this.checkpoint, window)",
+    "if (this.state === 'resolved') return\n    const decision = decideByWindow(this.id, Infinity as Offset, window)",
   ]),
-  bug('what was given up is appended all the same', CYCLE, [
-    "if (pending.stage !== 'queued') continue",
-    "if (pending.stage === 'appended') continue",
+  bug('what was given up is appended all the same', PENDING, [
+    "if (this.state !== 'queued') return\n    const known",
+    "if (this.state === 'appended') return\n    const known",
   ]),
   rare(109, 'a look-up that failed tells an absence', CYCLE, [
-    "for (const pending of batch) pending.resolve({ is: 'notWritten', cause: err })\n      return",
-    'found = batch.map((pending) => ({ pending, entry: undefined, checkpoint: Infinity as Offset }))',
+    'for (const pending of batch) pending.lookUpFailed(err)\n      return',
+    'lookUps = batch.map((pending) => ({ pending, entry: undefined, checkpoint: Infinity as Offset }))',
   ]),
-  bug('nothing is remembered of the look-up', CYCLE, [
-    'pending.checkpoint = checkpoint',
-    'pending.checkpoint = Infinity as Offset',
+  bug('nothing is remembered of the look-up', PENDING, [
+    'this.checkpoint = checkpoint',
+    'this.checkpoint = Infinity as Offset',
   ]),
 
-  bug('a keyed create whose event is known is told that it is not', CYCLE, [
-    "if (known.is === 'claimed') pending.resolve({ is: 'first', first: known.first })",
-    "if (known.is === 'claimed') pending.resolve(known.first.eventId === String(pending.record.headers.ce_id) ? { is: 'outcomeUnknown' } : { is: 'first', first: known.first })",
+  bug('a keyed create whose event is known is told that it is not', PENDING, [
+    "if (known.is === 'claimed') this.resolve({ is: 'decided', first: known.first })",
+    "if (known.is === 'claimed') this.resolve(known.first.eventId === String(this.record.headers.ce_id) ? { is: 'outcomeUnknown' } : { is: 'decided', first: known.first })",
   ]),
 
   // Following the log.
@@ -382,22 +383,22 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (unknown !== undefined) {',
     'if (unknown === Infinity) {',
   ]),
-  bug('an api goes on what a newer release has folded', VIEW, [
-    "what: 'reading the checkpoints' },\n    ...{ log, onHalt },",
-    "what: 'reading the checkpoints' },\n    ...{ log, onHalt() {} },",
+  bug('an api goes on what a newer release has folded', CLAIM_INDEX, [
+    "what: 'reading the checkpoints',\n    log,\n    onHalt,",
+    "what: 'reading the checkpoints',\n    log,\n    onHalt() {},",
   ]),
 
   // The orderly end.
   bug('at the end a waiter keeps its own deadline', CREATE, [
-    'Math.min(deadline, lastAnswerAt) - time.now()',
+    'Math.min(deadline, shutdownAt) - time.now()',
     'deadline - time.now()',
   ]),
   rare(206, 'the end does not wait for those that wait for others', CREATE, [
     'await closing.promise',
-    'await Promise.allSettled(inFlight.values().map(({ resolution }) => resolution))',
+    'await Promise.allSettled(owners.values().map(({ resolution }) => resolution))',
   ]),
   bug('the end gives up nobody', CREATE, [
-    'for (const { pending } of inFlight.values()) giveUp(pending)',
+    'for (const pending of owners.values()) pending.deadlinePassed()',
     '',
   ]),
 

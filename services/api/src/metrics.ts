@@ -115,17 +115,17 @@ export function addApiMetrics(metrics: Metrics) {
       gauge(
         'window_claims',
         'Plants that the window holds, of all partitions.',
-        () => claimIndex.extent().claims,
+        () => claimIndex.totals().claims,
       )
       gauge(
         'window_bytes',
         'Memory that the window takes, of all partitions.',
-        () => claimIndex.extent().bytes,
+        () => claimIndex.totals().bytes,
       )
       gauge(
         'coverage_gap_partitions',
         'Partitions with offsets that neither read model nor window knows: no create is taken for them.',
-        () => claimIndex.extent().gaps,
+        () => claimIndex.totals().gaps,
       )
       gauge(
         'tail_lag_records',
@@ -136,7 +136,7 @@ export function addApiMetrics(metrics: Metrics) {
       gauge(
         'read_model_lag_records',
         'Records that this instance has read and the read model has not passed yet.',
-        () => claimIndex.extent().readModelLag,
+        () => claimIndex.totals().readModelLag,
       )
       gauge('read_model_reachable', '1 while the connection to Redis stands, else 0.', () =>
         Number(readModel.isReady()),

@@ -10,18 +10,18 @@ import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 
 const READ_CHECKPOINTS_EVERY_MS = 1_000
-/** A failover that loses 30 s leaves no gap. */
+/** A failover that loses 30 s leaves no coverage gap. */
 const RETENTION_READINGS = 30
 
 export type ClaimIndexOptions = {
   readModel: Pick<ReadModel, 'meta'>
   log: Log
   time: Time
-  /** Per partition: the read model's checkpoint and the log's next offset, as they were at the start. */
+  /** Per partition, at the start: the read model's checkpoint and the log's next offset. */
   checkpoints: readonly Checkpoint[]
   ends: readonly Offset[]
   windowMaxBytes: number
-  /** A window keeps what the read model has had for fewer readings of its checkpoint than these. */
+  /** A window keeps a claim until this many readings of the read model's checkpoint have passed it. */
   retentionReadings?: number
   onHalt(error: Error): void
 }
@@ -31,8 +31,8 @@ export type ClaimIndex = ReturnType<typeof createClaimIndex>
 type FirstClaimListener = (partition: Partition, claim: Claim) => void
 
 /**
- * What this instance knows of the log: a window of its newest records for each partition, filled by
- * the tail, beside the read model's older part; and the readFloor, beyond which it told somebody of.
+ * What this instance knows of the log besides the read model: per partition a window of the newest claims, which the
+ * tail fills, and the monotonic-read floor.
  */
 export function createClaimIndex(options: ClaimIndexOptions) {
   const { readModel, log, time, checkpoints, ends, windowMaxBytes, onHalt } = options
@@ -42,27 +42,31 @@ export function createClaimIndex(options: ClaimIndexOptions) {
   const windows = passed.map(({ offset }) => createWindow(after(offset), maxBytes))
   const readFloor = createReadFloor(ends.map((end) => (end - 1) as Offset))
   const retentions = checkpoints.map(() => createRetention(retentionReadings))
-  const readModelAt = checkpoints.map(({ offset }) => offset)
-  let onFirstClaim: FirstClaimListener = () => {}
+  const readModelOffsets = checkpoints.map(({ offset }) => offset)
+  let firstClaimListener: FirstClaimListener = () => {}
 
   async function readCheckpoints(): Promise<void> {
     for (const [p, window] of windows.entries()) {
       const { checkpoint } = await readModel.meta(p as Partition)
-      readModelAt[p] = checkpoint.offset
+      readModelOffsets[p] = checkpoint.offset
       const before = retentions[p]?.add(checkpoint.offset)
       if (before !== undefined) window.dropBefore(before)
     }
   }
-  const reading = repeat({
-    ...{ time, everyMs: READ_CHECKPOINTS_EVERY_MS, task: readCheckpoints, what: 'reading the checkpoints' },
-    ...{ log, onHalt },
+  const checkpointReads = repeat({
+    time,
+    everyMs: READ_CHECKPOINTS_EVERY_MS,
+    task: readCheckpoints,
+    what: 'reading the checkpoints',
+    log,
+    onHalt,
   })
 
   function pass(partition: Partition, records: readonly LogRecord[], next: Checkpoint): void {
     const window = windows[partition] as Window
     for (const record of records) {
       const first = window.pass(record)
-      if (first !== undefined) onFirstClaim(partition, first)
+      if (first !== undefined) firstClaimListener(partition, first)
     }
     window.passTo(after(next.offset))
     passed[partition] = next
@@ -90,46 +94,46 @@ export function createClaimIndex(options: ClaimIndexOptions) {
       return passed[partition] as Checkpoint
     },
 
-    /** Takes in what the tail reads. */
+    /** Receives the records of the tail. */
     sink,
 
-    /** `listener` hears of each claim that is the first of its id in its window, after it is there. */
-    listen(listener: FirstClaimListener): void {
-      onFirstClaim = listener
+    /** Sets the listener for each claim that is the first of its id in its window, called after the window has it. */
+    onFirstClaim(listener: FirstClaimListener): void {
+      firstClaimListener = listener
     },
 
-    /** How much this view holds, how many partitions have a gap, and how far the read model is behind the tail, in offsets. */
-    extent(): { claims: number; bytes: number; gaps: number; readModelLag: number } {
-      const extent = { claims: 0, bytes: 0, gaps: 0, readModelLag: 0 }
+    /** Totals of all partitions; `gaps` counts partitions, `readModelLag` offsets that the read model is behind the tail. */
+    totals(): { claims: number; bytes: number; gaps: number; readModelLag: number } {
+      const totals = { claims: 0, bytes: 0, gaps: 0, readModelLag: 0 }
       for (const [p, window] of windows.entries()) {
-        const checkpoint = readModelAt[p] as Offset
-        extent.claims += window.size.claims
-        extent.bytes += window.size.bytes
-        extent.gaps += Number(hasCoverageGap(window, checkpoint))
-        extent.readModelLag += Math.max(0, window.next - after(checkpoint))
+        const checkpoint = readModelOffsets[p] as Offset
+        totals.claims += window.size.claims
+        totals.bytes += window.size.bytes
+        totals.gaps += Number(hasCoverageGap(window, checkpoint))
+        totals.readModelLag += Math.max(0, window.next - after(checkpoint))
       }
-      return extent
+      return totals
     },
 
-    /** Why this view can't answer everything now; none when it can. */
+    /** Why this instance cannot serve every request now; empty when it can. */
     problems(): string[] {
-      const failed = reading.problem()
+      const failed = checkpointReads.problem()
       const problems = failed === undefined ? [] : [failed]
       for (const [p, window] of windows.entries()) {
         const end = ends[p] as Offset
-        const checkpoint = readModelAt[p] as Offset
+        const checkpoint = readModelOffsets[p] as Offset
         if (window.next < end)
           problems.push(`tail: partition ${p} is read up to offset ${window.next} of ${end}`)
         if (hasCoverageGap(window, checkpoint)) {
           problems.push(
-            `coverage: the read model of partition ${p} is at offset ${checkpoint}, this instance knows from ` +
-              `${window.start} on; a running projector closes the gap`,
+            `coverage gap: the read model of partition ${p} is at offset ${checkpoint}, the window of this instance ` +
+              `starts at ${window.start}; a running projector closes the gap`,
           )
         }
       }
       return problems
     },
 
-    close: reading.close,
+    close: checkpointReads.close,
   }
 }

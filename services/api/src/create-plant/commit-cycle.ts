@@ -1,55 +1,31 @@
 import type { Appender } from '@plant-store/shared/event-log/append.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import type { Claim, NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import { firstClaimOf } from '@plant-store/shared/protocol/coverage.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
-
-/** How a create ends: the first claim of its id is known, or one of the three ways of not knowing. */
-export type Resolution =
-  | { is: 'first'; first: Claim }
-  | { is: 'notWritten'; cause?: unknown }
-  | { is: 'outcomeUnknown' }
-  | { is: 'coverageGap' }
-
-/**
- * One create on its way. `queued`: certainly not in the log. `appended`: given to Kafka after a look-up
- * that found no entry up to `checkpoint`; from then on only the log says. `resolved`: answered.
- */
-export type Pending = {
-  id: PlantId
-  record: NewRecord
-  stage: 'queued' | 'appended' | 'resolved'
-  checkpoint: Offset
-  /** When it was submitted, and when its append began, as `time` counts. */
-  since: number
-  appendedAt: number
-  resolve(resolution: Resolution): void
-}
+import type { PendingCreate } from './pending-create.ts'
 
 type LookUp = Pick<ReadModel, 'lookUp'>
 
 export const CYCLE_LIMITS = {
   maxQueuedBytes: 16 * 1_048_576,
-  /** Who queues behind one that has waited half of its time would hardly be in time. */
+  /** A create that queues behind one that has waited half of its time would hardly be in time. */
   maxQueueAgeMs: 5_000,
   maxBatchRecords: 2_000,
   /** Well below Kafka's `message.max.bytes` of 1 MiB; kafkajs does not split a batch. */
   maxBatchBytes: 512 * 1_024,
 }
 const RECORD_OVERHEAD_BYTES = 200
-/** Unless a create was alone, the next cycle begins no sooner after this one: fewer and fuller batches cost less CPU. */
-const CYCLE_EVERY_MS = 4
-const APPEND_AGAIN_MS = 100
+/** Least time between the starts of two cycles, unless a create was alone: fewer and fuller batches cost less CPU. */
+const MIN_CYCLE_MS = 4
+const APPEND_RETRY_MS = 100
 
 /**
- * Group commit. One cycle: one pipelined look-up for all that waits, then one append of what the view
- * does not know to be claimed. The next cycle fills meanwhile.
+ * Group commit. One cycle is one pipelined look-up for all queued creates, then one append of those whose id is absent.
+ * The next cycle fills in the meantime.
  */
 export function createCommitCycle(
   readModel: LookUp,
@@ -57,11 +33,11 @@ export function createCommitCycle(
   claimIndex: ClaimIndex,
   { log, time, limits }: { log: Log; time: Time; limits: typeof CYCLE_LIMITS },
 ) {
-  const queue: Pending[] = []
+  const queue: PendingCreate[] = []
   let queuedBytes = 0
   let running: Promise<void> | undefined
 
-  function takeBatch(): Pending[] {
+  function nextBatch(): PendingCreate[] {
     let records = 0
     let bytes = 0
     for (const pending of queue) {
@@ -73,17 +49,10 @@ export function createCommitCycle(
     return queue.splice(0, records)
   }
 
-  function withdraw(pending: Pending): void {
-    const at = queue.indexOf(pending)
-    if (at === -1) return
-    queue.splice(at, 1)
-    queuedBytes -= bytesOf(pending)
-  }
-
   async function run(): Promise<void> {
     while (queue.length > 0) {
-      const nextAt = time.now() + CYCLE_EVERY_MS
-      const batch = takeBatch()
+      const nextAt = time.now() + MIN_CYCLE_MS
+      const batch = nextBatch()
       await commit(batch)
       const earlyMs = nextAt - time.now()
       if (batch.length > 1 && earlyMs > 0) await delay(time, earlyMs)
@@ -91,107 +60,103 @@ export function createCommitCycle(
     running = undefined
   }
 
-  async function commit(batch: readonly Pending[]): Promise<void> {
-    let found: LookedUpBatch
+  async function commit(batch: readonly PendingCreate[]): Promise<void> {
+    let lookUps: BatchLookUp
     try {
-      found = await lookUpBatch(readModel, batch)
+      lookUps = await lookUpBatch(readModel, batch)
     } catch (err) {
-      log.warn({ err }, 'the read model could not be asked; nothing was written')
-      for (const pending of batch) pending.resolve({ is: 'notWritten', cause: err })
+      log.warn({ err }, 'the look-up in the read model failed; nothing was written')
+      for (const pending of batch) pending.lookUpFailed(err)
       return
     }
-    const toAppend: Pending[] = []
-    const appendedAt = time.now()
-    for (const { pending, entry, checkpoint } of found) {
-      if (pending.stage !== 'queued') continue
+    const toAppend: PendingCreate[] = []
+    const now = time.now()
+    for (const { pending, entry, checkpoint } of lookUps) {
       if (entry instanceof EntryError) {
-        log.warn({ err: entry }, 'an entry of the read model can not be read; nothing was written for its id')
-        pending.resolve({ is: 'notWritten', cause: entry })
+        log.warn({ err: entry }, 'an entry of the read model is unreadable; nothing was written for its id')
+        pending.lookUpFailed(entry)
         continue
       }
-      const known = firstClaimOf(
-        pending.id,
-        { entry, checkpoint },
-        claimIndex.window(pending.record.partition),
-      )
-      if (known.is === 'claimed') pending.resolve({ is: 'first', first: known.first })
-      else if (known.is === 'unknown') pending.resolve({ is: 'coverageGap' })
-      else {
-        pending.checkpoint = checkpoint
-        pending.stage = 'appended'
-        pending.appendedAt = appendedAt
-        toAppend.push(pending)
-      }
+      pending.lookedUp(entry, checkpoint, claimIndex.window(pending.record.partition), now)
+      if (pending.state === 'appended') toAppend.push(pending)
     }
     await append(toAppend)
   }
 
   /**
-   * Appends until it is acknowledged or nobody waits any more. A record that got into the log by an attempt which
-   * failed is there twice then, with the same event id: one creation.
+   * Appends until Kafka acknowledges the append or all its creates are resolved. If a failed attempt did reach the log,
+   * the log has the record twice, with the same event id: one creation.
    */
-  async function append(batch: readonly Pending[]): Promise<void> {
+  async function append(batch: readonly PendingCreate[]): Promise<void> {
     for (
-      let waiting = batch;
-      waiting.length > 0;
-      waiting = waiting.filter(({ stage }) => stage === 'appended')
+      let unresolved = batch;
+      unresolved.length > 0;
+      unresolved = unresolved.filter(({ state }) => state === 'appended')
     ) {
       try {
-        await appender.append(waiting.map(({ record }) => record))
+        await appender.append(unresolved.map(({ record }) => record))
         return
       } catch (err) {
-        log.warn({ err, records: waiting.length }, 'an append was not acknowledged; trying again')
-        await delay(time, APPEND_AGAIN_MS)
+        log.warn({ err, records: unresolved.length }, 'an append was not acknowledged; trying again')
+        await delay(time, APPEND_RETRY_MS)
       }
     }
   }
 
   return {
-    /** Takes a create into the next cycle; false, and nothing happens, when too much waits already, or for too long. */
-    submit(pending: Pending): boolean {
+    /** Queues a create for the next cycle. Returns false when the queue is too large or its oldest create too old. */
+    submit(pending: PendingCreate): boolean {
       const oldest = queue[0] ?? pending
-      if (queuedBytes >= limits.maxQueuedBytes || pending.since - oldest.since >= limits.maxQueueAgeMs)
-        return false
+      const ageMs = pending.submittedAt - oldest.submittedAt
+      if (queuedBytes >= limits.maxQueuedBytes || ageMs >= limits.maxQueueAgeMs) return false
       queue.push(pending)
       queuedBytes += bytesOf(pending)
-      // A turn later, so that creates which arrive together go together.
+      // A microtask later, so that creates which arrive together share a cycle.
       running ??= Promise.resolve().then(run)
       return true
     },
 
-    /** What waits for the next cycle. */
+    /** Frees the room of a create that was resolved in the queue. */
+    remove(pending: PendingCreate): void {
+      const index = queue.indexOf(pending)
+      if (index === -1) return
+      queue.splice(index, 1)
+      queuedBytes -= bytesOf(pending)
+    },
+
     queued: (): { records: number; bytes: number } => ({ records: queue.length, bytes: queuedBytes }),
 
-    /** Makes room for others when a create no longer waits. */
-    withdraw,
-
-    /** Resolves when nothing waits and no append is under way. */
+    /** Resolves when the queue is empty and no append is in flight. */
     async drained(): Promise<void> {
       await running
     },
   }
 }
 
-function bytesOf({ record }: Pending): number {
+function bytesOf({ record }: PendingCreate): number {
   return RECORD_OVERHEAD_BYTES + record.key.length + record.value.length
 }
 
-type LookedUpBatch = { pending: Pending; entry: PartitionLookUp['entries'][number]; checkpoint: Offset }[]
+type BatchLookUp = {
+  pending: PendingCreate
+  entry: PartitionLookUp['entries'][number]
+  checkpoint: Offset
+}[]
 
-/** Asks for all ids of the batch at once; each with the checkpoint of the moment it was looked up. */
-export async function lookUpBatch(readModel: LookUp, batch: readonly Pending[]): Promise<LookedUpBatch> {
-  const byPartition = new Map<Partition, Pending[]>()
+/** Looks up all ids of the batch in one round trip; each result has the checkpoint of the moment of its look-up. */
+export async function lookUpBatch(readModel: LookUp, batch: readonly PendingCreate[]): Promise<BatchLookUp> {
+  const byPartition = new Map<Partition, PendingCreate[]>()
   for (const pending of batch) {
     const others = byPartition.get(pending.record.partition)
     if (others === undefined) byPartition.set(pending.record.partition, [pending])
     else others.push(pending)
   }
   const groups = [...byPartition]
-  const answers = await readModel.lookUp(
+  const lookUps = await readModel.lookUp(
     groups.map(([partition, group]) => ({ partition, ids: group.map(({ id }) => id) })),
   )
   return groups.flatMap(([, group], index) => {
-    const { checkpoint, entries } = answers[index] as PartitionLookUp
+    const { checkpoint, entries } = lookUps[index] as PartitionLookUp
     return group.map((pending, at) => ({ pending, entry: entries[at], checkpoint }))
   })
 }

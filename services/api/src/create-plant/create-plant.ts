@@ -7,13 +7,8 @@ import {
   plantCreated,
   type Traceparent,
 } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import {
-  decideByWindow,
-  type Verdict,
-  verdict,
-  type WindowDecision,
-} from '@plant-store/shared/protocol/coverage.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { type Verdict, verdict } from '@plant-store/shared/protocol/coverage.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
@@ -21,13 +16,8 @@ import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
-import {
-  CYCLE_LIMITS,
-  createCommitCycle,
-  lookUpBatch,
-  type Pending,
-  type Resolution,
-} from './commit-cycle.ts'
+import { CYCLE_LIMITS, createCommitCycle, lookUpBatch } from './commit-cycle.ts'
+import { PendingCreate, type PendingCreateContext, type Resolution } from './pending-create.ts'
 
 export type Outcome =
   | { is: Verdict; partition: Partition; offset: Offset }
@@ -36,31 +26,29 @@ export type Outcome =
 export type CreatePlant = {
   plant: NewPlant
   eventId: EventId
-  /** Whether the event id comes from an Idempotency-Key: then the same event may be in the log already. */
+  /** Whether the event id comes from an Idempotency-Key. Then the same event may already be in the log. */
   keyed: boolean
-  /** The trace that the request belongs to, if any; goes into the event. */
+  /** The trace of the request, if any; it goes into the event. */
   traceparent?: Traceparent | undefined
 }
 
-const ASK_READ_MODEL_EVERY_MS = 250
+const READ_ENTRIES_EVERY_MS = 250
 
 export type CreationOptions = {
   log: Log
   time: Time
   deadlineMs: number
   limits?: typeof CYCLE_LIMITS
-  /** Told of each create that the log has decided how long that took from the begin of its append. */
+  /** Called for each create that the log has decided, with the time since the start of its append. */
   onVerdict?(waitedMs: number): void
   onHalt(error: Error): void
 }
 
 export type PlantCreation = ReturnType<typeof createPlantCreation>
 
-type InFlight = { pending: Pending; resolution: Promise<Resolution> }
-
 /**
- * Creates plants by the write protocol: append, then let the log judge who was first. An
- * acknowledgement decides nothing, and a lost one changes nothing.
+ * Creates plants by the write protocol: append, then let the log decide which claim was first. An acknowledgement
+ * decides nothing, and a lost one changes nothing.
  */
 export function createPlantCreation(
   readModel: Pick<ReadModel, 'lookUp'>,
@@ -69,148 +57,130 @@ export function createPlantCreation(
   { log, time, deadlineMs, limits = CYCLE_LIMITS, onVerdict, onHalt }: CreationOptions,
 ) {
   const cycle = createCommitCycle(readModel, appender, claimIndex, { log, time, limits })
-  /** Those that others with the same id wait for. */
-  const inFlight = new TransientMap<PlantId, InFlight>()
-  let underWay = 0
+  /** The create of each id that is on its way to the log; others with the same id wait for it. */
+  const owners = new TransientMap<PlantId, PendingCreate>()
+  let inFlight = 0
   let closing: PromiseWithResolvers<void> | undefined
-  let lastAnswerAt = Number.POSITIVE_INFINITY
+  let shutdownAt = Number.POSITIVE_INFINITY
 
-  claimIndex.listen((_partition, { id }) => {
-    const pending = inFlight.get(id)?.pending
-    if (pending?.stage !== 'appended') return
-    const known = judge(pending)
-    if (known.is === 'decided') pending.resolve({ is: 'first', first: known.first })
-  })
-
-  function judge({ id, checkpoint, record }: Pending): WindowDecision {
-    return decideByWindow(id, checkpoint, claimIndex.window(record.partition))
+  const context: PendingCreateContext = {
+    time,
+    onResolved(pending, from, resolution) {
+      owners.delete(pending.id)
+      if (from === 'queued') cycle.remove(pending)
+      else if (resolution.is === 'decided') onVerdict?.(time.now() - pending.appendedAt)
+    },
   }
 
-  function giveUp(pending: Pending): void {
-    pending.resolve({ is: pending.stage === 'queued' ? 'notWritten' : 'outcomeUnknown' })
-  }
+  claimIndex.onFirstClaim((partition, { id }) => owners.get(id)?.firstClaimSeen(claimIndex.window(partition)))
 
-  /** Those whose window moved on are decided by the read model's entry alone, asked for until it is there. */
-  async function askReadModel(): Promise<void> {
-    const movedOn = inFlight
+  /** Reads the entries of the creates that their windows no longer decide, until each has one. */
+  async function readEntries(): Promise<void> {
+    const uncovered = owners
       .values()
-      .map(({ pending }) => pending)
-      .filter((pending) => pending.stage === 'appended' && judge(pending).is === 'notCovered')
-    if (movedOn.length === 0) return
-    for (const { pending, entry } of await lookUpBatch(readModel, movedOn)) {
+      .filter((pending) => pending.needsEntry(claimIndex.window(pending.record.partition)))
+    if (uncovered.length === 0) return
+    for (const { pending, entry } of await lookUpBatch(readModel, uncovered)) {
       if (entry instanceof EntryError) continue
-      if (entry !== undefined) pending.resolve({ is: 'first', first: entry })
+      if (entry !== undefined) pending.entryFound(entry)
     }
   }
-  const asking = repeat({
-    ...{ time, everyMs: ASK_READ_MODEL_EVERY_MS, task: askReadModel, log, onHalt },
-    what: 'asking the read model for verdicts',
+  const entryReads = repeat({
+    time,
+    everyMs: READ_ENTRIES_EVERY_MS,
+    task: readEntries,
+    what: 'reading the entries of pending creates',
+    log,
+    onHalt,
   })
 
-  /** Brings this create through the cycle; others with its id wait for it meanwhile. */
-  async function lead(id: PlantId, record: NewRecord, remainingMs: number): Promise<Resolution> {
-    const { promise, resolve } = Promise.withResolvers<Resolution>()
-    const pending: Pending = {
-      id,
-      record,
-      stage: 'queued',
-      checkpoint: BEFORE_FIRST,
-      since: time.now(),
-      appendedAt: 0,
-      resolve(resolution) {
-        if (pending.stage === 'resolved') return
-        if (pending.stage === 'appended' && resolution.is === 'first')
-          onVerdict?.(time.now() - pending.appendedAt)
-        if (pending.stage === 'queued') cycle.withdraw(pending)
-        pending.stage = 'resolved'
-        inFlight.delete(id)
-        takeBackDeadline()
-        resolve(resolution)
-      },
-    }
-    const takeBackDeadline = time.after(remainingMs, () => giveUp(pending))
-    inFlight.set(id, { pending, resolution: promise })
-    if (!cycle.submit(pending)) pending.resolve({ is: 'notWritten' })
-    return promise
+  /** Starts the create that owns this id until it is resolved. */
+  function start(id: PlantId, record: NewRecord, remainingMs: number): PendingCreate {
+    const pending = new PendingCreate(id, record, remainingMs, context)
+    owners.set(id, pending)
+    if (!cycle.submit(pending)) pending.queueFull()
+    return pending
   }
 
   async function decide({ plant, eventId, keyed, traceparent }: CreatePlant): Promise<Outcome> {
     const deadline = time.now() + deadlineMs
-    const remainingMs = () => Math.min(deadline, lastAnswerAt) - time.now()
+    const remainingMs = () => Math.min(deadline, shutdownAt) - time.now()
     const record = plantCreated(plant, eventId, claimIndex.partitions, traceparent)
     const { partition } = record
 
-    function told(first: Claim): Outcome {
+    function verdictOn(first: Claim): Outcome {
       claimIndex.readFloor.raise(partition, first.offset)
       return { is: verdict(eventId, first), partition, offset: first.offset }
     }
 
-    // The leader of a keyed create may be writing the very event of those who wait for it.
-    const late = keyed ? 'outcomeUnknown' : 'notWritten'
+    // The owner of a keyed create may be writing the same event as the creates that wait for it.
+    const timedOut = keyed ? 'outcomeUnknown' : 'notWritten'
     let mayBeWritten = false
     while (true) {
-      const held = claimIndex.window(partition).firstClaim(plant.id)
-      // Nobody else can have drawn this event id, so any claim of the id is another's.
-      if (!keyed && held !== undefined) return told(held)
-      const leader = inFlight.get(plant.id)
-      if (leader === undefined) {
-        const resolution = await lead(plant.id, record, remainingMs())
-        if (resolution.is === 'first') return told(resolution.first)
+      const claimed = claimIndex.window(partition).firstClaim(plant.id)
+      // A random event id is not in the log yet, so an existing claim of the plant id is another create's.
+      if (!keyed && claimed !== undefined) return verdictOn(claimed)
+      const owner = owners.get(plant.id)
+      if (owner === undefined) {
+        const resolution = await start(plant.id, record, remainingMs()).resolution
+        if (resolution.is === 'decided') return verdictOn(resolution.first)
         return resolution.is === 'notWritten' && mayBeWritten ? { is: 'outcomeUnknown' } : resolution
       }
-      // Waits for the winner, not for the leader's answer; a leader's failure is its own: begin again then.
-      const resolution = await within<Resolution>(time, remainingMs(), leader.resolution, { is: late })
-      if (resolution.is === 'first') return told(resolution.first)
-      if (remainingMs() <= 0) return { is: late }
+      // Waits for the first claim, not for the owner's response. If the owner fails, starts again.
+      const resolution = await withTimeout<Resolution>(time, remainingMs(), owner.resolution, {
+        is: timedOut,
+      })
+      if (resolution.is === 'decided') return verdictOn(resolution.first)
+      if (remainingMs() <= 0) return { is: timedOut }
       if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true
     }
   }
 
-  function noteAnswered(): void {
-    if (underWay === 0) closing?.resolve()
+  function resolveClosing(): void {
+    if (inFlight === 0) closing?.resolve()
   }
 
   return {
-    /** Answers within the deadline. */
+    /** Resolves within the deadline. */
     async create(create: CreatePlant): Promise<Outcome> {
-      underWay++
+      inFlight++
       try {
         return await decide(create)
       } finally {
-        underWay--
-        noteAnswered()
+        inFlight--
+        resolveClosing()
       }
     },
 
-    /** What waits to be appended. */
+    /** The creates that wait for the next commit cycle. */
     queued: cycle.queued,
 
-    /** Brings every deadline forward: whatever is still under way in `ms` is answered that it is not known. */
+    /** Shortens all deadlines to at most `ms` from now, also those of creates that start later. */
     endWithin(ms: number): void {
-      lastAnswerAt = time.now() + ms
+      shutdownAt = time.now() + ms
       time.after(ms, () => {
-        for (const { pending } of inFlight.values()) giveUp(pending)
+        for (const pending of owners.values()) pending.deadlinePassed()
       })
     },
 
-    /** Resolves when each create taken in was answered; each of them is, within its deadline. */
+    /** Resolves when every create has its outcome, within its deadline, and the last append has ended. */
     async close(): Promise<void> {
       closing ??= Promise.withResolvers()
-      noteAnswered()
+      resolveClosing()
       await closing.promise
       await cycle.drained()
-      await asking.close()
+      await entryReads.close()
     },
   }
 }
 
-/** What the promise resolves to, or `late` when that takes longer than `ms`. */
-async function within<T>(time: Time, ms: number, promise: Promise<T>, late: T): Promise<T> {
-  const { promise: timeUp, resolve } = Promise.withResolvers<T>()
-  const takeBack = time.after(ms, () => resolve(late))
+/** The value of the promise, or `timedOut` after `ms`. */
+async function withTimeout<T>(time: Time, ms: number, promise: Promise<T>, timedOut: T): Promise<T> {
+  const { promise: timeout, resolve } = Promise.withResolvers<T>()
+  const cancel = time.after(ms, () => resolve(timedOut))
   try {
-    return await Promise.race([promise, timeUp])
+    return await Promise.race([promise, timeout])
   } finally {
-    takeBack()
+    cancel()
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseIdempotencyKey } from './idempotency-key.ts'
+import { parseIdempotencyKey } from './create-route.ts'
 
 const ascii = (from: number, to: number) =>
   fc.integer({ min: from, max: to }).map((code) => String.fromCharCode(code))

@@ -8,7 +8,12 @@ import { TOKEN_HEADER } from '../http/consistency-token.ts'
 import { HttpError } from '../http/errors.ts'
 import type { OperationFacts } from '../openapi/operation.ts'
 import type { PlantCreation } from './create-plant.ts'
-import { parseIdempotencyKey } from './idempotency-key.ts'
+
+const MAX_KEY_CHARACTERS = 255
+/** A String of RFC 9651, section 3.3.3: `\"` and `\\` are the only escapes. */
+const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
+/** Visible ASCII without the quote. */
+const BARE = /^[\x21\x23-\x7e]+$/
 
 const SCHEMA = {
   operationId: 'createPlant',
@@ -72,4 +77,23 @@ export const createPlantRoute: FastifyPluginAsyncTypebox<{
       return plantOf(body)
     },
   )
+}
+
+/**
+ * The key in an Idempotency-Key header: a String without parameters, as in draft-ietf-httpapi-idempotency-key-header, or
+ * the same text without quotes; both spellings are the same key. Undefined without the header. Throws an HttpError for
+ * an invalid one.
+ */
+export function parseIdempotencyKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined
+  const key = typeof header === 'string' ? unquote(header) : undefined
+  if (key === undefined || key.length < 1 || key.length > MAX_KEY_CHARACTERS) {
+    throw new HttpError('invalidIdempotencyKey')
+  }
+  return key
+}
+
+function unquote(header: string): string | undefined {
+  if (BARE.test(header)) return header
+  return QUOTED.exec(header)?.[1]?.replace(/\\(["\\])/g, '$1')
 }

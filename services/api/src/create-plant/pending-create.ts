@@ -1,0 +1,115 @@
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import type { Claim, NewRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/position.ts'
+import { decideByWindow, firstClaimOf, type WindowReader } from '@plant-store/shared/protocol/coverage.ts'
+import type { Time } from '@plant-store/shared/runtime/time.ts'
+
+/** `queued`: certainly not in the log. `appended`: sent to Kafka, so that only the log decides. `resolved`: has a resolution. */
+type State = 'queued' | 'appended' | 'resolved'
+
+/** The result of one append attempt: the first claim of the id, or one of three reasons why it is not known. */
+export type Resolution =
+  | { is: 'decided'; first: Claim }
+  | { is: 'notWritten'; cause?: unknown }
+  | { is: 'outcomeUnknown' }
+  | { is: 'coverageGap' }
+
+export type PendingCreateContext = {
+  time: Time
+  /** Called once per create, when it leaves the state `from` for `resolved`. */
+  onResolved(pending: PendingCreate, from: State, resolution: Resolution): void
+}
+
+/**
+ * The state machine of one create. The methods are its events; all transitions are here. The commit cycle delivers the
+ * look-ups, the claim index the first claims, a timer and the shutdown the deadline.
+ *
+ * | state    | event                                              | next state | resolution       |
+ * |----------|----------------------------------------------------|------------|------------------|
+ * | queued   | `queueFull`, `lookUpFailed`                        | resolved   | `notWritten`     |
+ * | queued   | `lookedUp`: the first claim of the id is known     | resolved   | `decided`        |
+ * | queued   | `lookedUp`: coverage gap                           | resolved   | `coverageGap`    |
+ * | queued   | `lookedUp`: the id is absent                       | appended   |                  |
+ * | queued   | `deadlinePassed`                                   | resolved   | `notWritten`     |
+ * | appended | `firstClaimSeen` in a window that covers the look-up | resolved | `decided`        |
+ * | appended | `entryFound` in the read model                     | resolved   | `decided`        |
+ * | appended | `deadlinePassed`                                   | resolved   | `outcomeUnknown` |
+ *
+ * Every other event changes nothing. An acknowledgement of the append is not an event: it decides nothing.
+ */
+export class PendingCreate {
+  readonly id: PlantId
+  readonly record: NewRecord
+  readonly resolution: Promise<Resolution>
+  /** When it was submitted, and when its append started, in `time`. */
+  readonly submittedAt: number
+  appendedAt = 0
+  state: State = 'queued'
+  /** C of the look-up that found no entry. */
+  private checkpoint: Offset = BEFORE_FIRST
+  private readonly context: PendingCreateContext
+  private readonly settle: (resolution: Resolution) => void
+  private readonly cancelDeadline: () => void
+
+  constructor(id: PlantId, record: NewRecord, remainingMs: number, context: PendingCreateContext) {
+    const { promise, resolve } = Promise.withResolvers<Resolution>()
+    this.id = id
+    this.record = record
+    this.resolution = promise
+    this.submittedAt = context.time.now()
+    this.context = context
+    this.settle = resolve
+    this.cancelDeadline = context.time.after(remainingMs, () => this.deadlinePassed())
+  }
+
+  queueFull(): void {
+    if (this.state === 'queued') this.resolve({ is: 'notWritten' })
+  }
+
+  lookUpFailed(cause: unknown): void {
+    if (this.state === 'queued') this.resolve({ is: 'notWritten', cause })
+  }
+
+  /** `window` as it is after the look-up. In state `appended` afterwards, the caller must append the record. */
+  lookedUp(entry: Claim | undefined, checkpoint: Offset, window: WindowReader, now: number): void {
+    if (this.state !== 'queued') return
+    const known = firstClaimOf(this.id, { entry, checkpoint }, window)
+    if (known.is === 'claimed') this.resolve({ is: 'decided', first: known.first })
+    else if (known.is === 'unknown') this.resolve({ is: 'coverageGap' })
+    else {
+      this.checkpoint = checkpoint
+      this.appendedAt = now
+      this.state = 'appended'
+    }
+  }
+
+  /** The tail has added the first claim of this id to the window. */
+  firstClaimSeen(window: WindowReader): void {
+    if (this.state !== 'appended') return
+    const decision = decideByWindow(this.id, this.checkpoint, window)
+    if (decision.is === 'decided') this.resolve({ is: 'decided', first: decision.first })
+  }
+
+  /** Whether the window has moved on, so that only an entry of the read model can decide. */
+  needsEntry(window: WindowReader): boolean {
+    return this.state === 'appended' && decideByWindow(this.id, this.checkpoint, window).is === 'notCovered'
+  }
+
+  entryFound(first: Claim): void {
+    if (this.state === 'appended') this.resolve({ is: 'decided', first })
+  }
+
+  /** Its own deadline, or the end of the process. */
+  deadlinePassed(): void {
+    if (this.state !== 'resolved')
+      this.resolve({ is: this.state === 'queued' ? 'notWritten' : 'outcomeUnknown' })
+  }
+
+  private resolve(resolution: Resolution): void {
+    const from = this.state
+    this.state = 'resolved'
+    this.cancelDeadline()
+    this.context.onResolved(this, from, resolution)
+    this.settle(resolution)
+  }
+}

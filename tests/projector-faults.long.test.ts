@@ -116,7 +116,7 @@ it('a Redis that comes back with an old snapshot, after long loading, is filled 
   await expectTruth(store, [...before, ...after])
 
   const back = own.crashAndStartAgain()
-  await untilNotReady(projector, /redis: it answers, but is not ready: it is loading its data/)
+  await untilNotReady(projector, /redis: connected, but not ready: it is loading its data/)
   await back
   const reads = await onConnections(16, idsFrom(0, 600), (id) => readPlant(api.url, id))
   expect(reads.filter((answer) => answer?.status !== 200 && answer?.status !== 503)).toEqual([])

@@ -2,13 +2,13 @@ import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset } from '@plant-store/shared/plant/position.ts'
 import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
 import type {
-  Begun,
-  Dropped,
-  Marked,
+  DropResult,
+  MarkResult,
+  PackedSpan,
+  StartResult,
   SwitchCall,
-  Switched,
+  SwitchResult,
 } from '@plant-store/shared/read-model/generations.ts'
-import type { PackedSpan } from '@plant-store/shared/read-model/packed-span.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { emptyGeneration, type Generation, type PartitionKeys, START } from './redis-scripts.ts'
 
@@ -18,11 +18,11 @@ import { emptyGeneration, type Generation, type PartitionKeys, START } from './r
 export type BeginCall = { freshName: string; foldVersion: number; partitions: number }
 
 export type BeginOutcome =
-  | Begun
+  | StartResult
   | { readonly is: 'FOLD'; readonly version: number }
   | { readonly is: 'PARTITIONS'; readonly count: number }
 
-export type SwitchOutcome = Switched | { readonly is: 'FOLD'; readonly version: number }
+export type SwitchOutcome = SwitchResult | { readonly is: 'FOLD'; readonly version: number }
 
 const NO_EXPIRY = -1
 const NO_KEY = -2
@@ -42,14 +42,14 @@ export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome 
   if (begun !== undefined && fits && keys.filling !== keys.live) {
     return { is: 'resumed', generation: keys.filling as string, checkpoint: begun.checkpoint }
   }
-  if (keys.generations.has(freshName)) return { is: 'taken' }
+  if (keys.generations.has(freshName)) return { is: 'nameTaken' }
   keys.generations.set(freshName, emptyGeneration(foldVersion, partitions))
   keys.filling = freshName
-  return { is: 'begun', generation: freshName, checkpoint: START }
+  return { is: 'started', generation: freshName, checkpoint: START }
 }
 
 /** mark.lua */
-export function markScript(keys: PartitionKeys, name: string, mark: string): Marked {
+export function markScript(keys: PartitionKeys, name: string, mark: string): MarkResult {
   const generation = keys.generations.get(name)
   if (generation === undefined) return { is: 'gone' }
   if (keys.live === name) return { is: 'live' }
@@ -74,12 +74,12 @@ export function stateScript(keys: PartitionKeys, asked: string): GenerationState
     parked: of(generation?.parkedCount, 0),
     mark: of(generation?.mark, ''),
     texts: textsOf(generation),
-    held: {
+    sizes: {
       plants: of(generation?.plants.size, 0),
       order: of(generation?.order.length, 0),
       parked: of(generation?.parked.size, 0),
     },
-    msToLive: {
+    ttlMs: {
       live: expiry(keys.live === undefined ? 0 : 1),
       filling: expiry(keys.filling === undefined ? 0 : 1),
       meta: expiry(generation && 1),
@@ -134,7 +134,7 @@ export function switchScript(keys: PartitionKeys, call: SwitchCall, foldVersion:
 }
 
 /** drop.lua: of keys that Redis does not keep when they are empty it tells only those there are. */
-export function dropScript(keys: PartitionKeys, name: string, abandon: boolean): Dropped {
+export function dropScript(keys: PartitionKeys, name: string, abandon: boolean): DropResult {
   if (keys.live === name) return { is: 'live' }
   if (keys.filling === name && !abandon) return { is: 'filling' }
   if (keys.filling === name) keys.filling = undefined

@@ -1,6 +1,6 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import type { Begun, Switched } from '@plant-store/shared/read-model/generations.ts'
+import type { StartResult, SwitchResult } from '@plant-store/shared/read-model/generations.ts'
 import type { RebuildDependencies } from '../../plantctl/src/rebuild/rebuild.ts'
 import type { GenerationReader } from '../../plantctl/src/verify/compare.ts'
 import type { ProofReader } from '../../plantctl/src/verify/proof.ts'
@@ -55,7 +55,7 @@ export function connectGenerations(
   }
 
   return {
-    async begin(partition, freshName) {
+    async startFilling(partition, freshName) {
       const begun = await ask(`begin of ${partition}`, () => {
         const keys = keysOf(partition)
         const call = { freshName, foldVersion: FOLD_VERSION, partitions: partitions() }
@@ -63,7 +63,7 @@ export function connectGenerations(
       })
       if (begun.is === 'FOLD') refuse(begun.version, undefined, life.redis)
       if (begun.is === 'PARTITIONS') refuse(undefined, begun.count, life.redis)
-      return begun as Begun
+      return begun as StartResult
     },
 
     async fill(partition, generation, expected, next, records) {
@@ -99,7 +99,7 @@ export function connectGenerations(
         return answer
       })
       if (switched.is === 'FOLD') refuse(switched.version, undefined, life.redis)
-      return switched as Switched
+      return switched as SwitchResult
     },
 
     drop: (partition, generation, options) =>

@@ -114,7 +114,7 @@ export function createOperators({
       const scope = { foldVersion: OLDER_FOLD, partitions: server.partitions.length }
       const begun = beginScript(keys, { ...scope, freshName })
       const [first] = log.records(partition)
-      if (begun.is !== 'begun' || first === undefined) return
+      if (begun.is !== 'started' || first === undefined) return
       rules.noteNames(keys)
       const records: LogRecord[] = [{ offset: first.offset, parked: 1 }]
       const call = { generation: freshName, freshGeneration: '', expected: begun.checkpoint, records }

@@ -13,8 +13,8 @@ const GENERATIONS_IN_REDIS = 'tests/simulation/generation-scripts.ts'
 /** For the rules of a rebuild, and the branches of what decides there. */
 export const REBUILD_BUGS: readonly PlantedBug[] = [
   bug('a generation is begun under the name of an earlier one', FILL, [
-    'generations.begin(partition, freshName())',
-    "generations.begin(partition, 'the new one')",
+    'generations.startFilling(partition, freshName())',
+    "generations.startFilling(partition, 'the new one')",
   ]),
   rare(
     46,

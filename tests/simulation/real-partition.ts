@@ -6,13 +6,13 @@ import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
 import { type ApplyCall, applyArguments } from '@plant-store/shared/read-model/apply.ts'
 import { decodeEntry } from '@plant-store/shared/read-model/entry.ts'
 import {
-  type Dropped,
-  type Marked,
+  type DropResult,
+  type MarkResult,
+  type PackedSpan,
   type SwitchCall,
-  switchedOf,
+  switchResult,
 } from '@plant-store/shared/read-model/generations.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
-import type { PackedSpan } from '@plant-store/shared/read-model/packed-span.ts'
 import { listedSpan } from '@plant-store/shared/read-model/read-model.ts'
 import { type GenerationState, generationState } from '@plant-store/shared/read-model/state.ts'
 import type { Redis } from 'ioredis'
@@ -35,14 +35,14 @@ export function openRealPartition(redis: Redis, pointer: string) {
     async begin({ freshName, foldVersion, partitions }: BeginCall): Promise<BeginOutcome> {
       const told = await redis.plantsBegin(pointer, freshName, foldVersion, partitions)
       const [outcome, first = '', offset, event] = told
-      if (outcome === 'TAKEN') return { is: 'taken' }
+      if (outcome === 'TAKEN') return { is: 'nameTaken' }
       if (outcome === 'FOLD') return { is: 'FOLD', version: Number(first) }
       if (outcome === 'PARTITIONS') return { is: 'PARTITIONS', count: Number(first) }
-      const is = outcome === 'BEGUN' ? 'begun' : outcome === 'RESUMED' ? 'resumed' : fail(String(outcome))
+      const is = outcome === 'BEGUN' ? 'started' : outcome === 'RESUMED' ? 'resumed' : fail(String(outcome))
       return { is, generation: first, checkpoint: checkpointOf(offset, event) }
     },
 
-    async mark(generation: string, mark: string): Promise<Marked> {
+    async mark(generation: string, mark: string): Promise<MarkResult> {
       const [outcome] = await redis.plantsMark(pointer, generation, mark)
       if (outcome === 'OK') return { is: 'marked' }
       return outcome === 'GONE' ? { is: 'gone' } : outcome === 'LIVE' ? { is: 'live' } : fail(String(outcome))
@@ -60,10 +60,10 @@ export function openRealPartition(redis: Redis, pointer: string) {
     async switchTo(call: SwitchCall, foldVersion: number): Promise<SwitchOutcome> {
       const { generation, mark, expectedLive, verified } = call
       const told = await redis.plantsSwitch(pointer, generation, mark, expectedLive, verified, foldVersion)
-      return told[0] === 'FOLD' ? { is: 'FOLD', version: Number(told[1]) } : switchedOf(told)
+      return told[0] === 'FOLD' ? { is: 'FOLD', version: Number(told[1]) } : switchResult(told)
     },
 
-    async drop(generation: string, abandon: boolean): Promise<Dropped> {
+    async drop(generation: string, abandon: boolean): Promise<DropResult> {
       const [outcome, count] = await redis.plantsDrop(pointer, generation, abandon ? 'abandon' : '')
       if (outcome === 'OK') return { is: 'dropped', keys: Number(count) }
       return outcome === 'LIVE'

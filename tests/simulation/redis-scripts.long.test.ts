@@ -5,7 +5,7 @@ import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { Span } from '@plant-store/shared/protocol/list.ts'
 import type { ApplyCall } from '@plant-store/shared/read-model/apply.ts'
 import type { SwitchCall } from '@plant-store/shared/read-model/generations.ts'
-import { SCRIPTS } from '@plant-store/shared/read-model/scripts.ts'
+import { SCRIPTS } from '@plant-store/shared/read-model/read-model.ts'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
@@ -36,7 +36,7 @@ import {
 /** All that the scripts which change something can say. */
 const OUTCOMES = {
   apply: ['OK', 'STALE', 'GONE', 'FOLD', 'PARTITIONS'],
-  begin: ['begun', 'resumed', 'taken', 'FOLD', 'PARTITIONS'],
+  begin: ['started', 'resumed', 'nameTaken', 'FOLD', 'PARTITIONS'],
   mark: ['marked', 'gone', 'live'],
   switch: ['switched', 'gone', 'unmarked', 'changed', 'fellBack', 'behind', 'FOLD'],
   drop: ['dropped', 'live', 'filling'],

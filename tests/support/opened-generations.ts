@@ -35,7 +35,11 @@ export async function openGenerations(redisUrl = inject('redisUrl'), topic = `pl
     /** One being filled, of so many plants, marked. */
     async filled(name: string, plants: number, mark = 'mark'): Promise<Checkpoint> {
       const { records, next } = batch(0, plants)
-      expect(await generations.begin(P, name)).toEqual({ is: 'begun', generation: name, checkpoint: START })
+      expect(await generations.startFilling(P, name)).toEqual({
+        is: 'started',
+        generation: name,
+        checkpoint: START,
+      })
       expect(await generations.fill(P, name, START, next, records)).toEqual({ is: 'applied' })
       expect(await generations.mark(P, name, mark)).toEqual({ is: 'marked' })
       return next

@@ -2,14 +2,14 @@ import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
-import { applyInChunks } from '@plant-store/shared/read-model/apply-in-chunks.ts'
+import { applyInChunks } from '@plant-store/shared/read-model/apply.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { createFoldedPlants } from '../verify/folded-plants.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
 
 export type FillOptions = {
   partition: Partition
-  generations: Pick<Generations, 'begin' | 'fill' | 'state'>
+  generations: Pick<Generations, 'startFilling' | 'fill' | 'state'>
   /** Makes a name that no generation ever had. */
   freshName(): string
   /** The part of the ids that the fold in memory keeps. */
@@ -49,8 +49,8 @@ export function createFill(options: FillOptions) {
 
   async function begin(): Promise<void> {
     for (let n = 0; n < NAMES_MAX; n++) {
-      const begun = await generations.begin(partition, freshName())
-      if (begun.is === 'taken') continue
+      const begun = await generations.startFilling(partition, freshName())
+      if (begun.is === 'nameTaken') continue
       generation = begun.generation
       filled = begun.checkpoint
       return

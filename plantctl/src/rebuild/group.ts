@@ -14,7 +14,7 @@ import { type Finished, finish } from './finish.ts'
 import { type Phase, type Progress, watchProgress } from './progress.ts'
 
 export type GroupOptions = {
-  generations: Pick<Generations, 'begin' | 'fill' | 'mark' | 'state' | 'switchTo' | 'drop'>
+  generations: Pick<Generations, 'startFilling' | 'fill' | 'mark' | 'state' | 'switchTo' | 'drop'>
   /** Follows some partitions of the log into a record sink. */
   follow(
     sink: RecordSink,

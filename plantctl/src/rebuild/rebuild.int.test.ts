@@ -298,7 +298,7 @@ describe('a rebuild', () => {
     const store = await openProjected()
     const before = await store.content()
     const P = 0 as Partition
-    await store.generations.begin(P, 'of-a-longer-log')
+    await store.generations.startFilling(P, 'of-a-longer-log')
     await store.redis.hset(`${store.at(P)}of-a-longer-log:meta`, 'checkpoint', 1_000_000)
     const finished = await store.rebuild()
     expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])

@@ -1,6 +1,6 @@
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
-import { MAX_RECORDS_PER_APPLY } from '@plant-store/shared/read-model/apply-in-chunks.ts'
+import { MAX_RECORDS_PER_APPLY } from '@plant-store/shared/read-model/apply.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'

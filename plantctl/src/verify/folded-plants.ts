@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { decodeEntry, maxEntryBytes, writeEntry } from '@plant-store/shared/read-model/entry.ts'
-import type { PackedSpan } from '@plant-store/shared/read-model/packed-span.ts'
+import type { PackedSpan } from '@plant-store/shared/read-model/generations.ts'
 
 /** So many plants are read back and compared at once; a power of two. */
 export const PLANTS_PER_SPAN = 512

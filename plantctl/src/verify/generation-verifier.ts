@@ -60,7 +60,7 @@ export function createGenerationVerifier({
     const findings = noFindings()
     const tell = (difference: GenerationDifference) =>
       note(findings, { partition, generation, ...difference }, DIFFERENCES_MAX)
-    const listed = found.held.order
+    const listed = found.sizes.order
     const common = { partition, generation, upTo, onRead: going.onRead }
     const isWhole = slice.count === 1
     const held =

@@ -1,7 +1,6 @@
 import type { Offset } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { FOLD_VERSION } from '@plant-store/shared/read-model/refusals.ts'
-import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
+import { FOLD_VERSION, type GenerationState } from '@plant-store/shared/read-model/state.ts'
 import type { Held } from './compare.ts'
 import type { Counted, GenerationDifference, KeyName } from './difference.ts'
 
@@ -23,7 +22,7 @@ export type ExpectedMeta = {
 
 /** What a generation says of itself that is not so, by its state before its contents were compared. */
 export function metaDifferences(state: GenerationState, expected: ExpectedMeta): GenerationDifference[] {
-  const { texts, held } = state
+  const { texts, sizes } = state
   return [
     ...checkpointDifferences(state, expected),
     ...differing('foldVersion', String(FOLD_VERSION), texts.fold),
@@ -35,7 +34,7 @@ export function metaDifferences(state: GenerationState, expected: ExpectedMeta):
       return (texts[of] || '0') === count ? [] : [{ what: 'count', of, expected: count, found: texts[of] }]
     }),
     ...(['plants', 'parked'] as const).flatMap((of): GenerationDifference[] => {
-      const [found, told] = [String(held[of]), String(expected.held[of])]
+      const [found, told] = [String(sizes[of]), String(expected.held[of])]
       return found === told ? [] : [{ what: 'size', of, expected: told, found }]
     }),
   ]
@@ -44,8 +43,8 @@ export function metaDifferences(state: GenerationState, expected: ExpectedMeta):
 type Expiry = Extract<GenerationDifference, { what: 'expiry' }>
 
 /** The keys that would vanish by themselves. */
-export function expiryDifferences({ msToLive }: GenerationState): Expiry[] {
-  return Object.entries(msToLive).flatMap(([key, ms]): Expiry[] =>
+export function expiryDifferences({ ttlMs }: GenerationState): Expiry[] {
+  return Object.entries(ttlMs).flatMap(([key, ms]): Expiry[] =>
     ms < 0 ? [] : [{ what: 'expiry', key: key as KeyName, found: String(ms) }],
   )
 }

@@ -1,7 +1,6 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
-import type { Generations } from '@plant-store/shared/read-model/generations.ts'
-import { sameSpan } from '@plant-store/shared/read-model/packed-span.ts'
+import { type Generations, sameSpan } from '@plant-store/shared/read-model/generations.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import type { FoldedPlants } from './folded-plants.ts'
 import type { Counts } from './meta-differences.ts'
@@ -42,8 +41,8 @@ export async function isProved(reader: ProofReader, proved: Proved): Promise<boo
 }
 
 /** Each key holds as much as was counted: all of it is then told by the order. */
-function holds({ held }: GenerationState, { plants, parked }: Pick<Counts, 'plants' | 'parked'>): boolean {
-  return held.plants === plants && held.order === plants && held.parked === parked
+function holds({ sizes }: GenerationState, { plants, parked }: Pick<Counts, 'plants' | 'parked'>): boolean {
+  return sizes.plants === plants && sizes.order === plants && sizes.parked === parked
 }
 
 async function hasAllPlants(reader: ProofReader, proved: Proved): Promise<boolean> {

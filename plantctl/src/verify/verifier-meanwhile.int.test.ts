@@ -72,7 +72,7 @@ describe('while others write', () => {
   const switchOver = async ({ readModel }: Pick<VerifiedLog, 'readModel'>, name: string, dropped = true) => {
     const { generations } = readModel
     const { live } = await generations.pointers(P)
-    await generations.begin(P, name)
+    await generations.startFilling(P, name)
     await generations.fill(P, name, { offset: offsetOf(-1), eventId: '' }, LOG.next, LOG.records)
     await generations.mark(P, name, 'mark')
     const call = { generation: name, mark: 'mark', expectedLive: live, verified: LOG.next.offset }

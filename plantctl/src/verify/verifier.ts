@@ -131,7 +131,7 @@ export function createVerifier(options: VerifierOptions) {
       subject.reached = folded.checkpoint
       const upTo = lastCompared(state, endOf(subject))
       const found = await compareWithFold(generations, {
-        ...{ partition, generation, fold: folded, slice, upTo, listed: state.held.order },
+        ...{ partition, generation, fold: folded, slice, upTo, listed: state.sizes.order },
         tell: (difference) => tell(subject, difference),
       })
       // What was compared makes room for the next one.

@@ -1,7 +1,7 @@
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import type { Applied } from '@plant-store/shared/read-model/apply.ts'
+import type { ApplyResult } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { describe, expect, it } from 'vitest'
@@ -19,7 +19,7 @@ const meta = (plants: number): PartitionMeta => ({
 })
 
 /** A projector's metrics, with a read model that does what it is told. */
-function observe(apply: () => Promise<Applied>) {
+function observe(apply: () => Promise<ApplyResult>) {
   const metrics = createMetrics()
   const observer = addProjectorMetrics(metrics)
   const readModel = observer.observeReadModel({ apply, meta: async (partition) => meta(10 ** partition) })

@@ -3,7 +3,7 @@ import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { applyInChunks } from '@plant-store/shared/read-model/apply-in-chunks.ts'
+import { applyInChunks } from '@plant-store/shared/read-model/apply.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { repeat } from '@plant-store/shared/runtime/retry.ts'

@@ -19,7 +19,7 @@ import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/po
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { emptyPartition, fold } from '../protocol/first-wins.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { packRecords } from './packed-records.ts'
+import { packRecords } from './apply.ts'
 import { createReadModel } from './read-model.ts'
 
 const PARTITIONS = 1_000

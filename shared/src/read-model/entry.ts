@@ -4,7 +4,7 @@ import type { Plant, PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import { offsetOf } from '../plant/position.ts'
 
-// An entry, packed because there is one for each plant in memory:
+// Format of an entry. It is packed because Redis keeps one in memory for each plant.
 //   byte  1        what follows: 0 unreadable, 1 name, 2 name and tag
 //   bytes 2 to 17  event id (apply.lua compares these)
 //   bytes 18 to 23 offset, big-endian
@@ -16,23 +16,23 @@ const OFFSET_AT = 17
 const OFFSET_BYTES = 6
 const TEXT_AT = OFFSET_AT + OFFSET_BYTES
 const LENGTH_BYTES = 2
-/** UTF-8 has at most three bytes for a unit of UTF-16, four for two. */
+/** UTF-8 takes at most three bytes for one UTF-16 code unit, and four bytes for two. */
 const MAX_BYTES_PER_UNIT = 3
-/** What is no text of an entry. */
+/** Result for texts that are not valid in an entry. */
 const FOREIGN = Symbol('foreign')
 
-/** Bytes that are no entry of a version this release knows. */
+/** The bytes are not an entry that this release can read. */
 export class EntryError extends Error {
   override name = 'EntryError'
 }
 
-/** Throws the EntryError of an entry that this release can't read. */
+/** Throws the EntryError of an entry that this release cannot read. */
 export function readable(entry: Claim | EntryError | undefined): Claim | undefined {
   if (entry instanceof EntryError) throw entry
   return entry
 }
 
-/** No entry of this claim is longer. */
+/** Upper bound of the length of this claim's entry. */
 export function maxEntryBytes({ plant }: Claim): number {
   const texts = plant === undefined ? 0 : plant.name.length + (plant.tag?.length ?? 0)
   return TEXT_AT + LENGTH_BYTES + MAX_BYTES_PER_UNIT * texts
@@ -43,7 +43,7 @@ export function encodeEntry(claim: Claim): Buffer {
   return entry.subarray(0, writeEntry(claim, entry, 0))
 }
 
-/** Writes the entry into these bytes, `at` and after, and returns where it ends; there must be `maxEntryBytes`. */
+/** Writes the entry at index `at` and returns the index after it. `into` must have room for `maxEntryBytes`. */
 export function writeEntry({ eventId, offset, plant }: Claim, into: Buffer, at: number): number {
   into[at] = plant === undefined ? UNREADABLE : plant.tag === undefined ? NAME : NAME_AND_TAG
   writeEventId(eventId, into, at + 1)
@@ -57,19 +57,19 @@ export function writeEntry({ eventId, offset, plant }: Claim, into: Buffer, at: 
   return writeText(plant.tag, into, nameEnd)
 }
 
-/** Returns where its UTF-8 ends. */
+/** Returns the index after the last byte written. */
 function writeText(text: string, into: Buffer, at: number): number {
   return at + into.write(text, at)
 }
 
-/** Throws an EntryError for anything that `encodeEntry` does not make. */
+/** Throws an EntryError for bytes that `encodeEntry` does not produce. */
 export function decodeEntry(id: PlantId, bytes: Buffer): Claim {
   const kind = bytes[0]
   const texts = bytes.subarray(TEXT_AT)
   const plant = kind === UNREADABLE ? undefined : decodePlant(kind, texts)
   if (bytes.length < TEXT_AT || plant === FOREIGN || (kind === UNREADABLE && texts.length > 0)) {
     throw new EntryError(
-      `the read model holds ${bytes.length} bytes for plant ${id} that are no entry of this release`,
+      `the entry of plant ${id} in the read model (${bytes.length} bytes) is not readable by this release`,
     )
   }
   return {
@@ -86,7 +86,7 @@ function decodePlant(kind: number | undefined, texts: Buffer): Plant | typeof FO
   const nameLength = texts.readUInt16BE()
   const name = texts.subarray(LENGTH_BYTES, LENGTH_BYTES + nameLength)
   const tag = texts.subarray(LENGTH_BYTES + nameLength)
-  // Each of its own: a wrong length could cut a character in two, and decoding would put U+FFFD there.
+  // Checked separately: a wrong length could split a character, and decoding would put U+FFFD there.
   if (name.length < nameLength || !isUtf8(name) || !isUtf8(tag)) return FOREIGN
   return { name: name.toString(), tag: tag.toString() }
 }

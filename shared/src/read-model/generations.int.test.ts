@@ -13,14 +13,22 @@ const switchCall = (generation: string, expectedLive: string, verified: number, 
 describe('beginning to fill', () => {
   it('makes an empty generation, and takes it up again where it stands', async () => {
     const { generations } = await openGenerations()
-    expect(await generations.begin(P, 'one')).toEqual({ is: 'begun', generation: 'one', checkpoint: START })
+    expect(await generations.startFilling(P, 'one')).toEqual({
+      is: 'started',
+      generation: 'one',
+      checkpoint: START,
+    })
     const { records, next } = batch(0, 2)
     await generations.fill(P, 'one', START, next, records)
-    expect(await generations.begin(P, 'two')).toEqual({ is: 'resumed', generation: 'one', checkpoint: next })
+    expect(await generations.startFilling(P, 'two')).toEqual({
+      is: 'resumed',
+      generation: 'one',
+      checkpoint: next,
+    })
     expect(await generations.state(P, 'one')).toMatchObject({
       ...{ generation: 'one', live: '', filling: 'one', checkpoint: next, fold: 1, partitions: PARTITIONS },
-      ...{ plants: 2, voids: 0, parked: 0, mark: '', held: { plants: 2, order: 2, parked: 0 } },
-      msToLive: { live: -2, filling: -1, meta: -1, plants: -1, order: -1, parked: -2 },
+      ...{ plants: 2, voids: 0, parked: 0, mark: '', sizes: { plants: 2, order: 2, parked: 0 } },
+      ttlMs: { live: -2, filling: -1, meta: -1, plants: -1, order: -1, parked: -2 },
     })
   })
 
@@ -29,7 +37,9 @@ describe('beginning to fill', () => {
     for (const kind of ['meta', 'plants', 'parked']) await redis.hset(`${at}of-${kind}:${kind}`, 'a', 'b')
     await redis.rpush(`${at}of-order:order`, 'a')
     for (const kind of ['meta', 'plants', 'order', 'parked']) {
-      expect(await expectUnchanged(() => generations.begin(P, `of-${kind}`))).toEqual({ is: 'taken' })
+      expect(await expectUnchanged(() => generations.startFilling(P, `of-${kind}`))).toEqual({
+        is: 'nameTaken',
+      })
     }
   })
 
@@ -37,7 +47,7 @@ describe('beginning to fill', () => {
     const { generations, redis, at, live, expectUnchanged } = await openGenerations()
     await live('old', 1)
     await redis.hset(`${at}old:meta`, 'fold', 2)
-    const begin = () => generations.begin(P, 'new')
+    const begin = () => generations.startFilling(P, 'new')
     await expectUnchanged(() => expect(begin()).rejects.toThrow(PreconditionError))
     await expectUnchanged(() => expect(begin()).rejects.toThrow(/fold version 2.*start that release/))
     await redis.hset(`${at}old:meta`, 'fold', 1, 'partitions', 4)
@@ -57,7 +67,7 @@ describe('beginning to fill', () => {
     await filled('left', 2)
     if (command === 'del') await redis.del(`${at}left:meta`)
     else await redis.hset(`${at}left:meta`, ...args)
-    expect(await generations.begin(P, 'fresh')).toMatchObject({ is: 'begun', generation: 'fresh' })
+    expect(await generations.startFilling(P, 'fresh')).toMatchObject({ is: 'started', generation: 'fresh' })
     expect(await redis.exists(`${at}left:plants`)).toBe(1)
     expect(await generations.drop(P, 'left')).toMatchObject({ is: 'dropped' })
   })
@@ -66,7 +76,7 @@ describe('beginning to fill', () => {
     const { generations, redis, at, live } = await openGenerations()
     await live('old', 1)
     await redis.set(`${at}filling`, 'old')
-    expect(await generations.begin(P, 'fresh')).toMatchObject({ is: 'begun', generation: 'fresh' })
+    expect(await generations.startFilling(P, 'fresh')).toMatchObject({ is: 'started', generation: 'fresh' })
   })
 })
 
@@ -179,7 +189,7 @@ describe('dropping', () => {
     await generations.switchTo(P, switchCall('new', 'old', 0))
     await generations.drop(P, 'old')
     await failOver()
-    await generations.begin(P, 'unused')
+    await generations.startFilling(P, 'unused')
     expect((await generations.list()).partitions[P]).toEqual({
       ...{ partition: P, live: 'old', filling: 'new', names: ['new', 'old'] },
     })
@@ -209,7 +219,7 @@ describe('listing', () => {
       strange,
     })
     expect(await generations.state(P, 'without:meta')).toMatchObject({
-      ...{ checkpoint: undefined, live: 'old', held: { plants: 0, order: 1, parked: 0 } },
+      ...{ checkpoint: undefined, live: 'old', sizes: { plants: 0, order: 1, parked: 0 } },
     })
     expect(await generations.drop(P, 'without:meta')).toEqual({ is: 'dropped', keys: 1 })
   })
@@ -219,7 +229,7 @@ describe('reading a generation', () => {
   it('tells all of it, in bounded batches', async () => {
     const { generations, redis, at } = await openGenerations()
     const { records, next } = batch(0, 2_500)
-    await generations.begin(P, 'new')
+    await generations.startFilling(P, 'new')
     await generations.fill(P, 'new', START, next, [
       ...records.slice(0, -1),
       { ...(records.at(-1) as LogRecord), parked: 5 },
@@ -271,7 +281,7 @@ describe('a Redis that is full', () => {
     const more = batch(1, 1)
     await redis.config('SET', 'maxmemory', '1')
     for (const refused of [
-      () => generations.begin(0 as Partition, 'fresh'),
+      () => generations.startFilling(0 as Partition, 'fresh'),
       () => generations.fill(P, 'new', next, more.next, more.records),
       () => generations.mark(P, 'new', 'another'),
       () => generations.switchTo(P, switchCall('new', 'old', 0)),
@@ -279,7 +289,7 @@ describe('a Redis that is full', () => {
       await expectUnchanged(() => expect(refused()).rejects.toThrow(/OOM/))
     }
     expect(await generations.state(P, 'new')).toMatchObject({ mark: 'mark', live: 'old', filling: 'new' })
-    expect(await generations.begin(P, 'fresh')).toMatchObject({ is: 'resumed', generation: 'new' })
+    expect(await generations.startFilling(P, 'fresh')).toMatchObject({ is: 'resumed', generation: 'new' })
     expect(await generations.drop(P, 'new', { abandon: true })).toMatchObject({ is: 'dropped' })
     await redis.config('SET', 'maxmemory', '0')
   })

@@ -3,36 +3,47 @@ import { parsePlantId } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import { type Applied, appliedOf, applyArguments } from './apply.ts'
+import {
+  type ApplyResult,
+  applyArguments,
+  applyResult,
+  type Reapplied,
+  reappliedCount,
+  reapplyArguments,
+} from './apply.ts'
 import { decodeEntry } from './entry.ts'
-import type { PackedSpan } from './packed-span.ts'
-import { type Reapplied, reappliedOf, reapplyArguments } from './reapply.ts'
 import { keyPrefix, livePointer } from './redis.ts'
-import { assertFoldVersion, assertPartitionCount, FOLD_VERSION } from './refusals.ts'
-import { type GenerationState, generationState } from './state.ts'
-import { storedCheckpoint } from './stored-checkpoint.ts'
+import {
+  assertFoldVersion,
+  assertPartitionCount,
+  FOLD_VERSION,
+  type GenerationState,
+  generationState,
+  storedCheckpoint,
+} from './state.ts'
 
-/** The generation that a rebuild fills now, and how far it is. */
-export type Begun =
-  | { is: 'begun' | 'resumed'; generation: string; checkpoint: Checkpoint }
-  /** The fresh name was not: try another. */
-  | { is: 'taken' }
+/** The generation that a rebuild fills, and its checkpoint. */
+export type StartResult =
+  | { is: 'started' | 'resumed'; generation: string; checkpoint: Checkpoint }
+  /** There are keys under the fresh name: try another one. */
+  | { is: 'nameTaken' }
 
-export type Filled = Applied | { is: 'gone' }
+export type FillResult = ApplyResult | { is: 'gone' }
 
-export type Marked = { is: 'marked' } | { is: 'gone' } | { is: 'live' }
+export type MarkResult = { is: 'marked' } | { is: 'gone' } | { is: 'live' }
 
+/** Arguments of switch.lua. */
 export type SwitchCall = {
   generation: string
-  /** What its verification began with. */
+  /** The mark that was set before the verification. */
   mark: string
-  /** What the pointer is expected to name; '' when there should be none. */
+  /** The generation that the pointer is expected to name; '' when there should be no pointer. */
   expectedLive: string
-  /** How far it was verified. */
+  /** The checkpoint up to which the generation was verified. */
   verified: Offset
 }
 
-export type Switched =
+export type SwitchResult =
   | { is: 'switched' }
   | { is: 'gone' }
   | { is: 'unmarked'; mark: string }
@@ -40,28 +51,41 @@ export type Switched =
   | { is: 'fellBack'; checkpoint: Offset }
   | { is: 'behind'; checkpoint: Offset; live: Offset }
 
-export type Dropped = { is: 'dropped'; keys: number } | { is: 'live' } | { is: 'filling' }
+export type DropResult = { is: 'dropped'; keys: number } | { is: 'live' } | { is: 'filling' }
 
 /** What the pointers of a partition name; '' without one. */
 export type Pointers = { live: string; filling: string }
 
-/** What Redis holds of a partition: its pointers, and all that any key has the name of. */
+/** The pointers of a partition, and the names of all generations that have a key. */
 export type PartitionGenerations = Pointers & { partition: Partition; names: string[] }
 
-/** One entry of a generation; the claim is undefined when this release can't read it. */
+/** One entry of a generation. The claim is undefined when this release cannot read it. */
 export type StoredPlant = { id: string; claim: Claim | undefined }
+
+/**
+ * Consecutive plants of a generation in log order, as span.lua packs them: the ids in decimal, separated by commas; the
+ * length of each entry in two bytes, big-endian; the entries one after another. For a given number of plants, equal
+ * spans have equal ids and entries.
+ */
+export type PackedSpan = { ids: Buffer; lengths: Buffer; entries: Buffer }
+
+export function sameSpan(a: PackedSpan, b: PackedSpan): boolean {
+  return a.ids.equals(b.ids) && a.lengths.equals(b.lengths) && a.entries.equals(b.entries)
+}
 
 export type Generations = ReturnType<typeof createGenerations>
 
 const PLANTS_PER_SCAN = 1_000
 const KEYS_PER_SCAN = 1_000
+/** Type of an absent key. */
 const NO_KEY = 'none'
-const ENTRIES_WEIGHED = 20
+const MEMORY_SAMPLES = 20
+/** The keys of a generation. */
 const KINDS = new Set(['meta', 'plants', 'order', 'parked'])
 
 /**
- * All generations of each partition: what a rebuild makes, fills, verifies and switches to, and what an operator
- * looks at. Whatever is refused changed nothing. Each verb throws a PreconditionError for what a newer release has folded.
+ * All generations of each partition, for a rebuild and for operators. A result other than success means that nothing
+ * changed. `startFilling`, `fill`, `switchTo` and `reapply` throw a PreconditionError for the fold of a newer release.
  */
 export function createGenerations(
   redis: Redis,
@@ -72,36 +96,36 @@ export function createGenerations(
     `${keyPrefix(topic, partition)}${generation}:${kind}`
 
   async function pointers(partition: Partition): Promise<Pointers> {
-    // Two keys of one slot: a cluster would not tell those of two partitions at once.
+    // Both keys have the same hash slot; a cluster rejects an MGET over two partitions.
     const [live, filling] = await redis.mget(pointer(partition), `${keyPrefix(topic, partition)}filling`)
     return { live: live ?? '', filling: filling ?? '' }
   }
 
   return {
-    /** What the pointers of a partition name now. */
+    /** What the pointers of a partition name. */
     pointers,
 
     /**
-     * Takes up the generation that an earlier rebuild was filling, or begins one under the fresh name. Throws a
-     * PreconditionError when the live one was folded from a topic of another size.
+     * Resumes the generation that an earlier rebuild was filling, or creates one under the fresh name. Throws a
+     * PreconditionError when the live generation was folded from a topic with another number of partitions.
      */
-    async begin(partition: Partition, freshName: string): Promise<Begun> {
+    async startFilling(partition: Partition, freshName: string): Promise<StartResult> {
       const [outcome = '', first = '', offset, event] = await redis.plantsBegin(
         pointer(partition),
         freshName,
         FOLD_VERSION,
         partitions,
       )
-      if (outcome === 'TAKEN') return { is: 'taken' }
+      if (outcome === 'TAKEN') return { is: 'nameTaken' }
       if (outcome === 'PARTITIONS') assertPartitionCount(Number(first), partitions)
-      if (outcome !== 'BEGUN' && outcome !== 'RESUMED') refuse(outcome, first)
-      const is = outcome === 'BEGUN' ? 'begun' : 'resumed'
+      if (outcome !== 'BEGUN' && outcome !== 'RESUMED') throwUnexpected(outcome, first)
+      const is = outcome === 'BEGUN' ? 'started' : 'resumed'
       return { is, generation: first, checkpoint: storedCheckpoint(offset, event) }
     },
 
     /**
-     * Applies records to this generation if its checkpoint is still the expected one, and moves it to `next`, in one
-     * step. One that is gone is never made again.
+     * Applies records to this generation if its checkpoint is still the expected one, and moves the checkpoint to
+     * `next`, atomically. A generation that is gone is never created again.
      */
     async fill(
       partition: Partition,
@@ -109,39 +133,46 @@ export function createGenerations(
       expected: Checkpoint,
       next: Checkpoint,
       records: readonly LogRecord[],
-    ): Promise<Filled> {
-      const scope = { generation, foldVersion: FOLD_VERSION, partitions, freshGeneration: '' }
-      const call = { ...scope, expected, next, records }
-      return appliedOf(await redis.plantsApply(pointer(partition), ...applyArguments(call)), partitions)
+    ): Promise<FillResult> {
+      const args = applyArguments({
+        generation,
+        foldVersion: FOLD_VERSION,
+        partitions,
+        expected,
+        next,
+        freshGeneration: '',
+        records,
+      })
+      return applyResult(await redis.plantsApply(pointer(partition), ...args), partitions)
     },
 
-    /** Marks a generation before it is verified; `switchTo` demands the mark. */
-    async mark(partition: Partition, generation: string, mark: string): Promise<Marked> {
+    /** Marks a generation before it is verified. `switchTo` requires the mark. */
+    async mark(partition: Partition, generation: string, mark: string): Promise<MarkResult> {
       const [outcome = ''] = await redis.plantsMark(pointer(partition), generation, mark)
       if (outcome === 'GONE') return { is: 'gone' }
       if (outcome === 'LIVE') return { is: 'live' }
-      return outcome === 'OK' ? { is: 'marked' } : refuse(outcome)
+      return outcome === 'OK' ? { is: 'marked' } : throwUnexpected(outcome)
     },
 
-    /** All that a generation ('' for the live one) says of itself, and what its keys hold, at one moment. */
+    /** The meta of a generation ('' for the live one) and the sizes of its keys, read atomically. */
     async state(partition: Partition, generation = ''): Promise<GenerationState> {
       return generationState(await redis.plantsState(pointer(partition), generation))
     },
 
-    /** Makes a generation live if it is the one that was marked and verified, and has come at least as far as the live one. */
-    async switchTo(partition: Partition, call: SwitchCall): Promise<Switched> {
+    /** Makes a generation live if it has the mark of its verification and its checkpoint is not behind the live one's. */
+    async switchTo(partition: Partition, call: SwitchCall): Promise<SwitchResult> {
       const { generation, mark, expectedLive, verified } = call
-      return switchedOf(
+      return switchResult(
         await redis.plantsSwitch(pointer(partition), generation, mark, expectedLive, verified, FOLD_VERSION),
       )
     },
 
-    /** Takes a generation away, unless it is live, or being filled and not to be abandoned. */
+    /** Deletes a generation, unless it is live. One that a rebuild is filling is deleted only with `abandon`. */
     async drop(
       partition: Partition,
       generation: string,
       { abandon = false }: { abandon?: boolean } = {},
-    ): Promise<Dropped> {
+    ): Promise<DropResult> {
       const [outcome = '', keys] = await redis.plantsDrop(
         pointer(partition),
         generation,
@@ -149,12 +180,12 @@ export function createGenerations(
       )
       if (outcome === 'LIVE') return { is: 'live' }
       if (outcome === 'FILLING') return { is: 'filling' }
-      return outcome === 'OK' ? { is: 'dropped', keys: Number(keys) } : refuse(outcome)
+      return outcome === 'OK' ? { is: 'dropped', keys: Number(keys) } : throwUnexpected(outcome)
     },
 
     /**
-     * All generations that Redis has any key of, and the keys of this topic that belong to none. Walks through all keys
-     * of Redis, 1,000 at a time; the pointers are read afterwards.
+     * All generations that have a key in Redis, and the keys of this topic that belong to no generation. Scans all keys
+     * of Redis, 1,000 at a time, and reads the pointers afterwards.
      */
     async list(): Promise<{ partitions: PartitionGenerations[]; strange: string[] }> {
       const names = allPartitions(partitions).map(() => new Set<string>())
@@ -180,25 +211,25 @@ export function createGenerations(
     },
 
     /**
-     * Puts parked records of the live generation into place as this release reads them; tells how many that changed. Made
-     * again it changes nothing.
+     * Reapplies parked records of the live generation as this release reads them. Returns the number of records that
+     * changed. Idempotent.
      */
     async reapply(partition: Partition, reapplied: readonly Reapplied[]): Promise<number> {
       const args = reapplyArguments(partitions, reapplied)
-      return reappliedOf(await redis.plantsReapply(pointer(partition), ...args), partitions)
+      return reappliedCount(await redis.plantsReapply(pointer(partition), ...args), partitions)
     },
 
-    /** Memory that a generation takes, in bytes; estimated, from a few entries of each key. */
+    /** Memory of a generation in bytes, estimated from a sample of the elements of each key. */
     async bytes(partition: Partition, generation: string): Promise<number> {
       const sizes = [...KINDS].map((kind) =>
-        redis.memory('USAGE', keyOf(partition, generation, kind), 'SAMPLES', ENTRIES_WEIGHED),
+        redis.memory('USAGE', keyOf(partition, generation, kind), 'SAMPLES', MEMORY_SAMPLES),
       )
       return (await Promise.all(sizes)).reduce((sum: number, size) => sum + Number(size ?? 0), 0)
     },
 
     /**
-     * All entries there are from the beginning to the end of this, in batches, in no order; one that comes or goes
-     * meanwhile may be among them, and each may come twice.
+     * All entries that exist during the whole scan, in batches, in no order. An entry that is added or deleted during the
+     * scan may be among them. An entry may occur twice.
      */
     async *plants(partition: Partition, generation: string): AsyncGenerator<StoredPlant[]> {
       for await (const found of scanHash(redis, keyOf(partition, generation, 'plants'))) {
@@ -206,7 +237,7 @@ export function createGenerations(
       }
     },
 
-    /** The entries of these ids, those there are. */
+    /** The existing entries among these ids. */
     async entries(partition: Partition, generation: string, ids: readonly string[]): Promise<StoredPlant[]> {
       const found = await redis.hmgetBuffer(keyOf(partition, generation, 'plants'), ...ids)
       return ids.flatMap((id, at) => {
@@ -215,7 +246,7 @@ export function createGenerations(
       })
     },
 
-    /** The first so many ids in log order, in batches. */
+    /** The first `count` ids in log order, in batches. */
     async *order(partition: Partition, generation: string, count: number): AsyncGenerator<string[]> {
       for (let from = 0; from < count; from += PLANTS_PER_SCAN) {
         const last = Math.min(from + PLANTS_PER_SCAN, count) - 1
@@ -225,7 +256,7 @@ export function createGenerations(
       }
     },
 
-    /** So many plants from this index on, at most 1,000, of one moment. */
+    /** `count` plants (at most 1,000) from index `from` on, read atomically. */
     async span(partition: Partition, generation: string, from: number, count: number): Promise<PackedSpan> {
       const [ids, lengths, entries] = await redis.plantsSpanBuffer(
         pointer(partition),
@@ -236,18 +267,18 @@ export function createGenerations(
       return { ids, lengths, entries } as PackedSpan
     },
 
-    /** The offsets parked, each with its reason, as they are stored; in batches as `plants` has them. */
+    /** The parked offsets, each with its stored reason, in batches like those of `plants`. */
     async *parked(partition: Partition, generation: string): AsyncGenerator<[string, string][]> {
       for await (const found of scanHash(redis, keyOf(partition, generation, 'parked'))) {
         yield found.map(([offset, reason]) => [String(offset), String(reason)])
       }
     },
 
-    /** The names of the fields of its meta. */
+    /** The names of the fields in its meta. */
     metaFields: (partition: Partition, generation: string): Promise<string[]> =>
       redis.hkeys(keyOf(partition, generation, 'meta')),
 
-    /** The type of each key that there is, of the pointers and of a generation: nothing else can be asked about a wrong one. */
+    /** The type of each existing key among the pointers and the keys of a generation. Safe for keys of a wrong type. */
     async keyTypes(partition: Partition, generation: string): Promise<Map<string, string>> {
       const kinds = [...KINDS]
       const keys = ['live', 'filling']
@@ -263,19 +294,19 @@ export function createGenerations(
   }
 }
 
-export function switchedOf([outcome = '', first = '', second = '']: readonly string[]): Switched {
+export function switchResult([outcome = '', first = '', second = '']: readonly string[]): SwitchResult {
   if (outcome === 'OK') return { is: 'switched' }
   if (outcome === 'GONE') return { is: 'gone' }
   if (outcome === 'UNMARKED') return { is: 'unmarked', mark: first }
   if (outcome === 'CHANGED') return { is: 'changed', live: first }
   if (outcome === 'FELLBACK') return { is: 'fellBack', checkpoint: offsetOf(first) }
   if (outcome === 'BEHIND') return { is: 'behind', checkpoint: offsetOf(first), live: offsetOf(second) }
-  return refuse(outcome, first)
+  return throwUnexpected(outcome, first)
 }
 
-function refuse(outcome: string, detail = ''): never {
+function throwUnexpected(outcome: string, detail = ''): never {
   if (outcome === 'FOLD') assertFoldVersion(Number(detail))
-  throw new Error(`the read model answers what no script here says: ${outcome}`)
+  throw new Error(`a script of the read model returned an unexpected result: ${outcome}`)
 }
 
 function claimOf(text: string, entry: Buffer | null | undefined): Claim | undefined {
@@ -287,7 +318,7 @@ function claimOf(text: string, entry: Buffer | null | undefined): Claim | undefi
   }
 }
 
-/** Which partition a key lies in, and of which generation it is: '' for a pointer, undefined for what belongs to none. */
+/** The partition and generation of a key. The generation is '' for a pointer, undefined for a key that belongs to none. */
 function ownerOf(key: string, topic: string): [partition: number, generation: string | undefined] {
   const text = key.slice(topic.length + 2)
   const [, partition = '', name = ''] = /^(0|[1-9]\d{0,8})\}:(.*)$/s.exec(text) ?? []

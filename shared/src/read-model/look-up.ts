@@ -5,12 +5,11 @@ import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/p
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { decodeEntry, EntryError } from './entry.ts'
 import { livePointer, script } from './redis.ts'
-import { assertFoldVersion, assertPartitionCount } from './refusals.ts'
-import { storedCheckpoint } from './stored-checkpoint.ts'
+import { assertFoldVersion, assertPartitionCount, storedCheckpoint } from './state.ts'
 
 /**
- * The entries found, in the order asked for, and how far the model had come when they were read. One that
- * this release can't read is an error of its own: others that were asked for along with it are as good as ever.
+ * The entries, in the order of the requested ids, and the checkpoint at which they were read. An entry that this
+ * release cannot read is an EntryError in its place: the other entries of the look-up are valid.
  */
 export type PartitionLookUp = { checkpoint: Offset; entries: (Claim | EntryError | undefined)[] }
 
@@ -24,13 +23,13 @@ export type PartitionMeta = {
 
 export type LookUp = ReturnType<typeof createLookUp>
 
-/** The scripts that read, by the name of their command. */
+/** The scripts that only read, by the name of their command. The consumer library loads no others. */
 export const LOOK_UP_SCRIPTS = {
   plantsLookUp: script('look-up.lua'),
   plantsCheckpoint: script('checkpoint.lua'),
 }
 
-/** What the live generations of a topic tell of ids and of themselves. */
+/** Reads entries and metadata of the live generations of a topic. */
 export function createLookUp(redis: Redis, { topic, partitions }: { topic: string; partitions: number }) {
   const pointers = allPartitions(partitions).map((partition) => livePointer(topic, partition))
   const pointer = (partition: Partition) => pointers[partition] as string
@@ -38,16 +37,16 @@ export function createLookUp(redis: Redis, { topic, partitions }: { topic: strin
   return {
     pointer,
 
-    /** One round trip for any number of partitions; each partition's answer is atomic. */
+    /** Looks up ids of any number of partitions in one round trip. Each partition is read atomically. */
     async lookUp(
-      asked: readonly { partition: Partition; ids: readonly PlantId[] }[],
+      requests: readonly { partition: Partition; ids: readonly PlantId[] }[],
     ): Promise<PartitionLookUp[]> {
       const pipeline = redis.pipeline()
-      for (const { partition, ids } of asked)
+      for (const { partition, ids } of requests)
         pipeline.plantsLookUpBuffer(pointer(partition), ...ids.map(String))
-      const answers = (await pipeline.exec()) ?? []
-      return asked.map(({ ids }, index) => {
-        const [error, found] = answers[index] as [Error | null, (Buffer | null)[]]
+      const replies = (await pipeline.exec()) ?? []
+      return requests.map(({ ids }, index) => {
+        const [error, found] = replies[index] as [Error | null, (Buffer | null)[]]
         if (error !== null) throw error
         const entries = ids.map((id, at) => {
           const bytes = found[at + 1]
@@ -57,7 +56,10 @@ export function createLookUp(redis: Redis, { topic, partitions }: { topic: strin
       })
     },
 
-    /** What the live generation of a partition says of itself. Throws a PreconditionError for one of another topic size. */
+    /**
+     * The checkpoint and counts of the live generation of a partition. Throws a PreconditionError for a generation of a
+     * newer release or of a topic with another number of partitions.
+     */
     async meta(partition: Partition): Promise<PartitionMeta> {
       const [offset, event, count, fold, plants, voids, parked, generation] = await redis.plantsCheckpoint(
         pointer(partition),

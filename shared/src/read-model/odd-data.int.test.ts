@@ -8,8 +8,8 @@ describe('what somebody else wrote into Redis', () => {
       const { redis, generations, at, filled } = await openGenerations()
       await filled('odd', 5)
       await redis.hset(`${at}odd:meta`, 'checkpoint', text)
-      expect(await generations.begin(P, 'next')).toEqual({
-        is: 'begun',
+      expect(await generations.startFilling(P, 'next')).toEqual({
+        is: 'started',
         generation: 'next',
         checkpoint: START,
       })
@@ -36,7 +36,7 @@ describe('what somebody else wrote into Redis', () => {
     const { offset } = await live('old', 3)
     await redis.set(`${at}old:order`, 'text')
     expect(await generations.state(P)).toMatchObject({
-      ...{ checkpoint: { offset }, held: { plants: 3, order: -1, parked: 0 } },
+      ...{ checkpoint: { offset }, sizes: { plants: 3, order: -1, parked: 0 } },
     })
   })
 

@@ -5,16 +5,29 @@ import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '../protocol/list.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
-import { type Applied, appliedOf, applyArguments } from './apply.ts'
+import { type ApplyResult, applyArguments, applyResult } from './apply.ts'
 import { decodeEntry, EntryError } from './entry.ts'
 import { createGenerations } from './generations.ts'
-import { createLookUp } from './look-up.ts'
-import { connectRedis, sendTogether } from './redis.ts'
-import { FOLD_VERSION } from './refusals.ts'
-import { SCRIPTS } from './scripts.ts'
+import { createLookUp, LOOK_UP_SCRIPTS } from './look-up.ts'
+import { connectRedis, script, sendTogether } from './redis.ts'
+import { FOLD_VERSION } from './state.ts'
+
+/** All scripts, by the name of their command. */
+export const SCRIPTS = {
+  ...LOOK_UP_SCRIPTS,
+  plantsApply: script('apply.lua'),
+  plantsList: script('list.lua'),
+  plantsBegin: script('begin.lua'),
+  plantsMark: script('mark.lua'),
+  plantsState: script('state.lua'),
+  plantsSpan: script('span.lua'),
+  plantsSwitch: script('switch.lua'),
+  plantsDrop: script('drop.lua'),
+  plantsReapply: script('reapply.lua'),
+}
 
 const OLDEST_REDIS = [6, 2] as const
-/** About 10 KiB. */
+/** At most about 10 KiB per call. */
 const SENT_TOGETHER_MAX_RECORDS = 64
 
 export type ReadModelSettings = { redisUrl: string; topic: string; partitions: number }
@@ -24,8 +37,8 @@ export type PartitionSpan = Span & { partition: Partition }
 export type ReadModel = ReturnType<typeof createReadModel>
 
 /**
- * The read model in Redis: per partition the exact fold of its log's offsets 0..checkpoint. All keys of a
- * partition share a hash tag, so that a cluster keeps them together. Calls reject at once while Redis is away.
+ * The read model in Redis: for each partition the exact fold of the log's offsets 0 to checkpoint. All keys of a
+ * partition share a hash tag, so that a cluster keeps them on one node. Calls reject at once while Redis is unreachable.
  */
 export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettings, log: Log) {
   const { redis, ...connection } = connectRedis(redisUrl, SCRIPTS, log)
@@ -35,29 +48,30 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
     ...connection,
     ...lookUp,
 
-    /** What a rebuild and an operator see: all generations of a partition, not the live one alone. */
+    /** All generations of a partition, for rebuilds and operators. Everything else here uses the live one. */
     generations: createGenerations(redis, { topic, partitions }),
 
-    /** Throws a PreconditionError when this Redis is too old or would forget plants. */
+    /** Throws a PreconditionError when this Redis is too old or may evict plants. */
     async checkServer(): Promise<void> {
       checkServerInfo(await redis.info())
     },
 
-    /** One round trip for any number of spans, of at most 1,000 plants each; each span's answer is atomic. */
-    async list(asked: readonly PartitionSpan[]): Promise<ListedSpan[]> {
+    /** Reads any number of spans of at most 1,000 plants each, in one round trip. Each span is read atomically. */
+    async list(spans: readonly PartitionSpan[]): Promise<ListedSpan[]> {
       const pipeline = redis.pipeline()
-      for (const { partition, from, count } of asked)
+      for (const { partition, from, count } of spans)
         pipeline.plantsListBuffer(pointer(partition), from, count)
-      const answers = (await pipeline.exec()) ?? []
-      return answers.map(([error, found]) => {
+      const replies = (await pipeline.exec()) ?? []
+      return replies.map(([error, found]) => {
         if (error !== null) throw error
         return listedSpan(found as Buffer[])
       })
     },
 
     /**
-     * Applies records to the live generation if its checkpoint is still the expected one, and moves it to
-     * `next`, in one step. Throws a PreconditionError for a generation of a newer release or another topic size.
+     * Applies records to the live generation if its checkpoint is still the expected one, and moves the checkpoint to
+     * `next`, atomically. Throws a PreconditionError for a generation of a newer release or of a topic with another
+     * number of partitions.
      */
     async apply(
       partition: Partition,
@@ -65,26 +79,33 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
       next: Checkpoint,
       records: readonly LogRecord[],
       freshGeneration: string,
-    ): Promise<Applied> {
-      const scope = { generation: '', foldVersion: FOLD_VERSION, partitions }
-      const call = { ...scope, expected, next, freshGeneration, records }
+    ): Promise<ApplyResult> {
+      const call = {
+        generation: '',
+        foldVersion: FOLD_VERSION,
+        partitions,
+        expected,
+        next,
+        freshGeneration,
+        records,
+      }
       if (records.length <= SENT_TOGETHER_MAX_RECORDS) sendTogether(redis)
-      const answer = await redis.plantsApply(pointer(partition), ...applyArguments(call))
-      const applied = appliedOf(answer, partitions)
-      if (applied.is === 'gone') throw new Error('the read model did not apply: GONE')
-      return applied
+      const reply = await redis.plantsApply(pointer(partition), ...applyArguments(call))
+      const result = applyResult(reply, partitions)
+      if (result.is === 'gone') throw new Error('apply.lua returned an unexpected result: GONE')
+      return result
     },
   }
 }
 
-/** Throws an EntryError for what no release would have stored. */
+/** Throws an EntryError for an id without an entry, or an entry that this release cannot read. */
 export function listedSpan([checkpoint, plants, ...found]: readonly (Buffer | null)[]): ListedSpan {
   const claims: Claim[] = []
   for (let n = 0; n < found.length; n += 2) {
     const text = String(found[n])
     const [id, entry] = [parsePlantId(text), found[n + 1]]
     if (id === undefined || !entry)
-      throw new EntryError(`the read model lists ${text}, but has no entry for it`)
+      throw new EntryError(`the read model lists plant ${text} but has no entry for it`)
     claims.push(decodeEntry(id, entry))
   }
   return { claims, plants: Number(plants), checkpoint: offsetOf(String(checkpoint)) }
@@ -103,7 +124,7 @@ function checkServerInfo(info: string): void {
     throw new PreconditionError(
       `Redis would evict plants when it is full: set maxmemory-policy to noeviction (it is ${policy})` +
         (evicted > 0
-          ? `. It has evicted ${evicted} keys: delete those of this topic to have them folded again`
+          ? `. It has evicted ${evicted} keys: delete the keys of this topic to rebuild the read model`
           : ''),
     )
   }

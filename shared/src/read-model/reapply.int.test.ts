@@ -11,8 +11,8 @@ import { type Claim, type LogRecord, PARKED } from '../plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
+import type { Reapplied } from './apply.ts'
 import { createReadModel } from './read-model.ts'
-import type { Reapplied } from './reapply.ts'
 
 const PARTITIONS = 1_000
 const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }

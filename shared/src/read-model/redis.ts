@@ -36,25 +36,25 @@ type Script = ReturnType<typeof script>
 
 const CONNECT_TIMEOUT_MS = 3_000
 const COMMAND_TIMEOUT_MS = 2_000
-/** A connection on which no answer comes for so long is given up: a lost address closes nothing. */
+/** A connection without a reply for this long is closed: when a host disappears, nothing closes its connections. */
 const SOCKET_TIMEOUT_MS = 5_000
-/** Redis 6.2 wraps what a script ran into in an error of its own. */
+/** Not anchored: Redis 6.2 wraps an error within a script in another error. */
 const READ_ONLY = /\bREADONLY\b/
 const RECONNECT_MAX_MS = 1_000
 
-/** A script beside this file. Each is given the pointer of a partition as its key. */
+/** A script in this folder. Its only key is the live pointer of a partition. */
 export const script = (name: string) => ({
   lua: readFileSync(new URL(name, import.meta.url), 'utf8'),
   numberOfKeys: 1,
 })
 
-/** What all keys of a partition begin with; its hash tag keeps them together in a cluster. */
+/** The prefix of all keys of a partition. Its hash tag keeps them on one node of a cluster. */
 export const keyPrefix = (topic: string, partition: Partition) => `{${topic}:${partition}}:`
 
 /** The key that names the live generation of a partition. */
 export const livePointer = (topic: string, partition: Partition) => `${keyPrefix(topic, partition)}live`
 
-/** A connection that comes back by itself. Calls reject at once while Redis is away. */
+/** A connection that reconnects automatically. Calls reject at once while Redis is unreachable. */
 export function connectRedis(redisUrl: string, scripts: Record<string, Script>, log: Log) {
   const redis = new Redis(redisUrl, {
     connectionName: 'plant-store',
@@ -66,13 +66,13 @@ export function connectRedis(redisUrl: string, scripts: Record<string, Script>, 
     autoResendUnfulfilledCommands: false,
     retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MAX_MS),
     maxLoadingRetryTime: RECONNECT_MAX_MS,
-    // After a failover the old master is read-only: find the new one.
+    // After a failover the old master is read-only: reconnect to find the new one.
     reconnectOnError: (error) => READ_ONLY.test(error.message),
     scripts,
   })
   let lastProblem = ''
   redis.on('error', (err: Error) => {
-    if (err.message !== lastProblem) log.warn({ err }, 'redis: not reachable, trying again')
+    if (err.message !== lastProblem) log.warn({ err }, 'redis: not reachable, retrying')
     lastProblem = err.message
   })
   redis.on('ready', () => {
@@ -84,20 +84,20 @@ export function connectRedis(redisUrl: string, scripts: Record<string, Script>, 
 
     isReady: (): boolean => redis.status === 'ready',
 
-    /** Why Redis can't be asked now, in words; none when it can. */
+    /** Why Redis cannot be used now, as text for people; empty when it can. */
     problems(): string[] {
       if (redis.status === 'ready') return []
-      if (redis.status === 'connect') return ['redis: it answers, but is not ready: it is loading its data']
+      if (redis.status === 'connect') return ['redis: connected, but not ready: it is loading its data']
       return ['redis: not reachable', ...(lastProblem === '' ? [] : [`redis: ${lastProblem}`])]
     },
 
-    /** Resolves when Redis can be asked; rejects with the reason when it can't be reached now. */
+    /** Resolves when Redis is ready. Rejects when it is not ready within 3 seconds. */
     async ready(): Promise<void> {
       if (redis.status !== 'ready')
         await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
     },
 
-    /** Lets calls under way finish. */
+    /** Waits for calls in flight, then closes the connection. */
     async close(): Promise<void> {
       if (redis.status === 'ready') await redis.quit().catch(() => {})
       redis.disconnect()
@@ -106,8 +106,8 @@ export function connectRedis(redisUrl: string, scripts: Record<string, Script>, 
 }
 
 /**
- * Has what is sent in this turn of the event loop go out together: a write of its own for each call, in the system, is half of
- * what ioredis takes of a projector. Not for what is large: Redis would wait for all of it to be made.
+ * Sends all calls of this iteration of the event loop in one write: a system call for each is half of the time that
+ * ioredis takes in a projector. Not for large calls: Redis would have to wait until all of them are packed.
  */
 export function sendTogether({ stream }: Redis): void {
   if (stream === undefined || stream.writableCorked > 0) return

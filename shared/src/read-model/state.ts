@@ -1,60 +1,72 @@
+import { parseEventId } from '../plant/event-id.ts'
+import { offsetOf } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import { storedCheckpoint } from './stored-checkpoint.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 
-/** All fields of a meta. */
+/** Incremented when apply.lua derives another result from a log. A release never applies to a newer release's fold. */
+export const FOLD_VERSION = 1
+
+/** All fields of a generation's meta hash, in the order in which state.lua returns them. */
 export const META_FIELDS = [
-  ...(['checkpoint', 'event', 'fold', 'partitions'] as const),
-  ...(['plants', 'voids', 'parked', 'mark'] as const),
+  'checkpoint',
+  'event',
+  'fold',
+  'partitions',
+  'plants',
+  'voids',
+  'parked',
+  'mark',
 ] as const
 
-/** What state.lua tells of one generation, all of one moment. */
+/** What state.lua returns of one generation, read at one moment. */
 export type GenerationState = {
-  /** '' when the live one was asked for and there is no pointer. */
+  /** '' when the live generation was requested and there is no pointer. */
   generation: string
   /** What the pointers name; '' without one. */
   live: string
   filling: string
-  /** Undefined when the generation has no meta: then it is no fold of anything, whatever other keys there are; or no offset. */
+  /** Undefined without a meta, or when the stored checkpoint is not an offset. Such a generation is not a fold. */
   checkpoint: Checkpoint | undefined
   fold: number
   partitions: number
-  /** As the meta counts them. */
+  /** Counts of the meta. */
   plants: number
   voids: number
   parked: number
   mark: string
-  /** The same as it is stored, to the letter; '' for what is not there. */
+  /** The fields of the meta as text, exactly as stored; '' for an absent field. */
   texts: Record<(typeof META_FIELDS)[number], string>
-  /** How much its keys hold; -1 for a key of another type. */
-  held: { plants: number; order: number; parked: number }
-  /** -1 for a key that does not expire, as all should; -2 for one that is not there. */
-  msToLive: Record<'live' | 'filling' | 'meta' | 'plants' | 'order' | 'parked', number>
+  /** Number of elements in each key; -1 for a key of another type. */
+  sizes: { plants: number; order: number; parked: number }
+  /** Time to live of each key in ms: -1 for a key that does not expire, as none should; -2 for an absent key. */
+  ttlMs: Record<'live' | 'filling' | 'meta' | 'plants' | 'order' | 'parked', number>
 }
 
-export function generationState(told: readonly string[]): GenerationState {
-  const [generation = '', live = '', filling = '', ...fields] = told
-  const rest = fields.slice(2)
-  const mark = rest[5] ?? ''
-  const number = (at: number) => Number(rest[at])
+export function generationState(reply: readonly string[]): GenerationState {
+  const [generation = '', live = '', filling = '', ...fields] = reply
+  const number = (at: number) => Number(fields[at])
   return {
-    ...{ generation, live, filling, mark },
+    generation,
+    live,
+    filling,
     checkpoint: checkpointIn(fields),
+    fold: number(2),
+    partitions: number(3),
+    plants: number(4),
+    voids: number(5),
+    parked: number(6),
+    mark: fields[7] ?? '',
     texts: Object.fromEntries(
       META_FIELDS.map((name, at) => [name, fields[at] ?? '']),
     ) as GenerationState['texts'],
-    fold: number(0),
-    partitions: number(1),
-    plants: number(2),
-    voids: number(3),
-    parked: number(4),
-    held: { plants: number(6), order: number(7), parked: number(8) },
-    msToLive: {
-      live: number(9),
-      filling: number(10),
-      meta: number(11),
-      plants: number(12),
-      order: number(13),
-      parked: number(14),
+    sizes: { plants: number(8), order: number(9), parked: number(10) },
+    ttlMs: {
+      live: number(11),
+      filling: number(12),
+      meta: number(13),
+      plants: number(14),
+      order: number(15),
+      parked: number(16),
     },
   }
 }
@@ -66,4 +78,32 @@ function checkpointIn([offset, event]: readonly string[]): Checkpoint | undefine
   } catch {
     return undefined
   }
+}
+
+/** Parses a checkpoint as the scripts return it. Throws a RangeError unless its text is canonical: scripts compare it so. */
+export function storedCheckpoint(offset = '-1', event = ''): Checkpoint {
+  const parsed = offsetOf(offset)
+  if (String(parsed) !== offset) {
+    throw new RangeError(
+      `the read model has an invalid checkpoint: ${JSON.stringify(offset)} is not an offset`,
+    )
+  }
+  return { offset: parsed, eventId: parseEventId(event) ?? '' }
+}
+
+/** Throws a PreconditionError when the read model was folded from a topic with another number of partitions. */
+export function assertPartitionCount(found: number, configured: number): void {
+  if (found === configured) return
+  throw new PreconditionError(
+    `the read model was folded from a topic of ${found} partitions, but PLANTS_PARTITIONS is ${configured}: ` +
+      'correct PLANTS_PARTITIONS, use another REDIS_URL, or delete the keys of this topic to rebuild the read model',
+  )
+}
+
+/** Throws a PreconditionError when a newer release has folded the read model. */
+export function assertFoldVersion(found: number): void {
+  if (found <= FOLD_VERSION) return
+  throw new PreconditionError(
+    `the read model was folded by a newer release (fold version ${found}; this release has ${FOLD_VERSION}): start that release`,
+  )
 }

@@ -1,7 +1,7 @@
 import { claimsItsId, type LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { Reapplied } from '@plant-store/shared/read-model/apply.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
-import type { Reapplied } from '@plant-store/shared/read-model/reapply.ts'
 import { type ParkedRecord, parkedAfter } from './parked-records.ts'
 import { type Run, runsOf } from './runs.ts'
 

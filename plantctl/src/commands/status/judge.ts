@@ -1,6 +1,6 @@
 import { after, BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/position.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
-import { assertFoldVersion, assertPartitionCount } from '@plant-store/shared/read-model/refusals.ts'
+import { assertFoldVersion, assertPartitionCount } from '@plant-store/shared/read-model/state.ts'
 import { partitionsNamed } from '../../terminal/partitions-named.ts'
 import { counted, grouped } from '../../terminal/quantity.ts'
 import type { PartitionStatus, StoreStatus } from './read-status.ts'
@@ -114,11 +114,11 @@ function damages(partitions: readonly PartitionStatus[]): string[] {
   const unlike = where(
     ({ live }) =>
       live.checkpoint !== undefined &&
-      (live.held.plants !== live.plants ||
-        live.held.order !== live.plants ||
-        live.held.parked !== live.parked),
+      (live.sizes.plants !== live.plants ||
+        live.sizes.order !== live.plants ||
+        live.sizes.parked !== live.parked),
   )
-  const expiring = where(({ live }) => Object.values(live.msToLive).some((ms) => ms > NEVER_EXPIRES))
+  const expiring = where(({ live }) => Object.values(live.ttlMs).some((ms) => ms > NEVER_EXPIRES))
   const problems: string[] = []
   if (lost.length > 0) {
     problems.push(

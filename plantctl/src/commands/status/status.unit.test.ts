@@ -27,9 +27,9 @@ function stateAt(offset: number, changes: Partial<GenerationState> = {}): Genera
     ...{ generation: NAME, live: NAME, filling: '', mark: '', fold: 1, partitions: 12 },
     checkpoint: { offset: offset as Offset, eventId: '' as EventId },
     ...{ plants: 5, voids: 1, parked: 0 },
-    held: { plants: 5, order: 5, parked: 0 },
+    sizes: { plants: 5, order: 5, parked: 0 },
     texts: TEXTS,
-    msToLive: NO_EXPIRY,
+    ttlMs: NO_EXPIRY,
     ...changes,
   }
 }
@@ -103,12 +103,12 @@ describe('the verdict', () => {
     ],
     [
       'plants were taken away',
-      storeWith({ live: stateAt(6, { held: { plants: 4, order: 5, parked: 0 } }) }),
+      storeWith({ live: stateAt(6, { sizes: { plants: 4, order: 5, parked: 0 } }) }),
       /partition 3: the read model holds another number of plants.*plantctl verify/,
     ],
     [
       'keys expire',
-      storeWith({ live: stateAt(6, { msToLive: { ...NO_EXPIRY, order: 0 } }) }),
+      storeWith({ live: stateAt(6, { ttlMs: { ...NO_EXPIRY, order: 0 } }) }),
       /partition 3: keys of the read model expire/,
     ],
   ])('a problem: %s', (_what, store, words) => {
@@ -135,7 +135,7 @@ describe('the verdict', () => {
     ['something is left over', storeWith({ leftovers: ['old'] }), /left over of partition 3/],
     [
       'something is parked',
-      storeWith({ live: stateAt(6, { parked: 2, held: { plants: 5, order: 5, parked: 2 } }) }),
+      storeWith({ live: stateAt(6, { parked: 2, sizes: { plants: 5, order: 5, parked: 2 } }) }),
       /2 records parked: plantctl parked list/,
     ],
     [

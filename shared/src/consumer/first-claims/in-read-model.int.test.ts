@@ -198,7 +198,9 @@ describe('first claims in the read model', () => {
     await project(EARLY)
     const generation = await redis.get(`{${topic}:${P}}:live`)
     await redis.hset(`{${topic}:${P}}:${generation}:plants`, '2', 'no entry')
-    await expect(claims.firstAmong(P, EARLY.records, EARLY.next)).rejects.toThrow('no entry of this release')
+    await expect(claims.firstAmong(P, EARLY.records, EARLY.next)).rejects.toThrow(
+      'not readable by this release',
+    )
   })
 
   it('refuse what is no address of a Redis', async () => {

@@ -382,7 +382,14 @@ describe('the log', () => {
     await vi.waitFor(() => expect(linesOf(api, id)).toHaveLength(1))
     const position = String(answer?.headers['plants-position'])
     expect(linesOf(api, id)[0]).toEqual({
-      ...{ level: 'debug', name: 'api', msg: 'answered', requestId: id, method: 'POST', route: '/plants' },
+      ...{
+        level: 'debug',
+        name: 'api',
+        msg: 'request completed',
+        requestId: id,
+        method: 'POST',
+        route: '/plants',
+      },
       ...{ status: 200, caller: 'tests', position, traceparent: TRACEPARENT },
       ...{
         durationMs: expect.any(Number),
@@ -446,7 +453,7 @@ describe('the log', () => {
     )
     expect(errorOf((await createPlant(quiet.url, 2n, 'secret-name', headers(failed))).answer)).toBe(50301)
     expect(errorOf(await readPlant(quiet.url, 3n, headers(unread)))).toBe(50303)
-    const common = { level: 'warn', msg: 'a request failed', status: 503, caller: 'tests' }
+    const common = { level: 'warn', msg: 'request failed', status: 503, caller: 'tests' }
     const problems = expect.arrayContaining(['redis: not reachable'])
     await vi.waitFor(() => expect(linesOf(quiet, unread)).toHaveLength(1))
     expect(linesOf(quiet, unread)).toMatchObject([

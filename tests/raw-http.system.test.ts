@@ -210,8 +210,8 @@ describe('a body', () => {
     ['bad UTF-8', '{"id":1,"name":"\xff"}', /UTF-8/],
     ['a byte order mark', utf8('\ufeff{"id":1,"name":"n"}'), /not valid JSON/],
     ['UTF-16', Buffer.from('{"id":1}', 'utf16le').toString('latin1'), /not valid JSON/],
-    ['a key twice', '{"id":1,"id":1,"name":"n"}', /twice/],
-    ['a key twice, once escaped', '{"id":1,"\\u0069d":2,"name":"n"}', /twice|Duplicate/],
+    ['a key twice', '{"id":1,"id":1,"name":"n"}', /duplicate key/],
+    ['a key twice, once escaped', '{"id":1,"\\u0069d":2,"name":"n"}', /duplicate key|Duplicate/],
     ['a comment', '{"id":1/**/,"name":"n"}', /not valid JSON/],
     ['NaN', '{"id":NaN,"name":"n"}', /not valid JSON/],
     ['a leading zero', '{"id":01,"name":"n"}', /not valid JSON/],
@@ -222,7 +222,7 @@ describe('a body', () => {
 
   it.each<[string, string, RegExp]>([
     ['null', 'null', /JSON object.*it is null/],
-    ['a list', '[]', /it is a list/],
+    ['a list', '[]', /it is an array/],
     ['a text', '"plant"', /it is "plant"/],
     ['a number', '17', /it is 17/],
     ['a fraction', '1.5', /it is 1\.5/],
@@ -230,7 +230,7 @@ describe('a body', () => {
     [
       'everything wrong',
       '{"id":"1","name":1,"tag":[]}',
-      /name must be a string, but it is 1; tag .*a list; id .*"1"/,
+      /name must be a string, but it is 1; tag .*an array; id .*"1"/,
     ],
     ['a fraction for an id', '{"id":1.5,"name":"n"}', /id must be an integer .*it is 1\.5/],
     ['a small number', '{"id":1e-3,"name":"n"}', /it is 1e-3/],

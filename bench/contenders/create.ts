@@ -40,7 +40,8 @@ export async function serveApp(store: BenchStore, tokenDigests: string): Promise
     creation: creationOf(store),
     reader: { read: noRead },
     lister: { list: noRead },
-    ...{ onAnswered: observe.answered, problems: () => [] },
+    onCompleted: observe.requestCompleted,
+    problems: () => [],
   })
   return app.listen({ port: 0, host: settings.HOST })
 }

@@ -1,20 +1,15 @@
 import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
-import { requireAccess } from './auth/require-access.ts'
-import type { Strategy } from './auth/strategy.ts'
+import { requireAccess, type Strategy } from './auth/require-access.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
 import { createPlantRoute } from './create-plant/create-route.ts'
-import { createAdmission } from './http/admission.ts'
-import { answerError, answerFailure, answerUnknownRoute, namesNothing } from './http/error-responses.ts'
-import { trackLatestResponses } from './http/latest-response.ts'
-import { limitRates } from './http/rate-limit.ts'
-import { answerNodesOwnCases } from './http/raw-responses.ts'
-import { readJsonBodies } from './http/request-body.ts'
-import { faultOfHead } from './http/request-head.ts'
+import { createAdmission, limitRates } from './http/admission.ts'
+import { hasEmptyId, sendError, sendFailure, sendUnknownRoute } from './http/error-responses.ts'
+import { acceptJsonBodies } from './http/request-body.ts'
+import { headErrorOf } from './http/request-head.ts'
 import { createRequestObserver, type RequestObserverOptions } from './http/request-observer.ts'
-import { createServer } from './http/server.ts'
-import { docsPageRoutes } from './openapi/docs-page.ts'
+import { createServer, respondToNodeFailures, trackLatestResponses } from './http/server.ts'
 import { describeRoutes } from './openapi/document.ts'
-import { descriptionRoute } from './openapi/route.ts'
+import { descriptionRoute, docsPageRoutes } from './openapi/routes.ts'
 import type { PlantLister } from './read-plants/list-plants.ts'
 import { listPlantsRoute } from './read-plants/list-route.ts'
 import type { PlantReader } from './read-plants/read-plant.ts'
@@ -30,30 +25,30 @@ export type AppParts = RequestObserverOptions & {
   lister: PlantLister
 }
 
-/** The Fastify application, from its parts; it listens nowhere yet. */
+/** Builds the Fastify application from its parts. It does not listen yet. */
 export async function createApp(parts: AppParts) {
   const { log, limits, strategies, partitions, creation, reader, lister } = parts
   const observer = createRequestObserver(parts)
   const app = createServer(limits, observer, log)
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
-  app.setErrorHandler(answerError)
+  app.setErrorHandler(sendError)
   const latestOn = trackLatestResponses(app.server)
-  answerNodesOwnCases(app.server, latestOn)
+  respondToNodeFailures(app.server, latestOn)
   observer.observe(app)
   const admission = createAdmission(app, latestOn, {
     maxRequests: limits.REQUESTS_MAX,
     maxConnections: limits.CONNECTIONS_MAX,
   })
   app.addHook('onRequest', (request, reply, done) => {
-    const fault = faultOfHead(request.raw)
-    if (fault !== undefined) answerFailure(reply.header('connection', 'close'), 'malformedRequest', fault)
-    // Before the body is read: what it holds plays no part where there is nothing.
-    else if (request.is404 || namesNothing(request.params)) answerUnknownRoute(app, request, reply)
+    const fault = headErrorOf(request.raw)
+    if (fault !== undefined) sendFailure(reply.header('connection', 'close'), 'malformedRequest', fault)
+    // Before the body is read: it does not matter on an unknown path.
+    else if (request.is404 || hasEmptyId(request.params)) sendUnknownRoute(app, request, reply)
     else done()
   })
-  readJsonBodies(app, { maxBytes: limits.BODY_MAX_BYTES, maxDepth: limits.BODY_MAX_DEPTH })
+  acceptJsonBodies(app, { maxBytes: limits.BODY_MAX_BYTES, maxDepth: limits.BODY_MAX_DEPTH })
 
-  // A JWT's signature takes more than any other refusal, and who sends it may be anybody.
+  // Counted, because checking the signature of a JWT costs more than any other check, and anyone can send one.
   await requireAccess(
     app,
     strategies.map((strategy) => (token) => admission.counted(() => strategy(token))),
@@ -69,7 +64,9 @@ export async function createApp(parts: AppParts) {
     await operations.register(createPlantRoute, { creation, textLimits })
     await operations.register(readPlantRoute, { reader, partitions })
     await operations.register(listPlantsRoute, {
-      ...{ lister, partitions, maxPlantsUnderWay: limits.LISTED_PLANTS_MAX },
+      lister,
+      partitions,
+      maxPlantsUnderWay: limits.LISTED_PLANTS_MAX,
     })
   })
   await app.register(descriptionRoute, { description })

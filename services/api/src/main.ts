@@ -62,7 +62,7 @@ async function start(context: ServiceContext): Promise<void> {
     reader: createPlantReader(readModel, claimIndex, readOptions),
     lister: createPlantLister(readModel, claimIndex, readOptions),
     strategies: authentication.strategies,
-    onAnswered: observe.answered,
+    onCompleted: observe.requestCompleted,
     problems: service.readiness,
   })
   observe.observeParts({ server: app.server, admission, creation, claimIndex, tail, readModel })

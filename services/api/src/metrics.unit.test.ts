@@ -40,7 +40,13 @@ it('two apis in one process share nothing', async () => {
   const [first, second] = [createMetrics(), createMetrics()]
   const observe = addApiMetrics(first)
   addApiMetrics(second)
-  observe.answered({ method: 'GET', route: '/plants/:id', status: 200, error: undefined, durationMs: 1 })
+  observe.requestCompleted({
+    method: 'GET',
+    route: '/plants/:id',
+    status: 200,
+    error: undefined,
+    durationMs: 1,
+  })
   expect(await samplesOf(first, 'plant_store_http_requests_total')).toEqual({ '': 1 })
   expect(await samplesOf(second, 'plant_store_http_requests_total')).toEqual({})
 })

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 
 const MAX_TIMEOUT_MS = 600_000
 
-/** Limits of the HTTP interface; docs/reference/settings.md says what a client sees of each. */
+/** Limits of the HTTP interface; docs/reference/settings.md explains each. */
 const HTTP_LIMITS = {
   NAME_MAX_CODE_POINTS: Type.Integer({ minimum: 1, maximum: MAX_TEXT_CODE_POINTS, default: 1_000 }),
   TAG_MAX_CODE_POINTS: Type.Integer({ minimum: 1, maximum: MAX_TEXT_CODE_POINTS, default: 1_000 }),
@@ -23,7 +23,7 @@ const HTTP_LIMITS = {
 const HttpLimits = Type.Object(HTTP_LIMITS)
 export type HttpLimits = Static<typeof HttpLimits>
 
-/** Settings of the api; docs/reference/settings.md says what each is for. */
+/** Settings of the api; docs/reference/settings.md explains each. */
 export const ApiSettings = Type.Object({
   ...SERVICE_SETTINGS,
   PORT: Port(3000),
@@ -48,7 +48,7 @@ export const ApiSettings = Type.Object({
   WINDOW_MAX_MIB: Type.Integer({ minimum: 1, maximum: 16_384, default: 128 }),
 })
 
-// fetch() refuses credentials in a URL, and they would not be secret there.
+// fetch() rejects a URL with credentials, and they would not be secret there.
 function isPlainHttpUrl(text: string): boolean {
   const url = URL.parse(text)
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''

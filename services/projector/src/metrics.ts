@@ -13,7 +13,7 @@ const REASONS = new Map(Object.entries(PARKED).map(([reason, number]) => [number
 type Observed = Pick<ReadModel, 'apply' | 'meta'>
 type Counts = Pick<PartitionMeta, 'plants' | 'voids' | 'parked'>
 
-/** Adds a projector's own metrics to those of its process. */
+/** Adds the metrics of a projector to those of its process. */
 export function addProjectorMetrics(metrics: Metrics) {
   const registers = [metrics]
   const records = new Counter({
@@ -23,31 +23,31 @@ export function addProjectorMetrics(metrics: Metrics) {
   })
   const parked = new Counter({
     name: 'plant_store_projector_parked_total',
-    help: 'Records applied that were parked, by reason.',
+    help: 'Parked records, by reason.',
     labelNames: ['reason'],
     registers,
   })
   for (const reason of REASONS.values()) parked.inc({ reason }, 0)
   const durations = new Histogram({
     name: 'plant_store_projector_apply_duration_seconds',
-    help: 'Time of each call that applies a batch to the read model, whatever came of it.',
+    help: 'Time of each call that applies a batch to the read model, including failed calls.',
     buckets: SECONDS,
     registers,
   })
   const stale = new Counter({
     name: 'plant_store_projector_stale_total',
-    help: 'Batches that the read model refused because its checkpoint was another than expected.',
+    help: 'Batches rejected by the read model because its checkpoint had moved.',
     registers,
   })
   const failures = new Counter({
     name: 'plant_store_projector_apply_failures_total',
-    help: 'Calls to apply a batch of which no answer came, or an error; each is made again.',
+    help: 'Calls that apply a batch and failed or got no reply. Each is retried.',
     registers,
   })
   const counts = new Map<Partition, Counts>()
 
   return {
-    /** The same read model, observed. */
+    /** Wraps a read model so that its calls are measured. */
     observeReadModel({ apply, meta }: Observed): Observed {
       return {
         async apply(partition, expected, next, batch, freshGeneration) {
@@ -72,14 +72,14 @@ export function addProjectorMetrics(metrics: Metrics) {
       }
     },
 
-    /** Adds what is asked of the parts, when they are there. */
+    /** Adds the metrics that are read from the parts. */
     observeParts(
       projector: Pick<ReturnType<typeof createProjector>, 'checkpoints' | 'lag'>,
       { isReady }: Pick<ReadModel, 'isReady'>,
     ): void {
       const gauge = (name: string, help: string, read: () => number | undefined) =>
         addGauge(metrics, `plant_store_${name}`, help, read)
-      // Of other partitions another projector knows better.
+      // Only the partitions of this projector: another one knows the counts of the others.
       const sum = (count: keyof Counts) => () =>
         [...projector.checkpoints().keys()]
           .map((partition) => counts.get(partition)?.[count] ?? 0)
@@ -87,20 +87,30 @@ export function addProjectorMetrics(metrics: Metrics) {
 
       gauge(
         'projector_partitions',
-        'Partitions that this projector has and knows the checkpoint of.',
+        'Partitions assigned to this projector whose checkpoint it knows.',
         () => projector.checkpoints().size,
       )
       gauge(
         'projector_lag_records',
-        'Records in the log, as far as is known, that the read model has not passed yet, of its partitions.',
+        'Records in the log that the read model has not applied yet, in the partitions of this projector.',
         projector.lag,
       )
-      gauge('read_model_plants', 'Plants in the read model, of its partitions.', sum('plants'))
-      gauge('read_model_voids', 'Claims of ids that were taken already, of its partitions.', sum('voids'))
-      gauge('read_model_parked', 'Records parked in the read model, of its partitions.', sum('parked'))
-      gauge('read_model_reachable', '1 while the connection to Redis stands, else 0.', () =>
-        Number(isReady()),
+      gauge(
+        'read_model_plants',
+        'Plants in the read model, in the partitions of this projector.',
+        sum('plants'),
       )
+      gauge(
+        'read_model_voids',
+        'Void claims in the read model, in the partitions of this projector.',
+        sum('voids'),
+      )
+      gauge(
+        'read_model_parked',
+        'Parked records in the read model, in the partitions of this projector.',
+        sum('parked'),
+      )
+      gauge('read_model_reachable', '1 while Redis is connected, else 0.', () => Number(isReady()))
     },
   }
 

@@ -15,10 +15,14 @@ const batch = [PARKED.otherType, undefined, PARKED.badKey, PARKED.otherType].map
   ...(parked !== undefined && { parked }),
 }))
 const meta = (plants: number): PartitionMeta => ({
-  ...{ checkpoint: START, plants, voids: 2 * plants, parked: 3 * plants, generation: 'g' },
+  checkpoint: START,
+  plants,
+  voids: 2 * plants,
+  parked: 3 * plants,
+  generation: 'g',
 })
 
-/** A projector's metrics, with a read model that does what it is told. */
+/** The metrics of a projector, with a read model whose apply is given. */
 function observe(apply: () => Promise<ApplyResult>) {
   const metrics = createMetrics()
   const observer = addProjectorMetrics(metrics)
@@ -28,7 +32,7 @@ function observe(apply: () => Promise<ApplyResult>) {
     applyBatch: () => readModel.apply(P, START, START, batch, 'g'),
     observeParts: observer.observeParts,
 
-    /** What a metric tells, by the value of its only label, or by '' or the suffix of its samples. */
+    /** The samples of a metric, by the value of their only label, or by their suffix. */
     async read(name: string): Promise<Record<string, number>> {
       const families = parseMetrics(await metrics.metrics())
       const { samples = [] } = families.get(`plant_store_${name}`) ?? {}
@@ -43,13 +47,14 @@ function observe(apply: () => Promise<ApplyResult>) {
 }
 
 describe('a batch', () => {
-  it('that was applied counts with its records, and those parked by their reasons', async () => {
+  it('that is applied counts its records, and its parked records by reason', async () => {
     const { applyBatch, read } = observe(async () => ({ is: 'applied' }))
     expect(await applyBatch()).toEqual({ is: 'applied' })
     expect(await read('projector_records_total')).toEqual({ '': 4 })
     expect(await read('projector_parked_total')).toEqual({
       ...Object.fromEntries(Object.keys(PARKED).map((reason) => [reason, 0])),
-      ...{ otherType: 2, badKey: 1 },
+      otherType: 2,
+      badKey: 1,
     })
     expect(await read('projector_apply_duration_seconds')).toMatchObject({ _count: 1 })
     expect([await read('projector_stale_total'), await read('projector_apply_failures_total')]).toEqual([
@@ -58,7 +63,7 @@ describe('a batch', () => {
     ])
   })
 
-  it('that was refused as stale counts as such, without its records', async () => {
+  it('that is rejected as stale counts as stale, without its records', async () => {
     const { applyBatch, read } = observe(async () => ({ is: 'stale', checkpoint: START }))
     expect(await applyBatch()).toEqual({ is: 'stale', checkpoint: START })
     expect(await read('projector_stale_total')).toEqual({ '': 1 })
@@ -67,7 +72,7 @@ describe('a batch', () => {
     expect(await read('projector_apply_duration_seconds')).toMatchObject({ _count: 1 })
   })
 
-  it('that failed counts as such, and fails all the same', async () => {
+  it('that fails counts as a failure, and still fails', async () => {
     const lost = new Error('lost')
     const { applyBatch, read } = observe(() => Promise.reject(lost))
     await expect(applyBatch()).rejects.toBe(lost)
@@ -77,7 +82,7 @@ describe('a batch', () => {
   })
 })
 
-it('what the read model holds is told of the partitions that this projector has', async () => {
+it('the read model is counted in the partitions of this projector only', async () => {
   const { readModel, observeParts, read } = observe(async () => ({ is: 'applied' }))
   const checkpoints = new Map([0, 2, 3].map((partition) => [partition as Partition, START]))
   let isReady = true

@@ -26,26 +26,30 @@ async function openIssuer(limits?: Partial<KeySetLimits>) {
 }
 
 function accept(url: string, limits: Partial<KeySetLimits> = AT_EACH_TOKEN) {
-  const said: string[] = []
-  const say = (...words: unknown[]) => said.push(String(words.at(-1)))
-  const log = { ...quietLog, error: say, info: say, debug() {} } as unknown as Log
+  const logged: string[] = []
+  const write = (...line: unknown[]) => logged.push(String(line.at(-1)))
+  const log = { ...quietLog, error: write, info: write, debug() {} } as unknown as Log
   const keys = openKeySet(url, { log, time: systemTime, limits })
   onTestFinished(keys.close)
   const strategy = jwts({
-    ...{ issuer: ISSUER, audience: AUDIENCE, clockToleranceSeconds: TOLERANCE_SECONDS },
-    ...{ keyOf: keys.keyOf, now: () => NOW_SECONDS * 1000, log },
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    clockToleranceSeconds: TOLERANCE_SECONDS,
+    keyOf: keys.keyOf,
+    now: () => NOW_SECONDS * 1000,
+    log,
   })
-  /** The caller, `unknown`, or what the failure is called. */
+  /** The caller, `unknown`, or the name of the failure. */
   const callerOf = (token: string) =>
     strategy(token).then(
       (access) => access?.caller ?? 'unknown',
-      ({ failure }: { failure?: string }) => failure ?? 'no failure of the table',
+      ({ failure }: { failure?: string }) => failure ?? 'an unexpected error',
     )
-  return { strategy, callerOf, said, close: keys.close }
+  return { strategy, callerOf, logged, close: keys.close }
 }
 
 describe('a JWT', () => {
-  it('tells caller and scopes', async () => {
+  it('has the caller and scopes of its claims', async () => {
     const { strategy, sign } = await openIssuer()
     expect(await strategy(await sign({ scope: 'openid plants:read email plants:read' }))).toEqual({
       caller: ANN,
@@ -66,7 +70,7 @@ describe('a JWT', () => {
     }
   })
 
-  it('never has the caller of a token of ours, nor of another issuer', async () => {
+  it('never has the caller of an opaque token or of another issuer', async () => {
     const { callerOf, sign } = await openIssuer()
     expect(await callerOf(await sign({ sub: 'local' }))).toBe('jwt:["https://id.example","local"]')
     expect(await callerOf(await sign({ sub: '","' }))).toBe('jwt:["https://id.example","\\",\\""]')
@@ -93,7 +97,7 @@ describe('a JWT', () => {
     expect(await callerOf(await sign(claims))).toBe(answer)
   })
 
-  it('that has expired is told so', async () => {
+  it('that has expired is rejected as expired', async () => {
     const { strategy, sign } = await openIssuer()
     await expect(strategy(await sign({ exp: 1 }))).rejects.toMatchObject({
       headers: { 'www-authenticate': expect.stringContaining('error_description="the token has expired"') },
@@ -109,7 +113,7 @@ describe('a JWT', () => {
     expect(await callerOf(await new SignJWT(GOOD).setProtectedHeader({ alg }).sign(privateKey))).toBe(ANN)
   })
 
-  it('that another has signed, or that was changed, is not valid', async () => {
+  it('that is signed by another issuer, or altered, is invalid', async () => {
     const { callerOf, sign } = await openIssuer()
     const impostor = await startIssuer()
     expect(await callerOf(await impostor.sign(GOOD))).toBe('invalidToken')
@@ -120,7 +124,7 @@ describe('a JWT', () => {
     expect(await callerOf([head, claims, signature].join('.'))).toBe('invalidToken')
   })
 
-  it('is not taken with an algorithm that was not chosen for it', async () => {
+  it('is invalid with an algorithm that is not allowed', async () => {
     const issuer = await startIssuer()
     const { publicKey, privateKey } = await generateKeyPair('ML-DSA-44')
     const keys = JSON.stringify({ keys: [await exportJWK(publicKey)] })
@@ -129,7 +133,7 @@ describe('a JWT', () => {
     expect(await accept(issuer.url).callerOf(await token.sign(privateKey))).toBe('invalidToken')
   })
 
-  it('is not taken with a signature that takes no private key', async () => {
+  it('is invalid with a signature that needs no private key', async () => {
     const { callerOf, publicKey } = await openIssuer()
     const key = await publicKey('one')
     const claims = encode(GOOD)
@@ -142,7 +146,7 @@ describe('a JWT', () => {
     }
   })
 
-  it('is not taken with its own key, or one from an address of its own choice', async () => {
+  it('is invalid with a key of its own, or one from an address that it names', async () => {
     const { callerOf } = await openIssuer()
     const impostor = await startIssuer()
     const { publicKey, privateKey } = await generateKeyPair('ES256')
@@ -157,7 +161,7 @@ describe('a JWT', () => {
     expect(impostor.asked.times).toBe(0)
   })
 
-  it('is not taken with claims that are not encoded (RFC 7797)', async () => {
+  it('is invalid with unencoded claims (RFC 7797)', async () => {
     const { callerOf, privateKey } = await openIssuer()
     const header = { alg: 'ES256', kid: 'one', b64: false, crit: ['b64'] }
     const claims = encode(GOOD)
@@ -166,7 +170,7 @@ describe('a JWT', () => {
     expect(await callerOf([head, claims, signature].join('.'))).toBe('invalidToken')
   })
 
-  it('is what it looks like, or costs no key', async () => {
+  it('causes no fetch of keys unless it is a JWT of the issuer', async () => {
     const { callerOf, sign, asked } = await openIssuer()
     expect(await callerOf(await sign())).toBe(ANN)
     const before = asked.times
@@ -190,7 +194,7 @@ describe('a JWT', () => {
 })
 
 describe('the keys', () => {
-  it('are fetched again for a token that names a new one, and those withdrawn are forgotten', async () => {
+  it('are fetched again for a token that names a new key, and withdrawn keys are no longer accepted', async () => {
     const { callerOf, sign, publish } = await openIssuer()
     expect(await callerOf(await sign())).toBe(ANN)
     await publish('one', 'two')
@@ -200,7 +204,7 @@ describe('the keys', () => {
     expect(await callerOf(await sign())).toBe('invalidToken')
   })
 
-  it('are fetched for unknown names only once in the cool-down', async () => {
+  it('are fetched for unknown names once per cool-down', async () => {
     const { callerOf, sign, asked } = await openIssuer({ ...AT_EACH_TOKEN, coolDownMs: 600_000 })
     expect(await callerOf(await sign())).toBe(ANN)
     for (const kid of ['two', 'three', 'four'])
@@ -208,7 +212,7 @@ describe('the keys', () => {
     expect(asked.times).toBe(1)
   })
 
-  it('are fetched again from time to time without any token', async () => {
+  it('are fetched periodically without any token', async () => {
     const { issuer, callerOf, sign, publish } = await openIssuer(ALL_THE_TIME)
     expect(await callerOf(await sign())).toBe(ANN)
     await publish('two')
@@ -217,7 +221,7 @@ describe('the keys', () => {
     expect(await callerOf(await sign())).toBe('invalidToken')
   })
 
-  it('need not be named by a token as long as one alone fits', async () => {
+  it('need not be named by a token while exactly one matches', async () => {
     const { issuer, callerOf, publicKey } = await openIssuer()
     const nameless = await new SignJWT(GOOD)
       .setProtectedHeader({ alg: 'ES256' })
@@ -232,33 +236,37 @@ describe('the keys', () => {
 type Outage = (response: ServerResponse) => unknown
 const OUTAGES: [string, Outage, RegExp][] = [
   ['ends the connection', (response) => response.destroy(), /UND_ERR_SOCKET/],
-  ['answers 500', (response) => response.writeHead(500).end('{"keys":[]}'), /the answer was 500/],
-  ['answers 404', (response) => response.writeHead(404).end('{"keys":[]}'), /the answer was 404/],
-  ['sends elsewhere', (response) => response.writeHead(302, { location: '/' }).end(), /the answer was 302/],
-  ['answers no JSON', (response) => response.end('<html>'), /is no JWKS/],
-  ['answers no keys', (response) => response.end('{"error":"x"}'), /is no JWKS/],
-  ['is silent', () => {}, /no answer in time/],
-  ['stops in the middle', (response) => response.writeHead(200).write('{"keys":['), /no answer in time/],
+  ['answers 500', (response) => response.writeHead(500).end('{"keys":[]}'), /the response had status 500/],
+  ['answers 404', (response) => response.writeHead(404).end('{"keys":[]}'), /the response had status 404/],
+  [
+    'sends elsewhere',
+    (response) => response.writeHead(302, { location: '/' }).end(),
+    /the response had status 302/,
+  ],
+  ['answers no JSON', (response) => response.end('<html>'), /is not a JWKS/],
+  ['answers no keys', (response) => response.end('{"error":"x"}'), /is not a JWKS/],
+  ['is silent', () => {}, /the request timed out/],
+  ['stops in the middle', (response) => response.writeHead(200).write('{"keys":['), /the request timed out/],
   ['answers without end', sendForEver, /larger than 262144 bytes/],
 ]
 
 describe.each(OUTAGES)('an issuer that %s', (_what, outage, reason) => {
   const limits = { ...AT_EACH_TOKEN, timeoutMs: 200 }
 
-  it('makes no token invalid, and says so once', async () => {
+  it('makes no token invalid, and is logged once', async () => {
     const issuer = await startIssuer()
     issuer.answer = outage
-    const { callerOf, said } = accept(issuer.url, limits)
+    const { callerOf, logged } = accept(issuer.url, limits)
     for (let round = 0; round < 3; round++) {
       expect(await callerOf(await issuer.sign(GOOD))).toBe('tokensUncheckable')
     }
-    expect(said).toEqual([expect.stringMatching(reason)])
+    expect(logged).toEqual([expect.stringMatching(reason)])
     issuer.answer = issuer.answerKeys
     expect(await callerOf(await issuer.sign(GOOD))).toBe(ANN)
-    expect(said).toEqual([expect.anything(), 'the keys that sign JWTs can be fetched again'])
+    expect(logged).toEqual([expect.anything(), 'fetching the JWT keys works again'])
   })
 
-  it('makes no difference to the keys that are known', async () => {
+  it('does not affect known keys', async () => {
     const { issuer, callerOf, sign } = await openIssuer(limits)
     expect(await callerOf(await sign())).toBe(ANN)
     issuer.answer = outage
@@ -271,16 +279,16 @@ describe.each(OUTAGES)('an issuer that %s', (_what, outage, reason) => {
 describe('an outage', () => {
   const refuse: Outage = (response) => response.writeHead(500).end()
 
-  it('of a host that does not answer at all makes no token invalid', async () => {
+  it('of a host that refuses connections makes no token invalid', async () => {
     const issuer = await startIssuer()
     const token = await issuer.sign(GOOD)
     await issuer.end()
-    const { callerOf, said } = accept(issuer.url)
+    const { callerOf, logged } = accept(issuer.url)
     expect(await callerOf(token)).toBe('tokensUncheckable')
-    expect(said).toEqual([expect.stringContaining('ECONNREFUSED')])
+    expect(logged).toEqual([expect.stringContaining('ECONNREFUSED')])
   })
 
-  it('does not have the keys asked for again at each token', async () => {
+  it('does not cause a fetch for each token', async () => {
     const issuer = await startIssuer()
     issuer.answer = refuse
     const { callerOf } = accept(issuer.url, { ...AT_EACH_TOKEN, failureCoolDownMs: 600_000 })
@@ -290,32 +298,32 @@ describe('an outage', () => {
     expect(issuer.asked.times).toBe(1)
   })
 
-  it('is survived by known keys only for so long', async () => {
+  it('ends the use of known keys at their maximum age', async () => {
     const { issuer, callerOf, sign } = await openIssuer({ ...AT_EACH_TOKEN, maxAgeMs: 0 })
     expect(await callerOf(await sign())).toBe(ANN)
     issuer.answer = refuse
     expect(await callerOf(await sign())).toBe('tokensUncheckable')
   })
 
-  it('is no reason to wait at the end', async () => {
+  it('does not delay the shutdown', async () => {
     const issuer = await startIssuer()
     issuer.answer = () => {}
-    const { callerOf, said, close } = accept(issuer.url, { timeoutMs: 2 ** 30 })
+    const { callerOf, logged, close } = accept(issuer.url, { timeoutMs: 2 ** 30 })
     const waiting = callerOf(await issuer.sign(GOOD))
     await vi.waitFor(() => expect(issuer.asked.times).toBe(1))
     await close()
     expect(await waiting).toBe('tokensUncheckable')
-    expect(said).toEqual([])
+    expect(logged).toEqual([])
   })
 
-  it('is told apart from a key that is of no use', async () => {
+  it('is distinguished from an unusable key', async () => {
     const issuer = await startIssuer()
     const keys = [{ kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA', kid: 'one' }]
     issuer.answer = (response) => response.end(JSON.stringify({ keys }))
-    const { callerOf, said } = accept(issuer.url)
+    const { callerOf, logged } = accept(issuer.url)
     const sign = () => issuer.sign(GOOD)
     for (let round = 0; round < 3; round++) expect(await callerOf(await sign())).toBe('tokensUncheckable')
-    expect(said).toEqual(['a key that signs JWTs can not be used'])
+    expect(logged).toEqual(['a key of JWT_JWKS_URL cannot be used to check JWTs'])
   })
 })
 

@@ -1,24 +1,33 @@
 import { scopesAmong } from '@plant-store/shared/access/scope.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { HttpError } from '../http/errors.ts'
-import { expiredToken, invalidToken } from './bearer.ts'
-import { KeysUnavailable } from './key-set.ts'
-import type { Access, Strategy } from './strategy.ts'
+import { KeysUnavailable, openKeySet } from './key-set.ts'
+import {
+  type Access,
+  type Authenticator,
+  expiredToken,
+  invalidToken,
+  type Strategy,
+} from './require-access.ts'
 
-/** Signatures with a key pair: with a shared secret whoever may check a token could make one, too. */
-const ALGORITHMS = [
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
-]
+/** Asymmetric signatures only: with a shared secret, anyone who can check a token could also create one. */
+const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 const MAX_SUBJECT_CHARACTERS = 255
 const THREE_PARTS = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-/** What jose throws for a token that is at fault. All else is a fault of the keys. */
-const FAULTS_OF_THE_TOKEN = [
-  ...[errors.JWSInvalid, errors.JWTInvalid, errors.JWTClaimValidationFailed, errors.JOSEAlgNotAllowed],
-  ...[errors.JOSENotSupported, errors.JWSSignatureVerificationFailed],
-  ...[errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys],
+/** The errors of jose for an invalid token. All others are faults of the keys. */
+const TOKEN_ERRORS = [
+  errors.JWSInvalid,
+  errors.JWTInvalid,
+  errors.JWTClaimValidationFailed,
+  errors.JOSEAlgNotAllowed,
+  errors.JOSENotSupported,
+  errors.JWSSignatureVerificationFailed,
+  errors.JWKSNoMatchingKey,
+  errors.JWKSMultipleMatchingKeys,
 ]
 
 export type JwtOptions = {
@@ -33,8 +42,8 @@ export type JwtOptions = {
 
 /**
  * Accepts JWTs (RFC 7519) of one issuer for one audience that have `exp` and `sub`; their scopes are those of the claim
- * `scope` (RFC 8693, 4.2). What is no JWT of this issuer costs no key. Throws tokensUncheckable when the keys are
- * not at hand.
+ * `scope` (RFC 8693, 4.2). A token that is not a JWT of this issuer needs no key. Throws tokensUncheckable while the keys
+ * are not available.
  */
 export function jwts({ issuer, audience, clockToleranceSeconds, keyOf, now, log }: JwtOptions): Strategy {
   let reported = ''
@@ -42,34 +51,61 @@ export function jwts({ issuer, audience, clockToleranceSeconds, keyOf, now, log 
     if (!THREE_PARTS.test(token) || issuerOf(token) !== issuer) return undefined
     try {
       const { payload } = await jwtVerify(token, keyOf, {
-        ...{ issuer, audience, algorithms: ALGORITHMS, requiredClaims: ['exp', 'sub'] },
+        issuer,
+        audience,
+        algorithms: ALGORITHMS,
+        requiredClaims: ['exp', 'sub'],
         clockTolerance: clockToleranceSeconds,
         currentDate: new Date(now()),
       })
       return accessOf(payload, issuer)
     } catch (error) {
-      throw preconditionErrorOf(error as Error)
+      throw httpErrorOf(error as Error)
     }
   }
 
-  function preconditionErrorOf(error: Error): HttpError {
+  function httpErrorOf(error: Error): HttpError {
     if (error instanceof HttpError) return error
     if (error instanceof errors.JWTExpired) return expiredToken()
-    // Never the error itself: it carries what the token says.
+    // The error itself is never logged: it carries the contents of the token.
     const { name, code, claim } = error as { name: string; code?: string; claim?: string }
-    if (FAULTS_OF_THE_TOKEN.some((fault) => error instanceof fault)) {
-      log.debug({ code, claim }, 'a JWT was refused')
+    if (TOKEN_ERRORS.some((type) => error instanceof type)) {
+      log.debug({ code, claim }, 'rejected a JWT')
       return invalidToken()
     }
     if (!(error instanceof KeysUnavailable) && reported !== name) {
-      log.error({ name, code }, 'a key that signs JWTs can not be used')
+      log.error({ name, code }, 'a key of JWT_JWKS_URL cannot be used to check JWTs')
       reported = name
     }
     return new HttpError('tokensUncheckable')
   }
 }
 
-/** What it says itself, not proven. */
+export type JwtSettings = {
+  JWT_ISSUER?: string
+  JWT_AUDIENCE?: string
+  JWT_JWKS_URL?: string
+  JWT_CLOCK_TOLERANCE_SECONDS: number
+}
+
+type JwtIssuer = { issuer: string; audience: string; url: string; clockToleranceSeconds: number }
+
+/** The issuer whose JWTs are accepted; undefined when none is set. Throws a PreconditionError for incomplete settings. */
+export function jwtIssuerOf(settings: JwtSettings): JwtIssuer | undefined {
+  const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: url } = settings
+  if (issuer === undefined && audience === undefined && url === undefined) return undefined
+  if (issuer === undefined || audience === undefined || url === undefined) {
+    throw new PreconditionError('settings: set all of JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL, or none')
+  }
+  return { issuer, audience, url, clockToleranceSeconds: settings.JWT_CLOCK_TOLERANCE_SECONDS }
+}
+
+export function openJwts({ url, ...accepted }: JwtIssuer, log: Log, now: () => number): Authenticator {
+  const { keyOf, close } = openKeySet(url, { log, time: systemTime })
+  return { strategy: jwts({ ...accepted, keyOf, now, log }), close }
+}
+
+/** The issuer that an unchecked token claims. */
 function issuerOf(token: string): string | undefined {
   try {
     return decodeJwt(token).iss
@@ -81,7 +117,7 @@ function issuerOf(token: string): string | undefined {
 function accessOf({ sub, scope }: JWTPayload, issuer: string): Access {
   if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT_CHARACTERS) throw invalidToken()
   return {
-    // With the issuer: what another one calls the same is another caller.
+    // The issuer is included: the same subject of another issuer is another caller.
     caller: `jwt:${JSON.stringify([issuer, sub])}`,
     scopes: typeof scope === 'string' ? scopesAmong(scope.split(' ')) : [],
   }

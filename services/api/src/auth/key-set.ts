@@ -3,19 +3,19 @@ import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose'
 
-/** The keys that sign JWTs are not at hand: whether a token is valid can't be told now. */
+/** The keys that sign JWTs are not available: tokens cannot be checked now. */
 export class KeysUnavailable extends Error {
   override name = 'KeysUnavailable'
 }
 
 const LIMITS = {
-  /** Keys are fetched this often whoever calls, so that one that was withdrawn is not accepted much longer. */
+  /** The keys are fetched at this interval, so that a withdrawn key is soon no longer accepted. */
   refreshEveryMs: 300_000,
-  /** While they can't be fetched, those fetched last serve for so long. */
+  /** While a fetch fails, the keys fetched last are used up to this age. */
   maxAgeMs: 6 * 3_600_000,
-  /** A token that names an unknown key has them fetched again, but not sooner than this after the last time. */
+  /** A token that names an unknown key causes a fetch, but not sooner than this after the last one. */
   coolDownMs: 10_000,
-  /** After a fetch that failed none is made for so long. */
+  /** No fetch is made for this time after a failed one. */
   failureCoolDownMs: 1_000,
   timeoutMs: 3_000,
   maxBytes: 262_144,
@@ -23,35 +23,35 @@ const LIMITS = {
 export type KeySetLimits = typeof LIMITS
 
 export type KeySet = {
-  /** The key that a token names. Throws KeysUnavailable, or an error of jose when there is no such key. */
+  /** The key that a token names. Throws KeysUnavailable, or an error of jose for an unknown key. */
   keyOf: JWTVerifyGetKey
   close(): Promise<void>
 }
 
 type Options = { log: Log; time: Time; limits?: Partial<KeySetLimits> }
 
-/** The keys at a JWKS URL (RFC 7517, 5), fetched at once and kept up to date. */
-export function openKeySet(url: string, { log, time, limits: given }: Options): KeySet {
-  const limits = { ...LIMITS, ...given }
+/** The keys at a JWKS URL (RFC 7517, 5): fetched at once, then periodically. */
+export function openKeySet(url: string, { log, time, limits: overrides }: Options): KeySet {
+  const limits = { ...LIMITS, ...overrides }
   const { refreshEveryMs, maxAgeMs, coolDownMs, failureCoolDownMs, timeoutMs, maxBytes } = limits
   const closing = new AbortController()
   let failedAt = -Infinity
-  let said = ''
+  let lastError = ''
 
-  // jose calls it again for each token as long as it fails, and reads answers of any size.
+  // While it fails, jose calls it for each token; jose's own reader accepts responses of any size.
   async function fetchKeys(address: string, options: { signal: AbortSignal }): Promise<Response> {
-    if (time.now() - failedAt < failureCoolDownMs) throw new KeysUnavailable(said)
+    if (time.now() - failedAt < failureCoolDownMs) throw new KeysUnavailable(lastError)
     try {
       const signal = AbortSignal.any([options.signal, closing.signal])
       const keys = await readKeys(await fetch(address, { ...options, signal }), maxBytes)
-      if (said !== '') log.info('the keys that sign JWTs can be fetched again')
-      said = ''
+      if (lastError !== '') log.info('fetching the JWT keys works again')
+      lastError = ''
       return Response.json(keys)
     } catch (error) {
       failedAt = time.now()
-      const message = `the keys that sign JWTs can't be fetched from JWT_JWKS_URL: ${reasonOf(error as Error)}`
-      if (message !== said && !closing.signal.aborted) log.error(message)
-      said = message
+      const message = `cannot fetch the JWT keys from JWT_JWKS_URL: ${reasonOf(error as Error)}`
+      if (message !== lastError && !closing.signal.aborted) log.error(message)
+      lastError = message
       throw new KeysUnavailable(message)
     }
   }
@@ -63,10 +63,13 @@ export function openKeySet(url: string, { log, time, limits: given }: Options): 
     [customFetch]: fetchKeys,
   })
   const fetchNow = () => keys.reload()
-  // What fails has been logged, and the next request or refresh tries again.
+  // fetchKeys logs a failure, and the next request or refresh tries again.
   const first = fetchNow().catch(() => undefined)
   const refreshing = repeat({
-    ...{ time, everyMs: refreshEveryMs, what: 'fetching the keys that sign JWTs', log },
+    time,
+    everyMs: refreshEveryMs,
+    what: 'fetching the JWT keys',
+    log,
     task: fetchNow,
     onHalt() {},
   })
@@ -79,11 +82,11 @@ export function openKeySet(url: string, { log, time, limits: given }: Options): 
   }
 }
 
-/** Throws when they are none; jose would only find out later, and try again at once. */
+/** Throws for an invalid key set; jose would notice only later, and fetch again at once. */
 async function readKeys(response: Response, maxBytes: number): Promise<object> {
   if (response.status !== 200) {
     await response.body?.cancel()
-    throw new KeysUnavailable(`the answer was ${response.status}`)
+    throw new KeysUnavailable(`the response had status ${response.status}`)
   }
   const text = await readText(response, maxBytes)
   try {
@@ -91,7 +94,7 @@ async function readKeys(response: Response, maxBytes: number): Promise<object> {
     createLocalJWKSet(keys)
     return keys
   } catch {
-    throw new KeysUnavailable('the answer is no JWKS')
+    throw new KeysUnavailable('the response is not a JWKS')
   }
 }
 
@@ -100,17 +103,17 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    // Leaving the loop ends the connection.
-    if (bytes > maxBytes) throw new KeysUnavailable(`the answer is larger than ${maxBytes} bytes`)
+    // Leaving the loop closes the connection.
+    if (bytes > maxBytes) throw new KeysUnavailable(`the response is larger than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
 }
 
-/** In words of ours or a code: what others say may quote the answer. */
+/** The reason of a failed fetch, as a code or our own text: another error's message may quote the response. */
 function reasonOf(error: Error): string {
   if (error instanceof KeysUnavailable) return error.message
-  if (error.name === 'TimeoutError') return 'no answer in time'
+  if (error.name === 'TimeoutError') return 'the request timed out'
   const { code } = (error.cause ?? error) as { code?: unknown }
   return typeof code === 'string' ? code : 'no connection'
 }

@@ -17,7 +17,7 @@ function accepting(...entries: string[]) {
     )(token)
 }
 
-it('a token tells its caller and scopes, whichever entry it is', async () => {
+it('a token has the caller and scopes of its entry, whichever entry it is', async () => {
   const accessOf = accepting(
     entry('ann', 'a', 'plants:read'),
     entry('bob', 'b', 'plants:write'),
@@ -28,12 +28,12 @@ it('a token tells its caller and scopes, whichever entry it is', async () => {
   expect(await accessOf('e')).toEqual({ caller: 'eve', scopes: ['plants:write', 'plants:read'] })
 })
 
-it('a token that is rotated keeps its caller: old and new share a label', async () => {
+it('a rotated token keeps its caller, because old and new share a label', async () => {
   const accessOf = accepting(entry('ann', 'old'), entry('ann', 'new'))
   expect([(await accessOf('old'))?.caller, (await accessOf('new'))?.caller]).toEqual(['ann', 'ann'])
 })
 
-it('a token that nobody has tells nothing, nor does a digest sent as a token', async () => {
+it('an unknown token has no access, nor does a digest sent as a token', async () => {
   const accessOf = accepting(entry('ann', 'a'))
   expect(await accessOf(digest('a'))).toBeUndefined()
   await fc.assert(
@@ -43,7 +43,7 @@ it('a token that nobody has tells nothing, nor does a digest sent as a token', a
   )
 })
 
-it('a token is accepted until the instant at which it expires, and from then on told to have expired', async () => {
+it('a token is accepted until the instant of its expiry, and rejected as expired from then on', async () => {
   const accessOf = accepting(entry('ann', 'a', `expires=${EXPIRY}`), entry('bob', 'b'))
   const expiry = Date.parse(EXPIRY)
   expect(await accessOf('a', expiry - 1)).toMatchObject({ caller: 'ann' })

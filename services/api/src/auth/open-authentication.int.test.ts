@@ -16,8 +16,8 @@ async function open(settings: Partial<AuthenticationSettings>) {
   return { ...opened, callersOf }
 }
 
-describe('the api authenticates', () => {
-  it('by tokens, by JWTs, or by both', async () => {
+describe('authentication', () => {
+  it('accepts opaque tokens, JWTs, or both', async () => {
     const issuer = await startIssuer()
     const jwt = { ...JWT, JWT_JWKS_URL: issuer.url }
     const caller = 'jwt:["https://id.example","ann"]'
@@ -38,8 +38,8 @@ describe('the api authenticates', () => {
     ],
     ['no JWT audience', { JWT_ISSUER: ISSUER, JWT_JWKS_URL: JWT.JWT_JWKS_URL }, /all of JWT_ISSUER/],
     ['no JWT issuer', { JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: JWT.JWT_JWKS_URL }, /all of JWT_ISSUER/],
-    ['entries that are none beside JWTs', { ...JWT, PLANT_STORE_TOKEN_DIGESTS: 'ann' }, /must hold/],
-  ])('by something: with %s it does not start', async (_what, settings, message) => {
+    ['JWTs and invalid entries', { ...JWT, PLANT_STORE_TOKEN_DIGESTS: 'ann' }, /must hold/],
+  ])('does not start with %s', async (_what, settings, message) => {
     const opening = open(settings)
     await expect(opening).rejects.toThrow(PreconditionError)
     await expect(opening).rejects.toThrow(message)

@@ -2,11 +2,10 @@ import { type AddressInfo, connect } from 'node:net'
 import { digestOf, parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
 import fastify, { type FastifyInstance, type RouteShorthandOptions } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { answerError } from '../http/error-responses.ts'
+import { sendError } from '../http/error-responses.ts'
 import { HttpError } from '../http/errors.ts'
 import { opaqueTokens } from './opaque-tokens.ts'
-import { requireAccess } from './require-access.ts'
-import type { Strategy } from './strategy.ts'
+import { requireAccess, type Strategy } from './require-access.ts'
 
 const LONGEST = 'x'.repeat(8_192)
 const entry = (label: string, token: string, ...attributes: string[]) =>
@@ -28,25 +27,29 @@ const labelled = opaqueTokens(
 
 async function appWith(...strategies: Strategy[]) {
   const app = fastify()
-  app.setErrorHandler(answerError)
+  app.setErrorHandler(sendError)
   await requireAccess(app, strategies.length === 0 ? [labelled] : strategies)
   return app
 }
 
-const tell = (app: FastifyInstance, method: 'get' | 'post', path: string, options: RouteShorthandOptions) =>
-  app[method](path, options, async ({ caller }) => ({ caller }))
+const addRoute = (
+  app: FastifyInstance,
+  method: 'get' | 'post',
+  path: string,
+  options: RouteShorthandOptions,
+) => app[method](path, options, async ({ caller }) => ({ caller }))
 
 /** The app with a route for each scope, at a port of this machine. */
 async function listening(...strategies: Strategy[]) {
   const app = await appWith(...strategies)
-  tell(app, 'get', '/read', { config: { scope: 'plants:read' } })
-  tell(app, 'post', '/write', { config: { scope: 'plants:write' } })
-  tell(app, 'get', '/open', { config: { scope: 'public' } })
+  addRoute(app, 'get', '/read', { config: { scope: 'plants:read' } })
+  addRoute(app, 'post', '/write', { config: { scope: 'plants:write' } })
+  addRoute(app, 'get', '/open', { config: { scope: 'public' } })
   await app.listen({ port: 0, host: '127.0.0.1' })
   onTestFinished(() => app.close())
   const { port } = app.server.address() as AddressInfo
 
-  /** Sends header lines as they are, and tells status, challenge and error number or caller. */
+  /** Sends header lines unchanged, and returns status, challenge and error number or caller. */
   const ask = async (target: string, ...lines: string[]) => {
     const head = [`${target} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines].join('\r\n')
     const answer = await exchange(port, `${head}\r\n\r\n`)
@@ -103,12 +106,12 @@ describe('a request', () => {
     ['a wrong token that looks like a JWT', 'Bearer e30.e30.e30', 40101, INVALID],
     ['a token that is too long', `Bearer ${LONGEST}x`, 40101, INVALID],
     ['an expired token', 'Bearer late', 40101, `${INVALID}, error_description="the token has expired"`],
-  ])('does not with %s', async (_what, header, error, challenge) => {
+  ])('is rejected with %s', async (_what, header, error, challenge) => {
     const api = await listening()
     expect(await api.with(header)).toEqual({ status: 401, error, challenge, message: expect.any(String) })
   })
 
-  it('does not with more than one Authorization header, even if they are equal', async () => {
+  it('is rejected with more than one Authorization header, even if they are equal', async () => {
     const { ask } = await listening()
     for (const second of ['Bearer all', 'Basic YTpi', '']) {
       expect(await ask('GET /read', 'Authorization: Bearer all', `AUTHORIZATION: ${second}`)).toMatchObject({
@@ -119,7 +122,7 @@ describe('a request', () => {
     }
   })
 
-  it('does not with a token in the query or a form', async () => {
+  it('is rejected with a token in the query or a form', async () => {
     const { ask } = await listening()
     const form = [
       'Content-Type: application/x-www-form-urlencoded',
@@ -131,7 +134,7 @@ describe('a request', () => {
     expect(await ask('POST /write', ...form)).toMatchObject({ error: 40100, challenge: BARE })
   })
 
-  it('is refused before its body is read', async () => {
+  it('is rejected before its body is read', async () => {
     const { ask } = await listening()
     const announced = ['Content-Type: application/json', 'Content-Length: 1000000']
     expect(await ask('POST /write', ...announced)).toMatchObject({ status: 401 })
@@ -142,7 +145,7 @@ describe('a request', () => {
 })
 
 describe('a route', () => {
-  it('takes a token with its scope, and HEAD what GET takes', async () => {
+  it('requires a token with its scope, and HEAD the same scope as GET', async () => {
     const { ask } = await listening()
     const refused = (scope: string) => ({
       status: 403,
@@ -160,18 +163,18 @@ describe('a route', () => {
     expect(await head('writer')).toMatchObject({ status: 403 })
   })
 
-  it('that is public takes no token, and looks at none', async () => {
+  it('that is public needs no token, and ignores any', async () => {
     const { ask } = await listening()
     for (const line of ['Accept: */*', 'Authorization: Bearer wrong']) {
       expect(await ask('GET /open', line)).toMatchObject({ status: 200, caller: '' })
     }
   })
 
-  it('without a scope keeps the app from starting, wherever it is registered', async () => {
+  it('without a scope prevents the start of the app, wherever it is registered', async () => {
     const app = await appWith()
-    tell(app, 'get', '/forgotten', {})
+    addRoute(app, 'get', '/forgotten', {})
     await app.register(async (part) => {
-      tell(part, 'post', '/forgotten-too', { config: {} })
+      addRoute(part, 'post', '/forgotten-too', { config: {} })
     })
     await expect(app.listen({ port: 0, host: '127.0.0.1' })).rejects.toThrow(
       /GET \/forgotten, HEAD .*POST \/forgotten-too/,
@@ -179,33 +182,33 @@ describe('a route', () => {
     expect(app.server.listening).toBe(false)
   })
 
-  it('of a plugin that knows no scopes can be declared by the one that registers it', async () => {
+  it('of a plugin without scopes can get its scope from the plugin that registers it', async () => {
     const app = await appWith()
     await app.register(async (part) => {
       part.addHook('onRoute', (route) => {
         route.config = { ...route.config, scope: 'public' }
       })
-      await part.register(async (plugin) => void tell(plugin, 'get', '/page', {}))
+      await part.register(async (plugin) => void addRoute(plugin, 'get', '/page', {}))
     })
     expect((await app.inject('/page')).statusCode).toBe(200)
     expect((await app.inject({ method: 'HEAD', url: '/page' })).statusCode).toBe(200)
   })
 })
 
-describe('of several strategies', () => {
+describe('with several strategies', () => {
   const stranger: Strategy = async () => undefined
   const guest: Strategy = async () => ({ caller: 'guest', scopes: ['plants:read'] })
   const unsure: Strategy = async () => {
     throw new HttpError('tokensUncheckable')
   }
 
-  it('any one accepts a token', async () => {
+  it('any of them can accept a token', async () => {
     expect(await (await listening(labelled, guest)).with('Bearer all')).toMatchObject({ caller: 'local' })
     expect(await (await listening(labelled, guest)).with('Bearer x')).toMatchObject({ caller: 'guest' })
     expect(await (await listening(stranger, labelled)).with('Bearer x')).toMatchObject({ error: 40101 })
   })
 
-  it('the one that knows a token and refuses it has the last word, whichever it is', async () => {
+  it('the rejection by a strategy that knows the token is final, in any order', async () => {
     for (const strategies of [
       [labelled, guest],
       [labelled, stranger],
@@ -225,7 +228,7 @@ describe('of several strategies', () => {
     }
   })
 
-  it('one that breaks lets nobody in', async () => {
+  it('an unexpected error in one of them rejects the request', async () => {
     const broken: Strategy = async () => {
       throw new Error('broken')
     }

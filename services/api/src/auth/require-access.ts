@@ -1,33 +1,59 @@
+import type { IncomingMessage } from 'node:http'
 import auth from '@fastify/auth'
 import type { Scope } from '@plant-store/shared/access/scope.ts'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
-import type { HttpError } from '../http/errors.ts'
-import { bearerTokenOf, insufficientScope, invalidToken } from './bearer.ts'
-import type { Caller, Strategy } from './strategy.ts'
+import { HttpError } from '../http/errors.ts'
+import { repeatedHeader } from '../http/request-head.ts'
+
+/**
+ * The caller of a request: the label of an opaque token, or issuer and subject of a JWT with the prefix `jwt:`, which no
+ * label can have. A caller stays the same when its token is rotated, so that retries still match.
+ */
+export type Caller = string
+
+/** What an accepted token grants. */
+export type Access = { caller: Caller; scopes: readonly Scope[] }
+
+/**
+ * Finds the access of a token; undefined for a token that it does not know. Throws an HttpError for a token that it
+ * knows and rejects, or cannot check at the moment.
+ */
+export type Strategy = (token: string) => Promise<Access | undefined>
+
+/** A strategy with the resources behind it. */
+export type Authenticator = { strategy: Strategy; close(): Promise<void> }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by authentication, which comes before every operation; empty where none is needed. */
+    /** Set by authentication, before any operation runs; empty on public routes. */
     caller: Caller
     scopes: readonly Scope[] | undefined
-    bearer: { token: string; refusal?: HttpError } | undefined
+    bearer: { token: string; rejection?: HttpError } | undefined
   }
   interface FastifyContextConfig {
-    /** The scope that a request needs; `public`: not even a token. A route without it keeps the app from starting. */
+    /** The scope that a request needs; `public` needs no token. The app does not start with a route without it. */
     scope?: Scope | 'public'
   }
 }
 
+const AUTHORIZATION = new Set(['authorization'])
+const CHALLENGE = 'Bearer realm="plants"'
+/** Node accepts 16 KiB of headers in all. */
+const MAX_TOKEN_CHARACTERS = 8_192
+// RFC 9110 11.2: the name of the scheme is case-insensitive, a token68 follows after at least one space.
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i
+const BEARER_WITH_SOMETHING = /^Bearer[ \t]+[^ \t]/i
+
 /**
- * Lets only requests reach a route whose token one of the strategies accepts, with the scope that the route declares,
- * before their body is read. It holds for each route of the app, wherever it is registered after this.
+ * Requires a token on each route that is added to the app from now on, wherever it is registered: one of the strategies
+ * has to accept it, with the scope that the route declares. The check comes before the body is read.
  */
 export async function requireAccess(app: FastifyInstance, strategies: readonly Strategy[]): Promise<void> {
   await app.register(auth)
   app.decorateRequest('caller', '')
   app.decorateRequest('scopes', undefined)
   app.decorateRequest('bearer', undefined)
-  demandScopes(app)
+  assertScopesDeclared(app)
   const authenticate = app.auth(strategies.map(attemptOf), { relation: 'or' })
   app.addHook('onRequest', function (request, reply, done) {
     if (isPublic(request)) return done()
@@ -40,15 +66,15 @@ export async function requireAccess(app: FastifyInstance, strategies: readonly S
   })
 }
 
-/** Of several strategies one has to accept the token; when none does, what the last one says is answered. */
+/** One strategy has to accept the token; if none does, the response has the error of the last one. */
 function attemptOf(strategy: Strategy) {
   return async (request: FastifyRequest): Promise<void> => {
     const bearer = request.bearer as NonNullable<FastifyRequest['bearer']>
-    // One that knew the token and refused it has the last word.
-    if (bearer.refusal !== undefined) throw bearer.refusal
-    const access = await strategy(bearer.token).catch((refusal: HttpError) => {
-      bearer.refusal = refusal
-      throw refusal
+    // The rejection by a strategy that knows the token is final.
+    if (bearer.rejection !== undefined) throw bearer.rejection
+    const access = await strategy(bearer.token).catch((rejection: HttpError) => {
+      bearer.rejection = rejection
+      throw rejection
     })
     if (access === undefined) throw invalidToken()
     request.caller = access.caller
@@ -60,16 +86,54 @@ function isPublic(request: FastifyRequest): boolean {
   return request.routeOptions.config.scope === 'public'
 }
 
-function demandScopes(app: FastifyInstance): void {
+function assertScopesDeclared(app: FastifyInstance): void {
   const routes: RouteOptions[] = []
   app.addHook('onRoute', (route) => {
     routes.push(route)
   })
-  // Not yet in the hook above: a plugin's own hooks, which may declare the scopes of its routes, come after it.
+  // Not checked in the hook above: the hooks of a plugin, which may declare the scopes of its routes, run after it.
   app.addHook('onReady', async () => {
-    const bare = routes.filter(({ config }) => config?.scope === undefined)
-    if (bare.length === 0) return
-    const names = bare.map(({ method, url }) => `${String(method)} ${url}`).join(', ')
-    throw new Error(`declare which scope it takes to reach a route, in its config.scope: ${names}`)
+    const undeclared = routes.filter(({ config }) => config?.scope === undefined)
+    if (undeclared.length === 0) return
+    const names = undeclared.map(({ method, url }) => `${String(method)} ${url}`).join(', ')
+    throw new Error(`routes without a scope: ${names}; declare one in config.scope of each`)
+  })
+}
+
+/**
+ * The bearer token in the Authorization header. A token in a query or a form (RFC 6750, 2.2 and 2.3) is ignored, because
+ * it would end up in logs and histories. Throws an HttpError with the challenge of RFC 6750, without an error code when
+ * the request has no bearer token.
+ */
+function bearerTokenOf(request: IncomingMessage): string {
+  // Node would silently take the first.
+  if (repeatedHeader(request, AUTHORIZATION) !== undefined) {
+    throw new HttpError('malformedRequest', 'the Authorization header occurs more than once', {
+      'www-authenticate': `${CHALLENGE}, error="invalid_request"`,
+      connection: 'close',
+    })
+  }
+  const header = request.headers.authorization ?? ''
+  const [, token] = BEARER.exec(header) ?? []
+  if (token !== undefined && token.length <= MAX_TOKEN_CHARACTERS) return token
+  if (BEARER_WITH_SOMETHING.test(header)) throw invalidToken()
+  throw new HttpError('missingToken', undefined, { 'www-authenticate': CHALLENGE })
+}
+
+export function invalidToken(): HttpError {
+  return new HttpError('invalidToken', undefined, {
+    'www-authenticate': `${CHALLENGE}, error="invalid_token"`,
+  })
+}
+
+export function expiredToken(): HttpError {
+  return new HttpError('invalidToken', 'the bearer token has expired; get a new one', {
+    'www-authenticate': `${CHALLENGE}, error="invalid_token", error_description="the token has expired"`,
+  })
+}
+
+function insufficientScope(needed: Scope): HttpError {
+  return new HttpError('insufficientScope', `the bearer token lacks the scope ${needed}`, {
+    'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${needed}"`,
   })
 }

@@ -24,7 +24,7 @@ const SCHEMA = {
 }
 
 const FACTS: OperationFacts = {
-  answer: 'Plant response',
+  response: 'Plant response',
   failures: [
     'malformedJson',
     'invalidPlant',
@@ -43,7 +43,7 @@ const FACTS: OperationFacts = {
       value: { id: 9_007_199_254_740_993n, name: 'Ficus' },
     },
   },
-  answerExample: { name: 'Monstera', tag: 'indoor' },
+  responseExample: { name: 'Monstera', tag: 'indoor' },
   links: {
     readPlant: {
       operationId: 'readPlant',

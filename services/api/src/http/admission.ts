@@ -1,22 +1,26 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance } from 'fastify'
-import { answerFailure } from './error-responses.ts'
+import { sendFailure } from './error-responses.ts'
 import { HttpError } from './errors.ts'
-import type { LatestResponse } from './latest-response.ts'
+import type { LatestResponse } from './server.ts'
 
 export type AdmissionLimits = {
-  /** Requests worked on at a time. What a client that left has begun counts until it ends. */
+  /** Requests in flight. One whose client has left counts until its work ends. */
   maxRequests: number
-  /** Connections beyond these are told that there are too many; beyond twice as many they are only closed. */
+  /** Connections beyond this number get a 503; beyond twice the number they are closed without a response. */
   maxConnections: number
 }
 
 export type Admission = ReturnType<typeof createAdmission>
 
+const RATE_WINDOW_MS = 60_000
+const MAX_CALLERS_COUNTED = 10_000
+
 /**
- * Decides first of all, before token and body are looked at, whether a request is taken in: neither when too
- * much is under way nor at the end. A refusal costs little, so that those taken in are answered as fast as ever.
+ * Admission control: decides before the token and the body are read whether a request is admitted. It rejects
+ * requests under overload and during shutdown. A rejection costs little, so that admitted requests stay fast.
  */
 export function createAdmission(
   app: FastifyInstance,
@@ -25,7 +29,7 @@ export function createAdmission(
 ) {
   const connections = new Set<Socket>()
   const surplus = new WeakSet<Socket>()
-  let underWay = 0
+  let inFlight = 0
   let phase: 'open' | 'draining' | 'closing' = 'open'
 
   app.server.maxConnections = 2 * maxConnections
@@ -35,15 +39,15 @@ export function createAdmission(
     socket.once('close', () => connections.delete(socket))
   })
 
-  /** Counts `work` until it ends. Throws an HttpError when there is no room for it by now. */
+  /** Counts `work` until it ends. Throws an HttpError when the limit is reached. */
   async function counted<T>(work: () => Promise<T> | T): Promise<T> {
-    // Those that came in one packet, or whose bodies came later, were all let in while there was room.
-    if (underWay >= maxRequests) throw new HttpError('overloaded')
-    underWay++
+    // Checked again: requests of one packet, or with late bodies, all passed onRequest while there was room.
+    if (inFlight >= maxRequests) throw new HttpError('overloaded')
+    inFlight++
     try {
       return await work()
     } finally {
-      underWay--
+      inFlight--
     }
   }
 
@@ -51,25 +55,24 @@ export function createAdmission(
     phase = 'closing'
   })
   app.addHook('onRequest', (request, reply, done) => {
-    if (phase === 'closing') answerFailure(reply, 'unavailable')
+    if (phase === 'closing') sendFailure(reply, 'unavailable')
     else if (surplus.has(request.raw.socket)) {
-      answerFailure(reply.header('connection', 'close'), 'overloaded', 'too many connections; try again')
-    } else if (underWay >= maxRequests) answerFailure(reply, 'overloaded')
+      sendFailure(reply.header('connection', 'close'), 'overloaded', 'too many connections; try again later')
+    } else if (inFlight >= maxRequests) sendFailure(reply, 'overloaded')
     else done()
   })
   app.addHook('onSend', (request, reply, _payload, done) => {
-    // Not before its last answer: what others on it were asked may have been done already.
+    // Only with the last response: earlier requests on the connection may have been carried out already.
     if (phase !== 'open' && latestOn(request.raw.socket) === reply.raw) reply.header('connection', 'close')
     done()
   })
 
   return {
-    /** Requests that are worked on now. */
-    underWay: (): number => underWay,
+    inFlight: (): number => inFlight,
     connections: (): number => connections.size,
     counted,
 
-    /** Counts what the routes work on that are added to `scope` from now on. */
+    /** Counts the requests of all routes that are added to `scope` from now on. */
     count(scope: FastifyInstance): void {
       scope.addHook('onRoute', (route) => {
         const { handler } = route
@@ -80,8 +83,8 @@ export function createAdmission(
     },
 
     /**
-     * Has every connection end when what it asked is answered: a client that reads `Connection: close` sends nothing more into a
-     * connection that is about to be gone. Resolves when none is left, or after `withinMs`.
+     * Ends every connection with its last response: a client that reads `Connection: close` sends no further request
+     * into a connection that is about to end. Resolves when none is left, or after `withinMs`.
      */
     async drain(withinMs: number): Promise<void> {
       phase = 'draining'
@@ -94,5 +97,18 @@ export function createAdmission(
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     socket.once('close', () => resolve())
+  })
+}
+
+/** Limits the requests per minute of each caller, over all of its tokens, to this instance. */
+export async function limitRates(operations: FastifyInstance, perMinute: number): Promise<void> {
+  await operations.register(rateLimit, {
+    hook: 'onRequest',
+    max: perMinute,
+    timeWindow: RATE_WINDOW_MS,
+    cache: MAX_CALLERS_COUNTED,
+    enableDraftSpec: true,
+    keyGenerator: ({ caller }) => caller,
+    errorResponseBuilder: () => new HttpError('tooManyRequests'),
   })
 }

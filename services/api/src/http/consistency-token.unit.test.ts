@@ -18,8 +18,8 @@ const positions = fc.record({ partition: partitions, offset: offsets })
 const none = new Map<Partition, Offset>()
 const refused = expect.objectContaining({ failure: 'invalidPosition' })
 
-describe('the positions that answers give and a request sends back', () => {
-  it('come back as one was given', () => {
+describe('the consistency token of a request', () => {
+  it('is parsed to the position of the response that it is from', () => {
     fc.assert(
       fc.property(positions, (position) => {
         const parsed = tokenOf(formatPosition(position), MOST_PARTITIONS)
@@ -28,7 +28,7 @@ describe('the positions that answers give and a request sends back', () => {
     )
   })
 
-  it('come back as many were given, up to one for each partition', () => {
+  it('is parsed to all positions of a response, up to one for each partition', () => {
     const many = fc
       .uniqueArray(positions, {
         minLength: 1,
@@ -48,7 +48,7 @@ describe('the positions that answers give and a request sends back', () => {
     expect(tokenOf(formatToken(new Map(all)), MOST_PARTITIONS)).toEqual(new Map(all))
   })
 
-  it('count with the highest of each partition, in whatever order and however they are joined', () => {
+  it('has the highest position of each partition, in any order and however they are joined', () => {
     const some = fc.array(
       fc.record({ partition: fc.nat(2).map((partition) => partition as Partition), offset: offsets }),
       { minLength: 1, maxLength: 20 },
@@ -65,14 +65,14 @@ describe('the positions that answers give and a request sends back', () => {
     )
   })
 
-  it('are one list when the header is sent twice', () => {
+  it('is the union of all headers of that name', () => {
     expect([...tokenOf(['3-5', '4-6, 3-7'], PARTITIONS)]).toEqual([
       [3, 7],
       [4, 6],
     ])
   })
 
-  it('need not be sent', () => {
+  it('is optional', () => {
     expect(tokenOf(undefined, PARTITIONS)).toEqual(none)
   })
 
@@ -96,11 +96,11 @@ describe('the positions that answers give and a request sends back', () => {
     ],
     ...['3-1e3', '3-0x5', '3-1.0', '-3-5', '+3-5', '3-+5', '3-5; 3-6', '3-5 3-6', '3-5, x', '12-0', '9999-0'],
     ...['3-5, 12-0', '99999-0', '3-281474976710656', '٣-٥', '3-9223372036854775807', `3-${'9'.repeat(400)}`],
-  ])('are refused as %j', (header) => {
+  ])('is rejected as %j', (header) => {
     expect(() => tokenOf(header, PARTITIONS)).toThrow(refused)
   })
 
-  it('are refused when the header is longer than one for each partition, and than some answers joined', () => {
+  it('is rejected when the header is longer than a position for each partition, and than several responses joined', () => {
     const joined = (count: number) => Array(count).fill('1-100000').join(', ')
     expect([...tokenOf(joined(100), PARTITIONS)]).toEqual([[1, 100_000]])
     expect(() => tokenOf(joined(101), PARTITIONS)).toThrow(refused)

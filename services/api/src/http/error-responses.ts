@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bodyOf, ERRORS, type Failure, HttpError, headersOf, statusOf } from './errors.ts'
-import { describeFaults } from './plant-faults.ts'
+import { OtherNumber } from './request-body.ts'
 
-/** What Fastify and Node call a failure, and what it is here. */
+/** The failures for the error codes of Fastify. */
 const FAILURES: Record<string, Failure> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'bodyTooLarge',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupportedMediaType',
@@ -12,8 +12,10 @@ const FAILURES: Record<string, Failure> = {
   FST_ERR_MAX_PARAM_LENGTH: 'noSuchRoute',
   FST_ERR_ASYNC_CONSTRAINT: 'malformedRequest',
 }
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+const MAX_QUOTED_CHARACTERS = 40
 
-export function answerFailure(reply: FastifyReply, failure: Failure, message?: string): FastifyReply {
+export function sendFailure(reply: FastifyReply, failure: Failure, message?: string): FastifyReply {
   reply.failure = failure
   return reply
     .code(statusOf(failure))
@@ -23,15 +25,15 @@ export function answerFailure(reply: FastifyReply, failure: Failure, message?: s
     .send(bodyOf(failure, message))
 }
 
-/** Answers whatever was thrown, by a handler, a hook or Fastify itself, in the Error shape. */
-export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // Fastify ends the connection of a body that it could not read; one that has arrived is no reason to.
-  // (Where it was removed Node leaves out "Keep-Alive", too, by which clients know how long the connection may wait.)
+/** Responds in the Error shape to anything thrown by a handler, a hook or Fastify itself. */
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  // Fastify ends the connection of a body that it could not parse; when all of it has arrived there is no need.
+  // (Where the header was removed Node omits "Keep-Alive", too, which tells clients how long the connection may idle.)
   if (request.raw.complete && reply.raw.shouldKeepAlive && reply.hasHeader('connection'))
     reply.removeHeader('connection')
   reply.cause = error instanceof HttpError ? error.cause : undefined
   if (error instanceof HttpError)
-    return answerFailure(reply.headers(error.headers), error.failure, error.message)
+    return sendFailure(reply.headers(error.headers), error.failure, error.message)
   const {
     code = '',
     validation,
@@ -39,19 +41,17 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   } = (error instanceof Error ? error : {}) as Partial<FastifyError>
   if (validation !== undefined) {
     const faults = describeFaults(validation, request.body)
-    return answerFailure(reply, 'invalidPlant', `${ERRORS.invalidPlant[1]}: ${faults}`)
+    return sendFailure(reply, 'invalidPlant', `${ERRORS.invalidPlant[1]}: ${faults}`)
   }
   const known = FAILURES[code]
-  if (known !== undefined) return answerFailure(reply, known)
-  if (statusCode >= 400 && statusCode < 500) return answerFailure(reply, 'malformedRequest')
+  if (known !== undefined) return sendFailure(reply, known)
+  if (statusCode >= 400 && statusCode < 500) return sendFailure(reply, 'malformedRequest')
   reply.cause = error
-  return answerFailure(reply, 'internal')
+  return sendFailure(reply, 'internal')
 }
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
-
-/** Known paths answer other methods with 405 and Allow, unknown paths with 404. */
-export function answerUnknownRoute(
+/** Responds with 405 and Allow for a known path, with 404 for an unknown one. */
+export function sendUnknownRoute(
   app: FastifyInstance,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -59,13 +59,56 @@ export function answerUnknownRoute(
   const url = request.url.split('?')[0] ?? ''
   const allowed = METHODS.filter((method) => {
     const route = app.findRoute({ method, url })
-    return route !== null && !namesNothing(route.params)
+    return route !== null && !hasEmptyId(route.params)
   })
-  if (allowed.length === 0) return answerFailure(reply, 'noSuchRoute')
-  return answerFailure(reply.header('allow', allowed.join(', ')), 'methodNotAllowed')
+  if (allowed.length === 0) return sendFailure(reply, 'noSuchRoute')
+  return sendFailure(reply.header('allow', allowed.join(', ')), 'methodNotAllowed')
 }
 
-/** The router takes `/plants/` for a plant without an id. */
-export function namesNothing(params: unknown): boolean {
+/** The router matches `/plants/` as a plant with an empty id. */
+export function hasEmptyId(params: unknown): boolean {
   return (params as { id?: string }).id === ''
+}
+
+type Faults = NonNullable<FastifyError['validation']>
+
+/** Every fault of the plant in a body, field by field: what is expected, and what was sent. */
+function describeFaults(faults: Faults, body: unknown): string {
+  return faults.flatMap((fault) => describe(fault, body)).join('; ')
+}
+
+function describe(
+  { keyword, instancePath, params, message }: Faults[number],
+  body: unknown,
+): string | string[] {
+  const field = instancePath.slice(1)
+  if (field === '' && (keyword !== 'required' || body instanceof OtherNumber))
+    return `the body must be a JSON object, such as {"id":1,"name":"Fern"}, but it is ${quoted(body)}`
+  if (keyword === 'required') {
+    return (params as { requiredProperties: string[] }).requiredProperties.map((name) => `${name} is missing`)
+  }
+  const found = (body as Record<string, unknown>)[field]
+  if (keyword === 'maxLength') {
+    const { limit } = params as { limit: number }
+    const length = Array.from(String(found)).length
+    return `${field} must have at most ${limit} characters (Unicode code points), but it has ${length}`
+  }
+  const expected = keyword === 'type' ? 'must be a string' : message
+  return `${field} ${expected}, but it is ${quoted(found)}`
+}
+
+/** A value as a message quotes it: one short line. */
+function quoted(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (Array.isArray(value)) return 'an array'
+  if (value instanceof OtherNumber) return shortened(value.text)
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return shortened(typeof value === 'bigint' ? String(value) : JSON.stringify(value))
+}
+
+function shortened(text: string): string {
+  const characters = Array.from(text)
+  return characters.length <= MAX_QUOTED_CHARACTERS
+    ? text
+    : `${characters.slice(0, MAX_QUOTED_CHARACTERS).join('')}…`
 }

@@ -1,22 +1,22 @@
 import fastify from 'fastify'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { answerError } from './error-responses.ts'
+import { sendError } from './error-responses.ts'
 import { type Failure, HttpError } from './errors.ts'
 
-describe('an answer that fails', () => {
+describe('a failure', () => {
   const Other = Type.Object({ detail: Type.Number() })
 
   it.each<[string, unknown, number]>([
     ['a failure of the table', new HttpError('duplicateId' satisfies Failure), 40003],
-    ['a failure of the table that is ours', new HttpError('internal'), 50000],
+    ['an internal failure of the table', new HttpError('internal'), 50000],
     ['any error', new Error('broken'), 50000],
     ['a text', 'broken', 50000],
   ])(
-    'keeps its shape where the route has another schema for its status: %s',
+    'keeps the Error shape where the route has another schema for its status: %s',
     async (_what, thrown, error) => {
       const app = fastify()
-      app.setErrorHandler(answerError)
+      app.setErrorHandler(sendError)
       const schema = { response: { '4xx': Other, 400: Other, '5xx': Other, 500: Other, default: Other } }
       app.get('/', { schema }, async () => {
         throw thrown

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 
-/** The Error of the specification; every failure answers in this shape. */
+/** The Error of the specification, the body of every failure. */
 export const ErrorBody = Type.Object(
   {
     error: Type.Integer({
@@ -15,68 +15,68 @@ export const ErrorBody = Type.Object(
 )
 
 /**
- * The closed table of what can go wrong: the `error` number that clients may rely on (its first three
- * digits are the HTTP status), and the message where it is always the same.
+ * The closed table of failures: the `error` number, which clients may rely on (its first three digits are the HTTP
+ * status), and the default message, which says what is wrong and what to do.
  */
 export const ERRORS = {
   malformedRequest: [40000, 'the HTTP request is malformed'],
   malformedJson: [40001, 'the body is not valid JSON in UTF-8'],
   invalidPlant: [40002, 'the plant is invalid'],
-  duplicateId: [40003, 'duplicate id: a plant with this id exists already'],
+  duplicateId: [40003, 'duplicate id: a plant with this id already exists; use another id'],
   invalidId: [
     40004,
-    'the id in the path must be an integer between -9223372036854775808 and 9223372036854775807',
+    'the id in the path is invalid; it must be an integer from -9223372036854775808 to 9223372036854775807',
   ],
   invalidIdempotencyKey: [
     40005,
-    'Idempotency-Key must be one key of 1 to 255 ASCII characters, with or without quotes',
+    'the `Idempotency-Key` header is invalid; send one key of 1 to 255 ASCII characters, with or without quotes',
   ],
-  invalidPosition: [40006, 'Plants-Position must be as earlier answers gave it, several joined with commas'],
-  invalidLimit: [40007, 'limit must be an integer between 1 and 1000'],
-  invalidCursor: [40008, 'cursor must be the `next` of an earlier list of plants'],
-  missingToken: [40100, 'authenticate with the header "Authorization: Bearer <token>"'],
-  invalidToken: [40101, 'the bearer token is not valid'],
-  insufficientScope: [40300, 'the bearer token does not have the scope that this operation needs'],
-  noSuchRoute: [40400, 'there is nothing at this path; plants are created by POST /plants'],
-  noSuchPlant: [40401, 'there is no plant with this id'],
-  methodNotAllowed: [40500, 'this path does not support this method; see the Allow header'],
+  invalidPosition: [
+    40006,
+    'the `Plants-Position` header is invalid; send values of earlier responses, unchanged and separated by commas',
+  ],
+  invalidLimit: [40007, 'the limit is invalid; it must be an integer from 1 to 1000'],
+  invalidCursor: [40008, 'the cursor is invalid; send `next` of an earlier page, unchanged'],
+  missingToken: [40100, 'no bearer token; send the header "Authorization: Bearer <token>"'],
+  invalidToken: [40101, 'the bearer token is invalid; get a new one'],
+  insufficientScope: [40300, 'the bearer token lacks the scope that this operation needs'],
+  noSuchRoute: [40400, 'unknown path; create plants with POST /plants'],
+  noSuchPlant: [40401, 'no plant has this id'],
+  methodNotAllowed: [40500, 'this path does not support the method; use one of the Allow header'],
   requestTimeout: [40800, 'the request did not arrive in time'],
   bodyTooLarge: [41300, 'the body is too large'],
   unsupportedMediaType: [
     41500,
-    'send the plant as "content-type: application/json", without content-encoding',
+    'the media type is not supported; send "content-type: application/json" and no content-encoding',
   ],
-  expectationFailed: [41700, 'the only expectation supported is "100-continue"'],
-  tooManyRequests: [42900, 'too many requests of this client; try again after the time in Retry-After'],
+  expectationFailed: [41700, 'the expectation is not supported; use "100-continue" or none'],
+  tooManyRequests: [42900, 'too many requests of this caller; try again after the time in Retry-After'],
   headersTooLarge: [43100, 'the request headers are too large'],
-  internal: [50000, 'something went wrong here; the server log tells more'],
+  internal: [50000, 'internal error; report it to the operators, with the X-Request-Id'],
   unreadablePlant: [
     50001,
-    'this id is taken by an event that this release can not read; a newer release may',
+    'this release cannot read the plant with this id; try again after an upgrade of the service',
   ],
   unavailable: [50300, 'the service is starting or stopping; try again'],
-  notWritten: [50301, 'not written: nothing was stored by this attempt; try again'],
+  notWritten: [50301, 'not written: this attempt stored nothing; try again'],
   outcomeUnknown: [
     50302,
-    'outcome unknown: the plant may or may not have been stored; a retry with the same Idempotency-Key tells which',
+    'outcome unknown: the plant may be stored or not; try again with the same Idempotency-Key to find out',
   ],
-  coverageGap: [50303, 'the store can not tell at the moment; nothing was stored; try again'],
-  overloaded: [50304, 'too much is under way already; nothing was stored by this attempt; try again'],
-  tokensUncheckable: [
-    50305,
-    'the bearer token can not be checked at the moment; nothing was stored; try again',
-  ],
+  coverageGap: [50303, 'the state of this id is not known at the moment; nothing was stored; try again'],
+  overloaded: [50304, 'the service is overloaded; this attempt stored nothing; try again'],
+  tokensUncheckable: [50305, 'bearer tokens cannot be checked at the moment; nothing was stored; try again'],
 } as const satisfies Record<string, readonly [number, string]>
 
 export type Failure = keyof typeof ERRORS
 
-/** A failure with an answer of its own. Thrown by handlers and hooks; the error handler answers it. */
+/** A failure of the table. Handlers and hooks throw it; the error handler sends the response. */
 export class HttpError extends Error {
   override name = 'HttpError'
   readonly failure: Failure
   readonly headers: Record<string, string>
 
-  /** `cause` is for the log alone. */
+  /** `cause` goes to the log only. */
   constructor(
     failure: Failure,
     message: string = ERRORS[failure][1],
@@ -97,7 +97,7 @@ export function bodyOf(failure: Failure, message: string = ERRORS[failure][1]) {
   return { error: ERRORS[failure][0], message }
 }
 
-/** Seconds after which a client may well try again. */
+/** Seconds after which a client should try again. */
 const RETRY_AFTER_SECONDS = '1'
 
 export function headersOf(failure: Failure): Record<string, string> {

@@ -5,7 +5,7 @@ import { bodyOf, ERRORS, ErrorBody, type Failure, HttpError, headersOf, statusOf
 const failures = Object.keys(ERRORS) as Failure[]
 
 describe('the table of failures', () => {
-  it('never changes a number that clients may rely on', () => {
+  it('has stable numbers, which clients rely on', () => {
     expect(Object.fromEntries(failures.map((failure) => [failure, ERRORS[failure][0]]))).toEqual({
       malformedRequest: 40000,
       malformedJson: 40001,
@@ -44,7 +44,7 @@ describe('the table of failures', () => {
   })
 
   it.each(failures)(
-    'answers %s as an Error of the specification, with the status in its number',
+    'describes %s as an Error of the specification, with the status in its number',
     (failure) => {
       const body = bodyOf(failure)
       expect(Value.Check(ErrorBody, body)).toBe(true)
@@ -54,7 +54,7 @@ describe('the table of failures', () => {
     },
   )
 
-  it('tells when to try again where trying again helps, and only there', () => {
+  it('has Retry-After for exactly those failures after which a retry helps', () => {
     const withRetry = failures.filter((failure) => headersOf(failure)['retry-after'] !== undefined)
     expect(withRetry).toEqual([
       'unavailable',
@@ -67,8 +67,8 @@ describe('the table of failures', () => {
   })
 })
 
-describe('a failure that is thrown', () => {
-  it("has the table's message unless it brings one that says more", () => {
+describe('an HttpError', () => {
+  it('has the message of the table unless it has a more specific one', () => {
     expect(new HttpError('invalidId').message).toBe(ERRORS.invalidId[1])
     expect(new HttpError('invalidPlant', 'name is missing').message).toBe('name is missing')
     expect(bodyOf('invalidPlant', 'name is missing')).toEqual({ error: 40002, message: 'name is missing' })

@@ -1,16 +1,21 @@
+import { isUtf8 } from 'node:buffer'
+import { jsonStructureOf } from '@plant-store/shared/plant/payload.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { parse } from 'lossless-json'
 import { HttpError } from './errors.ts'
-import { parseJsonBody } from './json-body.ts'
 
 export type BodyLimits = { maxBytes: number; maxDepth: number }
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+const INT64_DIGITS = 19
+const MAX_QUOTED_CHARACTERS = 200
 
 /**
- * Bodies are JSON in UTF-8, within the limits. They are asked for ("100 Continue") only when nothing that came
- * before them has led to an answer already.
+ * Accepts only bodies that are JSON in UTF-8, within the limits. The service requests a body ("100 Continue") only when
+ * no earlier check has already led to a response.
  */
-export function readJsonBodies(app: FastifyInstance, { maxBytes, maxDepth }: BodyLimits): void {
+export function acceptJsonBodies(app: FastifyInstance, { maxBytes, maxDepth }: BodyLimits): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     'application/json',
@@ -20,26 +25,92 @@ export function readJsonBodies(app: FastifyInstance, { maxBytes, maxDepth }: Bod
 
   app.addHook('preParsing', (request, reply, _payload, done) => {
     try {
-      refuseUnreadableBody(request, maxBytes)
+      assertReadableBody(request, maxBytes)
     } catch (error) {
       return done(error as HttpError)
     }
-    // Where it is not asked for, Node ends the connection: nobody would know whether body or request comes next.
-    // HTTP/1.0 has no expectations, and would take this for the answer (RFC 9110 10.1.1).
+    // Without the 100 Node ends the connection: it could not tell whether the body or another request comes next.
+    // HTTP/1.0 has no expectations, and a client would take the 100 for the response (RFC 9110 10.1.1).
     if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue()
     done()
   })
 }
 
-/** Throws an HttpError for a body of which the head says already that it can't be read. */
-function refuseUnreadableBody({ headers }: FastifyRequest, maxBytes: number): void {
+/** Throws an HttpError for a body that cannot be read according to the request's head. */
+function assertReadableBody({ headers }: FastifyRequest, maxBytes: number): void {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    const message = 'the body has a content-encoding; send it as it is'
+    const message = 'the Content-Encoding of the body is not supported; send the body uncompressed'
     throw new HttpError('unsupportedMediaType', message, { 'accept-encoding': 'identity' })
   }
   const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1]
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8')
-    throw new HttpError('unsupportedMediaType', 'JSON is sent in UTF-8 (RFC 8259); leave the charset out')
+  if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
+    const message =
+      'the charset of the body is not supported; send JSON in UTF-8 (RFC 8259) and omit the charset'
+    throw new HttpError('unsupportedMediaType', message)
+  }
   if (Number(headers['content-length']) > maxBytes) throw new HttpError('bodyTooLarge')
+}
+
+/** A number in a body that is not an integer of at most 19 digits. The schemas accept it for no field. */
+export class OtherNumber {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/**
+ * The number as a bigint if it is an integer in any spelling (JSON Schema: 1.0, 1e3 and -0 are integers). The digits
+ * are counted before they are created, so that 1e999999999 allocates nothing.
+ */
+export function exactInteger(text: string): bigint | OtherNumber {
+  const [, sign = '', whole = '', fraction = '', exponentText = '0'] = NUMBER.exec(text) ?? []
+  const digits = (whole + fraction).replace(/^0+/, '')
+  if (digits === '') return 0n
+  const significant = withoutTrailingZeros(digits)
+  const zeros = Number(exponentText) - fraction.length + (digits.length - significant.length)
+  if (zeros < 0 || significant.length + zeros > INT64_DIGITS) return new OtherNumber(text)
+  return BigInt(sign + significant + '0'.repeat(zeros))
+}
+
+// Not /0+$/: it starts again at each zero of a run that is not the last one, which takes 25 s for 65,000 zeros.
+function withoutTrailingZeros(digits: string): string {
+  let end = digits.length
+  while (digits[end - 1] === '0') end--
+  return digits.slice(0, end)
+}
+
+/**
+ * Parses a JSON body with every integer exact. Throws an HttpError for a body that is not JSON in UTF-8, is nested
+ * deeper than `maxDepth` objects and arrays, or has an object with a duplicate key (RFC 8259, 4: its meaning is
+ * unpredictable).
+ */
+export function parseJsonBody(body: Buffer, maxDepth: number): unknown {
+  if (body.length === 0) throw new HttpError('malformedJson', 'the body is empty; send a JSON object')
+  // Decoding would replace invalid bytes with U+FFFD, and store another name than the client sent.
+  if (!isUtf8(body)) throw new HttpError('malformedJson', 'the body is not valid UTF-8')
+  const { depth, members } = jsonStructureOf(body)
+  // The depth is checked before parsing, because the parser is recursive.
+  if (depth > maxDepth)
+    throw new HttpError('malformedJson', `the body is nested deeper than ${maxDepth} objects and arrays`)
+  let value: unknown
+  try {
+    value = parse(body.toString(), undefined, exactInteger)
+  } catch (error) {
+    const reason = (error as Error).message.slice(0, MAX_QUOTED_CHARACTERS)
+    throw new HttpError('malformedJson', `the body is not valid JSON: ${reason}`)
+  }
+  // The parser rejects a duplicate key only if its value differs.
+  if (countMembers(value) !== members)
+    throw new HttpError('malformedJson', 'an object in the body has a duplicate key')
+  return value
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null || value instanceof OtherNumber) return 0
+  const values = Object.values(value)
+  const own = Array.isArray(value) ? 0 : values.length
+  return values.reduce((count: number, inner) => count + countMembers(inner), own)
 }

@@ -1,37 +1,51 @@
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
+/** The request and response header with the id of a request, for the client and the logs. */
+export const REQUEST_ID_HEADER = 'x-request-id'
+
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 /**
- * Fields that say one thing once; of several Node would take the first, and a proxy before it perhaps the last. (Of
- * several Authorization headers authentication tells, which has a challenge to add.)
+ * Headers that may occur once only. Of several Node would take the first, and a proxy before it perhaps the last.
+ * (Authentication rejects several Authorization headers, because it adds a challenge.)
  */
 const SINGLETONS = new Set(['host', 'content-type', 'content-length', 'expect'])
 // RFC 9110 4.2.2, RFC 3986 3.2: a name or address, and a port.
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
 /**
- * What is wrong with a request's head though Node takes it (RFC 9112 3.2 and 6.1, RFC 9110 5.3); undefined when
- * nothing is. Node's own check for a Host would answer without a body.
+ * The request id of the client, if it is 1 to 128 visible ASCII characters; otherwise a new one. Several headers get a
+ * new one, too: Node joins them with a space.
  */
-export function faultOfHead({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
-  // Node's parser takes a line without a version for HTTP/0.9.
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'speak HTTP/1.1'
-  const { host, 'transfer-encoding': coding } = headers
-  if (host === undefined && httpVersion === '1.1') return 'the Host header is missing'
-  if (host !== undefined && !HOST.test(host)) return 'the Host header names no host'
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
-    return 'the only Transfer-Encoding supported is "chunked"'
-  // What HTTP/1.0 between here and the client made of it nobody knows (RFC 9112 6.1).
-  if (coding !== undefined && httpVersion === '1.0') return 'there is no Transfer-Encoding in HTTP/1.0'
-  const repeated = repeatedAmong({ headers, rawHeaders }, SINGLETONS)
-  return repeated && `the ${repeated} header is there more than once`
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const id = headers[REQUEST_ID_HEADER]
+  return typeof id === 'string' && REQUEST_ID.test(id) ? id : randomUUID()
 }
 
-/** The first of these names, in lower case, that a second field of the request's head has; undefined when none does. */
-export function repeatedAmong(
+/**
+ * The error message for a malformed head that Node accepts (RFC 9112 3.2 and 6.1, RFC 9110 5.3); undefined for a valid
+ * one. Node's own check of the Host header would respond without a body.
+ */
+export function headErrorOf({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
+  // Node's parser takes a request line without a version for HTTP/0.9.
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'the HTTP version is not supported; use HTTP/1.1'
+  const { host, 'transfer-encoding': coding } = headers
+  if (host === undefined && httpVersion === '1.1') return 'the Host header is missing'
+  if (host !== undefined && !HOST.test(host)) return 'the Host header is invalid'
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    return 'the Transfer-Encoding is not supported; use "chunked"'
+  // An HTTP/1.0 intermediary may have framed the body in any way (RFC 9112 6.1).
+  if (coding !== undefined && httpVersion === '1.0') return 'HTTP/1.0 has no Transfer-Encoding; use HTTP/1.1'
+  const repeated = repeatedHeader({ headers, rawHeaders }, SINGLETONS)
+  return repeated && `the ${repeated} header occurs more than once`
+}
+
+/** The first of these header names, in lower case, that occurs twice in the request; undefined when none does. */
+export function repeatedHeader(
   { headers, rawHeaders }: Pick<IncomingMessage, 'headers' | 'rawHeaders'>,
   names: ReadonlySet<string>,
 ): string | undefined {
-  // Most requests have no name twice, and Node's `headers` has an entry for each name.
+  // Node's `headers` has one entry for each name, and most requests repeat none.
   if (rawHeaders.length === 2 * Object.keys(headers).length) return undefined
   const seen = new Set<string>()
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -2,19 +2,19 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
-import { repeatedAmong } from './request-head.ts'
+import { describe, expect, it } from 'vitest'
+import { repeatedHeader, requestIdOf } from './request-head.ts'
 
 const names = fc.constantFrom('Host', 'host', 'Authorization', 'AUTHORIZATION', 'X-A', 'x-a', '__proto__')
 const heads = fc.array(names, { maxLength: 8 })
 
-it('of these names the first that comes again is told, in whatever case, and no other', async () => {
+it('the first of these header names that is repeated is found, in any case, and no other', async () => {
   const asked = ['host', 'authorization']
   await fc.assert(
     fc.asyncProperty(heads, async (sent) => {
       const lowerCase = sent.map((name) => name.toLowerCase())
       const again = lowerCase.find((name, at) => asked.includes(name) && lowerCase.indexOf(name) < at)
-      expect(repeatedAmong(await requestWith(sent), new Set(asked))).toBe(again)
+      expect(repeatedHeader(await requestWith(sent), new Set(asked))).toBe(again)
     }),
   )
 })
@@ -30,3 +30,47 @@ async function requestWith(sent: string[]): Promise<IncomingMessage> {
   connection.destroy()
   return request
 }
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const idOf = (given?: string) =>
+  requestIdOf({ headers: given === undefined ? {} : { 'x-request-id': given } })
+const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code))
+
+describe('the id of a request', () => {
+  it('is the one of the client, if it has 1 to 128 visible ASCII characters', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: visible, minLength: 1, maxLength: 128 }), (given) => {
+        expect(idOf(given)).toBe(given)
+      }),
+    )
+  })
+
+  it('is a new one otherwise', () => {
+    const invisible = fc.constantFrom(' ', '\t', '\n', '\u007f', '\u0080', 'é', '🌱')
+    const broken = fc
+      .tuple(
+        fc.string({ unit: visible, maxLength: 60 }),
+        invisible,
+        fc.string({ unit: visible, maxLength: 60 }),
+      )
+      .map((parts) => parts.join(''))
+    const tooLong = fc.string({ unit: visible, minLength: 129, maxLength: 300 })
+    fc.assert(
+      fc.property(fc.oneof(broken, tooLong, fc.constant('')), (given) => {
+        expect(idOf(given)).toMatch(UUID)
+      }),
+    )
+  })
+
+  it('has 1 to 128 characters', () => {
+    expect(idOf('x'.repeat(128))).toBe('x'.repeat(128))
+    expect([idOf(''), idOf('x'.repeat(129))]).toEqual([
+      expect.stringMatching(UUID),
+      expect.stringMatching(UUID),
+    ])
+  })
+
+  it('is another new one each time', () => {
+    expect(new Set(Array.from({ length: 100 }, () => idOf())).size).toBe(100)
+  })
+})

@@ -3,68 +3,69 @@ import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TOKEN_HEADER } from './consistency-token.ts'
 import { ERRORS, type Failure, statusOf } from './errors.ts'
-import { REQUEST_ID_HEADER } from './request-id.ts'
+import { REQUEST_ID_HEADER } from './request-head.ts'
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Why the request fails, and the error behind that, if any; set with the answer. */
+    /** The failure that the response reports; set with the response. */
     failure: Failure | undefined
+    /** The error behind the failure, for the log. */
     cause: unknown
-    /** Whether there is an answer, or its first byte at least. */
-    isAnswered: boolean
+    /** Whether the response has started. */
+    isStarted: boolean
   }
 }
 
-/** A request and what became of it, for the metrics: nothing in it is without bounds. */
-export type AnsweredRequest = {
+/** A request and its result, for the metrics: each field has a bounded set of values. */
+export type CompletedRequest = {
   method: string
   /** The pattern of the path, never the path itself. */
   route: string
-  /** Of the answer; 0 when the client had left before it. */
+  /** The status of the response; 0 when the client left before it was sent. */
   status: number
-  /** The number of a failure. */
+  /** The error number of a failure. */
   error: number | undefined
   durationMs: number
 }
 
 export type RequestObserverOptions = {
   log: Logger
-  onAnswered?: ((request: AnsweredRequest) => void) | undefined
-  /** Why this instance can't do its work now, in words for an operator. */
+  onCompleted?: ((request: CompletedRequest) => void) | undefined
+  /** The reasons why this instance is not ready, for an operator. */
   problems?: (() => string[]) | undefined
 }
 
 export type RequestObserver = ReturnType<typeof createRequestObserver>
 
-/** The route of all paths that there are none for. */
+/** The route of all paths without one. */
 const NO_ROUTE = 'unknown'
 const CLIENT_LEFT = 0
 
 /**
- * Names each request and notes what became of it: one line in the log at debug, or above it when the service failed, and
- * whatever `onAnswered` does. Nothing of bodies, tokens and keys is told.
+ * Gives each request its id and reports its result: to `onCompleted`, and in one log line, at debug unless the service
+ * failed. Bodies, tokens and keys are never logged.
  */
-export function createRequestObserver({ log, onAnswered, problems = () => [] }: RequestObserverOptions) {
-  function note(request: FastifyRequest, reply: FastifyReply): void {
+export function createRequestObserver({ log, onCompleted, problems = () => [] }: RequestObserverOptions) {
+  function report(request: FastifyRequest, reply: FastifyReply): void {
     const { failure } = reply
-    const answered: AnsweredRequest = {
+    const completed: CompletedRequest = {
       method: request.method,
       route: request.routeOptions.url ?? NO_ROUTE,
       status: reply.raw.writableFinished ? reply.statusCode : CLIENT_LEFT,
       error: failure === undefined ? undefined : ERRORS[failure][0],
       durationMs: reply.elapsedTime,
     }
-    onAnswered?.(answered)
+    onCompleted?.(completed)
     const level = levelOf(failure)
     if (!log.isLevelEnabled(level)) return
-    const message = isServerFailure(failure) ? 'a request failed' : 'answered'
-    request.log[level](describe(answered, request, reply), message)
+    const message = isServerFailure(failure) ? 'request failed' : 'request completed'
+    request.log[level](describe(completed, request, reply), message)
   }
 
-  function describe(answered: AnsweredRequest, request: FastifyRequest, reply: FastifyReply): object {
+  function describe(completed: CompletedRequest, request: FastifyRequest, reply: FastifyReply): object {
     const { failure, cause } = reply
     return {
-      ...answered,
+      ...completed,
       caller: request.caller || undefined,
       position: reply.getHeader(TOKEN_HEADER),
       traceparent: parseTraceparent(request.headers.traceparent),
@@ -75,30 +76,30 @@ export function createRequestObserver({ log, onAnswered, problems = () => [] }: 
   }
 
   return {
-    /** Has all requests of an application observed; comes before whatever may answer one. */
+    /** Observes all requests of an application. Called before any hook that may respond. */
     observe(app: FastifyInstance): void {
       app.decorateReply('failure', undefined)
       app.decorateReply('cause', undefined)
-      app.decorateReply('isAnswered', false)
+      app.decorateReply('isStarted', false)
       app.addHook('onRequest', (request, reply, done) => {
         reply.header(REQUEST_ID_HEADER, request.id)
         reply.raw.once('close', () => {
-          if (reply.isAnswered) note(request, reply)
+          if (reply.isStarted) report(request, reply)
         })
         done()
       })
       app.addHook('onSend', (request, reply, _payload, done) => {
-        // Its client has left; Fastify calls no onResponse then. What came of it is known only now.
-        if (reply.raw.closed && !reply.isAnswered) note(request, reply)
-        reply.isAnswered = true
+        // The client has left, and Fastify calls no onResponse. The result is known only now.
+        if (reply.raw.closed && !reply.isStarted) report(request, reply)
+        reply.isStarted = true
         done()
       })
     },
 
-    /** Observes a request that Fastify answers by its `frameworkErrors`, without hooks. */
+    /** Observes a request that Fastify passes to `frameworkErrors`, without hooks. */
     observeOne(request: FastifyRequest, reply: FastifyReply): void {
       reply.header(REQUEST_ID_HEADER, request.id)
-      reply.raw.once('close', () => note(request, reply))
+      reply.raw.once('close', () => report(request, reply))
     },
   }
 }
@@ -107,10 +108,10 @@ function isServerFailure(failure: Failure | undefined): boolean {
   return failure !== undefined && statusOf(failure) >= 500
 }
 
-/** What is refused only because there is too much, or the end near, may be thousands a second when least can be spared. */
-const REFUSED_IN_PASSING: readonly (Failure | undefined)[] = ['overloaded', 'unavailable']
+/** Rejections by admission control: there may be thousands a second just when the service has no time to log them. */
+const LOGGED_AT_DEBUG: readonly (Failure | undefined)[] = ['overloaded', 'unavailable']
 
 function levelOf(failure: Failure | undefined): 'debug' | 'warn' | 'error' {
-  if (!isServerFailure(failure) || REFUSED_IN_PASSING.includes(failure)) return 'debug'
+  if (!isServerFailure(failure) || LOGGED_AT_DEBUG.includes(failure)) return 'debug'
   return statusOf(failure as Failure) === 500 ? 'error' : 'warn'
 }

@@ -1,16 +1,31 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import {
+  type HttpResponse,
+  rejectConnect,
+  sendOnSocket,
+  sendResponse,
+} from '@plant-store/shared/runtime/http-response.ts'
 import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
 import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } from 'fastify'
 import type { HttpLimits } from '../settings.ts'
-import { answerError } from './error-responses.ts'
-import { requestIdOf } from './request-id.ts'
+import { sendError } from './error-responses.ts'
+import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
+import { requestIdOf } from './request-head.ts'
 import type { RequestObserver } from './request-observer.ts'
 
 const MAX_PATH_PARAMETER_CHARACTERS = 1_000
-/** How late Node may notice that a request did not arrive in time. */
+/** The interval at which Node looks for requests that did not arrive in time. */
 const TIMEOUTS_CHECKED_EVERY_MS = 1_000
 
-/** Fastify and Node's server below it, within the limits; every case that they answer by themselves is turned off. */
+const CLIENT_ERRORS: Record<string, Failure> = {
+  HPE_HEADER_OVERFLOW: 'headersTooLarge',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'bodyTooLarge',
+  ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
+}
+
+/** Creates Fastify and Node's server below it, within the limits. All of their own error responses are turned off. */
 export function createServer(limits: HttpLimits, observer: RequestObserver, log: Logger) {
   return fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -23,24 +38,99 @@ export function createServer(limits: HttpLimits, observer: RequestObserver, log:
     routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
     rewriteUrl: ({ url = '/' }) => originForm(url),
     http: {
-      // Answered by faultOfHead: Node's answer has no body.
+      // headErrorOf checks it: Node's response has no body.
       requireHostHeader: false,
       maxHeaderSize: limits.HEADERS_MAX_BYTES,
       headersTimeout: Math.min(limits.HEADERS_TIMEOUT_MS, limits.REQUEST_TIMEOUT_MS),
       connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
     },
-    // Answered by answerNodesOwnCases.
+    // respondToNodeFailures handles client errors.
     clientErrorHandler() {},
     frameworkErrors: (error, request, reply: FastifyReply) => {
       observer.observeOne(request, reply)
-      answerError(error, request, reply)
+      sendError(error, request, reply)
     },
-    // While closing, answered by admission: Fastify's own 503 has another shape.
+    // Admission control responds while closing: Fastify's own 503 has another shape.
     return503OnClosing: false,
   }).withTypeProvider<TypeBoxTypeProvider>()
 }
 
-/** The path and query of a request target that names the whole URL, as one sent to a proxy (RFC 9112 3.2.2). */
+/** The path and query of a request target that is a whole URL, as one sent to a proxy (RFC 9112 3.2.2). */
 function originForm(target: string): string {
   return /^https?:\/\//i.test(target) ? target.replace(/^https?:\/\/[^/?]*\/?/i, '/') : target
+}
+
+/** The response to the latest request of a connection that had a readable head; its `req` is the request. */
+export type LatestResponse = (socket: Socket) => ServerResponse | undefined
+
+/** Tracks the latest response of each connection. */
+export function trackLatestResponses(server: Server): LatestResponse {
+  const latest = new WeakMap<Socket, ServerResponse>()
+  // Prepended, because Fastify's own listener may respond at once.
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    latest.set(socket, response)
+  })
+  return (socket) => latest.get(socket)
+}
+
+/**
+ * Responds in the Error shape where Node itself would respond with an empty body or not at all: to unreadable and
+ * incomplete requests, unknown expectations, and CONNECT.
+ */
+export function respondToNodeFailures(server: Server, latestOn: LatestResponse): void {
+  // By default Node silently drops headers beyond a count; their bytes are bounded anyway.
+  server.maxHeadersCount = 0
+  // A client that has ended its side may still wait for responses (RFC 9112 9.6).
+  Object.assign(server, { httpAllowHalfOpen: true })
+  const unreadable = new WeakSet<Socket>()
+  // Prepended, because Fastify's own listener may respond at once.
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    // Node drops what follows an Upgrade in the same packet: a later response would be taken for that to another request.
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+  })
+  server.on('clientError', (error: Error & { code?: string }, socket: Socket) => {
+    const failure = CLIENT_ERRORS[error.code ?? ''] ?? 'malformedRequest'
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+    // Node emits the error again for each packet that follows.
+    else if (!unreadable.has(socket)) sendInOrder(socket, latestOn(socket), responseOf(failure))
+    unreadable.add(socket)
+  })
+  // The connection was idle. A client that does not read would keep its responses in memory for ever; one that waits
+  // for a response may go on waiting.
+  server.on('timeout', (socket: Socket) => {
+    const response = latestOn(socket)
+    if (response?.writableEnded || socket.writableLength > 0) socket.destroy()
+  })
+  // Whether the body is wanted is known only after the checks of the head.
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', request, response)
+  })
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    sendResponse(response, responseOf('expectationFailed'))
+  })
+  rejectConnect(server, (socket) => sendInOrder(socket, latestOn(socket), responseOf('methodNotAllowed')))
+}
+
+/** Responds to an unreadable request after the earlier requests on its connection: HTTP/1 matches responses by order. */
+function sendInOrder(socket: Socket, latest: ServerResponse | undefined, response: HttpResponse): void {
+  if (latest?.req.complete === false) {
+    // The unreadable part is the body of the latest request. That request's response has the socket when all earlier
+    // ones are sent.
+    if (latest.headersSent || latest.socket !== socket) socket.destroy()
+    else sendOnSocket(socket, response)
+  } else if (latest?.writableFinished === false) {
+    latest.once('close', () => {
+      if (socket.writable) sendOnSocket(socket, response)
+    })
+  } else sendOnSocket(socket, response)
+}
+
+function responseOf(failure: Failure): HttpResponse {
+  const headers = {
+    ...headersOf(failure),
+    ...(failure === 'methodNotAllowed' && { allow: 'GET, HEAD, POST' }),
+    connection: 'close',
+    'content-type': 'application/json',
+  }
+  return { status: statusOf(failure), headers, body: JSON.stringify(bodyOf(failure)) }
 }

@@ -1,8 +1,7 @@
 import swagger from '@fastify/swagger'
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
 import { ErrorBody } from '../http/errors.ts'
-import { about } from './about.ts'
-import { failureResponses, headerReferences, sharedResponses } from './failure-responses.ts'
+import { failureResponses, failureTable, headerReferences, sharedResponses } from './failure-responses.ts'
 import {
   REQUEST_HEADERS,
   REQUEST_HEADERS_OF_EVERY_OPERATION,
@@ -10,9 +9,9 @@ import {
   responseHeadersOf,
 } from './headers.ts'
 import { NO_FACTS } from './operation.ts'
-import { takeOutComponents } from './schemas.ts'
+import { extractComponents } from './schemas.ts'
 
-/** The security scheme of every operation; with a scope, that is what OpenAPI calls a role. */
+/** The security scheme of every operation; OpenAPI calls the scopes of such a scheme roles. */
 const SCHEME = 'bearer'
 
 type Config = Pick<FastifyContextConfig, 'operation' | 'scope'>
@@ -33,8 +32,8 @@ export type Document = {
 }
 
 /**
- * Describes the routes that are added to this app from now on: their schemas as they validate and serialise, and the
- * facts of their `config.operation`. The result gives the OpenAPI document, once the app is ready.
+ * Describes the routes that are added to this app from now on, from their schemas and their `config.operation`. Returns
+ * a function that builds the OpenAPI document when the app is ready.
  */
 export async function describeRoutes(app: FastifyInstance): Promise<() => Document> {
   const configs = new Map<string, Config>()
@@ -48,7 +47,7 @@ export async function describeRoutes(app: FastifyInstance): Promise<() => Docume
       info: {
         title: 'Plant Store',
         version: '1.0.0',
-        description: about({ maxBodyBytes: bodyLimit, requestTimeoutMs: app.server.requestTimeout }),
+        description: introduction({ maxBodyBytes: bodyLimit, requestTimeoutMs: app.server.requestTimeout }),
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: '/' }],
@@ -64,8 +63,10 @@ export async function describeRoutes(app: FastifyInstance): Promise<() => Docume
 }
 
 function complete({ components, ...generated }: Document, configs: Map<string, Config>): Document {
-  // The error's schema is in no route: an answer that fails has a serializer of its own.
-  const { tree, schemas } = takeOutComponents({ paths: generated.paths, ErrorBody })
+  // No route has the schema of the Error: failures have their own serializer. Its description is the table of failures,
+  // which the reference page shows after the operations.
+  const error = { ...ErrorBody, description: errorDescription() }
+  const { tree, schemas } = extractComponents({ paths: generated.paths, error })
   const paths = mapValues(tree.paths, (item) =>
     mapValues(item, (operation) => withFacts(operation, configs.get(operation.operationId) ?? {})),
   )
@@ -84,7 +85,7 @@ function complete({ components, ...generated }: Document, configs: Map<string, C
 
 function withFacts(operation: Operation, { operation: facts = NO_FACTS, scope }: Config): Operation {
   const { requestBody, parameters = [], responses } = operation
-  const { bodyExamples: examples, answerExample: example, links } = facts
+  const { bodyExamples: examples, responseExample: example, links } = facts
   const requestHeaders = [...facts.requestHeaders, ...REQUEST_HEADERS_OF_EVERY_OPERATION]
   return {
     ...operation,
@@ -97,7 +98,7 @@ function withFacts(operation: Operation, { operation: facts = NO_FACTS, scope }:
     responses: {
       ...mapValues(responses, (response, status) => ({
         ...withMedia(response, { ...(example !== undefined && { example }) }),
-        description: facts.answer,
+        description: facts.response,
         headers: headerReferences([...facts.responseHeaders, ...responseHeadersOf(Number(status))]),
         ...(links && { links }),
       })),
@@ -112,4 +113,33 @@ function withMedia<T extends Content>(described: T, more: object): T {
 
 function mapValues<T, R>(record: Record<string, T>, map: (value: T, key: string) => R): Record<string, R> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]))
+}
+
+/** The introduction to the interface, in Markdown. It is short, so that the page `/docs` opens with the operations. */
+function introduction({
+  maxBodyBytes,
+  requestTimeoutMs,
+}: {
+  maxBodyBytes: number
+  requestTimeoutMs: number
+}) {
+  return `\
+A store of plants. \`POST /plants\` with its 200 and 400 is the operation of the Plant Store Service Specification; what is
+marked as an addition goes beyond it.
+
+- **Authentication**: every operation needs \`Authorization: Bearer <ACCESS_TOKEN>\` and, as an addition, the scope of the operation.
+- **Ids** are exact int64. JavaScript's JSON parser rounds integers beyond 2^53; use one that keeps every digit.
+- **Texts** are counted in Unicode code points, and unpaired surrogates are rejected. Unknown fields are ignored.
+- **Limits**: a body has at most ${maxBodyBytes} bytes, and a request must arrive within ${requestTimeoutMs / 1_000} s. The operator sets deadlines for creates (by default 10 s) and reads (2 s).
+- **HEAD** works like GET, without the body. Every failure is an Error; its numbers are listed below the operations.
+`
+}
+
+function errorDescription(): string {
+  return `\
+Every failure has this body. A number never changes its meaning; its first three digits are the HTTP status. The message
+is for people, and may be more specific than the one listed here.
+
+${failureTable()}
+`
 }

@@ -5,12 +5,12 @@ import { FAILURES_OF_EVERY_OPERATION } from './operation.ts'
 
 const ERROR = { $ref: '#/components/schemas/Error' }
 
-/** Failures that tell where in the log they were decided. */
+/** Failures whose response carries the position that decided them. */
 const POSITIONED: readonly Failure[] = ['duplicateId']
 
 type Responses = Record<string, { $ref?: string }>
 
-/** The answers that these operations refer to, for `components.responses`. */
+/** The responses that these operations refer to, for `components.responses`. */
 export function sharedResponses(paths: Record<string, Record<string, { responses: Responses }>>) {
   const references = Object.values(paths)
     .flatMap((item) => Object.values(item))
@@ -24,8 +24,8 @@ export function sharedResponses(paths: Record<string, Record<string, { responses
 }
 
 /**
- * The failing answers of an operation by status: with the numbers that it can have. Where it adds none to those of
- * every operation it refers to the shared answer.
+ * The failure responses of an operation by status, with its possible error numbers. A status without numbers of its own
+ * refers to the shared response.
  */
 export function failureResponses(own: readonly Failure[]): Record<string, object> {
   const ownStatuses = new Set(own.map(statusOf))
@@ -69,7 +69,7 @@ function titleOf(status: number): string {
 }
 
 function tableOf(failures: readonly Failure[]): string {
-  // Markdown takes <…> for HTML, and shows nothing of it.
+  // Markdown takes <…> for HTML and hides it.
   const shown = (message: string) => message.replaceAll('<', '\\<')
   const rows = failures.map((failure) => `| ${ERRORS[failure][0]} | ${shown(ERRORS[failure][1])} |`)
   return ['| error | message |', '|---|---|', ...rows].join('\n')

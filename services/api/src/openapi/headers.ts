@@ -1,15 +1,12 @@
-/** A header as OpenAPI's Parameter and Header Objects have it. */
+/** A header of OpenAPI's Parameter and Header Objects. */
 export type Header = { description: string; schema: object; required?: true; example?: string | number }
 
-/**
- * Headers of requests. Only those whose wrong values are refused have a pattern: with the others a wrong value is
- * left alone.
- */
+/** The headers of requests. Only those whose invalid values are rejected have a pattern; others are ignored then. */
 export const REQUEST_HEADERS = {
   'Idempotency-Key': {
     description:
-      'An addition: makes the create safe to retry: the same key with the same plant is the same creation, however often it is ' +
-      'sent. 1 to 255 ASCII characters between quotes, as a String of RFC 9651, or without quotes if they are visible.',
+      'An addition: makes the create safe to retry. The same key with the same plant is the same creation, however often ' +
+      'it is sent. 1 to 255 ASCII characters: quoted, as a String of RFC 9651, or unquoted if all are visible.',
     schema: {
       type: 'string',
       pattern: '^([!#-~]{1,255}|"([ !#-\\[\\]-~]|\\\\["\\\\]){1,255}")$',
@@ -17,18 +14,19 @@ export const REQUEST_HEADERS = {
   },
   'Plants-Position': {
     description:
-      'An addition: a `Plants-Position` as an earlier answer gave it, or several, separated by commas. The answer then ' +
-      'knows at least what those knew, whichever instance gives it.',
+      'An addition: the consistency token of an earlier response, or several, separated by commas. The response then ' +
+      'reflects at least what those responses reflected, on every instance.',
     schema: { type: 'string', format: 'plants-position' },
   },
   'X-Request-Id': {
     description:
-      'An addition: a name for this request, 1 to 128 visible ASCII characters. It comes back with the answer and is in ' +
-      'the log of the service. Anything else is left alone, and the request gets another name.',
+      'An addition: the id of this request, 1 to 128 visible ASCII characters. It is in the response and in the log of ' +
+      'the service. An invalid id is replaced by a new one.',
     schema: { type: 'string' },
   },
   traceparent: {
-    description: 'An addition: W3C Trace Context. A valid one travels on with the event of a created plant.',
+    description:
+      'An addition: W3C Trace Context. A valid one is passed on with the event of a created plant.',
     schema: { type: 'string' },
   },
 } as const satisfies Record<string, Header>
@@ -36,18 +34,18 @@ export const REQUEST_HEADERS = {
 export type RequestHeader = keyof typeof REQUEST_HEADERS
 export const REQUEST_HEADERS_OF_EVERY_OPERATION = ['X-Request-Id', 'traceparent'] as const
 
-/** Headers of answers. */
+/** The headers of responses. */
 export const RESPONSE_HEADERS = {
   'Plants-Position': {
     description:
-      'An addition: where in the log is what this answer tells; opaque. Send it with a read, and its answer knows at least that much.',
+      'An addition: the consistency token, an opaque value. A read that sends it reflects at least what this response does.',
     schema: { type: 'string', format: 'plants-position' },
     example: '3-1729',
   },
   'X-Request-Id': {
     description:
-      'An addition: the name of this request, the one that it came with, or a new one. A request that could not even be ' +
-      'read has none.',
+      'An addition: the id of this request: the one that was sent, or a new one. The response to an unreadable request ' +
+      'has none.',
     schema: { type: 'string' },
   },
   'WWW-Authenticate': {
@@ -72,7 +70,7 @@ export const RESPONSE_HEADERS = {
 
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS
 
-/** The headers that an answer of this status has, whatever the operation. */
+/** The headers of every response with this status, in all operations. */
 export function responseHeadersOf(status: number): ResponseHeader[] {
   const own: Partial<Record<number, ResponseHeader>> = {
     401: 'WWW-Authenticate',

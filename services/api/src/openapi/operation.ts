@@ -1,20 +1,20 @@
 import type { Failure } from '../http/errors.ts'
 import type { RequestHeader, ResponseHeader } from './headers.ts'
 
-/** What the description tells of an operation and its route's schemas can't say; given as the route's `config.operation`. */
+/** The facts of an operation that the schemas of its route cannot express; the route has them in `config.operation`. */
 export type OperationFacts = {
-  /** What its 200 is. */
-  answer: string
-  /** What can go wrong beside what can with every operation. */
+  /** The description of its 200 response. */
+  response: string
+  /** Its failures, besides those of every operation. */
   failures: readonly Failure[]
-  /** Those it reads beside those of every operation. */
+  /** The headers that it reads, besides those of every operation. */
   requestHeaders: readonly RequestHeader[]
-  /** Those that its 200 has beside those of every answer. */
+  /** The headers of its 200 response, besides those of every response. */
   responseHeaders: readonly ResponseHeader[]
-  /** Bodies to begin with, by name; ids may be bigints, here and in the answer. */
+  /** Examples of the body, by name. Ids may be bigints, here and in the response. */
   bodyExamples?: Record<string, { summary: string; value: unknown }>
-  answerExample: unknown
-  /** What can be asked next with what this operation was sent or answered, by name. */
+  responseExample: unknown
+  /** Follow-up operations that use values of this one, by name. */
   links?: Record<string, object>
 }
 
@@ -24,16 +24,16 @@ declare module 'fastify' {
   }
 }
 
-/** For a route that says nothing of itself. */
+/** For a route without facts. */
 export const NO_FACTS: OperationFacts = {
-  answer: 'Success',
+  response: 'Success',
   failures: [],
   requestHeaders: [],
   responseHeaders: [],
-  answerExample: undefined,
+  responseExample: undefined,
 }
 
-/** What can go wrong with every operation, whatever it does. */
+/** The failures that every operation can have. */
 export const FAILURES_OF_EVERY_OPERATION = [
   'malformedRequest',
   'missingToken',

@@ -1,5 +1,5 @@
-// Runs in the browser. Swagger UI parses all that it shows, and a browser's numbers keep some 15 digits: so each number
-// that would change is a marked text while it is parsed, and a number again when it is shown.
+// Runs in the browser. Swagger UI parses everything that it shows, and a browser's numbers keep about 15 digits. So each
+// number that would change is a marked string while it is parsed, and a number again when it is shown.
 
 const MARK = '\u{e000}number:'
 const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
@@ -14,13 +14,13 @@ function showExactly(value) {
   return JSON.stringify(value, null, 2).replace(MARKED, '$1')
 }
 
-/** An example with a marked number becomes a text. */
+/** An example with a marked number becomes a string. */
 function reviveExample(key, value) {
   return key === 'value' && JSON.stringify(value).includes(MARK) ? showExactly(value) : value
 }
 
 const ExactNumbers = {
-  /** An example that is a text is shown and sent as it is; Swagger UI would parse it. */
+  /** An example that is a string is shown and sent unchanged; Swagger UI would parse it. */
   afterLoad() {
     const { getSampleSchema } = this.fn
     this.fn.getSampleSchema = (schema, type, options, example) =>
@@ -35,7 +35,7 @@ const ExactNumbers = {
         const shown = /json/i.test(props.contentType) && tryShow(props.content)
         if (!shown) return React.createElement(Original, props)
         const HighlightCode = props.getComponent('HighlightCode', true)
-        const options = { language: 'json', downloadable: true, canCopy: true, fileName: 'answer.json' }
+        const options = { language: 'json', downloadable: true, canCopy: true, fileName: 'response.json' }
         return React.createElement(
           'div',
           null,
@@ -55,12 +55,30 @@ function tryShow(content) {
   }
 }
 
+/** The table of error numbers comes after the operations. */
+const ErrorTable = {
+  wrapComponents: {
+    Models: (Original, { React, specSelectors }) =>
+      function ErrorsAndModels(props) {
+        const Markdown = props.getComponent('Markdown', true)
+        const source = specSelectors.specJson().getIn(['components', 'schemas', 'Error', 'description'])
+        return React.createElement(
+          'div',
+          null,
+          React.createElement('h2', null, 'Errors'),
+          React.createElement(Markdown, { source }),
+          React.createElement(Original, props),
+        )
+      },
+  },
+}
+
 const description = await fetch('openapi.json')
 window.SwaggerUIBundle({
   spec: parseMarked(await description.text(), reviveExample),
   dom_id: '#reference',
   deepLinking: true,
-  plugins: [ExactNumbers],
-  // Swagger's own would send the description to another host.
+  plugins: [ExactNumbers, ErrorTable],
+  // Swagger's own validator would send the description to another host.
   validatorUrl: null,
 })

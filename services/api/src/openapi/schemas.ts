@@ -1,11 +1,11 @@
 type Node = Record<string, unknown>
 
 /**
- * Makes schemas of routes those of a description, wherever they are within `tree`: one with a title becomes the
- * component of that name, and every int64 is an integer, however it arrives in the service (as a bigint in a body, as
- * text in a path). Returns the tree and the components, both new. Throws when two schemas that differ have one title.
+ * Converts the schemas of routes within `tree` to those of a description: one with a title becomes the component of
+ * that name, and every int64 becomes an integer (the service handles it as a bigint in a body, as text in a path).
+ * Returns the tree and the components, both new. Throws when two different schemas have the same title.
  */
-export function takeOutComponents<T>(tree: T): { tree: T; schemas: Record<string, Node> } {
+export function extractComponents<T>(tree: T): { tree: T; schemas: Record<string, Node> } {
   const schemas: Record<string, Node> = {}
 
   function describe(node: unknown): unknown {
@@ -19,7 +19,7 @@ export function takeOutComponents<T>(tree: T): { tree: T; schemas: Record<string
     if (typeof title !== 'string') return children
     const known = schemas[title]
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
-      throw new Error(`two schemas that differ have the title ${title}`)
+      throw new Error(`two different schemas have the title ${title}`)
     }
     schemas[title] = schema
     return { $ref: `#/components/schemas/${title}` }

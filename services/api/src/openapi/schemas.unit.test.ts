@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
-import { takeOutComponents } from './schemas.ts'
+import { extractComponents } from './schemas.ts'
 
 describe('schemas of routes in the description', () => {
   it('are components where they have a title, wherever they are', () => {
     const Leaf = Type.Object({ form: Type.String() }, { title: 'Leaf' })
-    const { tree, schemas } = takeOutComponents({
+    const { tree, schemas } = extractComponents({
       body: Leaf,
       list: Type.Array(Type.Object({ leaf: Leaf }, { title: 'Branch' })),
     })
@@ -23,9 +23,9 @@ describe('schemas of routes in the description', () => {
     })
   })
 
-  it('are not taken for each other', () => {
+  it('must not share a title when they differ', () => {
     const differing = [Type.String({ title: 'Name' }), Type.String({ title: 'Name', maxLength: 3 })]
-    expect(() => takeOutComponents(differing)).toThrow('two schemas that differ have the title Name')
+    expect(() => extractComponents(differing)).toThrow('two different schemas have the title Name')
   })
 
   it.each([
@@ -33,11 +33,11 @@ describe('schemas of routes in the description', () => {
     ['text', Type.String({ format: 'int64' })],
     ['what it is in JSON', Type.Unsafe<bigint>({ type: 'integer', format: 'int64' })],
   ])('have integers where an int64 is %s in the service', (_what, schema) => {
-    expect(takeOutComponents(schema).tree).toEqual({ type: 'integer', format: 'int64' })
+    expect(extractComponents(schema).tree).toEqual({ type: 'integer', format: 'int64' })
   })
 
   it('leave other formats and fields called title alone', () => {
     const tree = { when: { type: 'string', format: 'date' }, properties: { title: { type: 'string' } } }
-    expect(takeOutComponents(tree)).toEqual({ tree, schemas: {} })
+    expect(extractComponents(tree)).toEqual({ tree, schemas: {} })
   })
 })

@@ -67,11 +67,11 @@ const SCHEMA = {
 }
 
 const FACTS: OperationFacts = {
-  answer: 'A page of the list of plants',
+  response: 'A page of the list of plants',
   failures: ['invalidLimit', 'invalidCursor', 'invalidPosition', 'coverageGap'],
   requestHeaders: ['Plants-Position'],
   responseHeaders: ['Plants-Position'],
-  answerExample: {
+  responseExample: {
     items: [
       { id: 7, name: 'Monstera', tag: 'indoor' },
       { id: 9_007_199_254_740_993n, name: 'Ficus' },

@@ -20,11 +20,11 @@ const SCHEMA = {
 }
 
 const FACTS: OperationFacts = {
-  answer: 'The plant with this id',
+  response: 'The plant with this id',
   failures: ['invalidId', 'invalidPosition', 'noSuchRoute', 'noSuchPlant', 'unreadablePlant', 'coverageGap'],
   requestHeaders: ['Plants-Position'],
   responseHeaders: ['Plants-Position'],
-  answerExample: { name: 'Monstera', tag: 'indoor' },
+  responseExample: { name: 'Monstera', tag: 'indoor' },
 }
 
 /** GET /plants/{id} */

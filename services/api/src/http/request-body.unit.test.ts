@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HttpError } from './errors.ts'
-import { exactInteger, OtherNumber, parseJsonBody } from './json-body.ts'
+import { exactInteger, OtherNumber, parseJsonBody } from './request-body.ts'
 
 const MOST_DIGITS = 19
 const MAX_DEPTH = 20
@@ -51,8 +51,8 @@ const failureOf = (body: Buffer): HttpError | undefined => {
 }
 
 describe('a number in a body', () => {
-  // What takes time that grows with the square of these would not end within the time that a test has.
-  it('is looked at once, however many zeros it has', () => {
+  // Quadratic time would exceed the time limit of a test.
+  it('is scanned once, however many zeros it has', () => {
     const zeros = '0'.repeat(60_000)
     for (const text of [`1${zeros}1`, `1.${zeros}1`, `0.${zeros}1${zeros}1`]) {
       expect(exactInteger(text)).toEqual(new OtherNumber(text))
@@ -60,7 +60,7 @@ describe('a number in a body', () => {
     expect(exactInteger(`1.${zeros}`)).toBe(1n)
   })
 
-  it('is exact when it is an integer, however it is written', () => {
+  it('is exact when it is an integer, in every spelling', () => {
     fc.assert(
       fc.property(spellings, (spelling) => {
         const text = spell(spelling)
@@ -97,13 +97,13 @@ describe('a number in a body', () => {
       `1${'0'.repeat(60_000)}`,
       `0.${'0'.repeat(60_000)}1`,
     ],
-  ])('%.30s is no integer that could be an id, and no memory is spent on it', (text) => {
+  ])('%.30s is not an integer that could be an id, and costs no memory', (text) => {
     expect(exactInteger(text)).toEqual(new OtherNumber(text))
   })
 })
 
 describe('a body', () => {
-  it('reads as JSON does, but for its numbers', () => {
+  it('is parsed like JSON, except for its numbers', () => {
     // Without numbers, which have tests of their own above.
     const words = fc.string({ unit: 'binary', maxLength: 8 })
     const { value: values } = fc.letrec((tie) => ({
@@ -153,7 +153,7 @@ describe('a body', () => {
       '"\n"',
     ],
     ...['"a', '{"id":1}{"id":2}', '// a\n1', '/* a */1', '\u00a01', '{"name":"a","name":"b"}'],
-  ])('is refused when it is no JSON: %j', (text) => {
+  ])('is rejected when it is not JSON: %j', (text) => {
     expect(failureOf(Buffer.from(text))).toMatchObject({ name: 'HttpError', failure: 'malformedJson' })
   })
 
@@ -164,11 +164,11 @@ describe('a body', () => {
     ['an encoded surrogate', Buffer.from('{"name":"\xed\xa0\x80"}', 'latin1')],
     ['UTF-16', Buffer.from('{"name":"n"}', 'utf16le')],
     ['Latin-1', Buffer.from('{"name":"\xe9"}', 'latin1')],
-  ])('is refused when it is no UTF-8: %s', (_what, body) => {
+  ])('is rejected when it is not UTF-8: %s', (_what, body) => {
     expect(failureOf(body)).toMatchObject({ failure: 'malformedJson' })
   })
 
-  it('is refused with a byte order mark (RFC 8259, 8.1)', () => {
+  it('is rejected with a byte order mark (RFC 8259, 8.1)', () => {
     expect(failureOf(Buffer.from('\ufeff{"id":1}'))).toMatchObject({ failure: 'malformedJson' })
   })
 
@@ -177,11 +177,11 @@ describe('a body', () => {
     ['closed lists', '['.repeat(30_000) + ']'.repeat(30_000)],
     ['objects', '{"a":'.repeat(12_000)],
     ['both', '[{"a":'.repeat(10_000)],
-  ])('is refused when it is nested too deeply: %s', (_what, text) => {
+  ])('is rejected when it is nested too deeply: %s', (_what, text) => {
     expect(failureOf(Buffer.from(text))).toMatchObject({ failure: 'malformedJson' })
   })
 
-  it('is read down to the deepest level allowed, and refused one below', () => {
+  it('is accepted up to the maximum depth, and rejected beyond it', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 50 }), fc.boolean(), (maxDepth, lists) => {
         const nested = (depth: number) =>
@@ -196,7 +196,7 @@ describe('a body', () => {
     )
   })
 
-  it('may hold brackets and colons in its texts', () => {
+  it('may have brackets and colons in its strings', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[[\]{}:"\\]*$/), (name) => {
         expect(parseJsonBody(Buffer.from(JSON.stringify({ [name]: name })), 1)).toEqual({ [name]: name })
@@ -210,12 +210,12 @@ describe('a body', () => {
     ['in another spelling', '{"id":1,"\\u0069d":1}'],
     ['within a list within an object', '{"a":[{"b":{},"b":{}}]}'],
     ['as a prototype', '{"__proto__":1,"__proto__":1}'],
-    ['with numbers that are no ids', '{"a":1.5,"a":1.5}'],
-  ])('is refused when a key comes twice: %s', (_what, text) => {
+    ['with numbers that are not ids', '{"a":1.5,"a":1.5}'],
+  ])('is rejected when it has a duplicate key: %s', (_what, text) => {
     expect(failureOf(Buffer.from(text))).toMatchObject({ failure: 'malformedJson' })
   })
 
-  it('is read when no key comes twice in one object, however often in others', () => {
+  it('is accepted when a key occurs in several objects, once in each', () => {
     const text = '{"a":{"a":1.5,"b":[1.5,{"a":null}]},"b":"a:b","__proto__":{"a":1}}'
     expect(Object.keys(parseJsonBody(Buffer.from(text), MAX_DEPTH) as object)).toEqual([
       'a',
@@ -224,7 +224,7 @@ describe('a body', () => {
     ])
   })
 
-  it('can not reach a prototype', () => {
+  it('cannot change a prototype', () => {
     const parsed = parseJsonBody(
       Buffer.from('{"__proto__":{"name":"n"},"constructor":{"prototype":{"tag":"t"}}}'),
       MAX_DEPTH,
@@ -234,7 +234,7 @@ describe('a body', () => {
     expect(({} as { tag?: unknown }).tag).toBeUndefined()
   })
 
-  it('is read or refused with an answer of its own, whatever the bytes are', () => {
+  it('is parsed or rejected with an HttpError, for any bytes', () => {
     const bodies = fc.oneof(
       fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
       fc.stringMatching(/^[{}[\]",:0123eE+.\\udtfn -]*$/).map((text) => Buffer.from(text)),

@@ -6,21 +6,20 @@ import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
-import { findToken } from './opaque-tokens.ts'
-import { openTokens } from './open-tokens.ts'
+import { findToken, openTokenFile } from './opaque-tokens.ts'
 
 const entry = (caller: string, token: string) => `${caller}:${digestOf(token).toString('hex')}`
 
 async function openFile(file: string) {
   const errors: string[] = []
   const log = { ...quietLog, error: (text: string) => errors.push(text) } as unknown as Log
-  const { entries, close } = await openTokens(file, log, 10)
+  const { entries, close } = await openTokenFile(file, log, 10)
   onTestFinished(close)
   return { errors, callerOf: (token: string) => findToken(entries(), token)?.label }
 }
 
 describe('the tokens of a file', () => {
-  it('change with the file', async () => {
+  it('are reloaded when the file changes', async () => {
     const file = join(temporaryFolder(), 'token-digests')
     writeFileSync(file, `${entry('ann', 'old')}\n`)
     const { callerOf } = await openFile(file)
@@ -31,21 +30,21 @@ describe('the tokens of a file', () => {
     await vi.waitFor(() => expect(['old', 'new'].map(callerOf)).toEqual([undefined, 'ann']))
   })
 
-  it('stay in force while the file is gone or wrong, which is said once', async () => {
+  it('stay valid while the file is missing or invalid, and each error is logged once', async () => {
     const file = join(temporaryFolder(), 'token-digests')
     writeFileSync(file, entry('ann', 'a'))
     const { callerOf, errors } = await openFile(file)
     rmSync(file)
-    await vi.waitFor(() => expect(errors).toEqual([expect.stringMatching(/ENOENT.*still are/)]))
+    await vi.waitFor(() => expect(errors).toEqual([expect.stringMatching(/ENOENT.*stay valid/)]))
     writeFileSync(file, 'no entry')
-    await vi.waitFor(() => expect(errors).toEqual([expect.anything(), expect.stringMatching(/still are/)]))
+    await vi.waitFor(() => expect(errors).toEqual([expect.anything(), expect.stringMatching(/stay valid/)]))
     expect(callerOf('a')).toBe('ann')
     writeFileSync(file, entry('bob', 'a'))
     await vi.waitFor(() => expect(callerOf('a')).toBe('bob'))
     expect(errors).toHaveLength(2)
   })
 
-  it('have to be there at the start', async () => {
+  it('are required at the start', async () => {
     const file = join(temporaryFolder(), 'token-digests')
     await expect(openFile(file)).rejects.toThrow(PreconditionError)
     writeFileSync(file, '')

@@ -29,7 +29,7 @@ const LIMITS = {
   maxBatchRecords: 3,
   maxBatchBytes: 3 * 300,
 }
-const LIST_LIMITS = { maxCandidates: 2, spareCandidates: 1, maxPlantsAtOnce: 4 }
+const LIST_LIMITS = { maxCandidates: 2, spareCandidates: 1, maxPlantsPerRead: 4 }
 
 export type SimulatedApi = {
   life: Life

@@ -48,11 +48,11 @@ export function createListings(
     const cursor = decodeCursor(listing.cursor, partitions)
     if (cursor === undefined) return broken('a cursor that was given is refused')
     const { name } = api.life
-    say(() => `${name} is asked for ${limit} plants after ${cursor.given.join()}${at(positions)}`)
+    say(() => `${name} is asked for ${limit} plants after ${cursor.listed.join()}${at(positions)}`)
     const known = mustKnow(api, positions)
     api.waiting++
     const asking = api.startListing()
-    const page = await asking.list({ cursor, limit, positions })
+    const page = await asking.list({ cursor, limit, token: positions })
     api.waiting--
     say(() => `${name} lists ${told(page)}`)
     if (page.is !== 'page') return

@@ -168,12 +168,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   bug('an absence is told from any view', READ, [
-    "return isFar ? { is: 'noSuchPlant' } : undefined",
+    "return reachesFloor ? { is: 'noSuchPlant' } : undefined",
     "return { is: 'noSuchPlant' }",
   ]),
   bug("the client's position is not heeded", READ, ['if (!reaches(partition, own)) return undefined', '']),
   bug('a position in another partition is not heeded', READ, [
-    'if (!elsewhere.every((at, n) => reaches(at, others[n] as PartitionLookUp))) return undefined',
+    'if (!otherPartitions.every((p, n) => reaches(p, others[n] as PartitionLookUp))) return undefined',
     '',
   ]),
   bug('a read that can not tell says that there is none', READ, [
@@ -216,7 +216,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   bug('a list heeds positions only where it comes by', LIST, [
-    'if (!(await reachesAll(positions))) return undefined',
+    'if (!(await reachesAll(token))) return undefined',
     '',
   ]),
   rare(
@@ -233,8 +233,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   ),
   rare(311, 'a list ends with the last partition', LIST, [
-    'const lap = cursor.given.map(',
-    'const lap = cursor.given.slice(cursor.partition).map(',
+    'const { length } = cursor.listed\n    const partitions = cursor.listed.map((_, n) => ((cursor.partition + n) % length) as Partition)',
+    'const partitions = cursor.listed.slice(cursor.partition).map((_, n) => (cursor.partition + n) as Partition)\n    const { length } = partitions',
   ]),
   bug('a list ends where the view can not tell on', LIST, [
     'page.isEmpty() ? undefined : show(page.endIn(partition))',

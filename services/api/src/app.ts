@@ -13,7 +13,7 @@ import { descriptionRoute, docsPageRoutes } from './openapi/routes.ts'
 import type { PlantLister } from './read-plants/list-plants.ts'
 import { listPlantsRoute } from './read-plants/list-route.ts'
 import type { PlantReader } from './read-plants/read-plant.ts'
-import { readPlantRoute } from './read-plants/route.ts'
+import { readPlantRoute } from './read-plants/read-route.ts'
 import type { HttpLimits } from './settings.ts'
 
 export type AppParts = RequestObserverOptions & {
@@ -66,7 +66,7 @@ export async function createApp(parts: AppParts) {
     await operations.register(listPlantsRoute, {
       lister,
       partitions,
-      maxPlantsUnderWay: limits.LISTED_PLANTS_MAX,
+      maxPlantsInFlight: limits.LISTED_PLANTS_MAX,
     })
   })
   await app.register(descriptionRoute, { description })

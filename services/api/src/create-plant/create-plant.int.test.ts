@@ -32,7 +32,7 @@ type Stores = {
   limits?: Partial<typeof CYCLE_LIMITS>
 }
 
-/** What creates plants in an api, on a topic of its own: read model, appender, claimIndex and tail; no projector. */
+/** The creation of an api on a topic of its own: read model, appender, claim index and tail; no projector. */
 async function openCreation(stores: Stores = {}) {
   const {
     kafkaBrokers = inject('kafkaBrokers'),
@@ -56,7 +56,10 @@ async function openCreation(stores: Stores = {}) {
     onHalt,
   })
   const tail = createFollower({
-    ...{ ...topic, ...claimIndex.sink, log: quietLog, time: systemTime },
+    ...topic,
+    ...claimIndex.sink,
+    log: quietLog,
+    time: systemTime,
     groupId: () => `test-${randomUUID()}`,
     read: recordReader(topic.partitions),
     minBytes: 1,
@@ -65,16 +68,19 @@ async function openCreation(stores: Stores = {}) {
   tail.start()
   const appender = createAppender(topic.kafka, topic.topic)
   await appender.connect()
-  const appends = { begun: 0, ended: 0 }
+  const appends = { started: 0, ended: 0 }
   const counted = {
     ...appender,
     async append(records: Parameters<typeof appender.append>[0]) {
-      appends.begun++
+      appends.started++
       await appender.append(records).finally(() => appends.ended++)
     },
   }
   const creation = createPlantCreation(readModel, counted, claimIndex, {
-    ...{ log: quietLog, time: systemTime, deadlineMs, onHalt },
+    log: quietLog,
+    time: systemTime,
+    deadlineMs,
+    onHalt,
     limits: { ...CYCLE_LIMITS, ...limits },
   })
   onTestFinished(async () => {
@@ -91,7 +97,7 @@ async function openCreation(stores: Stores = {}) {
   return { ...topic, appender, appends, claimIndex, creation, random, keyed }
 }
 
-/** The event ids of all claims in the log, read from its beginning to its end. */
+/** The event ids of all claims in the log, in log order. */
 async function eventIdsInLog({ kafka, topic, partitions }: TestTopic) {
   const { ends } = await checkTopic(kafka, { topic, partitions })
   const followed = followLog({ kafka, topic, partitions })
@@ -106,7 +112,7 @@ async function eventIdsInLog({ kafka, topic, partitions }: TestTopic) {
 const kindsOf = (outcomes: readonly Outcome[]) => outcomes.map(({ is }) => is)
 
 describe('creating a plant', () => {
-  it('creates each id once, whoever asks at the same time: one event lies in the log', async () => {
+  it('creates an id once among concurrent creates, with one event in the log', async () => {
     const store = await openCreation()
     const outcomes = await Promise.all(
       Array.from({ length: 50 }, () => store.creation.create(store.random(7n))),
@@ -116,7 +122,7 @@ describe('creating a plant', () => {
     expect(await eventIdsInLog(store)).toHaveLength(1)
   })
 
-  it('tells every one of equal keyed creates at the same time that it created the plant, and others not', async () => {
+  it('reports created to concurrent creates with the same key, and duplicate to the others', async () => {
     const store = await openCreation()
     const mine = Array.from({ length: 10 }, () => store.keyed(7n, 'mine'))
     const others = [store.random(7n), store.keyed(7n, 'another key'), store.random(7n)]
@@ -125,7 +131,7 @@ describe('creating a plant', () => {
     expect(await eventIdsInLog(store)).toEqual([mine[0]?.eventId])
   })
 
-  it('tells a keyed create that comes again what it told before, at the same place, and writes nothing', async () => {
+  it('repeats the outcome and position for a retry with the same key, and writes nothing', async () => {
     const store = await openCreation()
     const first = await store.creation.create(store.keyed(7n, 'key'))
     expect(first.is).toBe('created')
@@ -135,7 +141,7 @@ describe('creating a plant', () => {
     expect(await eventIdsInLog(store)).toHaveLength(1)
   })
 
-  it('obeys the log when another instance was first, though its own event is written after', async () => {
+  it('reports a duplicate when another instance was first, though its own event is in the log, too', async () => {
     const store = await openCreation()
     const other = plantCreated(newPlant(7n), randomUUID() as EventId, PARTITIONS)
     const [outcome] = await Promise.all([
@@ -148,14 +154,14 @@ describe('creating a plant', () => {
     expect(outcome).toMatchObject({ offset: 0 })
   })
 
-  it('shows what it told of: absence is told only from a view that reaches it', async () => {
+  it('raises the read floor to the offset of its outcome', async () => {
     const store = await openCreation()
     const outcome = await store.creation.create(store.random(7n))
     if (outcome.is !== 'created') expect.unreachable(outcome.is)
     expect(store.claimIndex.readFloor.of(outcome.partition)).toBe(outcome.offset)
   })
 
-  it('takes waiting creates up to so many bytes and no more: the rest is told at once that it is not written', async () => {
+  it('queues creates up to maxQueuedBytes and resolves the rest at once as not written', async () => {
     const bytesOfOne = 200 + '100'.length + '{"id":"100","name":"plant 100"}'.length
     const store = await openCreation({ limits: { maxQueuedBytes: 500 * bytesOfOne } })
     const outcomes = await Promise.all(
@@ -166,7 +172,7 @@ describe('creating a plant', () => {
     expect((await store.creation.create(store.random(1n))).is).toBe('created')
   })
 
-  it('writes nothing while the read model can not be asked', async () => {
+  it('writes nothing while the read model is unreachable', async () => {
     const { url: redisUrl, stop } = await startOwnRedis()
     const store = await openCreation({ redisUrl })
     await stop()
@@ -177,8 +183,8 @@ describe('creating a plant', () => {
   })
 })
 
-describe('creating a plant beside an entry of the read model that can not be read', () => {
-  it('writes nothing for the id that has it, and creates the others that came along with it', async () => {
+describe('creating a plant beside an unreadable entry of the read model', () => {
+  it('writes nothing for its id, and creates the others of the same cycle', async () => {
     const store = await openCreation()
     const redis = openRedis(inject('redisUrl'))
     const { partition } = plantCreated(newPlant(1n), randomUUID() as EventId, PARTITIONS)
@@ -197,19 +203,19 @@ describe('creating a plant beside an entry of the read model that can not be rea
 })
 
 describe('creating a plant while Kafka hangs', () => {
-  it('tells at the deadline what can be told, and a keyed retry tells the truth when Kafka goes on', async () => {
+  it('resolves at the deadline, and a keyed retry gets the verdict when Kafka continues', async () => {
     const { brokers: kafkaBrokers, pause, resume } = await startOwnKafka()
     const store = await openCreation({ kafkaBrokers, deadlineMs: 1_500 })
     expect((await store.creation.create(store.random(0n))).is).toBe('created')
-    // The log may tell the verdict before Kafka acknowledges the append.
+    // The tail may deliver the verdict before Kafka acknowledges the append.
     await vi.waitFor(() => expect(store.appends.ended).toBe(1), WAIT_MS)
     await pause()
 
     const appended = store.creation.create(store.keyed(1n, 'k'))
-    await vi.waitFor(() => expect(store.appends.begun).toBe(2), WAIT_MS)
-    // These come too late for the append that hangs, and wait for it to end.
-    const late = [store.random(2n), store.random(1n), store.keyed(3n, 'another key')]
-    const outcomes = await Promise.all(late.map((create) => store.creation.create(create)))
+    await vi.waitFor(() => expect(store.appends.started).toBe(2), WAIT_MS)
+    // These wait in the queue behind the append that hangs.
+    const queuedBehind = [store.random(2n), store.random(1n), store.keyed(3n, 'another key')]
+    const outcomes = await Promise.all(queuedBehind.map((create) => store.creation.create(create)))
     expect(kindsOf(outcomes)).toEqual(['notWritten', 'notWritten', 'notWritten'])
     expect((await appended).is).toBe('outcomeUnknown')
 
@@ -219,15 +225,16 @@ describe('creating a plant while Kafka hangs', () => {
     }, WAIT_MS)
     const eventIds = await eventIdsInLog(store)
     expect(eventIds).toContain(store.keyed(1n, 'k').eventId)
-    // What was told to be not written is not there.
+    // The creates that resolved as not written are not in the log.
     expect(new Set(eventIds).size).toBe(2)
   })
-  it('takes no more behind one that has waited too long, and does again when that one has gone', async () => {
+
+  it('refuses creates behind one that is older than maxQueueAgeMs, until that one has left the queue', async () => {
     const { brokers: kafkaBrokers, pause, resume } = await startOwnKafka()
     const store = await openCreation({ kafkaBrokers, limits: { maxQueueAgeMs: 300 } })
     await pause()
     const appended = store.creation.create(store.random(0n))
-    await vi.waitFor(() => expect(store.appends.begun).toBe(1), WAIT_MS)
+    await vi.waitFor(() => expect(store.appends.started).toBe(1), WAIT_MS)
     const queued = store.creation.create(store.random(1n))
     let next = 2n
     const atOnce = async () => {

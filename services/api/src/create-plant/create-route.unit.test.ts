@@ -4,17 +4,17 @@ import { parseIdempotencyKey } from './create-route.ts'
 
 const ascii = (from: number, to: number) =>
   fc.integer({ min: from, max: to }).map((code) => String.fromCharCode(code))
-/** Anything that a String of a structured field can hold. */
+/** All texts that a String of a structured field can have. */
 const keys = fc.string({ unit: ascii(0x20, 0x7e), minLength: 1, maxLength: 255 })
 const quoted = (key: string) => `"${key.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 const refused = expect.objectContaining({ failure: 'invalidIdempotencyKey' })
 
 describe('an Idempotency-Key', () => {
-  it('need not be sent', () => {
+  it('is optional', () => {
     expect(parseIdempotencyKey(undefined)).toBeUndefined()
   })
 
-  it('is what the quotes hold, with its escapes taken back', () => {
+  it('is the unescaped text between the quotes', () => {
     fc.assert(
       fc.property(keys, (key) => {
         expect(parseIdempotencyKey(quoted(key))).toBe(key)
@@ -26,7 +26,7 @@ describe('an Idempotency-Key', () => {
     expect(parseIdempotencyKey('"a \\"b\\" \\\\ c"')).toBe('a "b" \\ c')
   })
 
-  it('is the same key without quotes, where it is visible and has none', () => {
+  it('is the same key without quotes, if it has only visible characters other than quotes', () => {
     fc.assert(
       fc.property(fc.string({ unit: ascii(0x21, 0x7e), minLength: 1, maxLength: 255 }), (text) => {
         const key = text.replaceAll('"', "'")
@@ -83,7 +83,7 @@ describe('an Idempotency-Key', () => {
     expect(() => parseIdempotencyKey(['"a"'])).toThrow(refused)
   })
 
-  it('is what it says it is, or refused: nothing is taken for another key', () => {
+  it('is either refused or the text of the header: no two keys are confused', () => {
     fc.assert(
       fc.property(fc.string({ unit: ascii(0x20, 0x7f), maxLength: 12 }), (header) => {
         let key: string | undefined

@@ -10,47 +10,50 @@ const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 const counts = fc.oneof(fc.nat(200), fc.nat({ max: 2 ** 48 - 1 }), fc.constantFrom(127, 128, 2 ** 48 - 1))
 const cursors: fc.Arbitrary<Cursor> = fc
   .array(counts, { minLength: 1, maxLength: 30 })
-  .chain((given) =>
-    fc.record({ partition: fc.nat(given.length - 1).map((p) => p as Partition), given: fc.constant(given) }),
+  .chain((listed) =>
+    fc.record({
+      partition: fc.nat(listed.length - 1).map((p) => p as Partition),
+      listed: fc.constant(listed),
+    }),
   )
 
 describe('a cursor', () => {
-  it('comes back as it was given', () => {
+  it('decodes to what was encoded', () => {
     fc.assert(
       fc.property(cursors, (cursor) => {
         const text = encodeCursor(cursor)
         expect(text).toMatch(/^[\w-]+$/)
-        expect(decodeCursor(text, cursor.given.length)).toEqual(cursor)
+        expect(decodeCursor(text, cursor.listed.length)).toEqual(cursor)
       }),
     )
   })
 
-  it('comes back at its longest', () => {
-    const given = Array<number>(MOST_PARTITIONS).fill(2 ** 48 - 1)
-    const cursor = { partition: (MOST_PARTITIONS - 1) as Partition, given }
+  it('decodes to what was encoded at its longest', () => {
+    const listed = Array<number>(MOST_PARTITIONS).fill(2 ** 48 - 1)
+    const cursor = { partition: (MOST_PARTITIONS - 1) as Partition, listed }
     expect(decodeCursor(encodeCursor(cursor), MOST_PARTITIONS)).toEqual(cursor)
   })
 
-  it('is short while there is little to tell', () => {
+  it('is short at the start of the list', () => {
     expect(encodeCursor(firstCursor(12)).length).toBeLessThan(30)
   })
 
-  it('never changes between releases: a client may come back with one after an update', () => {
-    expect(encodeCursor({ partition: 1 as Partition, given: [0, 300, 2 ** 40] })).toBe(
+  it('has the same text in every release: a client may send one after an update', () => {
+    expect(encodeCursor({ partition: 1 as Partition, listed: [0, 300, 2 ** 40] })).toBe(
       'AQMBAKwCgICAgIAgX_rVpw',
     )
   })
 
-  it('is refused by a topic of another size', () => {
+  it('is invalid for a topic of another size', () => {
     fc.assert(
       fc.property(cursors, fc.integer({ min: 1, max: MOST_PARTITIONS }), (cursor, partitions) => {
-        fc.pre(partitions !== cursor.given.length)
+        fc.pre(partitions !== cursor.listed.length)
         expect(decodeCursor(encodeCursor(cursor), partitions)).toBeUndefined()
       }),
     )
   })
 
-  it('is refused with any one character changed, left out, doubled, or put in', () => {
+  it('is invalid with any one character changed, removed, doubled or inserted', () => {
     const places = fc.record({
       cursor: cursors,
       at: fc.nat(),
@@ -66,15 +69,15 @@ describe('a cursor', () => {
           before + after,
           before + character + text.slice(place),
         ]) {
-          if (mutant !== text) expect(decodeCursor(mutant, cursor.given.length)).toBeUndefined()
+          if (mutant !== text) expect(decodeCursor(mutant, cursor.listed.length)).toBeUndefined()
         }
       }),
       { numRuns: 2_000 },
     )
   })
 
-  it('is refused in any other spelling', () => {
-    const text = encodeCursor({ partition: 1 as Partition, given: [5, 700] })
+  it('is invalid in any other spelling', () => {
+    const text = encodeCursor({ partition: 1 as Partition, listed: [5, 700] })
     const padded = Buffer.from(text, 'base64url').toString('base64')
     for (const other of [
       `${text}=`,
@@ -90,23 +93,23 @@ describe('a cursor', () => {
 
   it.each([
     ['another version', [2, 2, 1, 5, 7]],
-    ['a partition that is not there', [1, 2, 2, 5, 7]],
+    ['a partition that does not exist', [1, 2, 2, 5, 7]],
     ['a count too few', [1, 2, 1, 5]],
     ['a count too many', [1, 2, 1, 5, 7, 9]],
     ['nothing', []],
-  ])('is refused with %s, though the checksum is right', (_what, numbers) => {
+  ])('is invalid with %s, even with a correct checksum', (_what, numbers) => {
     expect(decodeCursor(sealed(numbers), 2)).toBeUndefined()
   })
 
-  it('is refused with a number in more bytes than it takes, or beyond 2^48', () => {
-    expect(decodeCursor(sealed([1, 2, 1, 5, 7]), 2)).toEqual({ partition: 1, given: [5, 7] })
+  it('is invalid with a number in more bytes than necessary, or beyond 2^48', () => {
+    expect(decodeCursor(sealed([1, 2, 1, 5, 7]), 2)).toEqual({ partition: 1, listed: [5, 7] })
     expect(decodeCursor(sealed([1, 2, 1, 0x85, 0, 7]), 2)).toBeUndefined()
     expect(decodeCursor(sealed([1, 2, 1, 5, 0x87]), 2)).toBeUndefined()
     const tooHigh = [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40]
     expect(decodeCursor(sealed([1, 2, 1, 5, ...tooHigh]), 2)).toBeUndefined()
   })
 
-  it('is refused, whatever the text', () => {
+  it('is undefined for any other text', () => {
     const texts = fc.oneof(
       fc.string(),
       fc.string({ unit: fc.constantFrom(...BASE64URL) }),
@@ -120,12 +123,12 @@ describe('a cursor', () => {
     )
   })
 
-  it('is not decoded when it is too long to be one', () => {
+  it('is not decoded when it is too long', () => {
     expect(decodeCursor('A'.repeat(50_000_000), MOST_PARTITIONS)).toBeUndefined()
   })
 })
 
-/** These bytes with their checksum, as a cursor is written. */
+/** The text of a cursor with these bytes and their checksum. */
 function sealed(bytes: number[]): string {
   const checksum = Buffer.alloc(4)
   checksum.writeUInt32BE(crc32(Buffer.from(bytes)))

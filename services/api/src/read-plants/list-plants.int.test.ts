@@ -22,11 +22,11 @@ const PARTITIONS = 12
 const DEADLINE_MS = 50
 const WINDOW_BYTES = 12 * 1_048_576
 const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
-const none = new Map<Partition, Offset>()
+const NO_TOKEN = new Map<Partition, Offset>()
 
 /**
- * What lists plants in an api, on a real Redis, with a log that is written here: each plant goes to the windows, and to
- * the read model as far as it is told to come.
+ * The lister of an api on a real Redis, with a log that the test writes. A written claim goes to the windows at once, and
+ * to the read model with `project`.
  */
 async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends = [] as number[] } = {}) {
   const topic = `plants-${randomUUID()}`
@@ -45,14 +45,14 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
   const log: Claim[][] = checkpoints.map(() => [])
   const folded = checkpoints.map(() => START)
 
-  const asked: string[] = []
+  const reads: string[] = []
   const counted: Pick<typeof readModel, 'list' | 'lookUp'> = {
     list: (spans) => {
-      asked.push(`list of ${spans.length}`)
+      reads.push(`list of ${spans.length}`)
       return readModel.list(spans)
     },
     lookUp: (ids) => {
-      asked.push(`look-up in ${ids.length}`)
+      reads.push(`look-up in ${ids.length}`)
       return readModel.lookUp(ids)
     },
   }
@@ -60,9 +60,9 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
   const lister = createPlantLister(counted, claimIndex, { ...options, limits })
 
   return {
-    ...{ claimIndex, log, asked, reader: createPlantReader(readModel, claimIndex, options) },
+    ...{ claimIndex, log, reads, reader: createPlantReader(readModel, claimIndex, options) },
 
-    /** Writes a claim into the log, and the tail reads it. */
+    /** Appends a claim to the log and delivers it to the tail. */
     async write(id: bigint): Promise<Claim> {
       const { id: plantId, ...plant } = newPlant(id)
       const partition = partitionOf(Buffer.from(String(id)), PARTITIONS)
@@ -79,7 +79,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
       return claim
     },
 
-    /** The read model takes in what it does not have yet. */
+    /** Applies the claims that the read model does not have yet. */
     async project(): Promise<void> {
       for (const [partition, claims] of log.entries()) {
         const from = folded[partition] as Checkpoint
@@ -93,8 +93,8 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
       }
     },
 
-    list: (limit: number, cursor = firstCursor(PARTITIONS), positions = none) =>
-      lister.list({ limit, cursor, positions }),
+    list: (limit: number, cursor = firstCursor(PARTITIONS), token = NO_TOKEN) =>
+      lister.list({ limit, cursor, token }),
   }
 }
 
@@ -109,44 +109,44 @@ async function writeAll(store: Awaited<ReturnType<typeof openLister>>, count: nu
   for (const id of range(count)) await store.write(id)
 }
 
-describe('what a page asks Redis for', () => {
-  it('is the partition of the cursor alone as long as it fills the page', async () => {
+describe('the reads of a page', () => {
+  it('are one of the partition in the cursor when that fills the page', async () => {
     const store = await openLister()
     await writeAll(store, 200)
     await store.project()
     await store.list(5)
-    expect(store.asked).toEqual(['list of 1'])
+    expect(store.reads).toEqual(['list of 1'])
   })
 
-  it('is then all other partitions at once, where each has few plants', async () => {
+  it('are then one of all other partitions, when each has few plants', async () => {
     const store = await openLister()
     await writeAll(store, 40)
     await store.project()
     const list = await store.list(100)
     expect(idsOf(list)).toEqual(firstIds(store.log))
     expect(list).not.toHaveProperty('next')
-    expect(store.asked).toEqual(['list of 1', 'list of 11'])
+    expect(store.reads).toEqual(['list of 1', 'list of 11'])
   })
 
-  it('is only so many partitions at once as could have a certain number of plants together', async () => {
-    const store = await openLister({ limits: { ...LIST_LIMITS, maxPlantsAtOnce: 300 } })
+  it('have only as many partitions as can hold maxPlantsPerRead plants', async () => {
+    const store = await openLister({ limits: { ...LIST_LIMITS, maxPlantsPerRead: 300 } })
     await writeAll(store, 40)
     await store.project()
     expect(idsOf(await store.list(100))).toEqual(firstIds(store.log))
-    expect(store.asked).toEqual(['list of 1', ...['list of 3', 'list of 3', 'list of 3', 'list of 2']])
+    expect(store.reads).toEqual(['list of 1', ...['list of 3', 'list of 3', 'list of 3', 'list of 2']])
   })
 
-  it('is each partition once more for what only the windows have', async () => {
+  it('include a look-up of the ids that only the windows have', async () => {
     const store = await openLister()
     await writeAll(store, 40)
     expect(idsOf(await store.list(100))).toEqual(firstIds(store.log))
-    expect(store.asked).toEqual(['list of 1', 'look-up in 1', 'list of 11', 'look-up in 11'])
+    expect(store.reads).toEqual(['list of 1', 'look-up in 1', 'list of 11', 'look-up in 11'])
   })
 })
 
 describe('a page', () => {
   it.each([1, 7, 20, 33, 1_000])(
-    'of %s is never longer, and the next one goes on after it',
+    'of %s plants is never longer, and the next page follows it',
     async (limit) => {
       const store = await openLister()
       await writeAll(store, 60)
@@ -166,7 +166,7 @@ describe('a page', () => {
     },
   )
 
-  it('is not longer either where it takes the plants of many partitions at once', async () => {
+  it('is not longer when one read returns plants of many partitions', async () => {
     const store = await openLister()
     await writeAll(store, 40)
     await store.project()
@@ -176,7 +176,7 @@ describe('a page', () => {
     expect(idsOf(await store.list(20, first.next))).toEqual(firstIds(store.log).slice(7, 27))
   })
 
-  it('leaves out what is claimed again, wherever the first claim is', async () => {
+  it('leaves void claims out, wherever the first claim is', async () => {
     const store = await openLister()
     await writeAll(store, 30)
     await store.project()
@@ -188,7 +188,7 @@ describe('a page', () => {
     expect(idsOf(await store.list(1_000))).toEqual(firstIds(store.log))
   })
 
-  it('shows the highest offset of each partition that it has plants of, and no other', async () => {
+  it('has a token with the highest offset of each partition on it, and no others', async () => {
     const store = await openLister()
     await store.write(1n)
     const { offset } = await store.write(1n)
@@ -200,8 +200,8 @@ describe('a page', () => {
     expect(store.claimIndex.readFloor.of(partition)).toBe(0)
   })
 
-  it('ends before a partition that can not be told on, and is refused when it would be empty', async () => {
-    // The log had one record more of partition 1 when this instance started.
+  it('ends where the next plant is not known, and is refused when it would be empty', async () => {
+    // The log of partition 1 was longer when this instance started.
     const store = await openLister({ ends: [0, 1_000] })
     await writeAll(store, 60)
     await store.project()
@@ -212,17 +212,17 @@ describe('a page', () => {
     expect(await store.list(1_000, first.next)).toEqual({ is: 'coverageGap' })
   })
 
-  it('beyond all that is known is refused, and told as soon as it is known', async () => {
+  it('after the last known plant waits until the plants before it are known', async () => {
     const store = await openLister({ deadlineMs: 10_000 })
     const hasIt = partitionOf(Buffer.from('1'), PARTITIONS)
-    const given = firstCursor(PARTITIONS).given.map((_, partition) => (partition === hasIt ? 1 : 0))
-    const list = store.list(10, { partition: hasIt, given })
-    await expect.poll(() => store.asked.length).toBeGreaterThan(2)
+    const listed = firstCursor(PARTITIONS).listed.map((_, partition) => (partition === hasIt ? 1 : 0))
+    const list = store.list(10, { partition: hasIt, listed })
+    await expect.poll(() => store.reads.length).toBeGreaterThan(2)
     await store.write(1n)
-    expect(await list).toEqual({ is: 'page', claims: [], shown: none })
+    expect(await list).toEqual({ is: 'page', claims: [], shown: NO_TOKEN })
   })
 
-  it('may go so far beyond the read model and no further', async () => {
+  it('has at most maxCandidates plants that the read model does not have', async () => {
     const store = await openLister({ limits: { ...LIST_LIMITS, maxCandidates: 5 } })
     const partition = 0 as Partition
     for (let id = 0n; (store.log[partition]?.length ?? 0) < 9; id++) {
@@ -239,25 +239,25 @@ describe('a page', () => {
   })
 })
 
-describe('positions of several partitions', () => {
-  const beyond = (partition: number) =>
+describe('a consistency token of several partitions', () => {
+  const beyondReach = (partition: number) =>
     new Map([
       [0, -1],
       [3, 0],
       [partition, 1_000],
     ] as [Partition, Offset][])
 
-  it('are all to be reached before a page is told, though Redis could fill it', async () => {
+  it('must be reached in each of them before a page, though Redis could fill it', async () => {
     const store = await openLister()
     await writeAll(store, 100)
     await store.project()
     const reached = new Map(store.log.map((claims, p) => [p as Partition, offsetOf(claims.length - 1)]))
     expect(idsOf(await store.list(3, undefined, reached))).toEqual(firstIds(store.log).slice(0, 3))
     for (const partition of [0, 5, 11])
-      expect(await store.list(3, undefined, beyond(partition))).toEqual({ is: 'coverageGap' })
+      expect(await store.list(3, undefined, beyondReach(partition))).toEqual({ is: 'coverageGap' })
   })
 
-  it('are all to be reached before a read is answered', async () => {
+  it('must be reached in each of them before a read has a result', async () => {
     const store = await openLister()
     await writeAll(store, 100)
     await store.project()
@@ -265,6 +265,6 @@ describe('positions of several partitions', () => {
     expect(await store.reader.read(newPlant(1n).id, reached)).toMatchObject({ is: 'plant' })
     expect(await store.reader.read(newPlant(100n).id, reached)).toEqual({ is: 'noSuchPlant' })
     for (const partition of [0, 5, 11])
-      expect(await store.reader.read(newPlant(1n).id, beyond(partition))).toEqual({ is: 'coverageGap' })
+      expect(await store.reader.read(newPlant(1n).id, beyondReach(partition))).toEqual({ is: 'coverageGap' })
   })
 })

@@ -25,96 +25,98 @@ export type ListPlants = {
   cursor: Cursor
   /** Most plants on the page, 1 to 1,000. */
   limit: number
-  positions: ConsistencyToken
+  token: ConsistencyToken
 }
 
-/** `next` is absent at the end of the list; `shown` has the highest offset on the page of each partition. */
+/** `next` is absent at the end of the list; `shown` has the highest offset of each partition on the page. */
 export type PlantList = { is: 'page'; claims: Claim[]; shown: ConsistencyToken; next?: Cursor } | NotCovered
 
 export const LIST_LIMITS = {
   maxCandidates: 10_000,
   spareCandidates: 100,
-  /** Most plants that further partitions are asked for at once, if each had as many as are wanted. */
-  maxPlantsAtOnce: 4_000,
+  /** Most plants that one read of several partitions can return. */
+  maxPlantsPerRead: 4_000,
 }
 
-type Readable = { checkpoint: Offset; entries: (Claim | undefined)[] }
+type CandidateLookUp = { checkpoint: Offset; entries: (Claim | undefined)[] }
 
-export type ListOptions = ReadOptions & { limits?: ListLimits & { maxPlantsAtOnce: number } }
+export type ListOptions = ReadOptions & { limits?: ListLimits & { maxPlantsPerRead: number } }
 
 export type PlantLister = ReturnType<typeof createPlantLister>
 
-/** Lists plants, partition by partition, from the view of this instance. */
+/** Lists plants, partition by partition, from the read model and the windows of this instance together. */
 export function createPlantLister(
   readModel: Pick<ReadModel, 'list' | 'lookUp'>,
   claimIndex: ClaimIndex,
   { limits = LIST_LIMITS, ...options }: ListOptions,
 ) {
-  async function reachesAll(positions: ConsistencyToken): Promise<boolean> {
-    if (positions.size === 0) return true
-    const answers = await readModel.lookUp([...positions.keys()].map((partition) => ({ partition, ids: [] })))
-    return [...positions].every(
+  async function reachesAll(token: ConsistencyToken): Promise<boolean> {
+    if (token.size === 0) return true
+    const lookUps = await readModel.lookUp([...token.keys()].map((partition) => ({ partition, ids: [] })))
+    return [...token].every(
       ([partition, offset], n) =>
-        coverageReach(claimIndex.window(partition), (answers[n] as PartitionLookUp).checkpoint) >= offset,
+        coverageReach(claimIndex.window(partition), (lookUps[n] as PartitionLookUp).checkpoint) >= offset,
     )
   }
 
-  /** The entries of all candidates, in one round trip. */
+  /** The entries of all candidates, in one round trip; without a request for partitions that have none. */
   async function lookUpCandidates(
     spans: readonly PartitionSpan[],
-    further: readonly Candidates[],
-  ): Promise<Readable[]> {
-    const asked = spans.map(({ partition }, n) => ({
+    candidates: readonly Candidates[],
+  ): Promise<CandidateLookUp[]> {
+    const requests = spans.map(({ partition }, n) => ({
       partition,
-      ids: (further[n] as Candidates).claims.map(({ id }) => id),
+      ids: (candidates[n] as Candidates).claims.map(({ id }) => id),
     }))
-    const some = asked.filter(({ ids }) => ids.length > 0)
-    const found = some.length === 0 ? [] : await readModel.lookUp(some)
-    const answers = found.map(({ checkpoint, entries }) => ({ checkpoint, entries: entries.map(readable) }))
-    const nothingAsked = { entries: [], checkpoint: Number.POSITIVE_INFINITY as Offset }
-    return asked.map((each) => answers[some.indexOf(each)] ?? nothingAsked)
+    const needed = requests.filter(({ ids }) => ids.length > 0)
+    const found = needed.length === 0 ? [] : await readModel.lookUp(needed)
+    const lookUps = found.map(({ checkpoint, entries }) => ({ checkpoint, entries: entries.map(readable) }))
+    const noCandidates = { entries: [], checkpoint: Number.POSITIVE_INFINITY as Offset }
+    return requests.map((request) => lookUps[needed.indexOf(request)] ?? noCandidates)
   }
 
-  async function tell(spans: readonly PartitionSpan[], positions: ConsistencyToken): Promise<KnownSpan[]> {
+  async function readSpans(spans: readonly PartitionSpan[], token: ConsistencyToken): Promise<KnownSpan[]> {
     const listed = await readModel.list(spans)
-    // The windows are looked at now, after the read model has answered.
-    const further = spans.map((span, n) =>
+    // The windows are read now, after the read model's response.
+    const candidates = spans.map((span, n) =>
       candidatesOf(listed[n] as ListedSpan, span, claimIndex.window(span.partition), limits),
     )
-    const lookedUp = await lookUpCandidates(spans, further)
+    const lookUps = await lookUpCandidates(spans, candidates)
     return spans.map((span, n) =>
-      knownSpan(listed[n] as ListedSpan, span, further[n] as Candidates, lookedUp[n] as Readable, {
-        token: positions.get(span.partition) ?? BEFORE_FIRST,
+      knownSpan(listed[n] as ListedSpan, span, candidates[n] as Candidates, lookUps[n] as CandidateLookUp, {
+        token: token.get(span.partition) ?? BEFORE_FIRST,
         readFloor: claimIndex.readFloor.of(span.partition),
       }),
     )
   }
 
   /**
-   * One lap at most, from the cursor's partition on. Its partition most often fills the page, so it is asked alone;
-   * then several at once, since in a small store each has only a few.
+   * Goes through all partitions at most once, starting at the cursor's. That partition usually fills the page, so it is
+   * read alone; then several per read, because in a small store each has only a few plants.
    */
-  async function tryList({ cursor, limit, positions }: ListPlants): Promise<PlantList | undefined> {
-    if (!(await reachesAll(positions))) return undefined
+  async function tryList({ cursor, limit, token }: ListPlants): Promise<PlantList | undefined> {
+    if (!(await reachesAll(token))) return undefined
     const page = startPage(cursor, limit)
-    const lap = cursor.given.map((_, n) => ((cursor.partition + n) % cursor.given.length) as Partition)
-    for (let [at, size] = [0, 1]; at < lap.length; at += size, size = sizeFor(page.room())) {
+    const { length } = cursor.listed
+    const partitions = cursor.listed.map((_, n) => ((cursor.partition + n) % length) as Partition)
+    let perRead = 1
+    for (let at = 0; at < length; at += perRead, perRead = partitionsPerRead(page.room())) {
       const count = page.room()
-      const spans = lap.slice(at, at + size).map((partition) => ({
-        ...{ partition, count, from: cursor.given[partition] as number },
-      }))
-      const told = await tell(spans, positions)
+      const spans = partitions
+        .slice(at, at + perRead)
+        .map((partition) => ({ partition, count, from: cursor.listed[partition] as number }))
+      const known = await readSpans(spans, token)
       for (const [n, { partition }] of spans.entries()) {
-        const { claims, isEnd } = told[n] as KnownSpan
+        const { claims, isEnd } = known[n] as KnownSpan
         page.add(partition, claims)
-        // What comes next is in this partition, or may be.
+        // The next plant is in this partition, or may be.
         if (page.room() === 0 || !isEnd) return page.isEmpty() ? undefined : show(page.endIn(partition))
       }
     }
     return show(page.end())
   }
 
-  const sizeFor = (count: number) => Math.max(1, Math.floor(limits.maxPlantsAtOnce / count))
+  const partitionsPerRead = (count: number) => Math.max(1, Math.floor(limits.maxPlantsPerRead / count))
 
   function show(page: PlantList & { is: 'page' }): PlantList {
     for (const [partition, offset] of page.shown) claimIndex.readFloor.raise(partition, offset)
@@ -123,32 +125,32 @@ export function createPlantLister(
 
   return {
     /**
-     * The next page: each plant once, in log order within a partition, and all that is known. It ends early where the
-     * view can't tell on, unless it would be empty; `next` is absent only when one lap has shown
-     * every partition to have no more. Answers within the deadline, or when the attempt that is under way then has ended.
+     * The next page: each plant once, in log order within a partition. It ends early where the next plant is not known,
+     * unless it would be empty; `next` is absent only when one pass over all partitions has found no more plants.
+     * Resolves within the deadline, or when the attempt in flight at the deadline has ended.
      */
-    list: (asked: ListPlants): Promise<PlantList> => retryUntilCovered(() => tryList(asked), options),
+    list: (request: ListPlants): Promise<PlantList> => retryUntilCovered(() => tryList(request), options),
   }
 }
 
 function startPage(cursor: Cursor, limit: number) {
-  const given = [...cursor.given]
+  const listed = [...cursor.listed]
   const claims: Claim[] = []
   const shown = new Map<Partition, Offset>()
   return {
     room: () => limit - claims.length,
     isEmpty: () => claims.length === 0,
 
-    /** Takes of these, which go on where the page is in their partition, as many as there is room for. */
+    /** Adds claims that follow the page's last ones in their partition, as many as there is room for. */
     add(partition: Partition, found: readonly Claim[]): void {
       for (const claim of found.slice(0, limit - claims.length)) {
         claims.push(claim)
-        given[partition] = (given[partition] as number) + 1
+        listed[partition] = (listed[partition] as number) + 1
         shown.set(partition, claim.offset)
       }
     },
 
     end: () => ({ is: 'page', claims, shown }) as const,
-    endIn: (partition: Partition) => ({ is: 'page', claims, shown, next: { partition, given } }) as const,
+    endIn: (partition: Partition) => ({ is: 'page', claims, shown, next: { partition, listed } }) as const,
   }
 }

@@ -5,12 +5,15 @@ import { formatToken, type Partition } from '@plant-store/shared/plant/position.
 import { TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
 import { HttpError } from '../http/errors.ts'
 import type { OperationFacts } from '../openapi/operation.ts'
-import { encodeCursor } from './cursor.ts'
+import { type Cursor, decodeCursor, encodeCursor, firstCursor } from './cursor.ts'
 import type { PlantLister } from './list-plants.ts'
-import { createPagesUnderWay } from './page-budget.ts'
-import { DEFAULT_LIMIT, MAX_LIMIT, parsePageQuery } from './page-query.ts'
+import { createPageBudget } from './page-budget.ts'
 
-const PAGE_TAKEN_WITHIN_MS = 30_000
+const MAX_LIMIT = 1_000
+const DEFAULT_LIMIT = 100
+
+const CANONICAL_INTEGER = /^[1-9][0-9]{0,3}$/
+const PAGE_READ_TIMEOUT_MS = 30_000
 
 const IdOut = Type.Unsafe<PlantId>({
   type: 'integer',
@@ -76,7 +79,7 @@ const FACTS: OperationFacts = {
       { id: 7, name: 'Monstera', tag: 'indoor' },
       { id: 9_007_199_254_740_993n, name: 'Ficus' },
     ],
-    next: encodeCursor({ partition: 1 as Partition, given: [1, 1] }),
+    next: encodeCursor({ partition: 1 as Partition, listed: [1, 1] }),
   },
   links: {
     listPlants: {
@@ -91,21 +94,21 @@ const FACTS: OperationFacts = {
 export const listPlantsRoute: FastifyPluginAsyncTypebox<{
   lister: PlantLister
   partitions: number
-  maxPlantsUnderWay: number
-}> = async (app, { lister, partitions, maxPlantsUnderWay }) => {
-  const pages = createPagesUnderWay({ maxPlants: maxPlantsUnderWay, takenWithinMs: PAGE_TAKEN_WITHIN_MS })
+  maxPlantsInFlight: number
+}> = async (app, { lister, partitions, maxPlantsInFlight }) => {
+  const budget = createPageBudget({ maxPlants: maxPlantsInFlight, readTimeoutMs: PAGE_READ_TIMEOUT_MS })
   app.get(
     '/plants',
     {
       config: { scope: 'plants:read', operation: FACTS },
       schema: SCHEMA,
-      // The schema describes the query; `parsePageQuery` reads it, and nothing is converted before.
+      // The schema only documents the query: `parsePageQuery` validates it, without a conversion before.
       validatorCompiler: () => (value: unknown) => ({ value }),
     },
     async ({ query, headers }, reply) => {
-      const asked = parsePageQuery(query as Record<string, string | string[]>, partitions)
-      const positions = tokenOf(headers[TOKEN_HEADER], partitions)
-      const page = await pages.make(asked.limit, reply.raw, () => lister.list({ ...asked, positions }))
+      const request = parsePageQuery(query as Record<string, string | string[]>, partitions)
+      const token = tokenOf(headers[TOKEN_HEADER], partitions)
+      const page = await budget.run(request.limit, reply.raw, () => lister.list({ ...request, token }))
       if (page === undefined) throw new HttpError('overloaded', 'too many plants are being listed; try again')
       if (page.is !== 'page') throw new HttpError(page.is, undefined, {}, page.cause)
       if (page.shown.size > 0) reply.header(TOKEN_HEADER, formatToken(page.shown))
@@ -121,4 +124,31 @@ function itemsOf(claims: readonly Claim[]) {
   const items = claims.flatMap(({ id, plant }) => (plant === undefined ? [] : [{ id, ...plant }]))
   const unreadable = claims.flatMap(({ id, plant }) => (plant === undefined ? [id] : []))
   return { items, ...(unreadable.length > 0 && { unreadable }) }
+}
+
+/** A query parameter: absent, sent once, or sent several times. */
+type Parameter = string | readonly string[] | undefined
+
+/** The limit and cursor of a request. Throws an HttpError when one is invalid. */
+export function parsePageQuery(
+  { limit, cursor }: { limit?: Parameter; cursor?: Parameter },
+  partitions: number,
+): { limit: number; cursor: Cursor } {
+  return { limit: parseLimit(limit), cursor: parseCursor(cursor, partitions) }
+}
+
+// Not TypeBox's conversion: it turns "1.5" and "true" into 1.
+function parseLimit(limit: Parameter): number {
+  if (limit === undefined) return DEFAULT_LIMIT
+  if (typeof limit !== 'string' || !CANONICAL_INTEGER.test(limit) || Number(limit) > MAX_LIMIT) {
+    throw new HttpError('invalidLimit')
+  }
+  return Number(limit)
+}
+
+function parseCursor(cursor: Parameter, partitions: number): Cursor {
+  if (cursor === undefined) return firstCursor(partitions)
+  const decoded = typeof cursor === 'string' ? decodeCursor(cursor, partitions) : undefined
+  if (decoded === undefined) throw new HttpError('invalidCursor')
+  return decoded
 }

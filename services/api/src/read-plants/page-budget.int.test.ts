@@ -1,24 +1,24 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createPagesUnderWay } from './page-budget.ts'
+import { createPageBudget } from './page-budget.ts'
 
-/** More than the buffers of a connection hold. */
+/** Larger than the buffers of a connection. */
 const PAGE = 'x'.repeat(20_000_000)
 const LONG_MS = 60_000
 
-/** A server of pages that are made when the test says so, with room for 10 plants. */
-async function openServer(takenWithinMs = LONG_MS) {
-  const pages = createPagesUnderWay({ maxPlants: 10, takenWithinMs })
-  const making: { answer(): void; fail(): void }[] = []
-  const answers: string[] = []
+/** A server whose pages the test completes, with a budget of 10 plants. */
+async function openServer(readTimeoutMs = LONG_MS) {
+  const budget = createPageBudget({ maxPlants: 10, readTimeoutMs })
+  const pages: { complete(): void; fail(): void }[] = []
+  const decisions: string[] = []
   const server = createServer((request, response) => {
-    const page = pages.make(Number(request.url?.slice(1)), response, () => {
+    const page = budget.run(Number(request.url?.slice(1)), response, () => {
       const { promise, resolve, reject } = Promise.withResolvers<string>()
-      making.push({ answer: () => resolve(PAGE), fail: () => reject(new Error('no page')) })
+      pages.push({ complete: () => resolve(PAGE), fail: () => reject(new Error('no page')) })
       return promise
     })
-    answers.push(page === undefined ? 'refused' : 'made')
+    decisions.push(page === undefined ? 'refused' : 'started')
     if (page === undefined) response.end()
     page?.then(
       (text) => response.end(text),
@@ -32,57 +32,57 @@ async function openServer(takenWithinMs = LONG_MS) {
   })
 
   return {
-    making,
-    /** Asks on a connection of its own, and takes nothing of the answer. */
-    async ask(limit: number): Promise<{ socket: Socket; answer: string | undefined }> {
+    pages,
+    /** Requests a page on a connection of its own and does not read the response. */
+    async request(limit: number): Promise<{ socket: Socket; decision: string | undefined }> {
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
       socket.on('error', () => undefined).pause()
-      const asked = answers.length
+      const before = decisions.length
       socket.write(`GET /${limit} HTTP/1.1\r\nHost: x\r\n\r\n`)
-      await vi.waitFor(() => expect(answers).toHaveLength(asked + 1))
-      return { socket, answer: answers.at(-1) }
+      await vi.waitFor(() => expect(decisions).toHaveLength(before + 1))
+      return { socket, decision: decisions.at(-1) }
     },
   }
 }
 
-describe('pages under way', () => {
-  it('have so many plants together and no more', async () => {
+describe('the page budget', () => {
+  it('refuses a page that would exceed the most plants in flight', async () => {
     const server = await openServer()
-    expect((await server.ask(6)).answer).toBe('made')
-    expect((await server.ask(5)).answer).toBe('refused')
-    expect((await server.ask(4)).answer).toBe('made')
-    expect((await server.ask(1)).answer).toBe('refused')
+    expect((await server.request(6)).decision).toBe('started')
+    expect((await server.request(5)).decision).toBe('refused')
+    expect((await server.request(4)).decision).toBe('started')
+    expect((await server.request(1)).decision).toBe('refused')
   })
 
-  it('are those that are being made, also when their client has left', async () => {
+  it('counts a page until it is complete, also when its client has left', async () => {
     const server = await openServer()
-    const { socket } = await server.ask(10)
+    const { socket } = await server.request(10)
     socket.resetAndDestroy()
-    expect((await server.ask(1)).answer).toBe('refused')
-    server.making[0]?.answer()
-    await vi.waitFor(async () => expect((await server.ask(10)).answer).toBe('made'))
+    expect((await server.request(1)).decision).toBe('refused')
+    server.pages[0]?.complete()
+    await vi.waitFor(async () => expect((await server.request(10)).decision).toBe('started'))
   })
 
-  it('are those, too, that their clients have not taken', async () => {
+  it('counts a complete page until its client has read it', async () => {
     const server = await openServer()
-    const { socket } = await server.ask(10)
-    server.making[0]?.answer()
-    expect((await server.ask(1)).answer).toBe('refused')
+    const { socket } = await server.request(10)
+    server.pages[0]?.complete()
+    expect((await server.request(1)).decision).toBe('refused')
     socket.resume()
-    await vi.waitFor(async () => expect((await server.ask(10)).answer).toBe('made'))
+    await vi.waitFor(async () => expect((await server.request(10)).decision).toBe('started'))
   })
 
-  it('are not those that could not be made', async () => {
+  it('does not count a page that failed', async () => {
     const server = await openServer()
-    await server.ask(10)
-    server.making[0]?.fail()
-    await vi.waitFor(async () => expect((await server.ask(10)).answer).toBe('made'))
+    await server.request(10)
+    server.pages[0]?.fail()
+    await vi.waitFor(async () => expect((await server.request(10)).decision).toBe('started'))
   })
 
-  it('are cut off when they are not taken in time', async () => {
+  it('closes the connection of a client that does not read its page in time', async () => {
     const server = await openServer(50)
-    await server.ask(10)
-    server.making[0]?.answer()
-    await vi.waitFor(async () => expect((await server.ask(10)).answer).toBe('made'))
+    await server.request(10)
+    server.pages[0]?.complete()
+    await vi.waitFor(async () => expect((await server.request(10)).decision).toBe('started'))
   })
 })

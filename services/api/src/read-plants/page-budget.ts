@@ -2,39 +2,39 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 
 export type PageLimits = {
-  /** Most plants that pages under way may have together. */
+  /** Most plants of all pages in flight together. */
   maxPlants: number
-  /** A client that has not taken its page after so long is cut off. */
-  takenWithinMs: number
+  /** The connection of a client that has not read its page after this time is closed. */
+  readTimeoutMs: number
 }
 
 /**
- * Bounds what pages cost: a thousand times what another answer does, in work for the event loop and for Redis while they
- * are made, which creates wait for, and in memory until their clients have taken them. A page is under way for both.
+ * Bounds the pages in flight. A page costs a thousand times what another response does: work of the event loop and of
+ * Redis while it is read, which delays creates, and memory until the client has read it. A page is in flight for both.
  */
-export function createPagesUnderWay({ maxPlants, takenWithinMs }: PageLimits) {
+export function createPageBudget({ maxPlants, readTimeoutMs }: PageLimits) {
   let plants = 0
   return {
-    /** Has a page made that may have so many plants, if there is room for it; undefined if there is none. */
-    make<T>(limit: number, response: ServerResponse, make: () => Promise<T>): Promise<T> | undefined {
+    /** Calls `makePage` for a page of up to `limit` plants; returns undefined when the budget has no room for it. */
+    run<T>(limit: number, response: ServerResponse, makePage: () => Promise<T>): Promise<T> | undefined {
       if (plants + limit > maxPlants) return undefined
       plants += limit
-      const left = response.closed ? Promise.resolve() : once(response, 'close')
-      const made = make()
-      void Promise.allSettled([made, left]).then(() => {
+      const closed = response.closed ? Promise.resolve() : once(response, 'close')
+      const page = makePage()
+      void Promise.allSettled([page, closed]).then(() => {
         plants -= limit
       })
-      void made.then(
-        () => cutOff(response, takenWithinMs),
+      void page.then(
+        () => closeAfter(response, readTimeoutMs),
         () => undefined,
       )
-      return made
+      return page
     },
   }
 }
 
-function cutOff(response: ServerResponse, afterMs: number): void {
+function closeAfter(response: ServerResponse, timeoutMs: number): void {
   if (response.closed) return
-  const timer = setTimeout(() => response.destroy(), afterMs)
+  const timer = setTimeout(() => response.destroy(), timeoutMs)
   response.once('close', () => clearTimeout(timer))
 }

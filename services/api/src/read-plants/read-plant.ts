@@ -20,32 +20,32 @@ export type ReadPlant =
 
 export type PlantReader = ReturnType<typeof createPlantReader>
 
-/** Reads plants from the view of this instance: what the read model and the window know together. */
+/** Reads plants from the read model and the window of this instance together. */
 export function createPlantReader(
   readModel: Pick<ReadModel, 'lookUp'>,
   claimIndex: ClaimIndex,
   options: ReadOptions,
 ) {
-  /** The answer if the view reaches far enough to give one. */
-  async function tryRead(id: PlantId, positions: ConsistencyToken): Promise<ReadPlant | undefined> {
+  /** Undefined when the reach is too low for a result. */
+  async function tryRead(id: PlantId, token: ConsistencyToken): Promise<ReadPlant | undefined> {
     const partition = partitionOf(Buffer.from(id.toString()), claimIndex.partitions)
-    const elsewhere = [...positions.keys()].filter((other) => other !== partition)
+    const otherPartitions = [...token.keys()].filter((other) => other !== partition)
     const [own, ...others] = (await readModel.lookUp([
       { partition, ids: [id] },
-      ...elsewhere.map((other) => ({ partition: other, ids: [] })),
+      ...otherPartitions.map((other) => ({ partition: other, ids: [] })),
     ])) as [PartitionLookUp, ...PartitionLookUp[]]
-    // The windows are looked at now, after the read model has answered.
-    const reaches = (at: Partition, { checkpoint }: PartitionLookUp) =>
-      coverageReach(claimIndex.window(at), checkpoint) >= (positions.get(at) ?? BEFORE_FIRST)
+    // The windows are read now, after the read model's response.
+    const reaches = (p: Partition, { checkpoint }: PartitionLookUp) =>
+      coverageReach(claimIndex.window(p), checkpoint) >= (token.get(p) ?? BEFORE_FIRST)
     if (!reaches(partition, own)) return undefined
-    if (!elsewhere.every((at, n) => reaches(at, others[n] as PartitionLookUp))) return undefined
+    if (!otherPartitions.every((p, n) => reaches(p, others[n] as PartitionLookUp))) return undefined
     const window = claimIndex.window(partition)
     const entry = readable(own.entries[0])
     const known = firstClaimOf(id, { entry, checkpoint: own.checkpoint }, window)
     if (known.is === 'unknown') return undefined
     if (known.is === 'absent') {
-      const isFar = coverageReach(window, own.checkpoint) >= claimIndex.readFloor.of(partition)
-      return isFar ? { is: 'noSuchPlant' } : undefined
+      const reachesFloor = coverageReach(window, own.checkpoint) >= claimIndex.readFloor.of(partition)
+      return reachesFloor ? { is: 'noSuchPlant' } : undefined
     }
     const { plant, offset } = known.first
     claimIndex.readFloor.raise(partition, offset)
@@ -54,8 +54,8 @@ export function createPlantReader(
   }
 
   return {
-    /** Answers within the deadline, or when the look-up that is under way then has ended: at the latest that it can't tell. */
-    read: (id: PlantId, positions: ConsistencyToken): Promise<ReadPlant> =>
-      retryUntilCovered(() => tryRead(id, positions), options),
+    /** Resolves within the deadline, or when the look-up in flight at the deadline has ended. */
+    read: (id: PlantId, token: ConsistencyToken): Promise<ReadPlant> =>
+      retryUntilCovered(() => tryRead(id, token), options),
   }
 }

@@ -1,22 +1,22 @@
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { describe, expect, it } from 'vitest'
 import { encodeCursor, firstCursor } from './cursor.ts'
-import { parsePageQuery } from './page-query.ts'
+import { parsePageQuery } from './list-route.ts'
 
 const PARTITIONS = 2
 
 describe('the query of a list', () => {
-  it('begins the list with 100 plants when it is empty', () => {
+  it('defaults to the first 100 plants', () => {
     expect(parsePageQuery({}, PARTITIONS)).toEqual({ limit: 100, cursor: firstCursor(PARTITIONS) })
   })
 
-  it('takes a limit from 1 to 1000', () => {
+  it('accepts a limit from 1 to 1000', () => {
     for (const limit of [1, 9, 10, 999, 1_000])
       expect(parsePageQuery({ limit: String(limit) }, PARTITIONS).limit).toBe(limit)
   })
 
-  it('takes a cursor that was given', () => {
-    const cursor = { partition: 1 as Partition, given: [3, 4] }
+  it('accepts a cursor of a page', () => {
+    const cursor = { partition: 1 as Partition, listed: [3, 4] }
     expect(parsePageQuery({ cursor: encodeCursor(cursor) }, PARTITIONS).cursor).toEqual(cursor)
   })
 
@@ -40,14 +40,14 @@ describe('the query of a list', () => {
       'true',
     ],
     ...['null', 'ten', '١', '１', ['1', '2'], ['1', '1'], []],
-  ])('does not take the limit %j', (limit) => {
+  ])('refuses the limit %j', (limit) => {
     expect(() => parsePageQuery({ limit }, PARTITIONS)).toThrow(
       expect.objectContaining({ failure: 'invalidLimit' }),
     )
   })
 
-  const given = encodeCursor(firstCursor(PARTITIONS))
-  it.each(['', '0', 'x', `${given}=`, [given, given], [given]])('does not take the cursor %j', (cursor) => {
+  const valid = encodeCursor(firstCursor(PARTITIONS))
+  it.each(['', '0', 'x', `${valid}=`, [valid, valid], [valid]])('refuses the cursor %j', (cursor) => {
     expect(() => parsePageQuery({ cursor }, PARTITIONS)).toThrow(
       expect.objectContaining({ failure: 'invalidCursor' }),
     )

@@ -46,12 +46,12 @@ const untilItHas = (projector: RunningService, partitions: number) =>
 /** Ways in which a Redis that answers takes no writes, and how each of them ends. */
 const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => Promise<unknown>][] = [
   [
-    /records are not taken in: .*OOM/,
+    /records are not applied: .*OOM/,
     (redis) => redis.config('SET', 'maxmemory', '1'),
     (redis) => redis.config('SET', 'maxmemory', '0'),
   ],
   [
-    /records are not taken in: .*MISCONF/,
+    /records are not applied: .*MISCONF/,
     async (redis) => {
       await redis.config('SET', 'save', '3600 1')
       await redis.bgsave()
@@ -61,7 +61,7 @@ const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => P
     (redis) => redis.config('SET', 'save', ''),
   ],
   [
-    /records are not taken in: .*READONLY/,
+    /records are not applied: .*READONLY/,
     (redis) => redis.replicaof('127.0.0.1', 1),
     (redis) => redis.replicaof('NO', 'ONE'),
   ],
@@ -277,7 +277,7 @@ it.each([
     const before = await dumpKeys(redis, store.topic)
     await recreateTopic(store, records)
 
-    const reason = /^stopped: another log: .* Restore the topic, or set REDIS_URL and PLANTS_TOPIC right, or/
+    const reason = /^stopped: another log: .* Restore the topic, or correct REDIS_URL and PLANTS_TOPIC, or/
     await Promise.all([expectHalt(projector, reason), expectHalt(api, reason)])
     expect(await dumpKeys(redis, store.topic)).toEqual(before)
   },

@@ -1,4 +1,4 @@
-import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'

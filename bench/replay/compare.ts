@@ -1,5 +1,5 @@
-import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
-import { FETCHING } from '@plant-store/shared/event-log/replay.ts'
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
+import { REPLAY_FETCHES } from '@plant-store/shared/event-log/replay.ts'
 import { createTestTopic } from '../../tests/support/topic.ts'
 import { inOwnProcess } from '../own-process.ts'
 import { orderOf } from '../side-by-side/order.ts'
@@ -28,7 +28,7 @@ export async function compareReaders(
   say: (line: string) => void,
 ): Promise<{ runs: ReplayRuns; redisVersion: string }> {
   const { kafka, topic } = await createTestTopic(kafkaBrokers, partitions)
-  const reading: Reading = { kafkaBrokers, redisUrl, topic, partitions, events, fetching: FETCHING }
+  const reading: Reading = { kafkaBrokers, redisUrl, topic, partitions, events, fetching: REPLAY_FETCHES }
   const replayed = await openReplayed(redisUrl, { topic, partitions })
   try {
     say(`${events} events into ${partitions} partitions`)

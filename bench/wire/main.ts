@@ -1,7 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createRequire } from 'node:module'
-import { kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs.ts'
-import { createPrivateModules } from '@plant-store/shared/kafka-client/private-modules.ts'
+import { createPrivateKafkajs, kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type NewRecord, plantCreated, type Traceparent } from '@plant-store/shared/plant/plant-created.ts'
@@ -31,12 +29,9 @@ const kafkajsOf = (load: typeof kafkajsModule): Kafkajs => ({
   decodeFetched: load('src/protocol/requests/fetch/v4/decodeMessages.js'),
   Decoder: load('src/protocol/decoder.js'),
 })
-const manifest = createRequire(import.meta.resolve('@plant-store/shared/event-log/kafkajs.ts')).resolve(
-  'kafkajs/package.json',
-)
 /** Both read and write the same bytes, which a test of the encoder holds. */
 const KAFKAJS = {
-  itself: kafkajsOf(createPrivateModules(manifest, kafkajsModule('package.json').version).load),
+  itself: kafkajsOf(createPrivateKafkajs().load),
   here: kafkajsOf(kafkajsModule),
 }
 

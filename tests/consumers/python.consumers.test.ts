@@ -1,7 +1,6 @@
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createTopic } from '@plant-store/shared/event-log/topic.ts'
-import { createPrivateModules } from '@plant-store/shared/kafka-client/private-modules.ts'
+import { createPrivateKafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
@@ -18,7 +17,7 @@ const PATIENCE = { everyMs: 100, giveUpAfterMs: WAIT_MS }
 
 const ONE = Buffer.from('1')
 
-const kafkajs = createPrivateModules(createRequire(import.meta.url).resolve('kafkajs/package.json'), '2.2.4')
+const kafkajs = createPrivateKafkajs()
 
 /** Appends as kafkajs itself does, but that this name of a header, of two bytes, becomes two bytes that are no UTF-8. */
 async function appendNamedWithoutUtf8(topic: string, records: readonly NewRecord[], name: string) {

@@ -1,6 +1,6 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { freePort } from '../../local/processes/port.mjs'

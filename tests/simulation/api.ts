@@ -160,7 +160,7 @@ export async function startApi(
     },
   }
   tail.assign(allPartitions(partitions) as Partition[])
-  void tail.proven.then(() => {
+  void tail.verified.then(() => {
     api.isListening = !api.isStopping
   })
   return api

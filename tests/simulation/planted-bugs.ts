@@ -337,10 +337,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'what comes after the checkpoint counts as a proof of the log',
     POSITIONS,
     [
-      'if (!cursor.proven && delivery.requested > checkpoint.offset)\n      return source.seek(partition, seekOffset(checkpoint))\n',
+      'if (!cursor.verified && delivery.requested > checkpoint.offset)\n      return source.seek(partition, seekOffset(checkpoint))\n',
       '',
     ],
-    ['if (!cursor.proven && delivery.last >= checkpoint.offset) {', 'if (!cursor.proven) {'],
+    ['if (!cursor.verified && delivery.last >= checkpoint.offset) {', 'if (!cursor.verified) {'],
   ),
   bug('where to begin is asked for once', POSITIONS, [
     'await delay(time, retryInMs, closing.signal)',
@@ -368,11 +368,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
 
   rare(4645, 'the proof of one checkpoint counts for another', POSITIONS, [
-    "    cursor.proven = checkpoint.eventId === ''\n",
-    "    if (from === undefined) cursor.proven = checkpoint.eventId === ''\n",
+    "    cursor.verified = checkpoint.eventId === ''\n",
+    "    if (from === undefined) cursor.verified = checkpoint.eventId === ''\n",
   ]),
-  rare(512474, 'what was fetched before the checkpoint was told is judged by it', POSITIONS, [
-    'cursor.told === told ? read() : undefined',
+  rare(512474, 'a delivery of an earlier epoch is compared with the checkpoint', POSITIONS, [
+    'cursor.epoch === epoch ? read() : undefined',
     'read()',
   ]),
   rare(74922968, 'what failed for an earlier assignment pauses the partition', POSITIONS, [
@@ -403,7 +403,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // The projector.
-  bug('an idle projector does not look at the checkpoint', PROJECTOR, ['follower.reseek(moved)', '']),
+  bug('an idle projector does not look at the checkpoint', PROJECTOR, [
+    'follower.reloadCheckpoints(moved)',
+    '',
+  ]),
   bug('a part of a batch leaves out its first record', CHUNKS, [
     'records.slice(start, start + maxRecords)',
     'records.slice(start === 0 ? 0 : start + 1, start + maxRecords)',

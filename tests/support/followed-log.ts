@@ -15,12 +15,12 @@ export type Delivered = { partition: Partition; records: LogRecord[]; next: Chec
 
 export type FollowedLog = {
   follower: Follower
-  /** All that was delivered, in the order of the calls. */
+  /** All calls in their order. */
   delivered: Delivered[]
-  /** The checkpoint reached in each partition; what is put in here is where an assignment begins. */
+  /** The checkpoint reached in each partition. An assignment starts from the one that a test puts here. */
   checkpoints: Map<Partition, Checkpoint>
   halts: Error[]
-  /** The offsets delivered of a partition. */
+  /** The delivered offsets of a partition. */
   offsetsOf(partition: Partition): number[]
 }
 

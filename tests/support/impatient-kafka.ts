@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import type { Kafka, KafkaConfig } from 'kafkajs'
 
-/** A client that gives up sooner than the product's does, for faults that last. */
+/** A client with shorter timeouts than the product's, for faults that last. */
 export function createImpatientKafka(brokers: string, options: Partial<KafkaConfig> = {}): Kafka {
   return new kafkajs.Kafka({
     brokers: [brokers],

@@ -6,7 +6,7 @@ import type { TestTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
 
-/** All records of a topic as they lie in the log now, headers and all, in no order. */
+/** All records that the log holds now, with their headers, in no particular order. */
 export async function readRawRecords({ kafka, topic, partitions }: TestTopic): Promise<KafkaMessage[]> {
   const { ends } = await checkTopic(kafka, { topic, partitions })
   const found = new Map<string, KafkaMessage>()

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { withAdmin } from '@plant-store/shared/event-log/admin.ts'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
@@ -8,9 +8,9 @@ import { newPlant } from './generated-plants.ts'
 import type { TestTopic } from './topic.ts'
 
 const AT_ONCE = { everyMs: 1, giveUpAfterMs: 20_000 }
-/** Ids from here on are no one else's. */
+/** Ids that no other record of a test uses. */
 const IDS_FROM = 5_000
-const KEPT = ['retention.ms', 'retention.bytes'].map((name) => ({ name, value: '-1' }))
+const RETENTION = ['retention.ms', 'retention.bytes'].map((name) => ({ name, value: '-1' }))
 
 /** Deletes a topic, makes another one of its name, and fills that with so many claims of new ids, each as soon as it can be. */
 export async function recreateTopic({ kafka, topic, partitions }: TestTopic, records: number): Promise<void> {
@@ -20,9 +20,9 @@ export async function recreateTopic({ kafka, topic, partitions }: TestTopic, rec
   )
   try {
     await withAdmin(kafka, async (admin) => {
-      const another = { topic, numPartitions: partitions, replicationFactor: 1, configEntries: KEPT }
+      const recreated = { topic, numPartitions: partitions, replicationFactor: 1, configEntries: RETENTION }
       await admin.deleteTopics({ topics: [topic] })
-      await retry(() => admin.createTopics({ waitForLeaders: false, topics: [another] }), AT_ONCE)
+      await retry(() => admin.createTopics({ waitForLeaders: false, topics: [recreated] }), AT_ONCE)
     })
     await retry(() => appender.append(claims), AT_ONCE)
   } finally {

@@ -19,7 +19,7 @@ export type GroupOptions = {
   follow(
     sink: RecordSink,
     only: ReadonlySet<Partition>,
-  ): Pick<Follower, 'start' | 'assigned' | 'reseek' | 'close'>
+  ): Pick<Follower, 'start' | 'assigned' | 'reloadCheckpoints' | 'close'>
   /** Reads the next offset of each partition of the log. */
   readEnds(): Promise<Offset[]>
   /** The next offset of each partition when the rebuild started. */
@@ -100,7 +100,7 @@ export async function rebuildGroup(group: readonly Partition[], options: GroupOp
   function refollow(partition: Partition): void {
     const at = follower.assigned()?.get(partition)
     if (at !== undefined && at.offset > fillOf(partition).standing().offset) {
-      follower.reseek(new Map([[partition, at]]))
+      follower.reloadCheckpoints(new Map([[partition, at]]))
     }
   }
 

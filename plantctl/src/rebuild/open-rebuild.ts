@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Kafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower, type FollowOptions } from '@plant-store/shared/event-log/follow.ts'
-import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
-import { FETCHING, replay } from '@plant-store/shared/event-log/replay.ts'
-import { createThrowawayGroups } from '@plant-store/shared/event-log/throwaway-groups.ts'
+import { createThrowawayGroups, groupPrefix } from '@plant-store/shared/event-log/groups.ts'
+import { REPLAY_FETCHES, replay } from '@plant-store/shared/event-log/replay.ts'
 import { checkTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
@@ -52,14 +51,14 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
   return createRebuild({
     generations,
     follow(sink, only) {
-      const { groupId, forget } = createThrowawayGroups(kafka, groupPrefix(topic, 'rebuild'), log)
-      const fetching = { ...FETCHING, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
+      const { groupId, deleteAll } = createThrowawayGroups(kafka, groupPrefix(topic, 'rebuild'), log)
+      const fetching = { ...REPLAY_FETCHES, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
       const follower = createFollower({ ...common, ...sink, ...fetching, groupId, only })
       return {
         ...follower,
         async close() {
           await follower.close()
-          await forget()
+          await deleteAll()
         },
       }
     },

@@ -35,7 +35,7 @@ it('a rebuild of which one partition is stuck ends, though another that is done 
   const rebuild = createRebuild({
     ...{ generations: readModel.generations, time, log: quietLog },
     follow: (sink) => ({
-      ...{ assigned: () => new Map(), reseek() {}, close: async () => {} },
+      ...{ assigned: () => new Map(), reloadCheckpoints() {}, close: async () => {} },
       start: () => void deliver(sink),
     }),
     readEnds: async () => [END, END],

@@ -67,7 +67,7 @@ async function start(context: ServiceContext): Promise<void> {
   })
   observe.observeParts({ server: app.server, admission, creation, claimIndex, tail, readModel })
   // The api listens only when the log is verified to be the one that the read model was folded from.
-  await tail.proven
+  await tail.verified
   const address = await app.listen({ port: settings.PORT, host: settings.HOST })
   service.reportReady()
   closeLater(async () => {
@@ -118,7 +118,7 @@ function openClaimIndex(
   watch({
     passed: () =>
       new Map(allPartitions(partitions).map((partition) => [partition, claimIndex.passed(partition)])),
-    noteEnds: tail.noteEnds,
+    updateEnds: tail.updateEnds,
     problems: () => [
       ...tail.problems().map((problem) => `tail: ${problem}`),
       ...readModel.problems(),

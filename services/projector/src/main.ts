@@ -51,10 +51,10 @@ async function start(context: ServiceContext): Promise<void> {
   observe.observeParts(projector, readModel)
   service.watch({
     passed: projector.checkpoints,
-    noteEnds: projector.noteEnds,
+    updateEnds: projector.updateEnds,
     problems: () => [...readModel.problems(), ...projector.problems()],
   })
-  void projector.proven.then(service.reportReady)
+  void projector.verified.then(service.reportReady)
   log.info({ operationsPort: service.operationsPort, topic, partitions }, 'projecting')
 }
 

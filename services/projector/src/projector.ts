@@ -11,7 +11,15 @@ import type { Time } from '@plant-store/shared/runtime/time.ts'
 
 type Following = Pick<
   Follower,
-  'start' | 'assigned' | 'problems' | 'proven' | 'reseek' | 'commitForLagTools' | 'lag' | 'noteEnds' | 'close'
+  | 'start'
+  | 'assigned'
+  | 'problems'
+  | 'verified'
+  | 'reloadCheckpoints'
+  | 'commitForLagTools'
+  | 'lag'
+  | 'updateEnds'
+  | 'close'
 >
 
 export type ProjectorOptions = {
@@ -86,7 +94,7 @@ export function createProjector(options: ProjectorOptions) {
         moved.set(partition, standing)
       }
     }
-    follower.reseek(moved)
+    follower.reloadCheckpoints(moved)
   }
   const common = { time, log, onHalt }
   const comparing = repeat({
@@ -106,11 +114,11 @@ export function createProjector(options: ProjectorOptions) {
     start: follower.start,
 
     /** Resolves when the log was seen to be the one that the read model was folded from. */
-    proven: follower.proven,
+    verified: follower.verified,
 
     /** How many records lie before it, as far as is known; undefined without partitions. */
     lag: follower.lag,
-    noteEnds: follower.noteEnds,
+    updateEnds: follower.updateEnds,
 
     /** The checkpoints of the partitions this projector has. */
     checkpoints(): Map<Partition, Checkpoint> {

@@ -4,8 +4,8 @@ import { consumeInto, eventually, newGroup } from '../../../tests/support/consum
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import type { TestTopic } from '../../../tests/support/topic.ts'
-import { withAdmin } from '../event-log/admin.ts'
-import type { GroupOffset } from '../event-log/group-offsets.ts'
+import { withAdmin } from '../event-log/connection.ts'
+import type { GroupOffset } from '../event-log/groups.ts'
 import { createTopic } from '../event-log/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { plantCreated } from '../plant/plant-created.ts'
@@ -110,7 +110,7 @@ describe('a consumer whose topic is not as it must be', () => {
     })
     await expect(consumeInto(topic.topic)).rejects.toMatchObject({
       code: 'topic-truncated',
-      message: expect.stringContaining('begins at offset 2'),
+      message: expect.stringContaining('starts at offset 2'),
     })
   })
 

@@ -3,8 +3,8 @@ import { consumeInto, eventually, newGroup } from '../../../tests/support/consum
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { createKafka } from '../event-log/connection.ts'
-import { readGroupOffsets } from '../event-log/group-offsets.ts'
-import { readEnds } from '../event-log/log-ends.ts'
+import { readGroupOffsets } from '../event-log/groups.ts'
+import { readEnds } from '../event-log/topic.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 
 const idsOf = (records: readonly NewRecord[]) => records.map(({ key }) => String(key)).sort()

@@ -1,4 +1,4 @@
-import type { GroupOffset } from '../event-log/group-offsets.ts'
+import type { GroupOffset } from '../event-log/groups.ts'
 import { type EventId, parseEventId } from '../plant/event-id.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'

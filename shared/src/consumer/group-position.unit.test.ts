@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventIds } from '../../../tests/support/generated-plants.ts'
-import type { GroupOffset } from '../event-log/group-offsets.ts'
+import type { GroupOffset } from '../event-log/groups.ts'
 import { FIRST, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { checkpointOfGroup, createGroupPosition, groupOffsetOf } from './group-position.ts'

@@ -1,12 +1,11 @@
 import type { Kafka } from '../event-log/connection.ts'
 import { createFollower } from '../event-log/follow.ts'
-import { readGroupOffsets } from '../event-log/group-offsets.ts'
-import { type LogEnds, readEnds } from '../event-log/log-ends.ts'
-import { assertWithinBounds, GROWN } from '../event-log/partition-cursors.ts'
-import type { TopicId } from '../kafka-client/topic-id.ts'
+import { readGroupOffsets } from '../event-log/groups.ts'
+import type { TopicId } from '../event-log/log-identity.ts'
+import { assertWithinBounds, partitionsChanged } from '../event-log/log-identity.ts'
+import { type LogEnds, readEnds } from '../event-log/topic.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { repeat } from '../runtime/retry.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
@@ -89,10 +88,7 @@ export function createPlantConsumer(
     const passed = delivery.passed()
     const found = await readEnds(kafka, topic)
     if (found.ends.length !== partitions) {
-      throw new PreconditionError(
-        `topic ${topic} had ${partitions} partitions and has ${found.ends.length}: ${GROWN}`,
-        'partitions-changed',
-      )
+      throw partitionsChanged(`topic ${topic} had ${partitions} partitions and has ${found.ends.length}`)
     }
     assertWithinBounds(passed, found.ends, REMEDY)
     return found
@@ -157,7 +153,7 @@ export function createPlantConsumer(
 
   async function endOnce(failure: Error | undefined): Promise<void> {
     signal?.removeEventListener('abort', stopLater)
-    follower.hold()
+    follower.pause()
     await within(stopWithinMs, delivery.idle())
     givenUp.abort(new Error('the consumer stops, and waits for its handlers no longer'))
     const left = leave(failure === undefined)
@@ -194,13 +190,13 @@ export function createPlantConsumer(
     problems: () => [...follower.problems(), ...repeated.flatMap(({ problem }) => problem() ?? [])],
     async pause() {
       isHeld = true
-      follower.hold()
+      follower.pause()
       await delivery.idle()
     },
     resume() {
       if (ending !== undefined) return
       isHeld = false
-      follower.release()
+      follower.resume()
     },
     stop: () => end(),
     ended: ended.promise,

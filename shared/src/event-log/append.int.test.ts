@@ -22,7 +22,7 @@ async function openAppender({ kafka, topic }: TestTopic) {
 const recordOf = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, PARTITIONS)
 
 describe('appending', () => {
-  it('writes each record to the partition it names, as it is', async () => {
+  it('writes each record unchanged to its partition', async () => {
     const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
     const appender = await openAppender(topic)
     const records = Array.from({ length: 30 }, (_, id) => recordOf(BigInt(id)))
@@ -31,19 +31,21 @@ describe('appending', () => {
     const found = () =>
       followed.delivered.flatMap(({ partition, records }) => records.map((record) => ({ partition, record })))
     await vi.waitFor(() => expect(found()).toHaveLength(30), WAIT_MS)
-    const places = found().map(({ partition, record }) => [String(record.claim?.eventId), partition] as const)
-    expect(new Map(places)).toEqual(
+    const positions = found().map(
+      ({ partition, record }) => [String(record.claim?.eventId), partition] as const,
+    )
+    expect(new Map(positions)).toEqual(
       new Map(records.map(({ headers, partition }) => [String(headers.ce_id), partition])),
     )
   })
 
-  it('writes no topic into being', async () => {
+  it('does not create a missing topic', async () => {
     const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
     const appender = await openAppender({ ...topic, topic: `plants-${randomUUID()}` })
     await expect(appender.append([recordOf(1n)])).rejects.toThrow()
   })
 
-  it('works again after a broker that hung, also when a new connection to it failed', async () => {
+  it('works again after the broker hung and a new connection to it failed', async () => {
     const { brokers, pause, resume } = await startOwnKafka()
     const { topic, partitions } = await createTestTopic(brokers, PARTITIONS)
     const kafka = createImpatientKafka(brokers)

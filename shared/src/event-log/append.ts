@@ -8,51 +8,47 @@ const PRODUCE_TIMEOUT_MS = 5_000
 export type Appender = ReturnType<typeof createAppender>
 
 /**
- * Appends records to the topic. Callers keep one append in flight and put all that arrived meanwhile into
- * the next one: kafkajs retries and refreshes metadata for each send on its own, so that many at once
- * become a storm.
+ * Appends records to the topic. Keep one append in flight, and put everything that arrives until its end into the next one: kafkajs
+ * retries and refreshes metadata for each send separately, so many sends at once become a storm.
  */
 export function createAppender(kafka: Kafka, topic: string) {
-  // Not the idempotent producer: after a failed produce kafkajs 2.2.4 uses its sequence number again, the
-  // broker takes the next events for duplicates, and they are acknowledged but never written. A
-  // record written twice is harmless here, for its event id tells.
+  // Not the idempotent producer: after a failed produce kafkajs 2.2.4 reuses the sequence number, the broker takes the next events
+  // for duplicates, and they are acknowledged but never written. A record that is written twice is harmless here: it has
+  // the same event id.
   const newProducer = () =>
     kafka.producer({
       idempotent: false,
       allowAutoTopicCreation: false,
       maxInFlightRequests: 1,
-      // The caller tries again, and knows when nobody waits any more.
+      // The caller retries; it knows when no client waits any more.
       retry: { retries: 0 },
       createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
     })
   let producer = newProducer()
-  let connected = false
+  let isConnected = false
 
   async function connect(): Promise<void> {
     await producer.connect()
-    connected = true
+    isConnected = true
   }
 
-  // A producer that failed may never work again: after a request timeout kafkajs keeps the dead socket, and
-  // one whose connecting failed says "Broker not connected" for ever. So the next append begins with a
-  // new one; connecting it now would only fail, too, while the broker hangs.
+  // A producer that failed may never work again: after a request timeout kafkajs keeps the dead socket, and after a failed
+  // connect it reports "Broker not connected" for ever. The next append connects the new one; to connect it now would
+  // only fail, too, while the broker hangs.
   async function replace(failed: Producer): Promise<void> {
     producer = newProducer()
-    connected = false
+    isConnected = false
     await failed.disconnect()
   }
 
   return {
     connect,
 
-    /**
-     * Resolves when all in-sync replicas have the records. When it rejects, any of the records may or
-     * may not be in the log.
-     */
+    /** Resolves when all in-sync replicas have the records. When it rejects, any of the records may be in the log. */
     async append(records: readonly NewRecord[]): Promise<void> {
       const used = producer
       try {
-        if (!connected) await connect()
+        if (!isConnected) await connect()
         await used.sendBatch({
           acks: ACKS_ALL,
           timeout: PRODUCE_TIMEOUT_MS,

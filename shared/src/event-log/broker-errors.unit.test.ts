@@ -8,14 +8,14 @@ const { KafkaJSConnectionClosedError, KafkaJSConnectionError, KafkaJSRequestTime
 const { createErrorFromCode } = kafkajsModule('src/protocol/error.js')
 const SASL_AUTHENTICATION_FAILED = 58
 
-/** What kafkajs makes of it when the broker, asked whether a secret is right, comes to this instead of an answer. */
-async function failedWith(mechanism: string, answer: Error): Promise<unknown> {
+/** The error of kafkajs when authentication ends with this error instead of a response. */
+async function failedWith(mechanism: string, failure: Error): Promise<unknown> {
   const quiet = { debug() {}, error() {}, namespace: () => quiet }
   const versions = { 17: { minVersion: 0, maxVersion: 1 }, 36: { minVersion: 0, maxVersion: 1 } }
   const connection = {
     sasl: { mechanism, username: 'name', password: 'secret' },
     async send({ request: { apiName } }: { request: { apiName: string } }) {
-      if (apiName !== 'SaslHandshake') throw answer
+      if (apiName !== 'SaslHandshake') throw failure
       return { enabledMechanisms: [mechanism] }
     },
   }
@@ -23,25 +23,28 @@ async function failedWith(mechanism: string, answer: Error): Promise<unknown> {
   return authenticator.authenticate().catch((error: unknown) => error)
 }
 
-describe('what Kafka refuses', () => {
-  it.each(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'])('is a wrong secret (%s)', async (mechanism) => {
-    const error = await failedWith(mechanism, createErrorFromCode(SASL_AUTHENTICATION_FAILED))
-    expect(preconditionErrorOf(error, 'plants')).toMatchObject({
-      name: 'PreconditionError',
-      fault: 'not-authorized',
-    })
-  })
+describe('an authentication error', () => {
+  it.each(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'])(
+    'is a PreconditionError when the password is wrong (%s)',
+    async (mechanism) => {
+      const error = await failedWith(mechanism, createErrorFromCode(SASL_AUTHENTICATION_FAILED))
+      expect(preconditionErrorOf(error, 'plants')).toMatchObject({
+        name: 'PreconditionError',
+        fault: 'not-authorized',
+      })
+    },
+  )
 
   it.each(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'])(
-    'is not a secret that it did not come to look at (%s)',
+    'is passed on when the connection was lost before the broker checked the password (%s)',
     async (mechanism) => {
-      for (const answer of [
+      for (const failure of [
         new KafkaJSConnectionClosedError('Closed connection', { host: 'kafka', port: 9092 }),
         new KafkaJSConnectionError('Connection error: read ECONNRESET', { broker: 'kafka:9092' }),
         new KafkaJSConnectionError('Not connected', { broker: 'kafka:9092' }),
         new KafkaJSRequestTimeoutError('Request SaslAuthenticate(key: 36, version: 1) timed out', {}),
       ]) {
-        const error = await failedWith(mechanism, answer)
+        const error = await failedWith(mechanism, failure)
         expect(error).toMatchObject({ name: 'KafkaJSSASLAuthenticationError' })
         expect(preconditionErrorOf(error, 'plants')).toBe(error)
       }

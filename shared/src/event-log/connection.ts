@@ -1,4 +1,4 @@
-import type { Kafka, KafkaConfig, LogEntry } from 'kafkajs'
+import type { Admin, Kafka, KafkaConfig, LogEntry } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { Log } from '../runtime/log.ts'
 
@@ -10,10 +10,10 @@ const MAX_RETRY_MS = 2_000
 
 export type { Kafka }
 
-/** How to encrypt connections and to authenticate on them, as kafkajs takes it. */
+/** Encryption and authentication of connections, as kafkajs expects them. */
 export type Security = { ssl?: KafkaConfig['ssl'] | undefined; sasl?: KafkaConfig['sasl'] | undefined }
 
-/** Connects nothing yet: producers, consumers and admins made from it do. */
+/** Makes a client without connecting: its producers, consumers and admins connect. */
 export function createKafka(
   brokers: readonly string[],
   clientId: string,
@@ -34,12 +34,23 @@ export function createKafka(
   })
 }
 
-// kafkajs reports as errors what it then retries, and crashes that the callers here report themselves.
-// So its own voice is lowered: nothing above a warning, joins and stops in the debug log only.
+// kafkajs logs errors that it then retries, and crashes that its callers here log themselves. So its errors become warnings,
+// and joins and stops go to the debug log.
 function writeEntry(log: Log, { namespace, level, log: details }: LogEntry): void {
   const line = `kafka${namespace === '' ? '' : ` ${namespace}`}: ${details.message}`
   const { error, groupId, broker, retryCount } = details
   const context = { error, groupId, broker, retryCount }
   if (level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN) log.warn(context, line)
   else log.debug(context, line)
+}
+
+/** Connects an admin, and disconnects it after its use. */
+export async function withAdmin<T>(kafka: Kafka, use: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = kafka.admin()
+  await admin.connect()
+  try {
+    return await use(admin)
+  } finally {
+    await admin.disconnect()
+  }
 }

@@ -6,11 +6,11 @@ import { systemTime, type Time } from '../runtime/time.ts'
 
 const WAIT_MS = 20_000
 const P = 0 as Partition
-/** Longer than any other wait of a follower. */
+/** Longer than any other delay of a follower. */
 const FETCH_EVERY_MS = 60_000
 
-/** The system's time, but that the wait for the next fetch lasts until it is ended here. */
-function timeWithHeldFetches() {
+/** The system's time, except that the delay before the next fetch lasts until `endAll`. */
+function timeWithManualFetches() {
   const waits = new Set<() => void>()
   const after: Time['after'] = (ms, callback) => {
     if (ms !== FETCH_EVERY_MS) return systemTime.after(ms, callback)
@@ -23,10 +23,10 @@ function timeWithHeldFetches() {
   return { time: { now: systemTime.now, after }, waits, endAll }
 }
 
-it('a follower fetches nothing more for a while after a fetch that brought something, and then all of it', async () => {
+it('a follower waits after a fetch that returned records, and then fetches all that was appended', async () => {
   const topic = await openTopic()
   await topic.append(2)
-  const { time, waits, endAll } = timeWithHeldFetches()
+  const { time, waits, endAll } = timeWithManualFetches()
   const slow = followLog(topic, { time, fetchEveryMs: FETCH_EVERY_MS })
   const fast = followLog(topic)
   await vi.waitFor(() => expect(waits.size).toBe(1), WAIT_MS)
@@ -37,10 +37,10 @@ it('a follower fetches nothing more for a while after a fetch that brought somet
   await vi.waitFor(() => expect(slow.offsetsOf(P)).toEqual(fast.offsetsOf(P)), WAIT_MS)
 })
 
-it('a follower that is closed does not wait for the next fetch', async () => {
+it('a close does not wait for the next fetch', async () => {
   const topic = await openTopic()
   await topic.append(2)
-  const { time, waits } = timeWithHeldFetches()
+  const { time, waits } = timeWithManualFetches()
   const { follower } = followLog(topic, { time, fetchEveryMs: FETCH_EVERY_MS })
   await vi.waitFor(() => expect(waits.size).toBe(1), WAIT_MS)
   await follower.close()

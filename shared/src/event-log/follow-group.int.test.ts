@@ -34,12 +34,14 @@ async function openTopic() {
 }
 
 describe('members of one group', () => {
-  it('share the partitions, and go on where the checkpoints say when one joins or leaves', async () => {
+  it('share the partitions, and continue from the checkpoints when one joins or leaves', async () => {
     const topic = await openTopic()
     const groupId = `test-${randomUUID()}`
-    // Stands for the read model: takes what follows its checkpoint, and tells the true one otherwise.
+    // Like the read model: applies records that follow its checkpoint, and otherwise returns its checkpoint.
     const checkpoints = new Map<Partition, Checkpoint>()
-    const taken = new Map<Partition, string[]>(allPartitions(PARTITIONS).map((partition) => [partition, []]))
+    const applied = new Map<Partition, string[]>(
+      allPartitions(PARTITIONS).map((partition) => [partition, []]),
+    )
     const join = () =>
       followLog(
         topic,
@@ -48,7 +50,7 @@ describe('members of one group', () => {
           async onRecords(partition, records, next, from) {
             const reached = checkpoints.get(partition) ?? START
             if (reached.offset !== from.offset) return reached
-            for (const { claim } of records) taken.get(partition)?.push(String(claim?.eventId))
+            for (const { claim } of records) applied.get(partition)?.push(String(claim?.eventId))
             checkpoints.set(partition, next)
             return next
           },
@@ -56,11 +58,11 @@ describe('members of one group', () => {
         checkpoints,
       )
     const assignedTo = (member: ReturnType<typeof join>) => [...(member.follower.assigned()?.keys() ?? [])]
-    const untilTaken = () => vi.waitFor(() => expect(taken).toEqual(topic.appended), WAIT_MS)
+    const untilApplied = () => vi.waitFor(() => expect(applied).toEqual(topic.appended), WAIT_MS)
 
     await topic.append(40)
     const first = join()
-    await untilTaken()
+    await untilApplied()
     expect(assignedTo(first)).toHaveLength(PARTITIONS)
 
     const second = join()
@@ -73,16 +75,16 @@ describe('members of one group', () => {
       expect(assignedTo(second)).toHaveLength(PARTITIONS / 2)
     }, WAIT_MS)
     await topic.append(40)
-    await untilTaken()
+    await untilApplied()
 
     await first.follower.close()
     await topic.append(40)
-    await untilTaken()
+    await untilApplied()
     expect(assignedTo(second)).toHaveLength(PARTITIONS)
     expect([...first.halts, ...second.halts]).toEqual([])
   })
 
-  it('may commit for lag tools: the group then tells how far each partition was read', async () => {
+  it('commit for lag tools how far each partition was read', async () => {
     const topic = await openTopic()
     await topic.append(30)
     const groupId = `test-${randomUUID()}`
@@ -108,13 +110,10 @@ describe('closing', () => {
   const active = (kind: 'TCPSocketWrap' | 'Timeout') =>
     process.getActiveResourcesInfo().filter((resource) => resource === kind).length
 
-  async function expectNothingLeft(beforeItBegan: { connections: number; timers: number }): Promise<void> {
-    // Sockets take a turn or two to end; the waiting has timers of its own, so these are counted after it.
-    await vi.waitFor(
-      () => expect(active('TCPSocketWrap')).toBeLessThanOrEqual(beforeItBegan.connections),
-      WAIT_MS,
-    )
-    expect(active('Timeout')).toBeLessThanOrEqual(beforeItBegan.timers)
+  async function expectNothingLeft(before: { connections: number; timers: number }): Promise<void> {
+    // Sockets need a moment to close. The wait has timers of its own, so timers are counted after it.
+    await vi.waitFor(() => expect(active('TCPSocketWrap')).toBeLessThanOrEqual(before.connections), WAIT_MS)
+    expect(active('Timeout')).toBeLessThanOrEqual(before.timers)
   }
 
   it('leaves no connection and no timer', async () => {
@@ -129,7 +128,7 @@ describe('closing', () => {
     expect(followed.follower.assigned()).toBeUndefined()
   })
 
-  it('leaves nothing, either, while the group is being joined', async () => {
+  it('leaves no connection and no timer while the group is being joined', async () => {
     const topic = await openTopic()
     const before = { connections: active('TCPSocketWrap'), timers: active('Timeout') }
     const followed = followLog(topic)

@@ -5,7 +5,7 @@ import type { Offset, Partition } from '../plant/position.ts'
 
 const WAIT_MS = 20_000
 
-it('a follower lags behind by what it has not taken in, of all its partitions, and by nothing in the end', async () => {
+it('the lag of a follower counts the records of all its partitions that are not applied yet', async () => {
   const topic = await openTopic(3)
   await topic.append(40)
   const gate = Promise.withResolvers<void>()
@@ -28,16 +28,16 @@ it('a follower lags behind by what it has not taken in, of all its partitions, a
   expect(followed.follower.lag()).toBe(0)
 })
 
-it('a follower that stands still lags behind an end that others have seen', async () => {
+it('the lag of an idle follower counts up to an end that others have read', async () => {
   const topic = await openTopic(2)
   await topic.append(10)
   const followed = followLog(topic, { checkpointOf: async () => START })
   await vi.waitFor(() => expect(followed.follower.lag()).toBe(0), WAIT_MS)
   const passed = (partition: number) => (followed.checkpoints.get(partition as Partition)?.offset ?? -1) + 1
   const ends = [passed(0) + 3, passed(1) + 4] as Offset[]
-  followed.follower.noteEnds(ends)
+  followed.follower.updateEnds(ends)
   expect(followed.follower.lag()).toBe(7)
-  // One seen earlier is no news.
-  followed.follower.noteEnds(ends.map((end) => (end - 1) as Offset))
+  // An older end changes nothing.
+  followed.follower.updateEnds(ends.map((end) => (end - 1) as Offset))
   expect(followed.follower.lag()).toBe(7)
 })

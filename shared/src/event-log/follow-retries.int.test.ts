@@ -13,7 +13,7 @@ import { checkTopic } from './topic.ts'
 const WAIT_MS = 20_000
 const LONGER_THAN_A_SESSION_MS = 8_000
 
-/** Waits until each partition was passed up to the log's end. */
+/** Waits until the checkpoint of each partition is at the end of the log. */
 async function untilAtEnd({ checkpoints }: FollowedLog, topic: TestTopic): Promise<void> {
   const { ends } = await checkTopic(topic.kafka, topic)
   await vi.waitFor(() => {
@@ -22,55 +22,54 @@ async function untilAtEnd({ checkpoints }: FollowedLog, topic: TestTopic): Promi
   }, WAIT_MS)
 }
 
-describe('an sink that does not take in at once', () => {
-  it('is tried again later each time, up to a limit; says why, and holds up no other partition', async () => {
+describe('a sink that fails or is slow', () => {
+  it('is retried with growing delays; the problem is reported, and other partitions advance', async () => {
     const topic = await openTopic(2)
     const [stuck, other] = [0 as Partition, 1 as Partition]
     const waits: number[] = []
-    let refuse = true
-    /** What happened: a refusal, or records taken in of the other partition. */
-    const events: ('refused' | 'taken')[] = []
+    let isFailing = true
+    const events: ('failed' | 'applied')[] = []
     const warn = ({ retryInMs }: { retryInMs: number }, text: string) => {
-      if (text.startsWith('records were not taken in')) waits.push(retryInMs)
+      if (text.startsWith('records are not applied')) waits.push(retryInMs)
     }
     const followed = followLog(topic, {
       log: { ...quietLog, debug() {}, info() {}, warn } as unknown as Log,
       async onRecords(partition, _records, next) {
-        if (partition === stuck && refuse) {
-          events.push('refused')
+        if (partition === stuck && isFailing) {
+          events.push('failed')
           throw new Error('not now')
         }
-        if (partition === other) events.push('taken')
+        if (partition === other) events.push('applied')
         followed.checkpoints.set(partition, next)
         return next
       },
     })
     const countOf = (kind: string) => events.filter((event) => event === kind).length
-    // One after the other, so that none is fetched along with another.
-    async function appendUntilRefused(times: number): Promise<void> {
-      while (countOf('refused') < times) {
-        const taken = countOf('taken')
+    // One record at a time, so that each is fetched alone.
+    async function appendUntilFailed(times: number): Promise<void> {
+      while (countOf('failed') < times) {
+        const applied = countOf('applied')
         const [record] = await topic.append(1)
         if (record?.partition === other) {
-          await vi.waitFor(() => expect(countOf('taken')).toBeGreaterThan(taken), WAIT_MS)
+          await vi.waitFor(() => expect(countOf('applied')).toBeGreaterThan(applied), WAIT_MS)
         }
       }
     }
-    await appendUntilRefused(4)
+    await appendUntilFailed(4)
     expect(waits).toEqual([250, 500, 1_000, 2_000])
-    expect(followed.follower.problems()).toEqual(['partition 0: records are not taken in: not now'])
-    expect(events.join(' ')).toMatch(/refused( taken){5,} refused/)
+    expect(followed.follower.problems()).toEqual(['partition 0: records are not applied: not now'])
+    expect(events.join(' ')).toMatch(/failed( applied){5,} failed/)
 
-    refuse = false
+    isFailing = false
     await untilAtEnd(followed, topic)
     expect(followed.follower.problems()).toEqual([])
-    refuse = true
-    await appendUntilRefused(6)
+    isFailing = true
+    await appendUntilFailed(6)
     expect(waits.slice(4)).toEqual([250, 500])
     expect(followed.halts).toEqual([])
   })
 
-  it('may take longer than the session of its group: the follower stays a member', async () => {
+  it('may take longer than the session timeout: the follower remains a member of its group', async () => {
     const topic = await openTopic(1)
     await topic.append(5)
     const calls: number[] = []
@@ -97,8 +96,8 @@ describe('an sink that does not take in at once', () => {
   })
 })
 
-describe('a follower whose Kafka is away', () => {
-  it('keeps nothing of the consumers that could not begin', async () => {
+describe('a follower without a reachable Kafka', () => {
+  it('retains nothing of the consumers that could not connect', async () => {
     const [added, removed] = [
       vi.spyOn(AbortSignal.prototype, 'addEventListener'),
       vi.spyOn(AbortSignal.prototype, 'removeEventListener'),

@@ -11,7 +11,7 @@ import { PreconditionError } from '../runtime/failures.ts'
 import { createAppender } from './append.ts'
 import { checkTopic } from './topic.ts'
 
-// Nothing here writes in transactions, but others may: a control record ends each, and takes an offset.
+// The services do not write in transactions, but others may: a control record ends each, and takes an offset.
 
 const WAIT_MS = 20_000
 const P = 0 as Partition
@@ -36,7 +36,7 @@ async function openTopic() {
       await appender.append(appended)
       return appended
     },
-    /** Two transactions: one begins and ends before the other, but writes again after that one began. */
+    /** Two transactions: the first starts before the second, writes again after its start, and ends after it. */
     async transactOverlapping(): Promise<void> {
       const [first, second] = [await producer.transaction(), await other.transaction()]
       for (const transaction of [first, second, first]) {
@@ -53,7 +53,7 @@ async function openTopic() {
   }
 }
 
-/** Waits until the log was passed up to `last`, and sees that this is its end. */
+/** Waits until the checkpoint is at `last`, and expects that to be the end of the log. */
 async function untilPassed(
   last: number,
   { checkpoints }: FollowedLog,
@@ -64,14 +64,14 @@ async function untilPassed(
   return checkpoints.get(P) as Checkpoint
 }
 
-/** Waits until the log ends at `end`: the control record that ends a transaction is written after its end was answered. */
+/** Waits until the log ends at `end`: the control record of a transaction is written after the response to its end. */
 async function untilWritten(end: number, topic: TestTopic): Promise<void> {
   const ends = async () => (await checkTopic(topic.kafka, topic)).ends
   await vi.waitFor(async () => expect(await ends()).toEqual([end]), WAIT_MS)
 }
 
-describe('a log that others write to in transactions', () => {
-  it('is passed to its very end, though a control record is there, and aborted records are never told', async () => {
+describe('a log with transactions of other producers', () => {
+  it('is followed up to a control record at its end, without aborted records', async () => {
     const topic = await openTopic()
     const [, last] = await topic.append(2) // offsets 0 and 1
     const followed = followLog(topic)
@@ -93,7 +93,7 @@ describe('a log that others write to in transactions', () => {
     expect(followed.halts).toEqual([])
   })
 
-  it('shows nothing of aborted transactions that overlap', async () => {
+  it('is followed without the records of aborted transactions that overlap', async () => {
     const topic = await openTopic()
     await topic.transactOverlapping() // 0, 1, 2 and control records at 3 and 4
     await untilWritten(5, topic)
@@ -103,7 +103,7 @@ describe('a log that others write to in transactions', () => {
     expect(followed.offsetsOf(P)).toEqual([5])
   })
 
-  it('is passed to its very end from its beginning', async () => {
+  it('is followed from its beginning to a control record at its end', async () => {
     const topic = await openTopic()
     await topic.transact(2, 'abort') // 0, 1 and 2
     await topic.transact(2, 'commit') // 3, 4 and 5
@@ -118,7 +118,7 @@ describe('a log that others write to in transactions', () => {
     ['the control record of a transaction', 2],
     ['an aborted record', 3],
   ])(
-    'is passed to its very end from a checkpoint at %s that only aborted transactions follow',
+    'is followed to its end from a checkpoint at %s that only aborted transactions follow',
     async (_what, offset) => {
       const topic = await openTopic()
       const [first] = await topic.append(1) // 0
@@ -134,12 +134,12 @@ describe('a log that others write to in transactions', () => {
     },
   )
 
-  it('is another one when only a control record lies where the checkpoint was taken at an event', async () => {
+  it('is another log when it holds a control record where the checkpoint names an event', async () => {
     const topic = await openTopic()
     await topic.transact(1, 'abort') // 0 and 1
     await untilWritten(2, topic)
-    const taken = { offset: offsetOf(1), eventId: randomUUID() as EventId }
-    const followed = followLog(topic, {}, new Map([[P, taken]]))
+    const checkpoint = { offset: offsetOf(1), eventId: randomUUID() as EventId }
+    const followed = followLog(topic, {}, new Map([[P, checkpoint]]))
     await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
     expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
     expect(followed.halts[0]?.message).toMatch(/another log: offset 1 should hold event .*, it holds none/)

@@ -26,7 +26,7 @@ async function endsOf({ kafka, topic, partitions }: TestTopic): Promise<Offset[]
   return (await checkTopic(kafka, { topic, partitions })).ends
 }
 
-/** Waits until each partition was passed up to the log's end; a broker that was away may tell it a little late. */
+/** Waits until the checkpoint of each partition is at the end of the log. A broker that hung may report the end a little late. */
 async function untilAtEnd(followed: FollowedLog, topic: TestTopic): Promise<void> {
   const ends = await vi.waitFor(() => endsOf(topic), WAIT_MS)
   await vi.waitFor(() => {
@@ -36,7 +36,7 @@ async function untilAtEnd(followed: FollowedLog, topic: TestTopic): Promise<void
 }
 
 describe('following a log', () => {
-  it('delivers each record once, in the order of its partition, whenever it was appended', async () => {
+  it('delivers each record once and in the order of its partition, appended before or after the start', async () => {
     const topic = await openTopic(3)
     const before = await topic.append(200)
     const followed = followLog(topic)
@@ -50,7 +50,7 @@ describe('following a log', () => {
         appended.map(eventIdOf),
       )
       expect(followed.offsetsOf(partition)).toEqual(upTo(appended.length))
-      // Each delivery begins where the one before ended, and ends at its last record.
+      // Each delivery starts where the previous one ended, and ends at its last record.
       expect(delivered.map(({ from }) => from)).toEqual([
         START,
         ...delivered.slice(0, -1).map(({ next }) => next),
@@ -63,31 +63,31 @@ describe('following a log', () => {
     expect(followed.halts).toEqual([])
   })
 
-  it('goes on after a given checkpoint', async () => {
+  it('continues after a checkpoint', async () => {
     const topic = await openTopic()
     const records = await topic.append(10)
-    const given: Checkpoint = { offset: offsetOf(6), eventId: eventIdOf(records[6]) }
-    const followed = followLog(topic, {}, new Map([[P, given]]))
+    const checkpoint: Checkpoint = { offset: offsetOf(6), eventId: eventIdOf(records[6]) }
+    const followed = followLog(topic, {}, new Map([[P, checkpoint]]))
     await untilAtEnd(followed, topic)
     expect(followed.offsetsOf(P)).toEqual([7, 8, 9])
-    expect(followed.delivered.find(({ records }) => records.length > 0)?.from).toEqual(given)
+    expect(followed.delivered.find(({ records }) => records.length > 0)?.from).toEqual(checkpoint)
   })
 
-  it('passes what is no claim as parked, however odd it is', async () => {
+  it('delivers records that are no claims, or damaged, as parked', async () => {
     const topic = await openTopic()
-    const good = plantCreated(newPlant(1n), randomUUID() as EventId, 1)
-    const odd = [
-      { ...good, key: null },
-      { ...good, headers: {} },
+    const valid = plantCreated(newPlant(1n), randomUUID() as EventId, 1)
+    const others = [
+      { ...valid, key: null },
+      { ...valid, headers: {} },
       {
-        ...good,
-        headers: { ...good.headers, ce_type: [Buffer.from('PlantCreated'), Buffer.from('PlantCreated')] },
+        ...valid,
+        headers: { ...valid.headers, ce_type: [Buffer.from('PlantCreated'), Buffer.from('PlantCreated')] },
       },
-      { ...good, headers: { ...good.headers, ce_id: Buffer.alloc(0) } },
-      { ...good, headers: { ...good.headers, constructor: 'a', toString: 'b', ['__proto__']: 'c' } },
-      { ...good, value: null },
+      { ...valid, headers: { ...valid.headers, ce_id: Buffer.alloc(0) } },
+      { ...valid, headers: { ...valid.headers, constructor: 'a', toString: 'b', ['__proto__']: 'c' } },
+      { ...valid, value: null },
     ]
-    await topic.appendRecords(odd as NewRecord[])
+    await topic.appendRecords(others as NewRecord[])
     const followed = followLog(topic)
     await untilAtEnd(followed, topic)
     const delivered = followed.delivered.flatMap(({ records }) => records)
@@ -111,7 +111,7 @@ describe('following a log', () => {
     ])
   })
 
-  it('gives records that were not taken in again, the same ones', async () => {
+  it('delivers the same records again after the sink failed', async () => {
     const topic = await openTopic()
     await topic.append(5)
     let failures = 2
@@ -129,19 +129,19 @@ describe('following a log', () => {
     expect(followed.halts).toEqual([])
   })
 
-  it('goes to the checkpoint that was reached in truth, back or forth', async () => {
+  it('seeks to the checkpoint that the sink returns, backward or forward', async () => {
     const topic = await openTopic()
     const records = await topic.append(10)
     const at = (offset: number): Checkpoint => ({
       offset: offsetOf(offset),
       eventId: eventIdOf(records[offset]),
     })
-    const answers = [at(3), START, at(7)]
+    const returned = [at(3), START, at(7)]
     const deliveries: [number, number[]][] = []
     const followed = followLog(topic, {
       async onRecords(partition, found, next, from) {
         deliveries.push([from.offset, found.map(({ offset }) => offset)])
-        const reached = answers.shift() ?? next
+        const reached = returned.shift() ?? next
         followed.checkpoints.set(partition, reached)
         return reached
       },
@@ -156,7 +156,7 @@ describe('following a log', () => {
     ])
   })
 
-  it('reads what others have compressed with gzip or zstd', async () => {
+  it('reads batches that other producers compressed with gzip or zstd', async () => {
     const topic = await openTopic()
     const admin = topic.kafka.admin()
     const producer = topic.kafka.producer()
@@ -164,7 +164,7 @@ describe('following a log', () => {
     onTestFinished(async () => {
       await Promise.all([admin.disconnect(), producer.disconnect()])
     })
-    // As it comes with a topic that was not made here: the broker keeps what producers send as it is.
+    // The default of a topic that was not created by the service: the broker keeps the compression of the producer.
     const settings = { 'compression.type': 'producer', 'retention.ms': '-1', 'retention.bytes': '-1' }
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }))
     const type = kafkajs.ConfigResourceTypes.TOPIC
@@ -182,7 +182,7 @@ describe('following a log', () => {
     expect(names).toEqual([newPlant(1n).name, newPlant(4n).name])
   })
 
-  it('asks where to go on when it is told to, also while no record comes', async () => {
+  it('reloads checkpoints on request, also while no records arrive', async () => {
     const topic = await openTopic()
     await topic.append(4)
     const followed = followLog(topic)
@@ -190,20 +190,20 @@ describe('following a log', () => {
     const seen = followed.follower.assigned()?.get(P) as Checkpoint
 
     followed.checkpoints.clear()
-    followed.follower.reseek(new Map([[P, seen]]))
+    followed.follower.reloadCheckpoints(new Map([[P, seen]]))
     await untilAtEnd(followed, topic)
     expect(followed.offsetsOf(P)).toEqual([...upTo(4), ...upTo(4)])
 
-    // What was seen before is no reason to go anywhere.
-    followed.follower.reseek(new Map([[P, seen]]))
+    // A checkpoint that is out of date changes nothing.
+    followed.follower.reloadCheckpoints(new Map([[P, seen]]))
     await topic.append(1)
     await untilAtEnd(followed, topic)
     expect(followed.offsetsOf(P)).toEqual([...upTo(4), ...upTo(5)])
   })
 })
 
-describe('following a log of a broker that hangs', () => {
-  it('goes on when the broker does', async () => {
+describe('following a log while its broker hangs', () => {
+  it('continues when the broker does', async () => {
     const { brokers, pause, resume } = await startOwnKafka()
     const topic = await openTopic(1, brokers)
     await topic.append(3)
@@ -218,7 +218,7 @@ describe('following a log of a broker that hangs', () => {
     const followed = followLog({ ...topic, kafka }, { log: log as unknown as Log })
     await untilAtEnd(followed, topic)
     await pause()
-    // Beyond what kafkajs tries again by itself: the consumer was given up, and so was a new one.
+    // Longer than the retries of kafkajs: a consumer has ended, and so has the next one.
     await vi.waitFor(() => expect(warnings.length).toBeGreaterThanOrEqual(3), WAIT_MS)
     await resume()
     await topic.append(2)
@@ -228,8 +228,8 @@ describe('following a log of a broker that hangs', () => {
   })
 })
 
-describe('following stops for good', () => {
-  it('at another event than the one that the checkpoint was taken at', async () => {
+describe('following halts', () => {
+  it('when the log holds another event at the checkpoint', async () => {
     const topic = await openTopic()
     const records = await topic.append(3)
     const other = randomUUID() as EventId
@@ -238,14 +238,14 @@ describe('following stops for good', () => {
     expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
     const found = `offset 1 should hold event ${other}, it holds ${eventIdOf(records[1])} (partition 0)`
     expect(followed.halts[0]?.message).toBe(
-      `another log: ${found}: the topic was made anew or lost its end, or REDIS_URL leads to the read model of ` +
-        'another one. Restore the topic, or set REDIS_URL and PLANTS_TOPIC right, or, if both are right as they are, ' +
-        'delete the keys of this topic in Redis to have them folded again',
+      `another log: ${found}: the topic was recreated or lost its end, or REDIS_URL points to the read model of ` +
+        'another topic. Restore the topic, or correct REDIS_URL and PLANTS_TOPIC, or, if both are correct, ' +
+        'delete the keys of this topic in Redis: they are rebuilt from the log',
     )
     expect(followed.delivered).toEqual([])
   })
 
-  it('at a log that ends before the checkpoint', async () => {
+  it('when the log ends before the checkpoint', async () => {
     const topic = await openTopic()
     await topic.append(3)
     const beyond: Checkpoint = { offset: offsetOf(3), eventId: '' }
@@ -258,11 +258,11 @@ describe('following stops for good', () => {
     expect(followed.delivered).toEqual([])
   })
 
-  it('when the handler says that a person has to help', async () => {
+  it('when the sink throws a PreconditionError', async () => {
     const topic = await openTopic()
     await topic.append(1)
-    const refusal = new PreconditionError('not like this')
-    const followed = followLog(topic, { onRecords: () => Promise.reject(refusal) })
-    await vi.waitFor(() => expect(followed.halts).toEqual([refusal]), WAIT_MS)
+    const failure = new PreconditionError('a wrong setting')
+    const followed = followLog(topic, { onRecords: () => Promise.reject(failure) })
+    await vi.waitFor(() => expect(followed.halts).toEqual([failure]), WAIT_MS)
   })
 })

@@ -1,68 +1,61 @@
 import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
-import type { ConsumerById } from '../kafka-client/consumer-by-topic-id.ts'
-import { assertSameTopic, type TopicId } from '../kafka-client/topic-id.ts'
+import type { ConsumerByTopicId } from '../kafka-client/topic-ids.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
-import { after, BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
+import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
 import { messageOf } from '../runtime/failures.ts'
 import { createBackOff } from '../runtime/retry.ts'
 import { delay } from '../runtime/time.ts'
-import { createKnownEnds } from './known-ends.ts'
-import type { LogEnds } from './log-ends.ts'
-import {
-  createPartitionCursors,
-  type PartitionCursorsOptions,
-  type RecordSink,
-  SERVICE_REMEDY,
-} from './partition-cursors.ts'
-import { checkTopic, type TopicSettings } from './topic.ts'
+import { assertSameTopic, SERVICE_REMEDY, type TopicId } from './log-identity.ts'
+import { createPartitionCursors, type PartitionCursorsOptions, type RecordSink } from './partition-cursors.ts'
+import { checkTopic, type LogEnds, type TopicSettings } from './topic.ts'
 
-/** A record as a fetch brings it, with the time that its producer or the broker gave it (since 1970). */
+/** A record as a fetch returns it, with the timestamp of its producer or of the broker (ms since 1970). */
 export type FetchedRecord = StoredRecord & { timestampMs: number }
 
 export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
   RecordSink<R> &
   PartitionCursorsOptions & {
     kafka: Kafka
-    /** Which topic it is to be; the first that is found, as far as brokers tell ids, where it is not known yet. */
+    /** The id that the topic must have. Undefined: the id of the topic that is found first, if brokers report ids. */
     topicId?: TopicId | undefined
-    /** What the sink is given of a record. */
+    /** Converts a record for the sink. */
     read(record: FetchedRecord, partition: Partition): R
-    /** The partitions to follow; without it all that the group assigns. */
+    /** The partitions to follow; all that the group assigns unless given. */
     only?: ReadonlySet<Partition>
     /**
-     * The group to join, asked for each time a consumer begins. Members of one group share the partitions; a group
-     * that nobody else is in gives them all, at once if it is a new one: another would first wait for the session
-     * of the consumer before to run out.
+     * The group to join, called for each new consumer. Members of a group share the partitions. A group without other members
+     * assigns all of them, and a new group does so at once; in an existing one the session of the previous consumer must
+     * first expire.
      */
     groupId(): string
     /**
-     * Tells which topic it is and the next offset to be written in each partition, or throws a PreconditionError when
-     * the topic is not as it must be; without it `checkTopic` does.
+     * Returns the topic id and the next offset to be written in each partition, or throws a PreconditionError when the topic is not
+     * as required. `checkTopic` unless given.
      */
     ends?(): Promise<LogEnds>
-    /** Called when the group is about to be joined again: what is committed now, the next assignments find. */
+    /** Called before the group is joined again: the next assignments find what is committed in it. */
     onRejoin?(): void
-    /** Kafka answers a fetch when so many bytes are there, or after the wait. */
+    /** Kafka answers a fetch when this many bytes are there, or after the wait. */
     minBytes: number
     maxWaitMs: number
     /**
-     * The next fetch waits until so long after the one before has brought something: while many write, each then brings
-     * more, and who waits for it costs nothing while nobody writes. Without it none waits.
+     * The minimum time between a fetch that returned records and the next one. Under load each fetch then returns more records;
+     * without load a record is still fetched at once. No minimum unless given.
      */
     fetchEveryMs?: number
-    /** How much one fetch brings at most, if its first batch is not larger. */
+    /** The size limit of a fetch. Its first batch may be larger. */
     maxBytes?: number
-    /** How much of a partition one fetch brings at most, if its first batch is not larger. */
+    /** The size limit for each partition of a fetch. The first batch may be larger. */
     maxBytesPerPartition?: number
   }
 
 type Batch = EachBatchPayload['batch'] & { fetchedOffset: string }
-type BatchTold = ConsumerStartBatchProcessEvent['payload']
+type BatchStart = ConsumerStartBatchProcessEvent['payload']
 
 const SESSION_TIMEOUT_MS = 6_000
 const HEARTBEAT_MS = 2_000
-/** How long the group waits for members to join again; without a limit of its own a close may wait a minute. */
+/** How long the group waits for members to join again. With kafkajs's default a close may take a minute. */
 const REBALANCE_TIMEOUT_MS = 10_000
 const MAX_BYTES = 10 * 1_048_576
 const MAX_BYTES_PER_PARTITION = 1_048_576
@@ -71,29 +64,30 @@ const RESTART = { firstMs: 250, longestMs: 5_000 }
 export type Follower = ReturnType<typeof createFollower>
 
 /**
- * Follows the committed records of a topic into an sink. kafkajs has no assign(): it joins a group, and where the
- * group thinks it stands means nothing here; cursors.ts has the rules. The topic that it finds first is the only one
- * that it reads: brokers are asked for it by its id, and one that takes its name halts it.
+ * Follows the committed records of a topic into a sink. kafkajs has no assign(): the consumer joins a group, but the offsets of the
+ * group mean nothing here; partition-cursors.ts has the rules. The follower reads only the topic that it found first: it
+ * fetches by topic id, and another topic of the same name halts it.
  */
 export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   const { kafka, topic, partitions, log, time, only, read, remedy = SERVICE_REMEDY } = options
-  const askEnds = options.ends ?? (() => checkTopic(kafka, { topic, partitions }))
-  let consumer: ConsumerById
+  const readEnds = options.ends ?? (() => checkTopic(kafka, { topic, partitions }))
+  let consumer: ConsumerByTopicId
   let { topicId } = options
   let running: Promise<void> | undefined
-  /** What ended the consumer before this one; undefined once the group is joined. */
+  /** Why the previous consumer ended; undefined once the group is joined. */
   let failure: string | undefined
   const backOff = createBackOff(RESTART)
   const committed = new Map<Partition, Offset>()
-  const knownEnds = createKnownEnds()
-  /** Those of which nothing is fetched until they are sought. */
-  const unsought = new Set<Partition>()
-  let isHeld = false
-  const cursors = createPartitionCursors(options, { pause, seek, ends }, options)
+  /** The highest end of each partition that was seen. */
+  const knownEnds = new Map<Partition, Offset>()
+  /** The partitions that are paused until their next seek. */
+  const pausedPartitions = new Set<Partition>()
+  let isPaused = false
+  const cursors = createPartitionCursors(options, { pause: pausePartition, seek, ends }, options)
   const { closing } = cursors
 
-  function pause(partition: Partition): void {
-    unsought.add(partition)
+  function pausePartition(partition: Partition): void {
+    pausedPartitions.add(partition)
     stopFetching([partition])
   }
 
@@ -101,31 +95,39 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     try {
       consumer.pause([{ topic, partitions: stopped }])
     } catch {
-      // Between two runs of the consumer nothing is fetched anyway.
+      // Between two consumers nothing is fetched.
     }
   }
 
   function seek(partition: Partition, offset: Offset): void {
-    unsought.delete(partition)
+    pausedPartitions.delete(partition)
     try {
       consumer.seek({ topic, partition, offset: String(offset) })
-      if (!isHeld) consumer.resume([{ topic, partitions: [partition] }])
+      if (!isPaused) consumer.resume([{ topic, partitions: [partition] }])
     } catch {
-      // Between two runs of the consumer there is nothing to seek; the next assignment seeks.
+      // Between two consumers there is nothing to seek; the next assignment seeks.
     }
   }
 
+  function updateEnd(partition: Partition, end: Offset): void {
+    if (end > (knownEnds.get(partition) ?? FIRST)) knownEnds.set(partition, end)
+  }
+
+  function updateEnds(ends: readonly Offset[]): void {
+    for (const [partition, end] of ends.entries()) updateEnd(partition as Partition, end)
+  }
+
   async function ends(): Promise<Offset[]> {
-    const found = await askEnds()
+    const found = await readEnds()
     assertSameTopic(topicId, found.topicId, remedy)
     topicId ??= found.topicId
-    knownEnds.noteAll(found.ends)
+    updateEnds(found.ends)
     return found.ends
   }
 
   function deliveryOf(batch: Batch, partition: Partition): Delivery<R> {
     const end = offsetOf(batch.highWatermark)
-    knownEnds.note(partition, end)
+    updateEnd(partition, end)
     return {
       requested: offsetOf(batch.fetchedOffset),
       last: offsetOf(batch.lastOffset()),
@@ -136,8 +138,8 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     }
   }
 
-  /** kafkajs passes batches of nothing but control and aborted records by itself, and tells only so. */
-  function takeNoRecords({ partition, firstOffset, lastOffset, highWatermark }: BatchTold): void {
+  /** kafkajs skips a batch of only control and aborted records itself; an event is the only sign of it. */
+  function deliverEmpty({ partition, firstOffset, lastOffset, highWatermark }: BatchStart): void {
     if (firstOffset === null) return
     const requested = offsetOf(firstOffset)
     const [last, end] = [offsetOf(lastOffset), offsetOf(highWatermark)]
@@ -152,39 +154,39 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     const delivered = cursors.deliver(partition, () =>
       isRunning() && !isStale() ? deliveryOf(batch as Batch, partition) : undefined,
     )
-    const reached = await whileBeating(heartbeat, delivered)
+    const reached = await withHeartbeats(heartbeat, delivered)
     const last = offsetOf(batch.lastOffset())
     if (reached !== undefined && reached >= last) resolveOffset(String(last))
-    // kafkajs fetches again when all that one fetch brought is done with.
+    // kafkajs fetches again when all batches of a fetch are done.
     await nextFetch
   }
 
-  /** kafkajs sends no heartbeat while a batch is taken in; a slow sink would be taken for a dead member. */
-  function whileBeating<T>(heartbeat: () => Promise<void>, taking: Promise<T>): Promise<T> {
-    let isTaken = false
-    let takeBack = () => {}
+  /** kafkajs sends no heartbeat while a batch is handled, so the group would expel a member with a slow sink. */
+  function withHeartbeats<T>(heartbeat: () => Promise<void>, handling: Promise<T>): Promise<T> {
+    let isDone = false
+    let cancel = () => {}
     async function beat(): Promise<void> {
-      // What it is refused for is told again to the next one, which kafkajs sends after the batch.
+      // An error comes again with the heartbeat that kafkajs sends after the batch.
       await heartbeat().catch(() => {})
-      if (!isTaken) beatLater()
+      if (!isDone) beatLater()
     }
     function beatLater(): void {
-      takeBack = time.after(HEARTBEAT_MS, () => void beat())
+      cancel = time.after(HEARTBEAT_MS, () => void beat())
     }
     beatLater()
-    return taking.finally(() => {
-      isTaken = true
-      takeBack()
+    return handling.finally(() => {
+      isDone = true
+      cancel()
     })
   }
 
-  function note(error: unknown, text: string): void {
+  function reportFailure(error: unknown, text: string): void {
     failure = messageOf(error)
     log.warn({ err: error }, text)
   }
 
-  /** One life of a consumer, from connecting to a crash. */
-  async function live(): Promise<void> {
+  /** Runs a consumer from its connection to a crash or the close. */
+  async function runConsumer(): Promise<void> {
     consumer = kafka.consumer({
       groupId: options.groupId(),
       sessionTimeout: SESSION_TIMEOUT_MS,
@@ -196,17 +198,17 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       maxBytesPerPartition: options.maxBytesPerPartition ?? MAX_BYTES_PER_PARTITION,
       allowAutoTopicCreation: false,
       readUncommitted: false,
-      // What crashed begins anew below, not by itself.
+      // `run` below starts a new consumer.
       retry: { restartOnFailure: async () => false },
-    }) as ConsumerById
-    consumer.fetchBy(() => topicId)
+    }) as ConsumerByTopicId
+    consumer.fetchByTopicId(() => topicId)
     const { GROUP_JOIN, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()
     const end = () => ended.resolve()
     closing.addEventListener('abort', end)
     consumer.on(CRASH, ({ payload }) => {
       cursors.revoke()
-      note(payload.error, 'the consumer crashed; another one begins')
+      reportFailure(payload.error, 'the consumer crashed; starting another one')
       end()
     })
     consumer.on(REBALANCING, () => options.onRejoin?.())
@@ -218,11 +220,11 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       cursors.assign(assigned.filter((partition) => !others.includes(partition)))
     })
     consumer.on(START_BATCH_PROCESS, ({ payload }) => {
-      if (payload.batchSize === 0) takeNoRecords(payload)
+      if (payload.batchSize === 0) deliverEmpty(payload)
     })
     try {
       await consumer.connect()
-      // Always from the beginning: the other choice turns an offset out of range, silently, into the log's end.
+      // Always from the beginning: otherwise kafkajs silently turns an offset out of range into the end of the log.
       await consumer.subscribe({ topic, fromBeginning: true })
       await consumer.run({
         autoCommit: false,
@@ -232,7 +234,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       })
       await ended.promise
     } finally {
-      // Or all consumers of a long outage would be kept.
+      // Otherwise the signal would retain every consumer of a long outage.
       closing.removeEventListener('abort', end)
       cursors.revoke()
       await consumer.disconnect().catch(() => {})
@@ -241,10 +243,12 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
   async function run(): Promise<void> {
     while (!closing.aborted) {
-      const beganAt = time.now()
-      await live().catch((error: unknown) => note(error, 'the log can not be followed; trying again'))
-      // Not because it joined: what it can't read ends the next one, too, as soon as that has joined.
-      if (time.now() - beganAt > RESTART.longestMs) backOff.reset()
+      const startedAt = time.now()
+      await runConsumer().catch((error: unknown) =>
+        reportFailure(error, 'the log can not be followed; retrying'),
+      )
+      // A join alone is no success: a record that can not be read crashes each new consumer right after its join.
+      if (time.now() - startedAt > RESTART.longestMs) backOff.reset()
       await delay(time, backOff.nextMs(), closing)
     }
   }
@@ -254,49 +258,57 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       running ??= run()
     },
 
-    /** The partitions that this process follows now with their checkpoints; undefined before the group is joined. */
     assigned: cursors.assigned,
-    proven: cursors.proven,
-    reseek: cursors.reseek,
+    verified: cursors.verified,
+    reloadCheckpoints: cursors.reloadCheckpoints,
 
-    /** Why the log is not followed now, in words; none when all partitions go on. */
+    /** Why the log is not followed; empty when all partitions advance. */
     problems(): string[] {
       return [...(failure === undefined ? [] : [`kafka: ${failure}`]), ...cursors.problems()]
     },
 
     /**
-     * How many offsets of the assigned partitions are in the log, as far as is known, and not passed yet; undefined
-     * while it is not known what was passed. An sink that dealt with less than it took in tells what. Each fetch
-     * that brings something tells where the log ends, and so does `noteEnds`.
+     * How many offsets between these checkpoints (those of the assigned partitions unless given) and the known ends of the log are
+     * not passed; undefined while a checkpoint is not known. The ends come from each fetch, `ends` and `updateEnds`.
      */
-    lag: (passed = cursors.assigned()): number | undefined => passed && knownEnds.beyond(passed),
+    lag(checkpoints = cursors.assigned()): number | undefined {
+      if (checkpoints === undefined) return undefined
+      let lag = 0
+      for (const [partition, checkpoint] of checkpoints) {
+        if (checkpoint === undefined) return undefined
+        lag += Math.max(0, (knownEnds.get(partition) ?? FIRST) - after(checkpoint.offset))
+      }
+      return lag
+    },
 
     /**
-     * Asks where the log ends. Throws a PreconditionError when it is not the topic that is followed, or not as it must be: a
-     * follower that stands still does not see that by itself.
+     * Reads the ends of the log. Throws a PreconditionError when the topic is another one or not as required. Follow an idle log
+     * with regular calls: without records the follower does not see such a change itself.
      */
     ends,
 
-    /** Takes in where the log's partitions end, as somebody else has asked for it. */
-    noteEnds: knownEnds.noteAll,
+    /** Takes over the ends of the log that somebody else has read. */
+    updateEnds,
 
-    /** Has nothing fetched until `release`; it stays a member of its group, and is assigned partitions. */
-    hold(): void {
-      isHeld = true
+    /** Stops fetching until `resume`. The follower remains a member of its group and is assigned partitions. */
+    pause(): void {
+      isPaused = true
       stopFetching([...(cursors.assigned()?.keys() ?? [])])
     },
 
-    release(): void {
-      isHeld = false
-      const sought = [...(cursors.assigned()?.keys() ?? [])].filter((partition) => !unsought.has(partition))
+    resume(): void {
+      isPaused = false
+      const assigned = [...(cursors.assigned()?.keys() ?? [])]
       try {
-        consumer.resume([{ topic, partitions: sought }])
+        consumer.resume([
+          { topic, partitions: assigned.filter((partition) => !pausedPartitions.has(partition)) },
+        ])
       } catch {
-        // Between two runs of the consumer nothing is fetched; the next assignment seeks.
+        // Between two consumers nothing is fetched; the next assignment seeks.
       }
     },
 
-    /** Stores the next offsets of partitions with the group. Kafka refuses it from a member that was left behind. */
+    /** Commits the next offsets of partitions to the group. Kafka rejects a commit of a member that left the group. */
     async commit(
       offsets: readonly { partition: Partition; next: Offset; metadata: string }[],
     ): Promise<void> {
@@ -310,7 +322,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       )
     },
 
-    /** Tells the group how far each partition was read, if that changed. For lag tools only: nothing here reads it back. */
+    /** Commits how far each partition was read, if that has changed. Only lag tools read it. */
     async commitForLagTools(): Promise<void> {
       const passed = [...(cursors.assigned() ?? [])].flatMap(([partition, checkpoint]) =>
         checkpoint === undefined || checkpoint.offset <= (committed.get(partition) ?? BEFORE_FIRST)

@@ -1,14 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import type { Admin, Kafka } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
-import type { Partition } from '../plant/position.ts'
-import { withAdmin } from './admin.ts'
+import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
+import type { Log } from '../runtime/log.ts'
+import { withAdmin } from './connection.ts'
 
-/** One process in a group, and what the group gave it to read. */
+/** One process in a group, and the partitions that it is assigned. */
 export type Member = { clientId: string; host: string; partitions: Partition[] }
 
-/** Those who read a topic: its projectors share one group, each other reader has a group of its own. */
+/** The readers of a topic: its projectors share one group, each other reader has a group of its own. */
 export type Readers = {
-  /** Kafka's word for how the projectors' group is: Stable, PreparingRebalance, CompletingRebalance, Empty, Dead. */
+  /** Kafka's state of the projectors' group: Stable, PreparingRebalance, CompletingRebalance, Empty or Dead. */
   projectorState: string
   projectors: Member[]
   apis: Member[]
@@ -17,22 +19,70 @@ export type Readers = {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-/** Groups that nobody is in any more stay for some minutes. */
+/** Groups without members remain for some minutes. */
 const MAX_GROUPS_DESCRIBED = 1_000
 
 /** The group in which projectors share the partitions. */
 export const projectorGroup = (topic: string) => `${topic}-projector`
 
-/** What the groups of all other readers begin with; each reader has one of its own. */
+/** The prefix of the groups of all other readers; each reader has a group of its own. */
 export const groupPrefix = (topic: string, reader: 'tail' | 'replay' | 'rebuild') => `${topic}-${reader}`
 
-/** Whether the service's own readers of this topic use such a group: another member would take partitions from them. */
+/** Whether the service's own readers of this topic use this group. Another member would take partitions from them. */
 export function isServiceGroup(groupId: string, topic: string): boolean {
   const prefixes = (['tail', 'replay', 'rebuild'] as const).map((reader) => `${groupPrefix(topic, reader)}-`)
   return groupId === projectorGroup(topic) || prefixes.some((prefix) => groupId.startsWith(prefix))
 }
 
-/** Asks who reads the topic now. */
+/** Names groups that are joined once, and deletes them. */
+export function createThrowawayGroups(kafka: Kafka, prefix: string, log: Log) {
+  const groups: string[] = []
+
+  return {
+    groupId(): string {
+      const group = `${prefix}-${randomUUID()}`
+      groups.push(group)
+      return group
+    },
+
+    /** Deletes all groups; close their consumers first. Kafka would delete them itself after days. */
+    async deleteAll(): Promise<void> {
+      if (groups.length === 0) return
+      const admin = kafka.admin()
+      try {
+        await admin.connect()
+        await admin.deleteGroups(groups.splice(0))
+      } catch (err) {
+        log.debug({ err }, 'a consumer group was not deleted; Kafka deletes it after some days')
+      } finally {
+        await admin.disconnect().catch(() => {})
+      }
+    },
+  }
+}
+
+/** The next offset that a group has committed for a partition, and the metadata committed with it. */
+export type GroupOffset = { next: Offset; metadata: string }
+
+/** The offsets that a group has committed in a topic. Partitions without one are left out. */
+export async function readGroupOffsets(
+  kafka: Kafka,
+  groupId: string,
+  topic: string,
+): Promise<Map<Partition, GroupOffset>> {
+  return withAdmin(kafka, async (admin) => {
+    const [found] = await admin.fetchOffsets({ groupId, topics: [topic] })
+    const committed = new Map<Partition, GroupOffset>()
+    for (const { partition, offset, metadata } of found?.partitions ?? []) {
+      // -1: nothing is committed.
+      if (Number(offset) < 0) continue
+      committed.set(partition as Partition, { next: offsetOf(offset), metadata: metadata ?? '' })
+    }
+    return committed
+  })
+}
+
+/** Reads who reads the topic now. */
 export async function readReaders(kafka: Kafka, topic: string): Promise<Readers> {
   return withAdmin(kafka, async (admin) => {
     const { groups } = await admin.listGroups()
@@ -41,10 +91,10 @@ export async function readReaders(kafka: Kafka, topic: string): Promise<Readers>
       const names = groups
         .map(({ groupId }) => groupId)
         .filter((name) => name.startsWith(prefix) && UUID.test(name.slice(prefix.length)))
-      const found = await describe(admin, names.slice(0, MAX_GROUPS_DESCRIBED), topic)
+      const found = await describeGroups(admin, names.slice(0, MAX_GROUPS_DESCRIBED), topic)
       return found.flatMap(({ members }) => members)
     }
-    const [projectors] = await describe(admin, [projectorGroup(topic)], topic)
+    const [projectors] = await describeGroups(admin, [projectorGroup(topic)], topic)
     return {
       projectorState: projectors?.state ?? 'Dead',
       projectors: projectors?.members ?? [],
@@ -55,15 +105,15 @@ export async function readReaders(kafka: Kafka, topic: string): Promise<Readers>
   })
 }
 
-async function describe(admin: Admin, names: string[], topic: string) {
+async function describeGroups(admin: Admin, names: string[], topic: string) {
   if (names.length === 0) return []
   const { groups } = await admin.describeGroups(names)
   return groups.map(({ state, members }) => ({
     state: state as string,
     members: members.map(({ clientId, clientHost, memberAssignment }): Member => {
-      // Nothing is given out yet while the group is being joined.
-      const given = memberAssignment.length === 0 ? null : decodeAssignment(memberAssignment)
-      const partitions = [...(given?.assignment[topic] ?? [])].sort((a, b) => a - b) as Partition[]
+      // Empty while the group is being joined.
+      const assigned = memberAssignment.length === 0 ? null : decodeAssignment(memberAssignment)
+      const partitions = [...(assigned?.assignment[topic] ?? [])].sort((a, b) => a - b) as Partition[]
       return { clientId, host: clientHost.replace(/^\//, ''), partitions }
     }),
   }))

@@ -1,5 +1,5 @@
 import type { LogRecord } from '../plant/plant-created.ts'
-import { FIRST, type Offset, type Partition } from '../plant/position.ts'
+import type { Offset, Partition } from '../plant/position.ts'
 import {
   type Checkpoint,
   type Delivery,
@@ -11,79 +11,74 @@ import { messageOf, PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
+import { anotherLog, partitionsChanged, SERVICE_REMEDY } from './log-identity.ts'
 
-/** What takes in the records of a log, and tells where it stands. */
+/** Receives the records of a log, and knows the checkpoint to continue from. */
 export type RecordSink<R extends LogRecord = LogRecord> = {
-  /** Where to go on; asked at each assignment of a partition and at each `reseek`. */
+  /** Called at each assignment of a partition and at each `reloadCheckpoints`. */
   checkpointOf(partition: Partition): Promise<Checkpoint>
   /**
-   * Takes in the records between two checkpoints and tells the one then reached: `next`, or another to
-   * seek to. One call at a time for each partition. When it rejects, it is called again.
+   * Applies the records between two checkpoints and returns the checkpoint then reached: `next`, or another one to seek to.
+   * Called once at a time for each partition. When it rejects, it is called again.
    */
   onRecords(partition: Partition, records: R[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint>
-  /** Called once, when following can't go on. */
+  /** Called once, when the log can not be followed any more. */
   onHalt(error: Error): void
 }
 
-/** What delivers the records of a log from the offsets it is told to. */
-export type Source = {
-  /** Has nothing more delivered of a partition until it is sought. */
+/** Delivers the records of a log from a given offset on. */
+export type RecordSource = {
+  /** Stops the deliveries of a partition until the next `seek`. */
   pause(partition: Partition): void
-  /** Has the next delivery of a partition begin here. */
+  /** Makes the next delivery of a partition start at this offset. */
   seek(partition: Partition, offset: Offset): void
-  /** The next offset to be written in each partition. Throws a PreconditionError when the topic is not as it must be. */
+  /** The next offset to be written in each partition. Throws a PreconditionError when the topic is not as required. */
   ends(): Promise<Offset[]>
 }
 
-/**
- * Where a partition stands; `checkpoint` is undefined while it is being asked for. It is `proven` once the log
- * was seen to hold the event that the checkpoint names. `told` counts how often it was told to go on elsewhere.
- * `problem` is why it does not go on.
- */
 type PartitionCursor = {
+  /** Undefined while it is being loaded. */
   checkpoint: Checkpoint | undefined
-  proven: boolean
-  told: number
-  turn: Promise<void>
+  /** Whether the log was seen to hold the event that the checkpoint names. */
+  verified: boolean
+  /** Counts the checkpoints that came from the sink: a delivery requested in an earlier epoch is dropped. */
+  epoch: number
+  /** The deliveries of the partition, one after the other. */
+  queue: Promise<void>
+  /** Why the partition does not advance. */
   problem: string | undefined
   backOff: BackOff
 }
 
 const RETRY = { firstMs: 250, longestMs: 5_000 }
-export const SERVICE_REMEDY =
-  'the topic was made anew or lost its end, or REDIS_URL leads to the read model of another one. Restore the ' +
-  'topic, or set REDIS_URL and PLANTS_TOPIC right, or, if both are right as they are, delete the keys of this ' +
-  'topic in Redis to have them folded again'
-/** What is to be said of a topic that got more partitions. */
-export const GROWN = 'its ids have moved, and it can not be used any more. Restore it from a copy'
-/** What comes before a partition was sought was on its way already. */
-const UNSOUGHT_WAIT_MS = 250
+/** How long a delivery from before the first seek waits, so that it is not fetched again at once. */
+const NOT_LOADED_WAIT_MS = 250
 
 export type PartitionCursorsOptions = {
   partitions: number
   time: Time
   log: Log
-  /** The waits after records were not taken in. */
+  /** The delays after the sink failed. */
   retry?: { firstMs: number; longestMs: number } | undefined
-  /** What to do about another log, where it is not for those who run the service. */
+  /** What to do about another log; for operators of the services unless given. */
   remedy?: string | undefined
 }
 
 export type PartitionCursors = ReturnType<typeof createPartitionCursors>
 
 /**
- * Where a reader stands in each partition that it is assigned. Each assignment is sought to the sink's
- * checkpoint, and each delivery is judged against it by `decideDelivery`, so that nothing is skipped, taken twice, or taken
- * from another log.
+ * The cursors of a reader in the partitions that it is assigned. At an assignment each partition is sought to the sink's checkpoint.
+ * `decideDelivery` compares each delivery with the checkpoint, so that no record is skipped, applied twice, or applied from
+ * another log.
  */
 export function createPartitionCursors<R extends LogRecord>(
   { checkpointOf, onRecords, onHalt }: RecordSink<R>,
-  source: Source,
+  source: RecordSource,
   { partitions, time, log, retry = RETRY, remedy = SERVICE_REMEDY }: PartitionCursorsOptions,
 ) {
   const closing = new AbortController()
   let cursors: Map<Partition, PartitionCursor> | undefined
-  const allProven = Promise.withResolvers<void>()
+  const allVerified = Promise.withResolvers<void>()
   const isCurrent = (partition: Partition, cursor: PartitionCursor) => cursors?.get(partition) === cursor
 
   function fail(error: Error): void {
@@ -95,70 +90,71 @@ export function createPartitionCursors<R extends LogRecord>(
   const halt = (reason: string, partition: Partition) => fail(anotherLog(reason, partition, remedy))
 
   /**
-   * Seeks partitions to their checkpoints, as soon as these can be told. The log's ends are asked for
-   * after them, or a checkpoint that moved meanwhile would seem to lie beyond the end.
+   * Loads the checkpoints of these partitions and seeks there, with retries. The ends of the log are read after the checkpoints:
+   * a checkpoint that advanced in between would otherwise seem to lie beyond the end.
    */
-  async function locate(located: ReadonlyMap<Partition, PartitionCursor>): Promise<void> {
-    const allCurrent = () => [...located].every(([partition, cursor]) => isCurrent(partition, cursor))
+  async function loadCheckpoints(loading: ReadonlyMap<Partition, PartitionCursor>): Promise<void> {
+    const allCurrent = () => [...loading].every(([partition, cursor]) => isCurrent(partition, cursor))
     const backOff = createBackOff(RETRY)
     while (!closing.signal.aborted && allCurrent()) {
       try {
-        const checkpoints = await Promise.all([...located.keys()].map((partition) => checkpointOf(partition)))
+        const checkpoints = await Promise.all([...loading.keys()].map((partition) => checkpointOf(partition)))
         const ends = await source.ends()
-        for (const [index, [partition, cursor]] of [...located].entries()) {
+        for (const [index, [partition, cursor]] of [...loading].entries()) {
           const checkpoint = checkpoints[index] as Checkpoint
-          const bounds = outOfBounds(checkpoint, ends[partition] as Offset)
-          if (bounds !== undefined) return halt(bounds, partition)
-          goTo(partition, cursor, cursor.checkpoint, checkpoint)
+          const reason = outOfBounds(checkpoint, ends[partition] as Offset)
+          if (reason !== undefined) return halt(reason, partition)
+          moveTo(partition, cursor, cursor.checkpoint, checkpoint)
         }
-        return noteProof()
+        return resolveIfAllVerified()
       } catch (error) {
         if (error instanceof PreconditionError) return fail(error)
         const retryInMs = backOff.nextMs()
-        log.warn({ err: error, retryInMs }, 'can not tell where to follow the log from; trying again')
-        for (const cursor of located.values()) cursor.problem = `not located: ${messageOf(error)}`
+        log.warn({ err: error, retryInMs }, 'checkpoints can not be loaded; retrying')
+        for (const cursor of loading.values()) cursor.problem = `checkpoint not loaded: ${messageOf(error)}`
         await delay(time, retryInMs, closing.signal)
       }
     }
   }
 
-  /** Goes on from a checkpoint that this reader was told, not one it reached: the log has yet to prove that one. */
-  function goTo(
+  /** Continues from a checkpoint of the sink that this reader did not reach itself: the log must verify it. */
+  function moveTo(
     partition: Partition,
     cursor: PartitionCursor,
     from: Checkpoint | undefined,
     checkpoint: Checkpoint,
   ): void {
-    // Unless it is being asked for again meanwhile.
+    // The cursor has moved, or its checkpoint is being reloaded.
     if (cursor.checkpoint !== from) return
     cursor.checkpoint = checkpoint
     cursor.problem = undefined
-    cursor.proven = checkpoint.eventId === ''
-    cursor.told++
+    cursor.verified = checkpoint.eventId === ''
+    cursor.epoch++
     source.seek(partition, seekOffset(checkpoint))
   }
 
-  function noteProof(): void {
-    if (cursors !== undefined && [...cursors.values()].every(({ proven }) => proven)) allProven.resolve()
+  function resolveIfAllVerified(): void {
+    if (cursors !== undefined && [...cursors.values()].every(({ verified }) => verified))
+      allVerified.resolve()
   }
 
-  async function take(partition: Partition, cursor: PartitionCursor, delivery: Delivery<R>): Promise<void> {
+  async function handle(partition: Partition, cursor: PartitionCursor, delivery: Delivery<R>): Promise<void> {
     const { checkpoint } = cursor
     if (checkpoint === undefined || !isCurrent(partition, cursor) || closing.signal.aborted) return
-    // What lies beyond the checkpoint does not show which event the log holds there.
-    if (!cursor.proven && delivery.requested > checkpoint.offset)
+    // Records after the checkpoint do not show which event the log holds there.
+    if (!cursor.verified && delivery.requested > checkpoint.offset)
       return source.seek(partition, seekOffset(checkpoint))
-    const admission = decideDelivery(checkpoint, delivery)
-    if (admission.do === 'halt') return halt(admission.reason, partition)
-    if (admission.do === 'seek') return source.seek(partition, seekOffset(checkpoint))
-    if (!cursor.proven && delivery.last >= checkpoint.offset) {
-      cursor.proven = true
-      noteProof()
+    const decision = decideDelivery(checkpoint, delivery)
+    if (decision.do === 'halt') return halt(decision.reason, partition)
+    if (decision.do === 'seek') return source.seek(partition, seekOffset(checkpoint))
+    if (!cursor.verified && delivery.last >= checkpoint.offset) {
+      cursor.verified = true
+      resolveIfAllVerified()
     }
-    await pass(partition, cursor, admission.records, checkpoint, admission.checkpoint)
+    await apply(partition, cursor, decision.records, checkpoint, decision.checkpoint)
   }
 
-  async function pass(
+  async function apply(
     partition: Partition,
     cursor: PartitionCursor,
     records: R[],
@@ -169,25 +165,25 @@ export function createPartitionCursors<R extends LogRecord>(
       const reached = await onRecords(partition, records, next, from)
       cursor.problem = undefined
       cursor.backOff.reset()
-      if (reached !== next) return goTo(partition, cursor, from, reached)
-      // Unless it is being asked for again meanwhile.
+      if (reached !== next) return moveTo(partition, cursor, from, reached)
+      // Unless the checkpoint is being reloaded.
       if (cursor.checkpoint === from) cursor.checkpoint = next
     } catch (error) {
       if (error instanceof PreconditionError) return fail(error)
-      // What was assigned anew meanwhile goes on by itself, and nobody would end this pause.
+      // A new assignment seeks the partition itself; a pause now would never end.
       if (!isCurrent(partition, cursor)) return
       const retryInMs = cursor.backOff.nextMs()
       const details = { err: error, partition, offset: next.offset, retryInMs }
-      log.warn(details, 'records were not taken in; trying again')
-      cursor.problem = `records are not taken in: ${messageOf(error)}`
+      log.warn(details, 'records are not applied; retrying')
+      cursor.problem = `records are not applied: ${messageOf(error)}`
       source.pause(partition)
-      // Not within the turn: kafkajs fetches nothing of a broker's other partitions meanwhile, and sends no heartbeat.
-      void goOnIn(retryInMs, partition, cursor)
+      // Not awaited in the queue: until it ends kafkajs neither fetches the other partitions of the broker nor sends heartbeats.
+      void resumeAfter(retryInMs, partition, cursor)
     }
   }
 
-  /** Ends a pause, unless something else will: the partition is being located, or assigned anew. */
-  async function goOnIn(ms: number, partition: Partition, cursor: PartitionCursor): Promise<void> {
+  /** Ends a pause, unless the checkpoint is being reloaded or the partition was assigned again. */
+  async function resumeAfter(ms: number, partition: Partition, cursor: PartitionCursor): Promise<void> {
     await delay(time, ms, closing.signal)
     const { checkpoint } = cursor
     if (closing.signal.aborted || checkpoint === undefined || !isCurrent(partition, cursor)) return
@@ -195,89 +191,93 @@ export function createPartitionCursors<R extends LogRecord>(
   }
 
   return {
-    /** Begins with these partitions anew, wherever they stood before. */
+    /** Replaces the assigned partitions. Each starts from its checkpoint again. */
     assign(assigned: readonly Partition[]): void {
       const unknown = assigned.find((partition) => partition >= partitions)
       if (unknown !== undefined) {
-        fail(grown(unknown, partitions))
+        fail(partitionsChanged(`the topic had ${partitions} partitions and now has a partition ${unknown}`))
         return
       }
-      const begun = new Map<Partition, PartitionCursor>()
-      cursors = begun
+      const created = new Map<Partition, PartitionCursor>()
+      cursors = created
       for (const partition of assigned) {
-        begun.set(partition, {
-          ...{ checkpoint: undefined, proven: false, told: 0, turn: Promise.resolve() },
-          ...{ problem: undefined, backOff: createBackOff(retry) },
+        created.set(partition, {
+          checkpoint: undefined,
+          verified: false,
+          epoch: 0,
+          queue: Promise.resolve(),
+          problem: undefined,
+          backOff: createBackOff(retry),
         })
         source.pause(partition)
       }
-      const located = locate(begun).catch(fail)
-      for (const cursor of begun.values()) cursor.turn = located
+      const loaded = loadCheckpoints(created).catch(fail)
+      for (const cursor of created.values()) cursor.queue = loaded
     },
 
-    /** Has no partition any more. */
+    /** Removes all partitions. */
     revoke(): void {
       cursors = undefined
     },
 
     /**
-     * Judges what was delivered, after all that came before of this partition; `read` tells it then, or nothing when
-     * it is out of date. Resolves with how far the partition stands afterwards.
+     * Handles a delivery after all earlier ones of its partition. `read` returns the delivery at that time, or undefined when it
+     * is out of date. Resolves with the offset then reached.
      */
     async deliver(partition: Partition, read: () => Delivery<R> | undefined): Promise<Offset | undefined> {
       const cursor = cursors?.get(partition)
       if (cursor === undefined) return undefined
       if (cursor.checkpoint === undefined) {
-        // Not told yet where to begin: what came is fetched again, and the heartbeats go on meanwhile.
-        await Promise.race([cursor.turn, delay(time, UNSOUGHT_WAIT_MS, closing.signal)])
+        // Not sought yet. The records will be fetched again; heartbeats continue during the wait.
+        await Promise.race([cursor.queue, delay(time, NOT_LOADED_WAIT_MS, closing.signal)])
         return undefined
       }
-      const { told } = cursor
-      let isTaken = false
-      cursor.turn = cursor.turn
+      const { epoch } = cursor
+      let isHandled = false
+      cursor.queue = cursor.queue
         .then(async () => {
-          // What was fetched before may end before the checkpoint that this reader was then told.
-          const delivery = cursor.told === told ? read() : undefined
-          isTaken = delivery !== undefined
-          if (delivery !== undefined) await take(partition, cursor, delivery)
+          // A delivery of an earlier epoch may end before the checkpoint of this one.
+          const delivery = cursor.epoch === epoch ? read() : undefined
+          isHandled = delivery !== undefined
+          if (delivery !== undefined) await handle(partition, cursor, delivery)
         })
         .catch(fail)
-      await cursor.turn
-      return isTaken && isCurrent(partition, cursor) ? cursor.checkpoint?.offset : undefined
+      await cursor.queue
+      return isHandled && isCurrent(partition, cursor) ? cursor.checkpoint?.offset : undefined
     },
 
-    /** The partitions assigned now with their checkpoints; undefined when none are. */
+    /** The assigned partitions and their checkpoints; undefined while none are assigned. */
     assigned(): Map<Partition, Checkpoint | undefined> | undefined {
       return cursors && new Map([...cursors].map(([partition, { checkpoint }]) => [partition, checkpoint]))
     },
 
-    /** Resolves when each partition was seen to hold the event that its first checkpoint names: it is the right log. */
-    proven: allProven.promise,
+    /** Resolves when the log was seen to hold the event of each partition's checkpoint, so it is the right log. */
+    verified: allVerified.promise,
 
-    /** Asks for the checkpoints of these partitions again and goes on from there, save those that moved on from what was seen. */
-    reseek(seen: ReadonlyMap<Partition, Checkpoint>): void {
-      const moved = new Map(
+    /** Loads the checkpoints of these partitions again and seeks there. A partition that has moved since `seen` is left alone. */
+    reloadCheckpoints(seen: ReadonlyMap<Partition, Checkpoint>): void {
+      const reloading = new Map(
         [...(cursors ?? [])].filter(
           ([partition, { checkpoint }]) => checkpoint !== undefined && checkpoint === seen.get(partition),
         ),
       )
-      if (moved.size === 0) return
-      const turns = [...moved.values()].map(({ turn }) => turn)
-      const located = Promise.all(turns)
-        .then(() => locate(moved))
+      if (reloading.size === 0) return
+      const queues = [...reloading.values()].map(({ queue }) => queue)
+      const loaded = Promise.all(queues)
+        .then(() => loadCheckpoints(reloading))
         .catch(fail)
-      for (const [partition, cursor] of moved) {
-        Object.assign(cursor, { checkpoint: undefined, turn: located })
+      for (const [partition, cursor] of reloading) {
+        Object.assign(cursor, { checkpoint: undefined, queue: loaded })
         source.pause(partition)
       }
     },
 
-    /** Why partitions do not go on, in words; none when all do. */
+    /** Why partitions do not advance; empty when all do. */
     problems(): string[] {
       if (cursors === undefined) return ['waiting for the group to be joined']
       const stuck = new Map<string, Partition[]>()
       for (const [partition, { checkpoint, problem }] of cursors) {
-        const reason = problem ?? (checkpoint === undefined ? 'its checkpoint is not known yet' : undefined)
+        const reason = problem ?? (checkpoint === undefined ? 'its checkpoint is being loaded' : undefined)
         if (reason !== undefined) stuck.set(reason, [...(stuck.get(reason) ?? []), partition])
       }
       return [...stuck].map(([reason, [first, ...others]]) => {
@@ -286,32 +286,8 @@ export function createPartitionCursors<R extends LogRecord>(
       })
     },
 
-    /** Aborted when nothing is taken in any more: after `close`, and after a halt. */
+    /** Aborted by `close` and by a halt: nothing is applied from then on. */
     closing: closing.signal as AbortSignal,
     close: () => closing.abort(),
   }
-}
-
-/** Why this log can't be the one that a checkpoint was taken from, and what to do about it. */
-function anotherLog(reason: string, partition: Partition, remedy: string): PreconditionError {
-  return new PreconditionError(`${reason} (partition ${partition}): ${remedy}`, 'another-log')
-}
-
-/** Throws a PreconditionError when a log with these ends can't be the one of which so much was passed. */
-export function assertWithinBounds(
-  passed: Iterable<readonly [Partition, Checkpoint]>,
-  ends: readonly Offset[],
-  remedy = SERVICE_REMEDY,
-): void {
-  for (const [partition, checkpoint] of passed) {
-    const reason = outOfBounds(checkpoint, ends[partition] ?? FIRST)
-    if (reason !== undefined) throw anotherLog(reason, partition, remedy)
-  }
-}
-
-function grown(partition: Partition, partitions: number): PreconditionError {
-  return new PreconditionError(
-    `the topic grew beyond ${partitions} partitions (partition ${partition}): ${GROWN}, with ${partitions} partitions`,
-    'partitions-changed',
-  )
 }

@@ -11,7 +11,7 @@ import { type Range, replay } from './replay.ts'
 import { checkTopic } from './topic.ts'
 
 const PARTITIONS = 3
-/** How often a replay looks whether it gets further. */
+/** How often a replay checks its progress. */
 const WATCH_EVERY_MS = 1_000
 
 async function openLog(events: number) {
@@ -40,7 +40,9 @@ async function read({
   await replay({
     ...topic,
     ...options,
-    ...{ log: quietLog, time: systemTime, read: recordReader(PARTITIONS) },
+    log: quietLog,
+    time: systemTime,
+    read: recordReader(PARTITIONS),
     onRecords(partition, some, checkpoint) {
       records.set(partition, [...(records.get(partition) ?? []), ...some])
       reached.set(partition, checkpoint)
@@ -55,7 +57,7 @@ async function read({
 const span = (from: number, end: number) => Array.from({ length: end - from }, (_, n) => from + n)
 
 describe('replaying a log', () => {
-  it('reads each record of it once, in the order of its partition, and ends', async () => {
+  it('reads each record once and in the order of its partition, and ends', async () => {
     const { topic, ends } = await openLog(500)
     const { offsets, records, reached } = await read({ topic, ranges: wholeLog(ends) })
     for (const partition of allPartitions(PARTITIONS)) {
@@ -65,7 +67,7 @@ describe('replaying a log', () => {
     }
   })
 
-  it('reads ranges of some partitions, and nothing else', async () => {
+  it('reads only the given ranges of the given partitions', async () => {
     const { topic, ends } = await openLog(300)
     const [first, , third] = allPartitions(PARTITIONS) as [Partition, Partition, Partition]
     const end = offsetOf((ends[third] as Offset) - 5)
@@ -88,7 +90,7 @@ describe('replaying a log', () => {
     expect(reached.get(third)?.offset).toBe(end - 1)
   })
 
-  it('of nothing ends at once', async () => {
+  it('ends at once when its ranges are empty', async () => {
     const { topic, ends } = await openLog(1)
     const ranges = new Map(
       allPartitions(PARTITIONS).map((p): [Partition, Range] => {
@@ -99,7 +101,7 @@ describe('replaying a log', () => {
     expect((await read({ topic, ranges })).offsets.size).toBe(0)
   })
 
-  it('leaves no group behind', async () => {
+  it('deletes its group', async () => {
     const { topic, ends } = await openLog(10)
     await read({ topic, ranges: wholeLog(ends) })
     const admin = topic.kafka.admin()
@@ -109,12 +111,14 @@ describe('replaying a log', () => {
     expect(groups.filter((group) => group.startsWith(topic.topic))).toEqual([])
   })
 
-  it('ends with what its taker throws', async () => {
+  it('rejects with the error of onRecords', async () => {
     const { topic, ends } = await openLog(10)
     const failing = replay({
       ...topic,
       ranges: wholeLog(ends),
-      ...{ log: quietLog, time: systemTime, read: recordReader(PARTITIONS) },
+      log: quietLog,
+      time: systemTime,
+      read: recordReader(PARTITIONS),
       onRecords() {
         throw new Error('full')
       },
@@ -122,19 +126,19 @@ describe('replaying a log', () => {
     await expect(failing).rejects.toThrow('full')
   })
 
-  it('ends when it is broken off', async () => {
+  it('rejects with the reason of its signal', async () => {
     const { topic } = await openLog(10)
-    const breaking = new AbortController()
-    // Up to where nothing is: it waits.
-    const reading = read({ topic, ranges: wholeLog([100, 100, 100] as Offset[]), signal: breaking.signal })
-    breaking.abort(new Error('enough'))
+    const aborting = new AbortController()
+    // The ranges reach beyond the end of the log, so the replay waits.
+    const reading = read({ topic, ranges: wholeLog([100, 100, 100] as Offset[]), signal: aborting.signal })
+    aborting.abort(new Error('enough'))
     await expect(reading).rejects.toThrow('enough')
     await expect(
-      read({ topic, ranges: wholeLog([1, 1, 1] as Offset[]), signal: breaking.signal }),
+      read({ topic, ranges: wholeLog([1, 1, 1] as Offset[]), signal: aborting.signal }),
     ).rejects.toThrow('enough')
   })
 
-  it('does not take a slow sink for a log that gives nothing', async () => {
+  it('does not take a slow onRecords for a lack of progress', async () => {
     const { topic, ends } = await openLog(300)
     let [skippedMs, watches] = [0, 0]
     const time: Time = {
@@ -146,7 +150,10 @@ describe('replaying a log', () => {
     }
     await replay({
       ...topic,
-      ...{ ranges: wholeLog(ends), log: quietLog, time, read: recordReader(PARTITIONS) },
+      ranges: wholeLog(ends),
+      log: quietLog,
+      time,
+      read: recordReader(PARTITIONS),
       async onRecords() {
         const before = watches
         skippedMs += 3_600_000

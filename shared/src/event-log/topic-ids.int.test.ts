@@ -1,29 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { createRequire } from 'node:module'
 import type { Cluster } from 'kafkajs'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
-import type { ConsumerById } from '../kafka-client/consumer-by-topic-id.ts'
-import { kafkajs } from '../kafka-client/kafkajs.ts'
-import { createPrivateModules } from '../kafka-client/private-modules.ts'
-import type { TopicId } from '../kafka-client/topic-id.ts'
+import { createPrivateKafkajs, kafkajs } from '../kafka-client/kafkajs.ts'
+import type { ConsumerByTopicId, TopicId } from '../kafka-client/topic-ids.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { plantCreated } from '../plant/plant-created.ts'
 import { checkTopic } from './topic.ts'
 
-/** kafkajs as it comes, beside the one that versions are added to. */
-const original: typeof kafkajs = createPrivateModules(
-  createRequire(import.meta.url).resolve('kafkajs/package.json'),
-  '2.2.4',
-).load('index.js')
+/** kafkajs without the corrections. */
+const original: typeof kafkajs = createPrivateKafkajs().load('index.js')
 original.CompressionCodecs[4] = kafkajs.CompressionCodecs[4]
 
 type Metadata = { topicMetadata: { topic: string; partitionMetadata: { topicId?: string }[] }[] }
 type Fetched = { responses: { topicName: string; partitions: { messages: object[] }[] }[] }
-type Broker = { metadata(topics: string[]): Promise<Metadata>; fetch(asked: object): Promise<Fetched> }
+type Broker = { metadata(topics: string[]): Promise<Metadata>; fetch(options: object): Promise<Fetched> }
 
-/** A broker as consumers of this kafkajs ask it. */
+/** A broker connection as consumers of this kafkajs use it. */
 async function openBroker({ Kafka, PartitionAssigners, logLevel }: typeof kafkajs) {
   const brokers = inject('kafkaBrokers').split(',')
   const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, retry: { retries: 0 } })
@@ -48,7 +42,7 @@ async function openBroker({ Kafka, PartitionAssigners, logLevel }: typeof kafkaj
   await cluster.refreshMetadata()
   return {
     broker: (await cluster.findControllerBroker()) as unknown as Broker,
-    consumer: consumer as ConsumerById,
+    consumer: consumer as ConsumerByTopicId,
     versions,
   }
 }
@@ -64,18 +58,18 @@ function withoutIds(metadata: Metadata): Metadata {
   return metadata
 }
 
-/** Kafka tells topics and partitions in any order. */
+/** Kafka returns topics in any order. */
 const sorted = ({ topicMetadata, ...others }: Metadata) => ({
   ...others,
   topicMetadata: topicMetadata.toSorted((a, b) => (a.topic < b.topic ? -1 : 1)),
 })
 
-it('metadata is what kafkajs tells itself, and the ids', async () => {
+it('metadata is that of the original kafkajs plus topic ids', async () => {
   const [one, other] = [await openTopic(1), await openTopic(3)]
   const { ours, theirs } = await openBoth()
-  for (const asked of [[one.topic], [one.topic, other.topic], []]) {
-    const [mine, plain] = [await ours.broker.metadata(asked), await theirs.broker.metadata(asked)]
-    expect(mine.topicMetadata.length).toBeGreaterThanOrEqual(asked.length)
+  for (const topics of [[one.topic], [one.topic, other.topic], []]) {
+    const [mine, plain] = [await ours.broker.metadata(topics), await theirs.broker.metadata(topics)]
+    expect(mine.topicMetadata.length).toBeGreaterThanOrEqual(topics.length)
     for (const { topic, partitionMetadata } of mine.topicMetadata) {
       const ids = new Set(partitionMetadata.map(({ topicId }) => topicId))
       expect([topic, [...ids]]).toEqual([topic, [expect.stringMatching(/^[\w-]{22}$/)]])
@@ -85,7 +79,7 @@ it('metadata is what kafkajs tells itself, and the ids', async () => {
   expect([ours.versions.Metadata, theirs.versions.Metadata]).toEqual([10, 6])
 })
 
-it('a topic has the same id for everybody, and no other topic has it', async () => {
+it('each reader sees the same id of a topic, and another topic has another id', async () => {
   const [one, other] = [await openTopic(1), await openTopic(1)]
   const ids = await Promise.all([one, one, other].map(({ kafka, ...topic }) => checkTopic(kafka, topic)))
   expect(ids[0]?.topicId).toBe(ids[1]?.topicId)
@@ -93,7 +87,7 @@ it('a topic has the same id for everybody, and no other topic has it', async () 
 })
 
 it.each([['no-such-topic'], ['no topic has a name like this']])(
-  'the metadata of %j fails as that of kafkajs itself',
+  'the metadata of %j fails as in the original kafkajs',
   async (name) => {
     const { ours, theirs } = await openBoth()
     const failure = await theirs.broker.metadata([name]).catch((error: unknown) => error)
@@ -102,12 +96,14 @@ it.each([['no-such-topic'], ['no topic has a name like this']])(
   },
 )
 
-/** A topic of two partitions with claims, and of each kind of transaction one. */
+/** A topic of two partitions with claims, committed and aborted transactions. */
 async function openMixedTopic() {
   const topic = await openTopic(2)
   await topic.append(60)
   const producer = topic.kafka.producer({
-    ...{ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true },
+    transactionalId: randomUUID(),
+    maxInFlightRequests: 1,
+    idempotent: true,
   })
   await producer.connect()
   onTestFinished(() => producer.disconnect())
@@ -134,10 +130,10 @@ function inOrder({ responses, ...others }: Fetched) {
   return { ...others, parts: parts.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) }
 }
 
-it('what is fetched by id is what kafkajs fetches itself by name', async () => {
+it('a fetch by id returns what a fetch of the original kafkajs returns by name', async () => {
   const { topic, topicId } = await openMixedTopic()
   const { ours, theirs } = await openBoth()
-  ours.consumer.fetchBy((name) => (name === topic ? topicId : undefined))
+  ours.consumer.fetchByTopicId((name) => (name === topic ? topicId : undefined))
   for (const from of ['0', '7', '20']) {
     const mine = await ours.broker.fetch(fetchOf(topic, from))
     const plain = await theirs.broker.fetch(fetchOf(topic, from))
@@ -159,19 +155,19 @@ it('a topic is fetched by its name while its id is not known', async () => {
   expect(ours.versions.Fetch).toBe(11)
 })
 
-it('a leader tells nothing of a topic of another id', async () => {
+it('a fetch with another id fails', async () => {
   const { topic } = await openMixedTopic()
   const { ours } = await openBoth()
-  ours.consumer.fetchBy(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
-  const refused = ours.broker.fetch(fetchOf(topic, '0'))
-  await expect(refused).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' })
+  ours.consumer.fetchByTopicId(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
+  const fetching = ours.broker.fetch(fetchOf(topic, '0'))
+  await expect(fetching).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' })
 })
 
-it('an error of a whole fetch by id is one, as it is by name', async () => {
+it('an error of a whole fetch by id is that of a fetch by name', async () => {
   const { topic, topicId } = await openMixedTopic()
   const { ours, theirs } = await openBoth()
-  ours.consumer.fetchBy(() => topicId)
-  // What no broker knows, and refuses as a whole: from version 13 on it tells the error once, and no partition.
+  ours.consumer.fetchByTopicId(() => topicId)
+  // Brokers reject this isolation level. From version 13 on the response has the error once, and no partitions.
   const wrong = { ...fetchOf(topic, '0'), isolationLevel: 7 }
   const failure = await theirs.broker.fetch(wrong).catch((error: unknown) => error)
   expect(failure).toMatchObject({ type: expect.any(String) })

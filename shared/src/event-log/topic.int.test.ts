@@ -32,16 +32,16 @@ async function set({ kafka, topic }: TestTopic, name: string, value: string): Pr
 }
 
 describe('a topic created here', () => {
-  it('is empty, passes its own check, and is warned of where it is less than production wants', async () => {
+  it('is empty, passes the check, and has warnings where production needs more', async () => {
     const { ends, warnings } = await check(await openTopic())
     expect(ends).toEqual([0, 0, 0])
     expect(warnings).toEqual([
       expect.stringMatching(/has 1 of 3 replicas/),
-      expect.stringMatching(/min\.insync\.replicas is 1, production wants 2/),
+      expect.stringMatching(/min\.insync\.replicas is 1: set it to 2 in production/),
     ])
   })
 
-  it('keeps its events for ever', async () => {
+  it('retains its events for ever', async () => {
     const { kafka, topic } = await openTopic()
     const admin = await openAdmin({ kafka })
     const { resources } = await admin.describeConfigs({
@@ -67,7 +67,7 @@ describe('a topic created here', () => {
 })
 
 describe('checking a topic', () => {
-  it('tells the next offset of each partition', async () => {
+  it('returns the next offset of each partition', async () => {
     const topic = await openTopic()
     const records = [1n, 2n, 3n, 4n, 5n].map((id) =>
       plantCreated(newPlant(id), randomUUID() as never, PARTITIONS),
@@ -85,18 +85,15 @@ describe('checking a topic', () => {
     ['retention.bytes', '1073741824', 'set retention.bytes to -1 (it is 1073741824)'],
     ['cleanup.policy', 'compact', 'set cleanup.policy to delete (it is compact)'],
     ['cleanup.policy', 'compact,delete', 'set cleanup.policy to delete (it is compact,delete)'],
-  ])(
-    'refuses one with %s=%s, for it would lose events; the message tells the fix',
-    async (name, value, fix) => {
-      const topic = await openTopic()
-      await set(topic, name, value)
-      await expect(check(topic)).rejects.toThrow(PreconditionError)
-      await expect(check(topic)).rejects.toThrow(`topic ${topic.topic} would lose events: ${fix}`)
-    },
-  )
+  ])('rejects %s=%s, which would lose events, and names the fix', async (name, value, fix) => {
+    const topic = await openTopic()
+    await set(topic, name, value)
+    await expect(check(topic)).rejects.toThrow(PreconditionError)
+    await expect(check(topic)).rejects.toThrow(`topic ${topic.topic} would lose events: ${fix}`)
+  })
 
   it.each(['lz4', 'snappy'])(
-    'refuses one that is compressed with %s, for nothing could be read',
+    'rejects compression with %s, which the readers do not support',
     async (codec) => {
       const topic = await openTopic()
       await set(topic, 'compression.type', codec)
@@ -105,7 +102,7 @@ describe('checking a topic', () => {
     },
   )
 
-  it('warns of one that keeps what others compress as it is', async () => {
+  it('warns when the broker keeps the compression of producers', async () => {
     const topic = await openTopic()
     await set(topic, 'compression.type', 'producer')
     expect((await check(topic)).warnings.at(-1)).toMatch(
@@ -113,7 +110,7 @@ describe('checking a topic', () => {
     )
   })
 
-  it('refuses one that is not there, and tells how to make it', async () => {
+  it('rejects a missing topic and says how to create it', async () => {
     const kafka = createKafka(inject('kafkaBrokers').split(','), 'test', quietLog)
     const topic = { topic: `plants-${randomUUID()}`, partitions: PARTITIONS }
     await expect(checkTopic(kafka, topic)).rejects.toThrow(PreconditionError)
@@ -124,7 +121,7 @@ describe('checking a topic', () => {
     expect(await admin.listTopics()).not.toContain(topic.topic)
   })
 
-  it('refuses one that grew: its ids have moved', async () => {
+  it('rejects a topic with more partitions than before', async () => {
     const topic = await openTopic()
     const admin = await openAdmin(topic)
     await admin.createPartitions({ topicPartitions: [{ topic: topic.topic, count: PARTITIONS + 1 }] })
@@ -132,7 +129,7 @@ describe('checking a topic', () => {
     await expect(check(topic)).rejects.toThrow(/has 4 partitions, but PLANTS_PARTITIONS is 3: set it to/)
   })
 
-  it('refuses one whose first events are gone', async () => {
+  it('rejects a topic that has lost its first events', async () => {
     const topic = await openTopic()
     const admin = await openAdmin(topic)
     const record = plantCreated(newPlant(1n), randomUUID() as never, PARTITIONS)
@@ -140,7 +137,7 @@ describe('checking a topic', () => {
     await appender.connect()
     await appender.append([record, record])
     await appender.close()
-    // Without the metadata kafkajs does not know whom to ask.
+    // kafkajs needs the metadata to find the leader.
     await admin.fetchTopicMetadata({ topics: [topic.topic] })
     await admin.deleteTopicRecords({
       topic: topic.topic,
@@ -148,7 +145,7 @@ describe('checking a topic', () => {
     })
     await expect(check(topic)).rejects.toThrow(PreconditionError)
     await expect(check(topic)).rejects.toThrow(
-      `partition ${record.partition} of ${topic.topic} begins at offset 1: its first events are gone`,
+      `partition ${record.partition} of ${topic.topic} starts at offset 1: its first events are gone`,
     )
   })
 })

@@ -1,24 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Admin, Kafka } from 'kafkajs'
+import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
-import { type Offset, offsetOf } from '../plant/position.ts'
+import { FIRST, type Offset, offsetOf } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { withAdmin } from './admin.ts'
-import { endsOfWholeLog, type LogEnds, readTopic } from './log-ends.ts'
+import { preconditionErrorOf } from './broker-errors.ts'
+import { withAdmin } from './connection.ts'
+import type { TopicId } from './log-identity.ts'
 
 type Configuration = ReadonlyMap<string, string>
 
 export type TopicSettings = { topic: string; partitions: number }
 
-/** What the log looks like, and what production would want. */
+/** The id of the topic, if brokers report ids, and the next offset to be written in each partition. */
+export type LogEnds = { topicId: TopicId | undefined; ends: Offset[] }
+
+/** `warnings` name the settings that production should not have. */
 export type TopicState = LogEnds & { warnings: string[] }
 
 const RETAIN_FOR_EVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' }
-/** With this the broker stores what others send compressed in a form that every reader knows. */
+/** With `uncompressed` the broker stores compressed batches of other producers in a form that every reader knows. */
 const COMPRESSION = 'compression.type'
 const UNREADABLE_COMPRESSIONS = ['lz4', 'snappy']
-const LOST =
+/** What is lost with the first events, and what to do: for operators of the service, and for consumers. */
+const LOST_PLANTS =
   'the plants they created. Restore the topic from a copy, or start a new one under another PLANTS_TOPIC'
+const LOST_CLAIMS = 'the first claims of ids. Restore the topic from a copy'
 const CONFIRM_ATTEMPTS = 4
 const CONFIRM_AFTER_MS = 1_000
 const PRODUCTION_REPLICAS = 3
@@ -27,10 +33,7 @@ const PRODUCTION = {
   'unclean.leader.election.enable': 'false',
 }
 
-/**
- * Creates the topic with the settings the protocol needs, on as many brokers as there are, up to three.
- * Returns false if it was there already.
- */
+/** Creates the topic with the settings that the protocol needs and up to 3 replicas. Returns false if it exists. */
 export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSettings): Promise<boolean> {
   return withAdmin(kafka, async (admin) => {
     const { brokers } = await admin.describeCluster()
@@ -54,19 +57,34 @@ export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSett
   })
 }
 
-/** Throws a PreconditionError when the topic is not as the protocol needs it; other errors mean Kafka did not answer. */
+/** Throws a PreconditionError when the topic is not as the protocol needs it. Other errors mean that Kafka did not respond. */
 export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise<TopicState> {
   return withAdmin(kafka, async (admin) => {
-    // In this order: asking for the metadata of a topic that is not there could make the broker create it.
+    // The configuration first: a metadata request for a missing topic could make the broker create it.
     const configuration = await confirmed(() => readConfiguration(admin, settings))
     const { topicId, replicas } = await confirmed(() => checkPartitions(admin, settings))
     checkRetention(settings.topic, configuration)
     const warnings = warningsOf(settings.topic, configuration, replicas)
-    return { topicId, ends: await endsOfWholeLog(admin, settings.topic, LOST), warnings }
+    return { topicId, ends: await endsOfWholeLog(admin, settings.topic, LOST_PLANTS), warnings }
   })
 }
 
-/** Of each partition the offset of its first record of this time (ms since 1970) or later, or its end when there is none. */
+/**
+ * The ends of the log, with fewer rights than `checkTopic` needs: a consumer may not read the topic's configuration. Throws a
+ * PreconditionError when the topic is missing or has lost its first events, or when Kafka refuses the user.
+ */
+export async function readEnds(kafka: Kafka, topic: string): Promise<LogEnds> {
+  try {
+    return await withAdmin(kafka, async (admin) => {
+      const { topicId } = await readTopic(admin, topic)
+      return { topicId, ends: await endsOfWholeLog(admin, topic, LOST_CLAIMS) }
+    })
+  } catch (error) {
+    throw preconditionErrorOf(error, topic)
+  }
+}
+
+/** The offset of the first record in each partition with this timestamp (ms since 1970) or a later one; its end without one. */
 export async function offsetsAt(kafka: Kafka, topic: string, ms: number): Promise<Offset[]> {
   return withAdmin(kafka, async (admin) => {
     const found: Offset[] = []
@@ -77,7 +95,7 @@ export async function offsetsAt(kafka: Kafka, topic: string, ms: number): Promis
   })
 }
 
-/** A broker hears of a new topic or partition a little after it was made; so what is missing must stay missing. */
+/** A broker learns of a new topic or partition a little late, so something missing must still be missing after retries. */
 async function confirmed<T>(check: () => Promise<T>): Promise<T> {
   for (let attempt = 1; attempt < CONFIRM_ATTEMPTS; attempt++) {
     try {
@@ -109,12 +127,40 @@ async function readConfiguration(admin: Admin, { topic, partitions }: TopicSetti
   }
 }
 
+/** The metadata of a topic. Its id comes with each partition, where kafkajs passes it on. */
+async function readTopic(
+  admin: Admin,
+  topic: string,
+): Promise<{ topicId: TopicId | undefined; partitions: PartitionMetadata[] }> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+  const partitions: (PartitionMetadata & { topicId?: TopicId })[] = topics[0]?.partitions ?? []
+  return { topicId: partitions[0]?.topicId, partitions }
+}
+
+/**
+ * The next offset to be written in each partition. Throws a PreconditionError that names the loss when the topic does not
+ * start at its first offset any more.
+ */
+async function endsOfWholeLog(admin: Admin, topic: string, lost: string): Promise<Offset[]> {
+  const ends: Offset[] = []
+  for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
+    if (offsetOf(low) !== FIRST) {
+      throw new PreconditionError(
+        `partition ${partition} of ${topic} starts at offset ${low}: its first events are gone, and with them ${lost}`,
+        'topic-truncated',
+      )
+    }
+    ends[partition] = offsetOf(high)
+  }
+  return ends
+}
+
 async function checkPartitions(admin: Admin, { topic, partitions }: TopicSettings) {
   const { topicId, partitions: found } = await readTopic(admin, topic)
   if (found.length !== partitions) {
     throw new PreconditionError(
       `topic ${topic} has ${found.length} partitions, but PLANTS_PARTITIONS is ${partitions}: set it to ` +
-        'the count the topic was created with. A topic whose count was changed later can not be used: its ids have moved',
+        'the number the topic was created with. A topic whose number was changed later can not be used: ids have moved',
     )
   }
   return { topicId, replicas: Math.min(...found.map(({ replicas }) => replicas.length)) }
@@ -128,7 +174,7 @@ function checkRetention(topic: string, configuration: Configuration): void {
   const compression = configuration.get(COMPRESSION) ?? ''
   if (UNREADABLE_COMPRESSIONS.includes(compression)) {
     throw new PreconditionError(
-      `topic ${topic} is compressed with ${compression}, which can not be read here: set ${COMPRESSION} to uncompressed`,
+      `topic ${topic} is compressed with ${compression}, which this service can not read: set ${COMPRESSION} to uncompressed`,
     )
   }
 }
@@ -136,19 +182,17 @@ function checkRetention(topic: string, configuration: Configuration): void {
 function warningsOf(topic: string, configuration: Configuration, replicas: number): string[] {
   const warnings: string[] = []
   if (replicas < PRODUCTION_REPLICAS) {
-    warnings.push(
-      `has ${replicas} of ${PRODUCTION_REPLICAS} replicas: in production a lost disk loses plants`,
-    )
+    warnings.push(`has ${replicas} of ${PRODUCTION_REPLICAS} replicas: with fewer a lost disk loses plants`)
   }
   for (const [name, wanted] of Object.entries(PRODUCTION)) {
     const value = configuration.get(name)
-    if (value !== wanted) warnings.push(`${name} is ${value}, production wants ${wanted}`)
+    if (value !== wanted) warnings.push(`${name} is ${value}: set it to ${wanted} in production`)
   }
   if (configuration.get(COMPRESSION) === 'producer') {
     const unreadable = UNREADABLE_COMPRESSIONS.join(' or ')
     warnings.push(
-      `${COMPRESSION} is producer: one record that somebody compresses with ${unreadable} would stop every ` +
-        'reader here; set it to uncompressed',
+      `${COMPRESSION} is producer: one record that anybody compresses with ${unreadable} stops every ` +
+        'reader; set it to uncompressed',
     )
   }
   return warnings.map((warning) => `topic ${topic}: ${warning}`)

@@ -1,27 +1,19 @@
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { dirname, join, sep } from 'node:path'
 import { promisify } from 'node:util'
+import { compileFunction } from 'node:vm'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
 import { TransientMap } from '../runtime/transient-map.ts'
-import { consumersById } from './consumer-by-topic-id.ts'
-import { batchDecoder } from './decode-batch.ts'
-import { fetchedDecoder, fetchedReader } from './decode-fetched.ts'
-import { produceRequest } from './encode-produce.ts'
-import { fetchById } from './fetch-v13.ts'
-import { groupByPartition } from './group-by-partition.ts'
-import { keepCommitted } from './keep-committed.ts'
-import { metadataWithIds } from './metadata-v10.ts'
-import { createPrivateModules } from './private-modules.ts'
+import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
+import { metadataWithTopicIds } from './metadata-v10.ts'
+import { groupByPartition, produceRequest } from './produce-request.ts'
+import { consumersByTopicId, fetchByTopicId } from './topic-ids.ts'
 
-// kafkajs 2.2.4 with what has to be corrected in it. The only place where the package is loaded.
+// kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.
 
-/** What is put in place of its modules here was held to those of this version. */
+/** The corrections replace modules of this version. */
 const VERSION = '2.2.4'
-
-/**
- * A kafkajs of this library alone: the application may have one of its own, and neither is to see what is done to the
- * other. By way of require.cache it could not be, since kafkajs requires many of its modules only when it needs them.
- */
-const modules = createPrivateModules(createRequire(import.meta.url).resolve('kafkajs/package.json'), VERSION)
 
 const CLUSTER = 'src/cluster/index.js'
 const REQUEST_QUEUE = 'src/network/requestQueue/index.js'
@@ -29,7 +21,6 @@ const OFFSET_MANAGER = 'src/consumer/offsetManager/index.js'
 const LONG = 'src/utils/long.js'
 const DECODE_FETCHED = 'src/protocol/requests/fetch/v4/decodeMessages.js'
 const DECODER = 'src/protocol/decoder.js'
-const ENCODER = 'src/protocol/encoder.js'
 const METADATA = 'src/protocol/requests/metadata/index.js'
 const FETCH = 'src/protocol/requests/fetch/index.js'
 const CONSUMER = 'src/consumer/index.js'
@@ -42,7 +33,61 @@ const FILTER_ABORTED = 'src/consumer/filterAbortedMessages.js'
 const PENDING_CHECK_MS = 10
 const MAX_BATCH_BYTES = 64 * 1_048_576
 
-type Topics = { topics?: string[] }
+// biome-ignore lint/suspicious/noExplicitAny: the exports of a module of another package.
+type Exports = any
+type Module = { exports: Exports }
+
+const MODULE_PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname']
+
+/**
+ * A private copy of the CommonJS modules of kafkajs. The application may load kafkajs, too, and must not see the corrections. To
+ * clear `require.cache` is not enough for that, since kafkajs requires many of its modules only when it needs them. Packages
+ * that kafkajs requires are shared. Throws when the installed version is not the expected one.
+ */
+export function createPrivateKafkajs(version = VERSION) {
+  const manifest = createRequire(import.meta.url).resolve('kafkajs/package.json')
+  const root = dirname(manifest)
+  const installed = JSON.parse(readFileSync(manifest, 'utf8'))
+  if (installed.version !== version) {
+    throw new Error(
+      `kafkajs ${installed.version} is installed, but the corrections are for ${version}: install ${version}, or ` +
+        'compare each corrected module with that of the new version and then change the version here',
+    )
+  }
+  const loaded = new Map<string, Module>()
+
+  function loadFile(file: string): Exports {
+    const known = loaded.get(file)
+    if (known !== undefined) return known.exports
+    const module: Module = { exports: {} }
+    // Before the module runs, because modules may require each other in a cycle.
+    loaded.set(file, module)
+    const source = readFileSync(file, 'utf8')
+    if (file.endsWith('.json')) module.exports = JSON.parse(source)
+    else run(file, source, module)
+    return module.exports
+  }
+
+  function run(file: string, source: string, module: Module): void {
+    const sharedRequire = createRequire(file)
+    const require = (name: string) => {
+      const resolved = sharedRequire.resolve(name)
+      return resolved.startsWith(root + sep) ? loadFile(resolved) : sharedRequire(name)
+    }
+    const compiled = compileFunction(source, MODULE_PARAMETERS, { filename: file })
+    compiled.call(module.exports, module.exports, require, module, file, dirname(file))
+  }
+
+  return {
+    /** Returns the exports of a file of the package. */
+    load: (path: string): Exports => loadFile(join(root, path)),
+
+    /** Replaces the exports of a file for all modules that load it from now on. */
+    replace(path: string, exports: unknown): void {
+      loaded.set(join(root, path), { exports })
+    },
+  }
+}
 
 type RequestQueue = {
   inflight: unknown
@@ -55,12 +100,13 @@ type RequestQueue = {
 
 function correctedQueue(RequestQueue: new (...options: unknown[]) => RequestQueue) {
   return class extends RequestQueue {
-    // A few at a time, hundreds a second, each with all that it sends: what a Map leaves of them is as good as a leak.
+    // Few entries at a time, but hundreds a second, each with its payload: a Map retains deleted entries for so long that it
+    // amounts to a leak.
     override inflight = new TransientMap<number, unknown>()
 
     /**
-     * kafkajs re-arms a timer of about 1 ms for ever on each connection: some 900 wake-ups a second and a
-     * TimeoutNegativeWarning on current Node. This one is armed only while requests wait.
+     * kafkajs re-arms a timer of about 1 ms for ever on each connection: some 900 wake-ups a second, and a
+     * TimeoutNegativeWarning since Node 24. This one is armed only while requests are pending.
      */
     override scheduleCheckPendingRequests(): void {
       if (this.pending.length === 0 || this.throttleCheckTimeoutId !== null) return
@@ -76,23 +122,25 @@ function correctedQueue(RequestQueue: new (...options: unknown[]) => RequestQueu
   }
 }
 
+type Topics = { topics?: string[] }
+
 /**
- * kafkajs drops the errors of the brokers it asks for metadata (one that was away may not lead anything yet) and
- * then reads a property of nothing. This says what happened; who asked may ask again.
+ * kafkajs drops the errors of the brokers that it requests metadata from (a broker that was away may not lead anything yet), and
+ * then reads a property of null. This throws an error that says so; the caller may retry.
  */
-function metadataOrError(ask: (this: unknown, topics?: Topics) => Promise<object | null>) {
+function metadataOrError(request: (this: unknown, topics?: Topics) => Promise<object | null>) {
   return async function metadata(this: unknown, topics?: Topics): Promise<object> {
-    const answer = await ask.call(this, topics)
-    if (answer === null) throw new Error(`no broker tells the metadata of ${topics?.topics?.join(', ')}`)
-    return answer
+    const response = await request.call(this, topics)
+    if (response === null) throw new Error(`no broker returned the metadata of ${topics?.topics?.join(', ')}`)
+    return response
   }
 }
 
 type OffsetManager = { resolveOffset(next: { topic: string; partition: number; offset: string }): void }
 
 /**
- * After a fetch out of range kafkajs commits -2 for the group, and its position is lost, though the log may be put
- * back. This begins at the log's beginning only: readers here find out by themselves that it is another log.
+ * After a fetch out of range kafkajs commits -2 for the group, and the group's position is lost although the log may be
+ * restored. This only goes to the beginning of the log: the readers here detect another log themselves.
  */
 async function setDefaultOffset(
   this: OffsetManager,
@@ -101,27 +149,28 @@ async function setDefaultOffset(
   this.resolveOffset({ topic, partition, offset: '-1' })
 }
 
+const modules = createPrivateKafkajs()
+
 function load(): typeof import('kafkajs') {
-  // Before those are loaded that use it.
+  // Each replacement comes before the modules that use it are loaded.
   modules.replace(FILTER_ABORTED, keepCommitted)
   modules.replace(REQUEST_QUEUE, correctedQueue(modules.load(REQUEST_QUEUE)))
   const { lookupCodec, lookupCodecByAttributes } = modules.load(COMPRESSION)
   const [Decoder, decodeMessageSet] = [modules.load(DECODER), modules.load(DECODE_MESSAGE_SET)]
-  const decodeBatch = batchDecoder(lookupCodecByAttributes)
-  const decodeFetched = fetchedDecoder(decodeBatch, Decoder, decodeMessageSet)
-  modules.replace(DECODE_FETCHED, fetchedReader(decodeFetched))
-  modules.replace(FETCH, fetchById(modules.load(FETCH), Decoder, decodeFetched))
-  modules.replace(METADATA, metadataWithIds(modules.load(METADATA), modules.load(ENCODER), Decoder))
+  const decodeRecords = recordsDecoder(lookupCodecByAttributes, Decoder, decodeMessageSet)
+  modules.replace(DECODE_FETCHED, sizedRecordsDecoder(decodeRecords))
+  modules.replace(FETCH, fetchByTopicId(modules.load(FETCH), decodeRecords))
+  modules.replace(METADATA, metadataWithTopicIds(modules.load(METADATA)))
   modules.replace(PRODUCE_REQUEST, produceRequest(modules.load(LONG), lookupCodec))
   modules.replace(GROUP_BY_PARTITION, groupByPartition)
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
   const cluster = modules.load(CLUSTER).prototype
   cluster.metadata = metadataOrError(cluster.metadata)
-  // It takes the versions of the first broker for those of all. While a cluster is upgraded each has its own.
+  // kafkajs takes the versions of the first broker for those of all. During a rolling upgrade each broker has its own.
   Object.defineProperty(modules.load(BROKER_POOL).prototype, 'versions', { get: () => null, set() {} })
-  modules.replace(CONSUMER, consumersById(modules.load(CONSUMER)))
+  modules.replace(CONSUMER, consumersByTopicId(modules.load(CONSUMER)))
   const loaded: typeof import('kafkajs') = modules.load('index.js')
-  // Without a codec one batch that anybody compressed this way stops every reader for ever.
+  // Without a codec one batch that anybody compressed with zstd stops every reader for good.
   loaded.CompressionCodecs[loaded.CompressionTypes.ZSTD] = () => ({
     compress: ({ buffer }: { buffer: Buffer }) => promisify(zstdCompress)(buffer),
     decompress: (buffer: Buffer) => promisify(zstdDecompress)(buffer, { maxOutputLength: MAX_BATCH_BYTES }),
@@ -131,5 +180,5 @@ function load(): typeof import('kafkajs') {
 
 export const kafkajs = load()
 
-/** A module of it, by its path in the package. */
+/** Returns the exports of a module of the corrected kafkajs, by its path in the package. */
 export const kafkajsModule = modules.load

@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { kafkajs, kafkajsModule } from './kafkajs.ts'
-import { keepCommitted } from './keep-committed.ts'
-import { createPrivateModules } from './private-modules.ts'
+import { keepCommitted } from './fetched-records.ts'
+import { createPrivateKafkajs, kafkajs, kafkajsModule } from './kafkajs.ts'
 
 type Queue = {
   checkPendingRequests(): void
@@ -13,15 +12,14 @@ type Queue = {
 const require = createRequire(import.meta.url)
 const newQueue: new (options: object) => Queue = kafkajsModule('src/network/requestQueue/index.js')
 
-it('is of the version that parts are replaced of, and another one is refused', () => {
+it('kafkajs has the version that the corrections are for; any other is rejected', () => {
   expect(kafkajsModule('package.json').version).toBe('2.2.4')
-  const manifest = require.resolve('kafkajs/package.json')
-  expect(() => createPrivateModules(manifest, '2.2.5')).toThrow(
-    'kafkajs 2.2.4 is installed, but parts of 2.2.5 are replaced here: install 2.2.5',
+  expect(() => createPrivateKafkajs('2.2.5')).toThrow(
+    'kafkajs 2.2.4 is installed, but the corrections are for 2.2.5: install 2.2.5',
   )
 })
 
-describe('the timer of kafkajs that is corrected here', () => {
+describe('the timer of the request queue', () => {
   beforeEach(() => {
     vi.useFakeTimers()
   })
@@ -46,14 +44,14 @@ describe('the timer of kafkajs that is corrected here', () => {
     return { queue, push, sent }
   }
 
-  it('is not armed while no request waits', () => {
+  it('is not armed while no request is pending', () => {
     const { queue } = openQueue()
     queue.checkPendingRequests()
     queue.scheduleCheckPendingRequests()
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is armed once while a request waits, sends it when its time has come, and is not armed again', () => {
+  it('is armed once while requests are pending, and not again after they were sent', () => {
     const { queue, push, sent } = openQueue()
     queue.maybeThrottle(500)
     push(1)
@@ -67,13 +65,13 @@ describe('the timer of kafkajs that is corrected here', () => {
   })
 })
 
-describe('the metadata that kafkajs is asked for', () => {
+describe('cluster metadata', () => {
   const Cluster = kafkajsModule('src/cluster/index.js')
 
   function clusterOf(broker: { metadata(topics: string[]): Promise<object> }) {
     const brokerPool = {
       async refreshMetadataIfNecessary() {},
-      async withBroker(callback: (asked: object) => Promise<object>) {
+      async withBroker(callback: (parameters: object) => Promise<object>) {
         return callback({ broker }).catch(() => null)
       },
     }
@@ -81,39 +79,39 @@ describe('the metadata that kafkajs is asked for', () => {
     return Object.assign(Object.create(Cluster.prototype), { brokerPool, retrier })
   }
 
-  it('is what a broker tells', async () => {
-    const told = { topicMetadata: [] }
-    const cluster = clusterOf({ metadata: async () => told })
-    expect(await cluster.metadata({ topics: ['plants'] })).toBe(told)
+  it('is the response of a broker', async () => {
+    const response = { topicMetadata: [] }
+    const cluster = clusterOf({ metadata: async () => response })
+    expect(await cluster.metadata({ topics: ['plants'] })).toBe(response)
   })
 
-  it('is missed with an error that says so, when each broker refuses', async () => {
-    const refused = clusterOf({ metadata: () => Promise.reject(new Error('LEADER_NOT_AVAILABLE')) })
-    await expect(refused.metadata({ topics: ['plants'] })).rejects.toThrow(
-      'no broker tells the metadata of plants',
+  it('fails with an error that says so when no broker returns it', async () => {
+    const failing = clusterOf({ metadata: () => Promise.reject(new Error('LEADER_NOT_AVAILABLE')) })
+    await expect(failing.metadata({ topics: ['plants'] })).rejects.toThrow(
+      'no broker returned the metadata of plants',
     )
   })
 })
 
-describe('a kafkajs that the application loads itself', () => {
-  const theirs: typeof kafkajs = require('kafkajs')
+describe('kafkajs as the application loads it', () => {
+  const applications: typeof kafkajs = require('kafkajs')
   const QUEUE = 'src/network/requestQueue/index.js'
   const LAZY = 'src/protocol/requests/metadata/v5/request.js'
 
-  it('is another one, as it comes', () => {
-    expect(theirs.Kafka).not.toBe(kafkajs.Kafka)
+  it('has none of the corrections', () => {
+    expect(applications.Kafka).not.toBe(kafkajs.Kafka)
     const queue = require(`kafkajs/${QUEUE}`).prototype
     expect(queue.scheduleCheckPendingRequests).not.toBe(
       kafkajsModule(QUEUE).prototype.scheduleCheckPendingRequests,
     )
     expect(require('kafkajs/src/consumer/filterAbortedMessages.js')).not.toBe(keepCommitted)
     expect(kafkajsModule('src/consumer/filterAbortedMessages.js')).toBe(keepCommitted)
-    const zstd = theirs.CompressionTypes.ZSTD
-    expect(() => theirs.CompressionCodecs[zstd]()).toThrow('not implemented')
+    const zstd = applications.CompressionTypes.ZSTD
+    expect(() => applications.CompressionCodecs[zstd]()).toThrow('not implemented')
     expect(kafkajs.CompressionCodecs[zstd]()).toHaveProperty('decompress')
   })
 
-  it('shares no modules with this one, nor those that are loaded when they are needed', () => {
+  it('shares no modules with the corrected one, not even those that are loaded on demand', () => {
     const metadata = kafkajsModule('src/protocol/requests/metadata/index.js')
     metadata.protocol({ version: 5 })({ topics: [] })
     expect(Object.keys(require.cache)).not.toContain(require.resolve(`kafkajs/${LAZY}`))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type AbortedTransaction, type FetchedMessage, keepCommitted } from './keep-committed.ts'
+import { type AbortedTransaction, type FetchedMessage, keepCommitted } from './fetched-records.ts'
 
 const COMMIT_MARKER = Buffer.from([0, 0, 0, 1])
 const ABORT_MARKER = Buffer.from([0, 0, 0, 0])
@@ -15,7 +15,7 @@ const steps = fc.array(
   { maxLength: 40 },
 )
 
-/** The log that these steps make, what the broker says was aborted, and the offsets that count. */
+/** The log that these steps write, the aborted transactions in it, and the committed offsets. */
 function play(played: readonly Step[]) {
   const messages: FetchedMessage[] = []
   const aborted: (AbortedTransaction & { marker: number })[] = []
@@ -37,19 +37,19 @@ function play(played: readonly Step[]) {
     if (!isMarker || written === undefined) continue
     open.delete(step.producer)
     if (step.do === 'commit') committed.push(...written)
-    // In the order of their ends, as brokers list them.
+    // Ordered by their ends, as brokers list them.
     else aborted.push({ producerId: String(step.producer), firstOffset: String(written[0]), marker: offset })
   }
   return { messages, aborted, committed }
 }
 
-describe('keeping what was committed', () => {
-  it('leaves out aborted records and no others, however transactions overlap and wherever the fetch begins', () => {
+describe('committed records', () => {
+  it('are kept, and aborted records dropped, however transactions overlap and wherever the fetch starts', () => {
     fc.assert(
       fc.property(steps, fc.nat(40), (played, from) => {
         const { messages, aborted, committed } = play(played)
         const fetched = messages.slice(from)
-        // A broker tells of those only that reach into what it sends.
+        // A broker lists only the transactions that reach into the fetched range.
         const abortedTransactions = aborted.filter(({ marker }) => marker >= from)
         const kept = keepCommitted({ messages: fetched, abortedTransactions })
         const offsets = kept

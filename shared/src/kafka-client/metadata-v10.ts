@@ -1,103 +1,106 @@
+import { type ByteReader, createByteWriter, encoderOf } from './byte-codec.ts'
 import {
-  type Decoder,
-  type DecoderClass,
-  type Definition,
-  type EncoderClass,
+  type RequestDefinition,
   readArray,
-  readInt32s,
+  readResponse,
   readTagged,
   readTopicId,
-  readWhole,
+  type TopicId,
   withVersion,
-  writeTags,
-} from './flexible.ts'
-import type { TopicId } from './topic-id.ts'
+} from './topic-ids.ts'
 
 type MetadataOptions = { topics: readonly string[]; allowAutoTopicCreation?: boolean }
 
 const VERSION = 10
 const NO_ID = Buffer.alloc(16)
+const [NO, YES] = [0, 1]
 
 /**
- * Version 10 of Metadata beside those that kafkajs has, whose highest is 6: from 10 on brokers tell the ids of topics. What
- * it gives is what version 6 does, and with each partition the id of its topic: there an admin passes it on. See Kafka's
+ * Adds version 10 of Metadata to those of kafkajs, whose highest is 6: from 10 on a response has topic ids. The decoded response is that
+ * of version 6, and each partition has the id of its topic, where kafkajs's admin passes it on. See Kafka's
  * MetadataRequest.json and MetadataResponse.json.
  */
-export function metadataWithIds(
-  known: Definition<MetadataOptions>,
-  Encoder: EncoderClass,
-  Decoder: DecoderClass,
-): Definition<MetadataOptions> {
-  const topic = (name: string) => writeTags(new Encoder().writeBuffer(NO_ID).writeUVarIntString(name))
+export function metadataWithTopicIds(
+  original: RequestDefinition<MetadataOptions>,
+): RequestDefinition<MetadataOptions> {
+  const writer = createByteWriter()
+  const writeTags = () => writer.uVarInt(0)
 
-  return withVersion(known, VERSION, (highest, { topics, allowAutoTopicCreation = true }) => ({
+  function writeRequest(topics: readonly string[], allowAutoTopicCreation: boolean): Buffer {
+    writer.start()
+    writeTags()
+    // A null array requests all topics.
+    writer.uVarInt(topics.length === 0 ? 0 : topics.length + 1)
+    for (const topic of topics) {
+      writer.buffer(NO_ID)
+      writer.compactString(topic)
+      writeTags()
+    }
+    writer.int8(allowAutoTopicCreation ? YES : NO)
+    writer.int8(NO) // include the authorized operations of the cluster
+    writer.int8(NO) // include those of the topics
+    writeTags()
+    return writer.finish()
+  }
+
+  return withVersion(original, VERSION, (highest, { topics, allowAutoTopicCreation = true }) => ({
     request: {
       ...highest.request,
       apiVersion: VERSION,
-      async encode() {
-        const encoder = writeTags(new Encoder())
-          .writeUVarIntArray(topics.length === 0 ? null : topics.map(topic))
-          .writeBoolean(allowAutoTopicCreation)
-          .writeBoolean(false)
-          .writeBoolean(false)
-        return writeTags(encoder)
-      },
+      encode: async () => encoderOf(writeRequest(topics, allowAutoTopicCreation)),
     },
-    response: {
-      ...highest.response,
-      decode: async (bytes) => readWhole(new Decoder(bytes), readMetadata),
-    },
+    response: { ...highest.response, decode: async (bytes) => readResponse(bytes, readMetadata) },
   }))
 }
 
-function readMetadata(decoder: Decoder) {
-  const clientSideThrottleTime = decoder.readInt32()
+function readMetadata(reader: ByteReader) {
   const metadata = {
     throttleTime: 0,
-    clientSideThrottleTime,
-    brokers: readArray(decoder, readBroker),
-    clusterId: decoder.readUVarIntString(),
-    controllerId: decoder.readInt32(),
-    topicMetadata: readArray(decoder, readTopic),
+    clientSideThrottleTime: reader.int32(),
+    brokers: readArray(reader, readBroker),
+    clusterId: reader.compactString(),
+    controllerId: reader.int32(),
+    topicMetadata: readArray(reader, readTopic),
   }
-  passOperations(decoder)
+  skipAuthorizedOperations(reader)
   return metadata
 }
 
-function readBroker(decoder: Decoder) {
-  return readTagged(decoder, {
-    nodeId: decoder.readInt32(),
-    host: decoder.readUVarIntString(),
-    port: decoder.readInt32(),
-    rack: decoder.readUVarIntString(),
+function readBroker(reader: ByteReader) {
+  return readTagged(reader, {
+    nodeId: reader.int32(),
+    host: reader.compactString(),
+    port: reader.int32(),
+    rack: reader.compactString(),
   })
 }
 
-function readTopic(decoder: Decoder) {
-  const topicErrorCode = decoder.readInt16()
-  const topic = decoder.readUVarIntString()
-  const topicId = readTopicId(decoder)
-  const isInternal = decoder.readBoolean()
-  const partitionMetadata = readArray(decoder, (each) => readPartition(each, topicId))
-  passOperations(decoder)
-  return readTagged(decoder, { topicErrorCode, topic, isInternal, partitionMetadata })
+function readTopic(reader: ByteReader) {
+  const topicErrorCode = reader.int16()
+  const topic = reader.compactString()
+  const topicId = readTopicId(reader)
+  const isInternal = reader.boolean()
+  const partitionMetadata = readArray(reader, (each) => readPartition(each, topicId))
+  skipAuthorizedOperations(reader)
+  return readTagged(reader, { topicErrorCode, topic, isInternal, partitionMetadata })
 }
 
-function readPartition(decoder: Decoder, topicId: TopicId | undefined) {
-  const partitionErrorCode = decoder.readInt16()
-  const partitionId = decoder.readInt32()
-  const leader = decoder.readInt32()
-  passLeaderEpoch(decoder)
-  return readTagged(decoder, {
-    ...{ partitionErrorCode, partitionId, leader },
-    replicas: readInt32s(decoder),
-    isr: readInt32s(decoder),
-    offlineReplicas: readInt32s(decoder),
+function readPartition(reader: ByteReader, topicId: TopicId | undefined) {
+  const partitionErrorCode = reader.int16()
+  const partitionId = reader.int32()
+  const leader = reader.int32()
+  skipLeaderEpoch(reader)
+  return readTagged(reader, {
+    partitionErrorCode,
+    partitionId,
+    leader,
+    replicas: readInt32s(reader),
+    isr: readInt32s(reader),
+    offlineReplicas: readInt32s(reader),
     topicId,
   })
 }
 
-/** What somebody may do: it was not asked for. */
-const passOperations = (decoder: Decoder) => void decoder.readInt32()
-
-const passLeaderEpoch = (decoder: Decoder) => void decoder.readInt32()
+const readInt32s = (reader: ByteReader): number[] => readArray(reader, (each) => each.int32())
+const skipAuthorizedOperations = (reader: ByteReader) => void reader.int32()
+const skipLeaderEpoch = (reader: ByteReader) => void reader.int32()

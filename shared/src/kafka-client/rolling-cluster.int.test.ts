@@ -1,19 +1,18 @@
 import { createServer, type Socket } from 'node:net'
 import type { Cluster } from 'kafkajs'
 import { expect, it, onTestFinished } from 'vitest'
-import type { ConsumerById } from './consumer-by-topic-id.ts'
 import { kafkajs, kafkajsModule } from './kafkajs.ts'
-import type { TopicId } from './topic-id.ts'
+import type { ConsumerByTopicId, TopicId } from './topic-ids.ts'
 
 const Encoder = kafkajsModule('src/protocol/encoder.js')
 type Encoded = InstanceType<typeof Encoder>
 const [FETCH, METADATA, API_VERSIONS] = [1, 3, 18]
-type Asked = { apiKey: number; version: number }
+type ReceivedRequest = { apiKey: number; version: number }
 type Address = { nodeId: number; port: number }
 
-/** As much of a broker as is needed: it tells its versions and the cluster, and closes a connection on a version that it does not have. */
-async function openBroker(highest: Record<number, number>, told: () => Address[]) {
-  const asked: Asked[] = []
+/** The part of a broker that the test needs: it returns its versions and the metadata, and closes the connection on an unknown version. */
+async function openBroker(highest: Record<number, number>, cluster: () => Address[]) {
+  const requests: ReceivedRequest[] = []
   const bodies: Record<number, () => Encoded> = {
     [API_VERSIONS]: () =>
       new Encoder()
@@ -29,7 +28,7 @@ async function openBroker(highest: Record<number, number>, told: () => Address[]
         .writeUVarInt(0)
         .writeInt32(0)
         .writeUVarIntArray(
-          told().map(({ nodeId, port }) =>
+          cluster().map(({ nodeId, port }) =>
             new Encoder()
               .writeInt32(nodeId)
               .writeUVarIntString('127.0.0.1')
@@ -45,9 +44,9 @@ async function openBroker(highest: Record<number, number>, told: () => Address[]
         .writeUVarInt(0),
     [FETCH]: () => new Encoder().writeInt32(0).writeInt16(0).writeInt32(0).writeArray([]),
   }
-  function answer(socket: Socket, frame: Buffer): void {
+  function respond(socket: Socket, frame: Buffer): void {
     const [apiKey, version] = [frame.readInt16BE(4), frame.readInt16BE(6)]
-    asked.push({ apiKey, version })
+    requests.push({ apiKey, version })
     if (version > (highest[apiKey] ?? 2)) return void socket.destroy()
     const body = bodies[apiKey]?.().buffer as Buffer
     const header = Buffer.alloc(8)
@@ -57,14 +56,14 @@ async function openBroker(highest: Record<number, number>, told: () => Address[]
   }
   const server = createServer((socket) => {
     socket.on('error', () => {})
-    socket.on('data', (frame: Buffer) => answer(socket, frame))
+    socket.on('data', (frame: Buffer) => respond(socket, frame))
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   onTestFinished(() => void server.close())
-  return { asked, port: (server.address() as { port: number }).port }
+  return { requests, port: (server.address() as { port: number }).port }
 }
 
-it('a leader that is not upgraded yet is asked in a version that it has', async () => {
+it('a leader that is not upgraded yet gets requests of a version that it supports', async () => {
   const addresses: Address[] = []
   const upgraded = await openBroker({ [FETCH]: 13, [METADATA]: 10 }, () => addresses)
   const old = await openBroker({ [FETCH]: 12, [METADATA]: 10 }, () => addresses)
@@ -84,19 +83,19 @@ it('a leader that is not upgraded yet is asked in a version that it has', async 
         return kafkajs.PartitionAssigners.roundRobin(parts)
       },
     ],
-  }) as ConsumerById
+  }) as ConsumerByTopicId
   onTestFinished(() => consumer.disconnect())
-  consumer.fetchBy(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
+  consumer.fetchByTopicId(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
   const cluster = await opened.promise
   await cluster.connect()
   await cluster.refreshMetadata()
   const leader = (await cluster.findBroker({ nodeId: '2' })) as unknown as {
-    fetch(asked: object): Promise<unknown>
+    fetch(options: object): Promise<unknown>
   }
   const partitions = [{ partition: 0, fetchOffset: '0', maxBytes: 1_024 }]
   const failure = await leader
     .fetch({ maxWaitTime: 100, isolationLevel: 1, topics: [{ topic: 'plants', partitions }] })
     .catch((error: unknown) => error)
-  expect(old.asked.filter(({ apiKey }) => apiKey === FETCH)).toEqual([{ apiKey: FETCH, version: 11 }])
+  expect(old.requests.filter(({ apiKey }) => apiKey === FETCH)).toEqual([{ apiKey: FETCH, version: 11 }])
   expect(failure).not.toBeInstanceOf(Error)
 })

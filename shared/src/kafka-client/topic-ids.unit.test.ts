@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { kafkajsModule } from './kafkajs.ts'
-import { bytesOfTopicId, type TopicId, topicIdOf } from './topic-id.ts'
+import { bytesOfTopicId, type TopicId, topicIdOf } from './topic-ids.ts'
 
 const METADATA = kafkajsModule('src/protocol/requests/metadata/index.js')
 const FETCH = kafkajsModule('src/protocol/requests/fetch/index.js')
@@ -19,7 +19,7 @@ const topicId = fc
   .uint8Array({ minLength: 16, maxLength: 16 })
   .map((bytes) => topicIdOf(Buffer.from(bytes)) as TopicId)
   .filter((id) => id !== undefined)
-/** What a newer broker adds: a number, and bytes of which nobody here knows what they are. */
+/** The tagged fields of a newer broker: a number, and bytes of unknown meaning. */
 const tags = fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.uint8Array({ maxLength: 200 })), {
   maxLength: 2,
 })
@@ -45,11 +45,18 @@ const metadata = fc.record({
   controllerId: int32,
   topics: fc.array(
     fc.record({
-      ...{ topicErrorCode: fc.constantFrom(0, 3, 5), topic: text, topicId, isInternal: fc.boolean() },
+      topicErrorCode: fc.constantFrom(0, 3, 5),
+      topic: text,
+      topicId,
+      isInternal: fc.boolean(),
       partitionMetadata: fc.array(
         fc.record({
-          ...{ partitionErrorCode: fc.constantFrom(0, 5, 9), partitionId: int32, leader: int32 },
-          ...{ replicas: fc.array(int32), isr: fc.array(int32), offlineReplicas: fc.array(int32) },
+          partitionErrorCode: fc.constantFrom(0, 5, 9),
+          partitionId: int32,
+          leader: int32,
+          replicas: fc.array(int32),
+          isr: fc.array(int32),
+          offlineReplicas: fc.array(int32),
         }),
         { maxLength: 3 },
       ),
@@ -59,7 +66,7 @@ const metadata = fc.record({
 })
 type Metadata = typeof metadata extends fc.Arbitrary<infer M> ? M : never
 
-function metadataBytes({ tags: added, topics, ...told }: Metadata): Buffer {
+function metadataBytes({ tags: added, topics, ...response }: Metadata): Buffer {
   const write = {
     broker: ({ nodeId, host, port, rack }: Metadata['brokers'][number]) =>
       tagged(
@@ -92,10 +99,10 @@ function metadataBytes({ tags: added, topics, ...told }: Metadata): Buffer {
   }
   return tagged(
     tagged(new Encoder(), added)
-      .writeInt32(told.clientSideThrottleTime)
-      .writeUVarIntArray(list(told.brokers, write.broker))
-      .writeUVarIntString(told.clusterId)
-      .writeInt32(told.controllerId)
+      .writeInt32(response.clientSideThrottleTime)
+      .writeUVarIntArray(list(response.brokers, write.broker))
+      .writeUVarIntString(response.clusterId)
+      .writeInt32(response.controllerId)
       .writeUVarIntArray(list(topics, write.topic))
       .writeInt32(-2_147_483_648),
     added,
@@ -105,13 +112,19 @@ function metadataBytes({ tags: added, topics, ...told }: Metadata): Buffer {
 const decodeMetadata = (bytes: Buffer) =>
   METADATA.protocol({ version: 10 })({ topics: [] }).response.decode(bytes)
 
-/** Without records: what comes in batches has tests of its own. */
+/** Without records, which have tests of their own. */
 const fetched = fc.record({
-  ...{ tags, topicId, clientSideThrottleTime: int32, sessionId: int32 },
+  tags,
+  topicId,
+  clientSideThrottleTime: int32,
+  sessionId: int32,
   partitions: fc.array(
     fc.record({
-      ...{ partition: int32, errorCode: fc.constantFrom(0, 1, 3, 6, 100, 103) },
-      ...{ highWatermark: int64, lastStableOffset: int64, lastStartOffset: int64 },
+      partition: int32,
+      errorCode: fc.constantFrom(0, 1, 3, 6, 100, 103),
+      highWatermark: int64,
+      lastStableOffset: int64,
+      lastStartOffset: int64,
       abortedTransactions: fc.option(fc.array(fc.record({ producerId: int64, firstOffset: int64 }))),
       preferredReadReplica: int32,
     }),
@@ -120,7 +133,7 @@ const fetched = fc.record({
 })
 type Fetched = typeof fetched extends fc.Arbitrary<infer F> ? F : never
 
-function fetchedBytes({ tags: added, partitions, ...told }: Fetched): Buffer {
+function fetchedBytes({ tags: added, partitions, ...response }: Fetched): Buffer {
   const aborted = ({ producerId, firstOffset }: { producerId: string; firstOffset: string }) =>
     tagged(new Encoder().writeInt64(producerId).writeInt64(firstOffset), added)
   const partition = (each: Fetched['partitions'][number]) =>
@@ -138,33 +151,41 @@ function fetchedBytes({ tags: added, partitions, ...told }: Fetched): Buffer {
     )
   const topic = () =>
     tagged(
-      new Encoder().writeBuffer(bytesOfTopicId(told.topicId)).writeUVarIntArray(list(partitions, partition)),
+      new Encoder()
+        .writeBuffer(bytesOfTopicId(response.topicId))
+        .writeUVarIntArray(list(partitions, partition)),
       added,
     )
   return tagged(
     tagged(new Encoder(), added)
-      .writeInt32(told.clientSideThrottleTime)
+      .writeInt32(response.clientSideThrottleTime)
       .writeInt16(0)
-      .writeInt32(told.sessionId)
+      .writeInt32(response.sessionId)
       .writeUVarIntArray([topic()]),
     added,
   ).buffer
 }
 
-const asked = (id: TopicId | undefined) => ({
-  ...{ maxWaitTime: 100, minBytes: 1, maxBytes: 1_000 },
+const fetchOf = (id: TopicId | undefined) => ({
+  maxWaitTime: 100,
+  minBytes: 1,
+  maxBytes: 1_000,
   topics: [{ topic: 'plants', partitions: [{ partition: 0, fetchOffset: '0', maxBytes: 9, topicId: id }] }],
 })
 const decodeFetched = (id: TopicId, bytes: Buffer) =>
-  FETCH.protocol({ version: 13 })(asked(id)).response.decode(bytes)
+  FETCH.protocol({ version: 13 })(fetchOf(id)).response.decode(bytes)
 
-describe('a response that tells ids', () => {
-  it('is read as a broker of any later release writes it: metadata', async () => {
+describe('a response with topic ids', () => {
+  it('is read with the tagged fields of any later release: Metadata', async () => {
     await fc.assert(
-      fc.asyncProperty(metadata, async (told) => {
-        const { clientSideThrottleTime, brokers, clusterId, controllerId, topics } = told
-        expect(await decodeMetadata(metadataBytes(told))).toEqual({
-          ...{ throttleTime: 0, clientSideThrottleTime, brokers, clusterId, controllerId },
+      fc.asyncProperty(metadata, async (response) => {
+        const { clientSideThrottleTime, brokers, clusterId, controllerId, topics } = response
+        expect(await decodeMetadata(metadataBytes(response))).toEqual({
+          throttleTime: 0,
+          clientSideThrottleTime,
+          brokers,
+          clusterId,
+          controllerId,
           topicMetadata: topics.map(({ topicId: id, partitionMetadata, ...topic }) => ({
             ...topic,
             partitionMetadata: partitionMetadata.map((each) => ({ ...each, topicId: id })),
@@ -174,14 +195,17 @@ describe('a response that tells ids', () => {
     )
   })
 
-  it('is read as a broker of any later release writes it: what was fetched', async () => {
+  it('is read with the tagged fields of any later release: Fetch', async () => {
     await fc.assert(
-      fc.asyncProperty(fetched, async (told) => {
-        const { clientSideThrottleTime, sessionId, partitions } = told
-        // The errors of ids are told as that of an unknown name, which kafkajs knows what to do about.
+      fc.asyncProperty(fetched, async (response) => {
+        const { clientSideThrottleTime, sessionId, partitions } = response
+        // An error about an id becomes that of an unknown name, which kafkajs can handle.
         const known = (code: number) => (code >= 100 ? 3 : code)
-        expect(await decodeFetched(told.topicId, fetchedBytes(told))).toEqual({
-          ...{ throttleTime: 0, clientSideThrottleTime, errorCode: 0, sessionId },
+        expect(await decodeFetched(response.topicId, fetchedBytes(response))).toEqual({
+          throttleTime: 0,
+          clientSideThrottleTime,
+          errorCode: 0,
+          sessionId,
           responses: [
             {
               topicName: 'plants',
@@ -198,12 +222,12 @@ describe('a response that tells ids', () => {
     )
   })
 
-  it('is refused when it is cut, or goes on where it should end', async () => {
+  it('is rejected when it is truncated or too long', async () => {
     await fc.assert(
-      fc.asyncProperty(metadata, fetched, fc.nat(), async (told, brought, nat) => {
+      fc.asyncProperty(metadata, fetched, fc.nat(), async (ofMetadata, ofFetch, nat) => {
         for (const [bytes, decode] of [
-          [metadataBytes(told), decodeMetadata],
-          [fetchedBytes(brought), (cut: Buffer) => decodeFetched(brought.topicId, cut)],
+          [metadataBytes(ofMetadata), decodeMetadata],
+          [fetchedBytes(ofFetch), (part: Buffer) => decodeFetched(ofFetch.topicId, part)],
         ] as const) {
           await expect(decode(bytes.subarray(0, nat % bytes.length))).rejects.toThrow(RangeError)
           await expect(decode(Buffer.concat([bytes, Buffer.alloc(1)]))).rejects.toThrow(RangeError)
@@ -212,22 +236,19 @@ describe('a response that tells ids', () => {
     )
   })
 
-  it('is refused when it tells of a topic that was not asked for', async () => {
-    const told = {
-      ...fc.sample(fetched, { numRuns: 1, seed: 1 })[0],
-      topicId: OTHER_ID,
-    } as Fetched
-    await expect(decodeFetched(ONE_ID, fetchedBytes(told))).rejects.toThrow(
-      `a topic of the id ${told.topicId} was not asked for`,
+  it('is rejected when it has a topic that was not requested', async () => {
+    const response = { ...fc.sample(fetched, { numRuns: 1, seed: 1 })[0], topicId: OTHER_ID } as Fetched
+    await expect(decodeFetched(ONE_ID, fetchedBytes(response))).rejects.toThrow(
+      `a fetch response has the topic ${OTHER_ID}, not requested`,
     )
   })
 })
 
-describe('a broker', () => {
+describe('a request', () => {
   const apiVersionOf = (definition: typeof FETCH, version: number, options: object) =>
     definition.protocol({ version })(options).request.apiVersion
 
-  it('is asked by the highest version that it has and that is known here', () => {
+  it('uses the highest version that both the broker and this client support', () => {
     for (const [of, version] of [
       [5, 5],
       [6, 6],
@@ -243,17 +264,17 @@ describe('a broker', () => {
       [12, 11],
       [13, 13],
     ] as const) {
-      expect([of, apiVersionOf(FETCH, of, asked(ONE_ID))]).toEqual([of, version])
+      expect([of, apiVersionOf(FETCH, of, fetchOf(ONE_ID))]).toEqual([of, version])
     }
     expect(Math.max(...FETCH.versions)).toBe(13)
     expect(Math.max(...METADATA.versions)).toBe(10)
   })
 
-  it('is asked for a topic by its name while its id is not known', () => {
-    expect(apiVersionOf(FETCH, 13, asked(undefined))).toBe(11)
+  it('names a topic by its name while its id is not known', () => {
+    expect(apiVersionOf(FETCH, 13, fetchOf(undefined))).toBe(11)
   })
 
-  it('that has no id for a topic tells none', () => {
+  it('reads the zero id as none', () => {
     expect(topicIdOf(Buffer.alloc(16))).toBeUndefined()
   })
 })

@@ -31,10 +31,10 @@ async function watchTopic() {
   await readModel.ready()
   const [halts, ends] = [[] as Error[], [] as Offset[][]]
   const passed = () => new Map([[0 as Partition, { offset: offsetOf(9), eventId: '' as const }]])
-  const noteEnds = (found: readonly Offset[]) => void ends.push([...found])
+  const updateEnds = (found: readonly Offset[]) => void ends.push([...found])
   const common = { time: fastTime, log: quietLog, onHalt: (error: Error) => void halts.push(error) }
   const { topicId } = await checkTopic(topic.kafka, topic)
-  const reading = { topicId, passed, noteEnds }
+  const reading = { topicId, passed, updateEnds }
   const stores = { ...topic, readModel, close: readModel.close }
   const watch = watchPreconditions(stores, reading, common)
   onTestFinished(async () => {
@@ -77,7 +77,7 @@ describe('what the protocol rests on is watched, also while no event comes', () 
     // Without the metadata kafkajs does not know whom to ask.
     await admin.fetchTopicMetadata({ topics: [topic] })
     await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '5' }] })
-    await expectHalt(/begins at offset 5: .* Restore the topic/)
+    await expectHalt(/starts at offset 5: .* Restore the topic/)
   })
 
   it('a topic that would forget', async () => {

@@ -1,7 +1,11 @@
-import type { LogEnds } from '../event-log/log-ends.ts'
-import { assertWithinBounds, SERVICE_REMEDY } from '../event-log/partition-cursors.ts'
+import {
+  assertSameTopic,
+  assertWithinBounds,
+  SERVICE_REMEDY,
+  type TopicId,
+} from '../event-log/log-identity.ts'
+import type { LogEnds } from '../event-log/topic.ts'
 import { checkTopic } from '../event-log/topic.ts'
-import { assertSameTopic, type TopicId } from '../kafka-client/topic-id.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
@@ -66,7 +70,7 @@ export type LogReader = {
   /** The checkpoints that it has reached. */
   passed(): ReadonlyMap<Partition, Checkpoint>
   /** Receives the ends of the log, for its lag. */
-  noteEnds(ends: readonly Offset[]): void
+  updateEnds(ends: readonly Offset[]): void
 }
 
 /**
@@ -75,7 +79,7 @@ export type LogReader = {
  */
 export function watchPreconditions(
   { kafka, readModel, topic, partitions }: Stores,
-  { topicId: first, passed, noteEnds }: LogReader,
+  { topicId: first, passed, updateEnds }: LogReader,
   common: { time: Time; log: Log; onHalt(error: Error): void },
 ): Pick<Repeated, 'close'> {
   let topicId = first
@@ -83,7 +87,7 @@ export function watchPreconditions(
   async function checkLog(): Promise<void> {
     const checkpoints = passed()
     const found = await checkTopic(kafka, { topic, partitions })
-    noteEnds(found.ends)
+    updateEnds(found.ends)
     assertWithinBounds(checkpoints, found.ends)
     assertSameTopic(topicId, found.topicId, SERVICE_REMEDY)
     topicId ??= found.topicId

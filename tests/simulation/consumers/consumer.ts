@@ -4,7 +4,7 @@ import type { OpenFirstClaims } from '@plant-store/shared/consumer/first-claims/
 import { createGroupPosition } from '@plant-store/shared/consumer/group-position.ts'
 import { createHandOver } from '@plant-store/shared/consumer/hand-over.ts'
 import type { PlantRecord } from '@plant-store/shared/consumer/plant-record.ts'
-import type { GroupOffset } from '@plant-store/shared/event-log/group-offsets.ts'
+import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
 import { createPartitionCursors } from '@plant-store/shared/event-log/partition-cursors.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'

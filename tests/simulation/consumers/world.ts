@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PlantCreated } from '@plant-store/shared/consumer/plant-created-event.ts'
-import type { GroupOffset } from '@plant-store/shared/event-log/group-offsets.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import {
   allPartitions,

@@ -1,7 +1,6 @@
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
-import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
+import { createThrowawayGroups, groupPrefix } from '@plant-store/shared/event-log/groups.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
-import { createThrowawayGroups } from '@plant-store/shared/event-log/throwaway-groups.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
@@ -36,7 +35,7 @@ export async function readEvents(store: Store, { ranges, onEvents, signal }: Rea
   )
 
   async function follow(): Promise<void> {
-    const { groupId, forget } = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), log)
+    const { groupId, deleteAll } = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), log)
     const ended = Promise.withResolvers<void>()
     const reached = new Map([...ranges].map(([partition, { from }]) => [partition, before(from)]))
     const follower = createFollower({
@@ -62,7 +61,7 @@ export async function readEvents(store: Store, { ranges, onEvents, signal }: Rea
       await ended.promise
     } finally {
       await follower.close()
-      await forget()
+      await deleteAll()
     }
   }
 }

@@ -261,7 +261,7 @@ describe('replaying plants', () => {
     await admin.deleteTopicRecords({ topic: log.topic, partitions: [{ partition: 0, offset: '2' }] })
     await expect(replayed(log.common)).rejects.toMatchObject({
       code: 'topic-truncated',
-      message: expect.stringContaining('begins at offset 2'),
+      message: expect.stringContaining('starts at offset 2'),
     })
   })
 

@@ -1,6 +1,6 @@
 import { createKafka } from '../../event-log/connection.ts'
-import { readEnds } from '../../event-log/log-ends.ts'
 import { type Range, replay } from '../../event-log/replay.ts'
+import { readEnds } from '../../event-log/topic.ts'
 import { after, BEFORE_FIRST, type Offset, type Partition } from '../../plant/position.ts'
 import { systemTime } from '../../runtime/time.ts'
 import { atTimeOf, beginOf } from '../begin.ts'

@@ -1,12 +1,10 @@
-import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { DecodedRecord } from './decode-record.ts'
-import { kafkajs, kafkajsModule } from './kafkajs.ts'
-import { createPrivateModules } from './private-modules.ts'
+import type { DecodedRecord } from './fetched-records.ts'
+import { createPrivateKafkajs, kafkajs, kafkajsModule } from './kafkajs.ts'
 
-/** kafkajs as it comes, beside the one that parts of are replaced in. */
-const original = createPrivateModules(createRequire(import.meta.url).resolve('kafkajs/package.json'), '2.2.4')
+/** kafkajs without the corrections. */
+const original = createPrivateKafkajs()
 const { ZSTD, GZIP, None } = kafkajs.CompressionTypes
 original.load('src/protocol/message/compression/index.js').Codecs[ZSTD] = kafkajs.CompressionCodecs[ZSTD]
 const DECODE_MESSAGES = 'src/protocol/requests/fetch/v4/decodeMessages.js'
@@ -25,7 +23,7 @@ type Message = {
 }
 type BatchFields = { compression?: number; [field: string]: unknown }
 
-/** Written by the parts of kafkajs for it, for its own encoder has no headers without a value. */
+/** Built from the parts of kafkajs, because its record encoder does not support headers without a value. */
 function recordOf({ key = null, value = null, headers = [], timestampDelta = 5n, offsetDelta = 7 }: Message) {
   const body = new Encoder()
     .writeInt8(0)
@@ -49,7 +47,7 @@ async function batchOf(messages: Message[], fields: BatchFields = {}, attributes
   return bytes
 }
 
-/** What a fetch brings of a partition. */
+/** Decodes the records of a partition in a fetch response. */
 function fetchedBy(load: typeof kafkajsModule, batches: Buffer): Promise<DecodedRecord[]> {
   const size = Buffer.alloc(4)
   size.writeInt32BE(batches.length)
@@ -73,7 +71,7 @@ const CONTROL = 0x20
 const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array))
 const long = fc.integer({ min: 40, max: 300 }).map((length) => Buffer.alloc(length, 'long'))
 const content = fc.oneof({ weight: 5, arbitrary: bytes }, { weight: 1, arbitrary: long }, fc.constant(null))
-/** Those that every event has, and any others; of what objects inherit kafkajs thinks that it came before. */
+/** The names that every event has, and others. Inherited names are left out: kafkajs decodes those wrongly. */
 const name = fc
   .oneof(
     fc.constantFrom('ce_id', 'ce_type', 'ce_source', ''),
@@ -101,14 +99,20 @@ const batch = fc
   .tuple(
     fc.array(message, { maxLength: 3 }),
     fc.record({
-      ...{ firstOffset: int64, firstTimestamp: int64, maxTimestamp: int64, producerId: int64 },
-      ...{ lastOffsetDelta: fc.nat(), producerEpoch: fc.nat(32_767), firstSequence: fc.nat() },
-      ...{ partitionLeaderEpoch: fc.nat(), transactional: fc.boolean() },
+      firstOffset: int64,
+      firstTimestamp: int64,
+      maxTimestamp: int64,
+      producerId: int64,
+      lastOffsetDelta: fc.nat(),
+      producerEpoch: fc.nat(32_767),
+      firstSequence: fc.nat(),
+      partitionLeaderEpoch: fc.nat(),
+      transactional: fc.boolean(),
       compression: fc.constantFrom(None, GZIP, ZSTD),
     }),
     fc.constantFrom(0, LOG_APPEND_TIME, CONTROL, LOG_APPEND_TIME | CONTROL),
   )
-  .map((told) => ({ bytes: batchOf(...told) }))
+  .map((parameters) => ({ bytes: batchOf(...parameters) }))
 const batches = fc.array(batch, { maxLength: 3 })
 const joined = async (all: { bytes: Promise<Buffer> }[]) =>
   Buffer.concat(await Promise.all(all.map((each) => each.bytes)))
@@ -123,13 +127,13 @@ it('reads the batches of a fetch as kafkajs does', async () => {
   )
 })
 
-it('reads those that are whole where a fetch was cut', async () => {
+it('reads the complete batches of a truncated fetch as kafkajs does', async () => {
   await fc.assert(
-    fc.asyncProperty(batches, fc.nat(), async (all, cut) => {
+    fc.asyncProperty(batches, fc.nat(), async (all, end) => {
       const log = await joined(all)
-      const begun = log.subarray(0, log.length === 0 ? 0 : cut % log.length)
-      fc.pre(begun.length > ATTRIBUTES_AT)
-      expect(await fetched(begun)).toEqual(await fetchedByOriginal(begun))
+      const truncated = log.subarray(0, log.length === 0 ? 0 : end % log.length)
+      fc.pre(truncated.length > ATTRIBUTES_AT)
+      expect(await fetched(truncated)).toEqual(await fetchedByOriginal(truncated))
     }),
     { numRuns: 300 },
   )
@@ -140,7 +144,7 @@ const COUNT_AT = 57
 const RECORDS_AT = 61
 
 it.each([0, 1])(
-  'reads messages of version %d, as Kafka had them before 0.11, as kafkajs does',
+  'reads messages of version %d, the format before Kafka 0.11, as kafkajs does',
   async (version) => {
     const entries = ['1', '2'].map((text) => ({
       timestamp: 1_795_281_883_402,
@@ -150,44 +154,44 @@ it.each([0, 1])(
     const written = encodeMessageSet({ messageVersion: version, compression: None, entries }).buffer
     expect(await fetched(written)).toHaveLength(entries.length)
     for (let end = written.length; end > ATTRIBUTES_AT; end--) {
-      const begun = written.subarray(0, end)
-      expect(await fetched(begun)).toEqual(await fetchedByOriginal(begun))
+      const truncated = written.subarray(0, end)
+      expect(await fetched(truncated)).toEqual(await fetchedByOriginal(truncated))
     }
   },
 )
 
-it('reads the first batch of a fetch that was cut anywhere in the second one', async () => {
+it('reads the first batch of a fetch that is truncated anywhere in the second batch', async () => {
   const [first, second] = [await batchOf([{ value: one }]), await batchOf([{ value: two }])]
-  for (let cut = 0; cut < second.length; cut++)
-    expect(await fetched(Buffer.concat([first, second.subarray(0, cut)]))).toHaveLength(1)
+  for (let end = 0; end < second.length; end++)
+    expect(await fetched(Buffer.concat([first, second.subarray(0, end)]))).toHaveLength(1)
   expect(await fetched(Buffer.concat([first, second]))).toHaveLength(2)
 })
 
-it('reads nothing of a fetch that ends before its first batch tells what it is', async () => {
+it('reads nothing of a fetch that ends within the header of its first batch', async () => {
   const batch = await batchOf([{ value: one }])
   for (let end = 0; end <= ATTRIBUTES_AT; end++) expect(await fetched(batch.subarray(0, end))).toEqual([])
 })
 
-it('reads nothing from beyond the end of the records', async () => {
+it('rejects records that reach beyond the end of the batch', async () => {
   const oneMore = await batchOf([{ value: one }])
   oneMore.writeInt32BE(2, COUNT_AT)
-  await expect(fetched(oneMore)).rejects.toThrow('end within one')
-  // The last byte is the content of the only header, and the one before it the length of that.
+  await expect(fetched(oneMore)).rejects.toThrow('end within a value')
+  // The last byte is the value of the only header, the byte before it the length of that value.
   const longer = await batchOf([{ headers: [['a', one]] }])
   longer[longer.length - 2] = 2 << 1
-  await expect(fetched(longer)).rejects.toThrow('end within one')
+  await expect(fetched(longer)).rejects.toThrow('end within a value')
 })
 
-it('reads nothing of a record from the one behind it, and leaves nothing of it out', async () => {
+it('rejects a record whose fields are longer or shorter than the record', async () => {
   for (const [wrong, ...behind] of [[0], [10, { value: Buffer.alloc(20) }]] as [number, ...Message[]][]) {
     const bytes = await batchOf([{ value: one }, ...behind], FIELDS)
     bytes[bytes.lastIndexOf(one) - 1] = wrong << 1
-    await expect(fetched(bytes)).rejects.toThrow('is not where its length has it')
+    await expect(fetched(bytes)).rejects.toThrow('does not end at its length')
   }
 })
 
 it.each([-2_147_483_648, -13, -12, -1, 0, 9, 48])(
-  'refuses a batch that is said to have %d bytes',
+  'rejects a batch whose length field is %d',
   async (length) => {
     const bytes = Buffer.concat([await batchOf([]), await batchOf([{}])])
     bytes.writeInt32BE(length, LENGTH_AT)
@@ -195,7 +199,7 @@ it.each([-2_147_483_648, -13, -12, -1, 0, 9, 48])(
   },
 )
 
-it('takes a batch of very many records', async () => {
+it('reads a batch of 200,000 records', async () => {
   const many = 200_000
   const one = await batchOf([{ offsetDelta: 0 }])
   const record = one.subarray(RECORDS_AT)
@@ -205,11 +209,11 @@ it('takes a batch of very many records', async () => {
   expect(await fetched(batch)).toHaveLength(many)
 })
 
-it('decompresses nothing of a batch that has no records', async () => {
+it('decompresses nothing in a batch without records', async () => {
   expect(await fetched(await batchOf([], {}, GZIP))).toEqual([])
 })
 
-it('does not take a name that is no text for the one that was there before', async () => {
+it('does not take a header name of invalid UTF-8 for the name that the previous record had there', async () => {
   const [before, after] = [
     await batchOf([{ headers: [['é', one]] }]),
     await batchOf([{ headers: [['e', one]] }]),
@@ -221,7 +225,7 @@ it('does not take a name that is no text for the one that was there before', asy
 })
 
 it.each([2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n) - 1n, 2n ** 32n, 2n ** 34n - 1n, 2n ** 53n + 1n, 2n ** 62n])(
-  'adds a time that is %d ms later exactly',
+  'adds a timestamp delta of %d ms exactly',
   async (timestampDelta) => {
     for (const firstTimestamp of [0n, FIELDS.firstTimestamp, -(2n ** 53n - 1n)]) {
       const [record] = await fetched(await batchOf([{ timestampDelta }], { firstTimestamp }))
@@ -230,21 +234,27 @@ it.each([2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n) - 1n, 2n ** 32n, 2n ** 34n - 1n
   },
 )
 
-it('decodes what is in a record', async () => {
+it('decodes each field of a record', async () => {
   expect(await decoded([['ce_type', one]])).toMatchObject({
-    ...{ magicByte: 2, attributes: 0, offset: '1007', timestamp: '1795281883407', isControlRecord: false },
-    ...{ key: Buffer.from('42'), value: null, headers: { ce_type: one } },
+    magicByte: 2,
+    attributes: 0,
+    offset: '1007',
+    timestamp: '1795281883407',
+    isControlRecord: false,
+    key: Buffer.from('42'),
+    value: null,
+    headers: { ce_type: one },
   })
 })
 
-it('takes the time of the append where the topic is of that kind', async () => {
+it('uses the time of the append where the topic has message.timestamp.type=LogAppendTime', async () => {
   expect((await decoded([], LOG_APPEND_TIME)).timestamp).toBe('1795281883999')
   expect((await decoded([])).timestamp).toBe('1795281883407')
 })
 
 it.each<[string, Headers, object]>([
   [
-    'twice',
+    'that comes twice',
     [
       ['a', one],
       ['a', two],
@@ -252,7 +262,7 @@ it.each<[string, Headers, object]>([
     { a: [one, two] },
   ],
   [
-    'three times',
+    'that comes three times',
     [
       ['a', one],
       ['b', two],
@@ -262,27 +272,27 @@ it.each<[string, Headers, object]>([
     { a: [one, two, three], b: two },
   ],
   [
-    'first without a value',
+    'that comes without a value first',
     [
       ['a', null],
       ['a', one],
     ],
     { a: [null, one] },
   ],
-  ['without a value', [['a', null]], { a: null }],
+  ['that has no value', [['a', null]], { a: null }],
   [
-    'under a name that objects inherit',
+    'whose name objects inherit',
     [
       ['constructor', one],
       ['toString', two],
     ],
     { constructor: one, toString: two },
   ],
-])('has a header that comes %s', async (_how, headers, expected) => {
+])('reads a header %s', async (_which, headers, expected) => {
   expect((await decoded(headers)).headers).toEqual(expected)
 })
 
-it('has a header named __proto__, and it is no more than a header', async () => {
+it('reads a header named __proto__ without setting the prototype', async () => {
   const { headers } = await decoded([
     ['__proto__', one],
     ['a', two],
@@ -294,7 +304,7 @@ it('has a header named __proto__, and it is no more than a header', async () => 
   expect(Object.getPrototypeOf(headers)).toBe(Object.prototype)
 })
 
-it('takes a record of very many headers, each of which is looked at once', async () => {
+it('reads a record with 100,000 headers', async () => {
   const many = Array.from({ length: 100_000 }, (_, index): Headers[number] => [`header-${index}`, null])
   expect(Object.keys((await decoded(many)).headers)).toHaveLength(many.length)
 })

@@ -11,7 +11,7 @@ const P = 0 as Partition
 async function followTen() {
   const topic = await openTopic()
   await topic.append(10)
-  // As an api's tail: all is made anew within the wait of one fetch.
+  // As an api's tail: the topic is recreated within the wait of one fetch.
   const followed = followLog(topic, { maxWaitMs: 500 })
   await vi.waitFor(() => expect(followed.offsetsOf(P)).toHaveLength(10), WAIT_MS)
   return { topic, followed }
@@ -27,12 +27,12 @@ async function expectHalt({ halts, offsetsOf }: FollowedLog): Promise<void> {
   expect(offsetsOf(P)).toHaveLength(10)
 }
 
-describe('a topic that is made anew and filled beyond what was read halts its follower, and nothing of it is taken in', () => {
-  it('while no fetch is under way', async () => {
+describe('a topic that is recreated and filled beyond the checkpoint halts its follower, which applies nothing of it', () => {
+  it('while no fetch is in flight', async () => {
     const { topic, followed } = await followTen()
-    followed.follower.hold()
+    followed.follower.pause()
     await recreateTopic(topic, 30)
-    followed.follower.release()
+    followed.follower.resume()
     await expectHalt(followed)
   })
 

@@ -1,35 +1,33 @@
-import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { produceRequest } from './encode-produce.ts'
-import { kafkajs, kafkajsModule } from './kafkajs.ts'
-import { createPrivateModules } from './private-modules.ts'
+import { createPrivateKafkajs, kafkajs, kafkajsModule } from './kafkajs.ts'
+import { produceRequest } from './produce-request.ts'
 
 const REQUEST = 'src/protocol/requests/produce/v7/request.js'
 const FRAME = 'src/protocol/request.js'
 const LONG = 'src/utils/long.js'
 const COMPRESSION = 'src/protocol/message/compression/index.js'
 
-/** kafkajs as it comes, beside the one that parts of are replaced in. */
-const original = createPrivateModules(createRequire(import.meta.url).resolve('kafkajs/package.json'), '2.2.4')
+/** kafkajs without the corrections. */
+const original = createPrivateKafkajs()
 const { None: NONE, GZIP, ZSTD } = kafkajs.CompressionTypes
 original.load(COMPRESSION).Codecs[ZSTD] = kafkajs.CompressionCodecs[ZSTD]
 
 type Load = typeof kafkajsModule
 type Produce = { compression?: number; topicData: object[] } & Record<string, unknown>
 
-/** What goes to the socket. */
+/** The bytes that go to the socket. */
 async function bytesBy(load: Load, produce: Produce): Promise<Buffer> {
   const request = load(REQUEST)(produce)
   return (await load(FRAME)({ correlationId: 7, clientId: 'a client', request })).buffer
 }
-const here = (produce: Produce) => bytesBy(kafkajsModule, produce)
+const ours = (produce: Produce) => bytesBy(kafkajsModule, produce)
 const byOriginal = (produce: Produce) => bytesBy(original.load, produce)
 
 const text = fc.oneof(
   fc.string(),
   fc.string({ unit: 'binary' }),
-  // Halves of surrogate pairs, too, which UTF-8 has no bytes for.
+  // Lone surrogates, too, which UTF-8 can not encode.
   fc.array(fc.integer({ min: 0xd7ff, max: 0xe000 })).map((units) => String.fromCharCode(...units)),
   fc.integer({ min: 60, max: 70 }).map((length) => 'x'.repeat(length)),
   fc.integer({ min: 30, max: 300 }).map((length) => 'ö'.repeat(length)),
@@ -85,45 +83,47 @@ afterEach(() => {
 it('writes a produce request byte for byte as kafkajs does', async () => {
   await fc.assert(
     fc.asyncProperty(produce, async (options) => {
-      expect((await here(options)).equals(await byOriginal(options))).toBe(true)
+      expect((await ours(options)).equals(await byOriginal(options))).toBe(true)
     }),
     { numRuns: 300 },
   )
 })
 
 const produceOf = (messages: object[], more: object = {}): Produce => ({
-  ...{ acks: -1, timeout: 5_000, topicData: [{ topic: 'plants', partitions: [{ partition: 0, messages }] }] },
+  acks: -1,
+  timeout: 5_000,
+  topicData: [{ topic: 'plants', partitions: [{ partition: 0, messages }] }],
   ...more,
 })
 
-/** A varint takes a byte more from here on. */
+/** From each of these sizes on the varint takes one more byte. */
 it.each([64, 8_192, 1_048_576])(
-  'writes records of about %d bytes, with headers or none, as kafkajs does',
+  'writes records of about %d bytes, with and without headers, as kafkajs does',
   async (size) => {
     for (const headers of [{}, { a: 'b' }])
       for (let length = size - 14; length < size - 4; length++) {
         const options = produceOf([{ value: Buffer.alloc(length), headers }])
-        expect((await here(options)).equals(await byOriginal(options))).toBe(true)
+        expect((await ours(options)).equals(await byOriginal(options))).toBe(true)
       }
   },
 )
 
-it('writes very many records, and one of many headers, as kafkajs does', async () => {
+it('writes a batch of 20,000 records, and a record with 20,000 headers, as kafkajs does', async () => {
   const many = Array.from({ length: 20_000 }, (_, index) => ({ key: String(index), value: null }))
   const manyHeaders = Object.fromEntries(many.map(({ key }) => [`header-${key}`, key]))
   for (const options of [produceOf(many), produceOf([{ value: 'x', headers: manyHeaders }])])
-    expect((await here(options)).equals(await byOriginal(options))).toBe(true)
+    expect((await ours(options)).equals(await byOriginal(options))).toBe(true)
 })
 
-it('writes what is larger than all that was written before, and then what is small', async () => {
+it('writes a request larger than any before, and then a small one', async () => {
   for (const length of [3, 5 * 1_048_576, 100, 70_000, 3]) {
     const options = produceOf([{ key: 'a', value: Buffer.alloc(length, 'x') }])
-    expect((await here(options)).equals(await byOriginal(options))).toBe(true)
+    expect((await ours(options)).equals(await byOriginal(options))).toBe(true)
   }
 })
 
-it('grows wherever a record or batch is begun, without a loss', async () => {
-  const FIRST_BYTES = 64 * 1_024
+it('grows its buffer at any point of a record or batch without losing a byte', async () => {
+  const INITIAL_BYTES = 64 * 1_024
   const newRequest = () => produceRequest(kafkajsModule(LONG), kafkajsModule(COMPRESSION).lookupCodec)
   const one = Buffer.from('1')
   const later = {
@@ -132,7 +132,7 @@ it('grows wherever a record or batch is begun, without a loss', async () => {
     headers: { a: 'b', c: ['d', one] },
     timestamp: '9007199254740991',
   }
-  for (let length = FIRST_BYTES - 300; length < FIRST_BYTES; length++) {
+  for (let length = INITIAL_BYTES - 300; length < INITIAL_BYTES; length++) {
     const messages = [{ value: null, headers: { a: Buffer.alloc(length) } }]
     const partitions = [
       { partition: 0, messages },
@@ -144,21 +144,21 @@ it('grows wherever a record or batch is begun, without a loss', async () => {
   }
 })
 
-it('keeps requests apart that are written while others are compressed', async () => {
+it('keeps a request intact while others are being compressed', async () => {
   const all = Array.from({ length: 20 }, (_, index) =>
     produceOf([{ value: `value ${index}`.repeat(50 * index) }], {
       compression: [NONE, GZIP, ZSTD][index % 3],
     }),
   )
-  const written = await Promise.all(all.map(here))
+  const written = await Promise.all(all.map(ours))
   for (const [index, options] of all.entries())
     expect(written[index]?.equals(await byOriginal(options))).toBe(true)
 })
 
-it('begins anew after what could not be written', async () => {
-  await expect(here(produceOf([{ value: 'x', headers: { a: 1 } }]))).rejects.toThrow(TypeError)
+it('writes the next request correctly after one that failed', async () => {
+  await expect(ours(produceOf([{ value: 'x', headers: { a: 1 } }]))).rejects.toThrow(TypeError)
   const options = produceOf([{ value: 'x' }])
-  expect((await here(options)).equals(await byOriginal(options))).toBe(true)
+  expect((await ours(options)).equals(await byOriginal(options))).toBe(true)
 })
 
 it.each<[string, object, { name: string }]>([
@@ -170,32 +170,36 @@ it.each<[string, object, { name: string }]>([
   ['no headers at all', { value: 'x', headers: null }, TypeError],
   ['a key that is a number', { key: 5, value: 'x' }, TypeError],
   ['a value that is an object', { value: {} }, TypeError],
-  ['a time that is none', { value: 'x', timestamp: 'now' }, SyntaxError],
-  ['a time that is empty', { value: 'x', timestamp: '' }, Error],
-])('refuses, as kafkajs does, %s', async (_what, refused, error) => {
-  for (const write of [here, byOriginal])
-    await expect(write(produceOf([refused]))).rejects.toMatchObject({ name: error.name })
+  ['a timestamp that is not a number', { value: 'x', timestamp: 'now' }, SyntaxError],
+  ['an empty timestamp', { value: 'x', timestamp: '' }, Error],
+])('rejects %s, as kafkajs does', async (_what, rejected, error) => {
+  for (const write of [ours, byOriginal])
+    await expect(write(produceOf([rejected]))).rejects.toMatchObject({ name: error.name })
 })
 
-it('refuses bytes that are no Buffer, which kafkajs writes as text under a length that is not theirs', async () => {
+it('rejects bytes that are not a Buffer, which kafkajs writes as text with a wrong length', async () => {
   const array = new Uint8Array([1, 2, 3])
-  for (const refused of [{ value: array }, { key: array, value: 'x' }, { value: 'x', headers: { a: array } }])
-    await expect(here(produceOf([refused]))).rejects.toThrow(
+  for (const rejected of [
+    { value: array },
+    { key: array, value: 'x' },
+    { value: 'x', headers: { a: array } },
+  ])
+    await expect(ours(produceOf([rejected]))).rejects.toThrow(
       /the (key|value|header a) of a record must be a string or a Buffer/,
     )
 })
 
-it('refuses a time that is none, also between two that are some, where kafkajs takes it for the first', async () => {
+it('rejects an invalid timestamp between two valid ones, where kafkajs ignores it', async () => {
   const messages = ['1', '1st', '2'].map((timestamp) => ({ value: 'x', timestamp }))
-  await expect(here(produceOf(messages))).rejects.toThrow(RangeError)
+  await expect(ours(produceOf(messages))).rejects.toThrow(RangeError)
 })
 
-it('refuses a codec that kafkajs does not have', async () => {
+it('rejects a codec that kafkajs does not have', async () => {
   const options = produceOf([{ value: 'x' }], { compression: 2 })
-  for (const write of [here, byOriginal]) await expect(write(options)).rejects.toThrow('not implemented')
+  for (const write of [ours, byOriginal]) await expect(write(options)).rejects.toThrow('not implemented')
 })
 
-it('groups the messages of a send as kafkajs does, in their order', () => {
+it('groups the messages of a send by partition as kafkajs does, in their order', () => {
   const GROUP = 'src/producer/groupMessagesPerPartition.js'
   const sent = fc.record({
     topic: fc.string(),
@@ -204,12 +208,12 @@ it('groups the messages of a send as kafkajs does, in their order', () => {
   })
   fc.assert(
     fc.property(sent, (options) => {
-      const asked: object[] = []
-      const partitioner = (about: { message: { to: number } }) => asked.push(about) && about.message.to
+      const calls: object[] = []
+      const partitioner = (call: { message: { to: number } }) => calls.push(call) && call.message.to
       const groups = kafkajsModule(GROUP)({ ...options, partitioner })
-      const askedHere = asked.splice(0)
+      const callsOfOurs = calls.splice(0)
       expect(groups).toEqual(original.load(GROUP)({ ...options, partitioner }))
-      expect(askedHere).toEqual(asked)
+      expect(callsOfOurs).toEqual(calls)
     }),
   )
 })

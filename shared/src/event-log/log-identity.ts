@@ -1,0 +1,52 @@
+import type { TopicId } from '../kafka-client/topic-ids.ts'
+import { FIRST, type Offset, type Partition } from '../plant/position.ts'
+import { type Checkpoint, outOfBounds } from '../protocol/checkpoint.ts'
+import { PreconditionError } from '../runtime/failures.ts'
+
+// What makes a log another log than the one that was read before: another topic id, an end before a checkpoint, another event
+// at a checkpoint (decided in protocol/checkpoint.ts), or another number of partitions.
+
+export type { TopicId }
+
+export const SERVICE_REMEDY =
+  'the topic was recreated or lost its end, or REDIS_URL points to the read model of another topic. Restore the ' +
+  'topic, or correct REDIS_URL and PLANTS_TOPIC, or, if both are correct, delete the keys of this topic in Redis: ' +
+  'they are rebuilt from the log'
+
+/** The error for a log that can not be the one that a checkpoint comes from. */
+export function anotherLog(reason: string, partition: Partition, remedy: string): PreconditionError {
+  return new PreconditionError(`${reason} (partition ${partition}): ${remedy}`, 'another-log')
+}
+
+/**
+ * Throws a PreconditionError when the name of a topic means another topic than before. Without an id, which old brokers do
+ * not report, nothing is known.
+ */
+export function assertSameTopic(before: TopicId | undefined, now: TopicId | undefined, remedy: string): void {
+  if (before === undefined || now === undefined || before === now) return
+  throw new PreconditionError(
+    `another log: the topic had the id ${before}, it has ${now}: ${remedy}`,
+    'another-log',
+  )
+}
+
+/** Throws a PreconditionError when a log with these ends can not be the one that these checkpoints come from. */
+export function assertWithinBounds(
+  checkpoints: Iterable<readonly [Partition, Checkpoint]>,
+  ends: readonly Offset[],
+  remedy = SERVICE_REMEDY,
+): void {
+  for (const [partition, checkpoint] of checkpoints) {
+    const reason = outOfBounds(checkpoint, ends[partition] ?? FIRST)
+    if (reason !== undefined) throw anotherLog(reason, partition, remedy)
+  }
+}
+
+/** The error for a topic whose number of partitions changed. `change` says from what to what. */
+export function partitionsChanged(change: string): PreconditionError {
+  return new PreconditionError(
+    `${change}: ids have moved to other partitions, and the topic can not be used any more. Restore it from a copy ` +
+      'with the former number of partitions',
+    'partitions-changed',
+  )
+}

@@ -1,0 +1,298 @@
+import type { Consumer } from 'kafkajs'
+import { type ByteReader, createByteReader, createByteWriter, encoderOf } from './byte-codec.ts'
+import type { DecodedRecord, DecodeRecords } from './fetched-records.ts'
+
+declare const brand: unique symbol
+
+/**
+ * The id that Kafka gives a topic when it is created, beside its name (KIP-516): another topic of the same name has another
+ * id. In base64url, as Kafka's own tools print it.
+ */
+export type TopicId = string & { readonly [brand]: 'TopicId' }
+
+const TOPIC_ID_BYTES = 16
+
+/** Undefined for the zero id, which means that there is none. */
+export function topicIdOf(bytes: Buffer): TopicId | undefined {
+  return bytes.some((byte) => byte !== 0) ? (bytes.toString('base64url') as TopicId) : undefined
+}
+
+export const bytesOfTopicId = (id: TopicId): Buffer => Buffer.from(id, 'base64url')
+
+/** One version of a request, as kafkajs defines it. */
+type Call = {
+  request: { apiVersion: number; encode(): Promise<object> }
+  response: { decode(bytes: Buffer): Promise<unknown>; parse(decoded: unknown): Promise<unknown> }
+}
+/** The versions of a request. kafkajs uses the highest one that the broker supports. */
+export type RequestDefinition<Options> = {
+  versions: (string | number)[]
+  protocol(wanted: { version: number }): (options: Options) => Call
+}
+
+/** Adds a version to those of kafkajs; `build` derives it from the call of kafkajs's highest version. */
+export function withVersion<Options>(
+  original: RequestDefinition<Options>,
+  added: number,
+  build: (highest: Call, options: Options) => Call,
+): RequestDefinition<Options> {
+  const version = Math.max(...original.versions.map(Number))
+  return {
+    versions: [...original.versions, added],
+    // The highest version of a broker may lie between the two.
+    protocol: (wanted) =>
+      wanted.version < added
+        ? original.protocol({ version: Math.min(version, wanted.version) })
+        : (options) => build(original.protocol({ version })(options), options),
+  }
+}
+
+// Flexible versions (KIP-482) have compact arrays and tagged fields. A header's tagged fields come after the header that kafkajs
+// writes and reads, so here they come before the body.
+
+/** Each item takes at least one byte. Without this check a damaged count would be read for hours. */
+function assertEnoughBytes(reader: ByteReader, count: number): void {
+  const left = reader.bytesLeft()
+  if (count > left) throw new RangeError(`${count} items of a response have ${left} bytes`)
+}
+
+/** Reads a COMPACT_ARRAY; null is read as empty. */
+export function readArray<T>(reader: ByteReader, read: (reader: ByteReader) => T): T[] {
+  const count = Math.max(0, reader.uVarInt() - 1)
+  assertEnoughBytes(reader, count)
+  return Array.from({ length: count }, () => read(reader))
+}
+
+function skipTags(reader: ByteReader): void {
+  const count = reader.uVarInt()
+  assertEnoughBytes(reader, count)
+  for (let skipped = 0; skipped < count; skipped++) {
+    reader.uVarInt()
+    reader.bytes(reader.uVarInt())
+  }
+}
+
+/** Returns the fields after it has skipped the tagged fields behind them. */
+export function readTagged<T>(reader: ByteReader, fields: T): T {
+  skipTags(reader)
+  return fields
+}
+
+export const readTopicId = (reader: ByteReader): TopicId | undefined =>
+  topicIdOf(reader.bytes(TOPIC_ID_BYTES))
+
+/** Reads a complete response. Throws a RangeError unless it ends where its bytes end. */
+export function readResponse<T>(bytes: Buffer, read: (reader: ByteReader) => T): T {
+  const reader = createByteReader(bytes)
+  skipTags(reader)
+  const body = readTagged(reader, read(reader))
+  if (reader.bytesLeft() > 0) {
+    throw new RangeError(`a response of ${bytes.length} bytes was read as one of ${reader.position()}`)
+  }
+  return body
+}
+
+/** A partition to fetch. Without a topic id its topic is fetched by name. */
+type FetchPartition = {
+  partition: number
+  fetchOffset: string | number
+  maxBytes: number
+  topicId?: TopicId | undefined
+}
+type FetchTopic = { topic: string; partitions: readonly FetchPartition[] }
+type FetchOptions = {
+  isolationLevel: number
+  maxWaitTime: number
+  minBytes: number
+  maxBytes: number
+  topics: readonly FetchTopic[]
+  rackId?: string
+}
+type TopicWithId = FetchTopic & { topicId: TopicId }
+
+const FETCH_VERSION = 13
+const CONSUMER = -1
+const NO_SESSION = { id: 0, epoch: -1 }
+const NO_EPOCH = -1
+const NO_OFFSET = -1n
+const UNKNOWN_TOPIC_OR_PARTITION = 3
+/** UNKNOWN_TOPIC_ID and INCONSISTENT_TOPIC_ID: the leader has no topic of this id, or not in this partition. */
+const TOPIC_ID_ERRORS = [100, 103]
+
+/**
+ * Adds version 13 of Fetch to those of kafkajs, whose highest is 11. From 13 on a fetch names topics by id, so the leader of a
+ * partition itself refuses to serve another topic of the same name. Without an id the highest version of kafkajs is used.
+ * See Kafka's FetchRequest.json and FetchResponse.json.
+ */
+export function fetchByTopicId(
+  original: RequestDefinition<FetchOptions>,
+  decodeRecords: DecodeRecords,
+): RequestDefinition<FetchOptions> {
+  const writer = createByteWriter()
+  const writeTags = () => writer.uVarInt(0)
+
+  function writeArray<T>(items: readonly T[], write: (item: T) => void): void {
+    writer.uVarInt(items.length + 1)
+    for (const item of items) write(item)
+  }
+
+  function writePartition({ partition, fetchOffset, maxBytes }: FetchPartition): void {
+    writer.int32(partition)
+    writer.int32(NO_EPOCH) // current leader epoch
+    writer.int64(BigInt(fetchOffset))
+    writer.int32(NO_EPOCH) // last fetched epoch
+    writer.int64(NO_OFFSET) // log start offset
+    writer.int32(maxBytes)
+    writeTags()
+  }
+
+  function writeTopic({ topicId, partitions }: TopicWithId): void {
+    writer.buffer(bytesOfTopicId(topicId))
+    writeArray(partitions, writePartition)
+    writeTags()
+  }
+
+  function writeRequest(options: FetchOptions, topics: readonly TopicWithId[]): Buffer {
+    writer.start()
+    writeTags()
+    writer.int32(CONSUMER)
+    writer.int32(options.maxWaitTime)
+    writer.int32(options.minBytes)
+    writer.int32(options.maxBytes)
+    writer.int8(options.isolationLevel)
+    writer.int32(NO_SESSION.id)
+    writer.int32(NO_SESSION.epoch)
+    writeArray(topics, writeTopic)
+    writeArray([], writeTags) // forgotten topics
+    writer.compactString(options.rackId ?? '')
+    writeTags()
+    return writer.finish()
+  }
+
+  return withVersion(original, FETCH_VERSION, (highest, options) => {
+    const topics = options.topics.flatMap(topicWithId)
+    if (topics.length < options.topics.length) return highest
+    return {
+      ...highest,
+      request: {
+        ...highest.request,
+        apiVersion: FETCH_VERSION,
+        encode: async () => encoderOf(writeRequest(options, topics)),
+      },
+      response: { ...highest.response, decode: (bytes) => decodeFetch(bytes, topics, decodeRecords) },
+    }
+  })
+}
+
+function topicWithId({ topic, partitions }: FetchTopic): TopicWithId[] {
+  const topicId = partitions[0]?.topicId
+  return topicId === undefined ? [] : [{ topic, topicId, partitions }]
+}
+
+async function decodeFetch(bytes: Buffer, topics: readonly TopicWithId[], decodeRecords: DecodeRecords) {
+  const fetched = readResponse(bytes, readFetch)
+  const { errorCode } = fetched
+  if (errorCode !== 0) {
+    return { ...fetched, responses: topics.map((topic) => failedTopic(topic, errorCode)) }
+  }
+  const responses = []
+  for (const { topicId, partitions } of fetched.responses) {
+    const decoded: (Omit<(typeof partitions)[number], 'records'> & { messages: DecodedRecord[] })[] = []
+    for (const { records, ...partition } of partitions)
+      decoded.push({ ...partition, messages: records === undefined ? [] : await decodeRecords(records) })
+    responses.push({ topicName: nameOf(topics, topicId), partitions: decoded })
+  }
+  return { ...fetched, responses }
+}
+
+/** Up to version 12 each partition carries an error of the whole request, and kafkajs looks for it nowhere else. */
+function failedTopic({ topic, partitions }: TopicWithId, code: number) {
+  const errorCode = errorKnownToKafkajs(code)
+  return { topicName: topic, partitions: partitions.map(({ partition }) => ({ partition, errorCode })) }
+}
+
+function nameOf(topics: readonly TopicWithId[], topicId: TopicId | undefined): string {
+  const requested = topics.find((topic) => topic.topicId === topicId)
+  if (requested === undefined)
+    throw new RangeError(`a fetch response has the topic ${topicId}, not requested`)
+  return requested.topic
+}
+
+function readFetch(reader: ByteReader) {
+  return {
+    throttleTime: 0,
+    clientSideThrottleTime: reader.int32(),
+    errorCode: reader.int16(),
+    sessionId: reader.int32(),
+    responses: readArray(reader, readTopic),
+  }
+}
+
+function readTopic(reader: ByteReader) {
+  return readTagged(reader, { topicId: readTopicId(reader), partitions: readArray(reader, readPartition) })
+}
+
+function readPartition(reader: ByteReader) {
+  return readTagged(reader, {
+    partition: reader.int32(),
+    errorCode: errorKnownToKafkajs(reader.int16()),
+    highWatermark: reader.int64().toString(),
+    lastStableOffset: reader.int64().toString(),
+    lastStartOffset: reader.int64().toString(),
+    abortedTransactions: readArray(reader, readAbortedTransaction),
+    preferredReadReplica: reader.int32(),
+    records: readRecordBytes(reader),
+  })
+}
+
+/**
+ * kafkajs does not know the errors about topic ids. Its reaction to an unknown topic name is right for them, too: it refreshes
+ * the metadata and joins its group again, and the reader then finds out which topic there is now.
+ */
+const errorKnownToKafkajs = (code: number) =>
+  TOPIC_ID_ERRORS.includes(code) ? UNKNOWN_TOPIC_OR_PARTITION : code
+
+function readAbortedTransaction(reader: ByteReader) {
+  return readTagged(reader, { producerId: reader.int64().toString(), firstOffset: reader.int64().toString() })
+}
+
+function readRecordBytes(reader: ByteReader): Buffer | undefined {
+  const lengthPlusOne = reader.uVarInt()
+  return lengthPlusOne <= 1 ? undefined : reader.bytes(lengthPlusOne - 1)
+}
+
+/** A consumer of kafkajs whose fetches name topics by id. */
+export type ConsumerByTopicId = Consumer & {
+  /** Each fetch from now on uses the id that this function returns at that time, or the name while it returns none. */
+  fetchByTopicId(topicIdOf: (topic: string) => TopicId | undefined): void
+}
+
+type FetchCall = { topics: readonly FetchTopic[] }
+type Broker = { fetch(options: FetchCall): Promise<unknown> }
+/** The part used here of what kafkajs makes a consumer from: the brokers of a consumer are its own. */
+type ConsumerParts = { cluster: { brokerPool: { createBroker(options: object): Broker } } }
+
+/** Wraps kafkajs's factory of consumers: the fetches of their brokers get topic ids on the way to the request. */
+export function consumersByTopicId(createConsumer: (parts: ConsumerParts) => Consumer) {
+  return (parts: ConsumerParts): ConsumerByTopicId => {
+    let topicIdOf: Parameters<ConsumerByTopicId['fetchByTopicId']>[0] = () => undefined
+    const { brokerPool } = parts.cluster
+    const { createBroker } = brokerPool
+    const withTopicId = ({ topic, partitions }: FetchTopic) => ({
+      topic,
+      partitions: partitions.map((partition) => ({ ...partition, topicId: topicIdOf(topic) })),
+    })
+    brokerPool.createBroker = (options) => {
+      const broker = createBroker(options)
+      const fetch = broker.fetch.bind(broker)
+      broker.fetch = (call) => fetch({ ...call, topics: call.topics.map(withTopicId) })
+      return broker
+    }
+    return {
+      ...createConsumer(parts),
+      fetchByTopicId(lookUp) {
+        topicIdOf = lookUp
+      },
+    }
+  }
+}

@@ -4,8 +4,7 @@ import {
   SERVICE_REMEDY,
   type TopicId,
 } from '../event-log/log-identity.ts'
-import type { LogEnds } from '../event-log/topic.ts'
-import { checkTopic } from '../event-log/topic.ts'
+import { checkTopic, type LogEnds } from '../event-log/topic.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ReadModel } from '../read-model/read-model.ts'

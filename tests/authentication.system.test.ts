@@ -58,10 +58,10 @@ function bearer(token: string): { authorization: string } {
   return { authorization: `Bearer ${token}` }
 }
 const create = async (id: bigint, token: string, headers: Record<string, string> = {}) =>
-  (await createPlant(api.url, id, 'Monstera', { ...bearer(token), ...headers })).answer
+  (await createPlant(api.url, id, 'Monstera', { ...bearer(token), ...headers })).response
 const read = (id: bigint, token: string) => readPlant(api.url, id, bearer(token))
 
-it('each operation takes its scope, of a token or a JWT', async () => {
+it('each operation requires its scope, from a token or a JWT', async () => {
   const refused = (scope: string) => ({
     status: 403,
     body: { error: 40300 },
@@ -83,7 +83,7 @@ it('each operation takes its scope, of a token or a JWT', async () => {
   expect(await read(3n, TOKENS.all)).toMatchObject({ status: 404 })
 })
 
-it('what is not valid is told so, before anything else of the request counts', async () => {
+it('invalid credentials are rejected before anything else of the request is checked', async () => {
   const now = Math.floor(Date.now() / 1000)
   const challenges: [string, string][] = [
     [UNKNOWN, INVALID],
@@ -105,8 +105,8 @@ it('what is not valid is told so, before anything else of the request counts', a
       headers: { 'content-type': 'text/plain', ...bearer(token) },
       body: '{',
     }
-    for (const answer of [await read(1n, token), await send(`${api.url}/plants`, wrongBody)]) {
-      expect(answer).toMatchObject({
+    for (const response of [await read(1n, token), await send(`${api.url}/plants`, wrongBody)]) {
+      expect(response).toMatchObject({
         ...{ status: 401, body: { error: 40101 } },
         headers: { 'www-authenticate': challenge },
       })
@@ -118,7 +118,7 @@ it('what is not valid is told so, before anything else of the request counts', a
   expect(query).toMatchObject({ body: { error: 40100 }, headers: { 'www-authenticate': CHALLENGE } })
 })
 
-it('a retry with the same Idempotency-Key is the same for its caller, and for no other', async () => {
+it('an Idempotency-Key belongs to its caller: a retry by another caller is a different request', async () => {
   const key = { 'idempotency-key': 'key-1' }
   expect(await create(10n, await issuer.sign({ sub: 'all', jti: '1' }), key)).toMatchObject({ status: 200 })
   expect(await create(10n, await issuer.sign({ sub: 'all', jti: '2' }), key)).toMatchObject({ status: 200 })
@@ -126,9 +126,9 @@ it('a retry with the same Idempotency-Key is the same for its caller, and for no
   expect(errorOf(await create(10n, await issuer.sign({ sub: 'ann' }), key))).toBe(40003)
 })
 
-it('while the issuer does not answer, JWTs with a known key are accepted, and others can not be told about', async () => {
+it('while the issuer does not respond, JWTs with a known key are accepted and others get a 503', async () => {
   expect(await create(20n, TOKENS.writer)).toMatchObject({ status: 200 })
-  issuer.answer = (response) => response.writeHead(500).end()
+  issuer.respond = (response) => response.writeHead(500).end()
   await issuer.publish('one', 'two')
   // Until the time is up for which no key is fetched again.
   const unknown = { headers: bearer(await issuer.sign({}, { kid: 'two' })) }
@@ -136,12 +136,12 @@ it('while the issuer does not answer, JWTs with a known key are accepted, and ot
   await later.toMatchObject({ status: 503, body: { error: 50305 }, headers: { 'retry-after': '1' } })
   expect(await read(20n, await issuer.sign())).toMatchObject({ status: 200 })
   expect(await read(20n, TOKENS.reader)).toMatchObject({ status: 200 })
-  issuer.answer = issuer.answerKeys
+  issuer.respond = issuer.respondWithKeys
   const again = expect.poll(() => send(`${api.url}/plants/20`, unknown), { timeout: 30_000, interval: 500 })
   await again.toMatchObject({ status: 200 })
 })
 
-it('no token is ever logged, nor a part of one, whatever happens', async () => {
+it('neither a token nor a part of one is ever logged', async () => {
   const token = await issuer.sign({ sub: SUBJECT })
   const lines = `Host: x\r\n${authorization(token)}\r\n${authorization(TOKENS.all)}\r\n`
   const withOne = `Host: x\r\n${authorization(TOKENS.all)}\r\n`
@@ -165,7 +165,7 @@ it('no token is ever logged, nor a part of one, whatever happens', async () => {
   expectNoTokenIn(log)
 })
 
-it('no token is logged when Redis fails under requests, either', async () => {
+it('no token is logged when Redis fails during requests', async () => {
   const redis = await startOwnRedis()
   const store = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: redis.url })
   const settings = { LOG_LEVEL: 'debug', READ_DEADLINE_MS: '100', CREATE_DEADLINE_MS: '200' }
@@ -174,7 +174,7 @@ it('no token is logged when Redis fails under requests, either', async () => {
   await redis.stop()
   for (let id = 0n; id < 5n; id++) {
     expect(await readPlant(url, id)).toMatchObject({ status: 503 })
-    expect((await createPlant(url, id, 'Monstera')).answer).toMatchObject({ status: 503 })
+    expect((await createPlant(url, id, 'Monstera')).response).toMatchObject({ status: 503 })
   }
   const log = readFileSync(logFile, 'utf8')
   expect(log).toContain('"err":')

@@ -75,11 +75,11 @@ describe.skipIf(inject('storeSource') !== 'docker')('docker compose up', () => {
     })
   }, BUILD_MS)
 
-  it('a plant outlives a restart, and the crash of each of its containers', async () => {
+  it('a plant survives a restart and the crash of each container', async () => {
     const store = await composeUp({ PLANT_STORE_TOKEN: TOKEN })
     await store.up()
-    expect((await createPlant(store.url, 1n, 'Monstera')).answer?.status).toBe(200)
-    expect(errorOf((await createPlant(store.url, 1n, 'Monstera')).answer)).toBe(40003)
+    expect((await createPlant(store.url, 1n, 'Monstera')).response?.status).toBe(200)
+    expect(errorOf((await createPlant(store.url, 1n, 'Monstera')).response)).toBe(40003)
     expect(errorOf(await readPlant(store.url, 1n, { authorization: 'Bearer another' }))).toBe(40101)
 
     await store.run('stop')
@@ -94,25 +94,25 @@ describe.skipIf(inject('storeSource') !== 'docker')('docker compose up', () => {
       const id = BigInt(n + 2)
       await vi.waitFor(
         async () => {
-          const { answer } = await createPlant(store.url, id, 'Ficus', { 'idempotency-key': service })
-          expect(answer?.status).toBe(200)
+          const { response } = await createPlant(store.url, id, 'Ficus', { 'idempotency-key': service })
+          expect(response?.status).toBe(200)
         },
         { timeout: UP_MS, interval: 200 },
       )
-      expect(errorOf((await createPlant(store.url, 1n, 'Monstera')).answer)).toBe(40003)
+      expect(errorOf((await createPlant(store.url, 1n, 'Monstera')).response)).toBe(40003)
     }
   })
 
-  it('makes a token when none is given, and tells it', async () => {
+  it('creates and prints a token when none is given', async () => {
     const store = await composeUp()
     await store.up()
     const token = /token {2}(\S+)/.exec(await store.run('logs', '--no-color', 'setup'))?.[1]
     const created = await createPlant(store.url, 1n, 'Monstera', { authorization: `Bearer ${token}` })
-    expect(created.answer?.status).toBe(200)
-    expect(errorOf((await createPlant(store.url, 1n, 'Monstera')).answer)).toBe(40101)
+    expect(created.response?.status).toBe(200)
+    expect(errorOf((await createPlant(store.url, 1n, 'Monstera')).response)).toBe(40101)
   })
 
-  it('gives the services no rights, and nothing to write to', async () => {
+  it('runs the services without privileges and on a read-only file system', async () => {
     const store = await composeUp({ PLANT_STORE_TOKEN: TOKEN })
     await store.up()
     const attempt = `

@@ -19,7 +19,7 @@ const post = (body: string, headers: Record<string, string> = json) =>
   send(`${api.url}/plants`, { method: 'POST', headers, body })
 
 describe('creating and reading', () => {
-  it('answers 200 with the plant and nothing else, and 400 for the same id', async () => {
+  it('responds 200 with the plant and nothing else, and 400 for an existing id', async () => {
     const first = await post('{"id":1,"name":"Monstera","tag":"indoor","colour":"green"}')
     expect(first).toMatchObject({ status: 200, body: { name: 'Monstera', tag: 'indoor' } })
     expect(first?.body).not.toHaveProperty('id')
@@ -39,30 +39,30 @@ describe('creating and reading', () => {
 
   it('keeps ids exact over the whole of int64', async () => {
     const ids = [9007199254740993n, 9007199254740992n, 2n ** 63n - 1n, -(2n ** 63n), 0n, -7n]
-    for (const id of ids) expect((await createPlant(api.url, id, `plant ${id}`)).answer?.status).toBe(200)
+    for (const id of ids) expect((await createPlant(api.url, id, `plant ${id}`)).response?.status).toBe(200)
     for (const id of ids) expect((await readPlant(api.url, id))?.body).toMatchObject({ name: `plant ${id}` })
   })
 
-  it('takes every spelling of an integer for the same id', async () => {
+  it('treats every spelling of an integer as the same id', async () => {
     expect((await post('{"id":1.2e3,"name":"first"}'))?.status).toBe(200)
     for (const id of ['1200', '1200.0', '12E2', '0.12e4']) {
       expect((await post(`{"id":${id},"name":"again"}`))?.body).toMatchObject({ error: 40003 })
     }
   })
 
-  it('answers a retry with the same Idempotency-Key like the first time', async () => {
+  it('responds to a retry with the same Idempotency-Key as to the first request', async () => {
     const retried = { ...json, 'idempotency-key': 'key-1' }
     const body = '{"id":50,"name":"Fern","tag":"a"}'
-    const answers = [await post(body, retried), await post(body, retried)]
-    expect(answers.map((answer) => answer?.status)).toEqual([200, 200])
-    expect(answers[1]?.headers['plants-position']).toBe(answers[0]?.headers['plants-position'])
+    const responses = [await post(body, retried), await post(body, retried)]
+    expect(responses.map((response) => response?.status)).toEqual([200, 200])
+    expect(responses[1]?.headers['plants-position']).toBe(responses[0]?.headers['plants-position'])
     expect(await post(body, { ...retried, 'idempotency-key': '"key-1"' })).toMatchObject({ status: 200 })
     expect(await post(body, { ...retried, 'idempotency-key': 'key-2' })).toMatchObject({ status: 400 })
     expect(await post('{"id":50,"name":"Fern"}', retried)).toMatchObject({ body: { error: 40003 } })
     expect(await post(body)).toMatchObject({ body: { error: 40003 } })
   })
 
-  it('gives a position with each 200 and each duplicate, and takes it back', async () => {
+  it('sends a consistency token with each 200 and each duplicate, and accepts it', async () => {
     const created = await post('{"id":60,"name":"Aloe"}')
     const position = String(created?.headers['plants-position'])
     expect((await post('{"id":60,"name":"Aloe"}'))?.headers['plants-position']).toBe(position)
@@ -97,14 +97,14 @@ describe('refusals', () => {
     ['nesting without end', '['.repeat(30_000), 40001],
     ['a body too large', `{"id":1,"name":"${'x'.repeat(70_000)}"}`, 41300],
   ])('%s', async (_what, body, error) => {
-    const answer = await post(body)
-    expect(answer).toMatchObject({ status: Math.floor(error / 100), body: { error } })
-    expectErrorShape(answer?.body)
+    const response = await post(body)
+    expect(response).toMatchObject({ status: Math.floor(error / 100), body: { error } })
+    expectErrorShape(response?.body)
   })
 
   it('names every field that is wrong', async () => {
-    const answer = await post('{"id":"x","name":1,"tag":2}')
-    expect(answer?.body).toMatchObject({
+    const response = await post('{"id":"x","name":1,"tag":2}')
+    expect(response?.body).toMatchObject({
       message: expect.stringMatching(/(?=.*\bname\b)(?=.*\bid\b)(?=.*\btag\b)/),
     })
   })
@@ -130,11 +130,11 @@ describe('refusals', () => {
     }
   })
 
-  it('says which methods a path has', async () => {
+  it('lists the allowed methods of a path', async () => {
     expect((await send(`${api.url}/plants`, { method: 'PUT' }))?.headers.allow).toBe('GET, HEAD, POST')
   })
 
-  it('answers 415 to another content type', async () => {
+  it('responds 415 to another content type', async () => {
     expect(await post('id=1', { 'content-type': 'application/x-www-form-urlencoded' })).toMatchObject({
       status: 415,
       body: { error: 41500 },
@@ -151,23 +151,26 @@ describe('refusals', () => {
       'Bearer realm="plants", error="invalid_token"',
     ],
   ])('%s', async (_what, headers, error, challenge) => {
-    for (const answer of [await post('{', { ...json, ...headers }), await readPlant(api.url, 1n, headers)]) {
-      expect(answer).toMatchObject({
+    for (const response of [
+      await post('{', { ...json, ...headers }),
+      await readPlant(api.url, 1n, headers),
+    ]) {
+      expect(response).toMatchObject({
         status: 401,
         body: { error },
         headers: { 'www-authenticate': challenge },
       })
-      expectErrorShape(answer?.body)
+      expectErrorShape(response?.body)
     }
   })
 })
 
-it('heeds a header however many come before it', async () => {
-  const { write, answers } = openRaw(api.url)
+it('reads a header however many precede it', async () => {
+  const { write, responses } = openRaw(api.url)
   write(
     `GET /plants/404 HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(2_100)}Authorization: Bearer ${TOKEN}\r\n\r\n`,
   )
-  await vi.waitFor(() => expect(answers()).toMatchObject([{ status: 404 }]))
+  await vi.waitFor(() => expect(responses()).toMatchObject([{ status: 404 }]))
 })
 
 it('no token is ever logged', () => {

@@ -1,7 +1,7 @@
 import { expect, inject, it } from 'vitest'
 import { createPlant, errorOf, onConnections } from './support/client.ts'
 import { createPlantStore } from './support/plant-store.ts'
-import { expectAnswersToBeTrue, expectReadModelToEqual, readTruth } from './support/truth.ts'
+import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 
@@ -12,10 +12,10 @@ it('10,000 distinct creates at 64 connections are all in the log and in the read
 
   const creates = await onConnections(64, ids, (id) => createPlant(api.url, id, `plant ${id}`))
 
-  expect(creates.filter(({ answer }) => answer?.status !== 200)).toEqual([])
+  expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
   const truth = await readTruth(store)
   expect(truth.records).toBe(10_000)
-  expectAnswersToBeTrue(creates, truth)
+  expectResponsesToBeTrue(creates, truth)
   await expectReadModelToEqual(truth, store)
 })
 
@@ -28,9 +28,9 @@ it('64 connections racing on the same 1,000 ids over two apis: one 200 for each 
     createPlant(connection % 2 === 0 ? first.url : second.url, id, name),
   )
 
-  expect(creates.filter(({ answer }) => answer?.status === 200)).toHaveLength(1_000)
-  expect(creates.filter(({ answer }) => errorOf(answer) === 40003)).toHaveLength(7_000)
+  expect(creates.filter(({ response }) => response?.status === 200)).toHaveLength(1_000)
+  expect(creates.filter(({ response }) => errorOf(response) === 40003)).toHaveLength(7_000)
   const truth = await readTruth(store)
-  expectAnswersToBeTrue(creates, truth)
+  expectResponsesToBeTrue(creates, truth)
   await expectReadModelToEqual(truth, store)
 })

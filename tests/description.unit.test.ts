@@ -138,14 +138,14 @@ describe('the description', () => {
 })
 
 describe('the table of failures in the description', () => {
-  it('is the whole table', () => {
+  it('lists every error', () => {
     const { Error: error } = document.components.schemas as { Error: { description: string } }
     expect(tableIn(error.description)).toEqual(
       failures.map((failure) => [ERRORS[failure][0], ERRORS[failure][1]]),
     )
   })
 
-  it('has what each answer can say: in words and as examples', () => {
+  it('has what each response can say: in words and as examples', () => {
     for (const [name, { responses }] of operations) {
       const failing = Object.entries(responses).filter(([status]) => Number(status) >= 400)
       expect(failing.length, name).toBeGreaterThan(0)
@@ -161,7 +161,7 @@ describe('the table of failures in the description', () => {
     }
   })
 
-  it('has nothing that no answer can say', () => {
+  it('has nothing that no response can say', () => {
     const told = operations.flatMap(([, { responses }]) =>
       Object.values(responses).flatMap((response) => tableIn(resolved(response).description)),
     )

@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 it.skipIf(executablePath === undefined)(
-  'the page /docs creates and reads a plant with its id exact, and asks nobody but the service',
+  'the page /docs creates and reads a plant with its exact id, and sends requests to the service only',
   async () => {
     const page = await browser.newPage()
     const { requests, complaints } = watch(page)
@@ -93,8 +93,8 @@ async function open(page: Page, operationId: string): Promise<Locator> {
 
 async function execute(operation: Locator): Promise<{ status: string; body: string }> {
   await operation.getByRole('button', { name: 'Execute' }).click()
-  const answer = operation.locator('.live-responses-table .response')
-  const status = await answer.locator('.response-col_status').textContent()
-  const body = await answer.locator('.highlight-code code').first().textContent()
+  const response = operation.locator('.live-responses-table .response')
+  const status = await response.locator('.response-col_status').textContent()
+  const body = await response.locator('.highlight-code code').first().textContent()
   return { status: status ?? '', body: body ?? '' }
 }

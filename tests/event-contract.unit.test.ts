@@ -56,7 +56,7 @@ const idTexts = fc.oneof(
 )
 
 describe('the schema of version 1', () => {
-  it('takes each payload that is written', () => {
+  it('accepts each payload that is written', () => {
     fc.assert(
       fc.property(newPlants, eventIds, (plant, eventId) => {
         const { value } = plantCreated(plant, eventId, PARTITIONS)
@@ -65,7 +65,7 @@ describe('the schema of version 1', () => {
     )
   })
 
-  it('takes a payload if and only if a reader does, whatever its fields are', () => {
+  it('accepts a payload if and only if a reader does, whatever its fields are', () => {
     const payload = fc.record(
       { id: fc.constantFrom('42', '43', 42, null), name: values, tag: values, colour: values },
       { requiredKeys: [] },
@@ -85,7 +85,7 @@ describe('the schema of version 1', () => {
     expect(Math.min(taken.yes, taken.no)).toBeGreaterThan(100)
   })
 
-  it('takes an id if and only if it is a key', () => {
+  it('accepts an id if and only if it is a valid key', () => {
     fc.assert(
       fc.property(idTexts, (id) => {
         expect(isPayload({ id, name: 'n' })).toBe(parsePlantId(id) !== undefined)
@@ -107,14 +107,14 @@ describe('the schema of version 1', () => {
     )
   })
 
-  it('takes its own examples', () => {
+  it('accepts its own examples', () => {
     for (const example of schema.examples) expect(isPayload(example)).toBe(true)
     for (const { payload } of examples) expect(isPayload(payload)).toBe(true)
   })
 })
 
 describe('the AsyncAPI document', () => {
-  it('takes the headers of each event that is written', () => {
+  it('accepts the headers of each event that is written', () => {
     fc.assert(
       fc.property(newPlants, eventIds, (plant, eventId) => {
         const { headers } = plantCreated(plant, eventId, PARTITIONS)
@@ -123,7 +123,7 @@ describe('the AsyncAPI document', () => {
     )
   })
 
-  it('takes headers if and only if a reader finds in them a claim of version 1', () => {
+  it('accepts headers if and only if a reader finds a claim of version 1 in them', () => {
     const damaged = (text: string) =>
       fc.oneof(
         fc.constantFrom(text, text.toUpperCase(), '', ` ${text}`, `${text}\n`, text.slice(1)),
@@ -147,7 +147,7 @@ describe('the AsyncAPI document', () => {
     )
   })
 
-  it('has examples that are written so, byte for byte', () => {
+  it('has examples that equal what is written, byte for byte', () => {
     for (const { headers, payload } of examples) {
       const { ce_id, traceparent } = headers as { ce_id: EventId; traceparent?: Traceparent }
       const plant = { ...payload, id: BigInt(payload.id) as PlantId }
@@ -159,7 +159,7 @@ describe('the AsyncAPI document', () => {
 })
 
 describe('the page', () => {
-  it('places keys as the code does', () => {
+  it('describes the partitioning of keys as the code does it', () => {
     const rows = [...page.matchAll(/^\| `(-?\d+)` \| ([-\d |]+) \|$/gm)]
     expect(rows.length).toBeGreaterThan(5)
     for (const [, text = '', numbers = ''] of rows) {
@@ -172,12 +172,12 @@ describe('the page', () => {
     }
   })
 
-  it('names the reasons in the order in which they are looked for', () => {
+  it('lists the reasons in the order in which they are checked', () => {
     const rows = [...page.matchAll(/^\| (\d) \| .* \| `(\w+)` \|$/gm)]
     expect(rows.map(([, number, name]) => [name, Number(number)])).toEqual(Object.entries(PARKED))
   })
 
-  it('shows a record as it is written', () => {
+  it('shows a record exactly as it is written', () => {
     const [, key = '', headers = '', value = ''] =
       /```\nkey {6}(\S+)\nheaders ([\s\S]*?)\nvalue {4}(\S.*)\n```/.exec(page) ?? []
     const told = Object.fromEntries(

@@ -45,7 +45,7 @@ describe('the corpus', () => {
     },
   )
 
-  it('is one log, in which the first claim of an id wins', () => {
+  it('is one log in which the first claim of an id wins', () => {
     const ends = new Map<Partition, number>()
     const firsts = new Map<string, { eventId: EventId }>()
     for (const line of corpus) {
@@ -58,7 +58,7 @@ describe('the corpus', () => {
     }
   })
 
-  it('is read alike by a release that knows a version more', () => {
+  it('reads the same in a release that knows one version more', () => {
     const ofVersion2 = new Set<string>()
     for (const line of corpus) {
       const args = [stored(line), line.partition, line.partitions] as const
@@ -74,14 +74,14 @@ describe('the corpus', () => {
     ])
   })
 
-  it('has every reason and every ruling', () => {
+  it('contains every reason and every ruling', () => {
     expect(new Set(corpus.flatMap(({ read }) => read.reason ?? []))).toEqual(new Set(reasons.values()))
     expect(new Set(corpus.flatMap(({ ruling }) => ruling ?? []))).toEqual(
       new Set(['created', 'repeated', 'void']),
     )
   })
 
-  it('is only ever added to, and plain ASCII, so that no reader cuts or reads its lines in its own way', () => {
+  it('is append-only and plain ASCII, so that every reader splits and reads its lines alike', () => {
     const released = `${lines.slice(0, RELEASED.lines).join('\n')}\n`
     expect(createHash('sha256').update(released).digest('hex')).toBe(RELEASED.sha256)
     expect(lines.length, 'note the new lines in RELEASED').toBe(RELEASED.lines)

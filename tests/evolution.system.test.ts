@@ -54,7 +54,7 @@ const upgrades: [string, (store: PlantStore) => Promise<void>][] = [
 ]
 
 it.each(upgrades)(
-  'a version that a release does not know keeps its ids, and is then %s by one that does',
+  'ids of a version that a release does not know stay claimed; their plants are then %s by a release that knows it',
   async (_how, upgrade) => {
     const store = await createPlantStore({
       kafkaBrokers: inject('kafkaBrokers'),
@@ -70,7 +70,7 @@ it.each(upgrades)(
     await expectReadModelToEqual(older, store)
     expect(reasonsOf(older.states)).toEqual([PARKED.unknownVersion])
     expect(older.winner(1n)?.plant).toBeUndefined()
-    expect(errorOf((await createPlant(url, 1n, 'too late')).answer)).toBe(DUPLICATE_ID)
+    expect(errorOf((await createPlant(url, 1n, 'too late')).response)).toBe(DUPLICATE_ID)
     expect(errorOf(await readPlant(url, 1n))).toBe(UNREADABLE_PLANT)
     await projector.stop({ graceMs: STOP_GRACE_MS })
 

@@ -2,7 +2,7 @@ import { expect, inject, it, vi } from 'vitest'
 import { type Create, createPlant, errorOf, onConnections, readPlant } from './support/client.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openRedis } from './support/plant-store.ts'
-import { expectAnswersToBeTrue, expectReadModelToEqual, readTruth } from './support/truth.ts'
+import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const kafkaBrokers = inject('kafkaBrokers')
 const stores = { kafkaBrokers, redisUrl: inject('redisUrl') }
@@ -14,7 +14,7 @@ function* idsWhile(goOn: () => boolean): Generator<bigint> {
   for (let id = 0n; goOn(); id++) yield id
 }
 
-it('FLUSHALL while creates go on: no second 200, no false 404, and creates resume', async () => {
+it('FLUSHALL during creates: no second 200, no false 404, and creates resume', async () => {
   const redis = await startOwnRedis()
   const store = await createPlantStore({ kafkaBrokers, redisUrl: redis.url })
   const [first, projector] = await Promise.all([store.startApi(), store.startProjector()])
@@ -31,8 +31,8 @@ it('FLUSHALL while creates go on: no second 200, no false 404, and creates resum
     const create = await createPlant(url, id, `first ${id}`)
     creates.push(create, await createPlant(url, id, `second ${id}`))
     seen.creates++
-    if (errorOf(create.answer) === COVERAGE_GAP) seen.gaps++
-    if (create.answer?.status !== 200) return
+    if (errorOf(create.response) === COVERAGE_GAP) seen.gaps++
+    if (create.response?.status !== 200) return
     if (refilling && url === second.url) seen.resumed++
     for (const known of [id, earlier[Number(id) % earlier.length] as bigint]) {
       reads.push({ id: known, status: (await readPlant(url, known))?.status })
@@ -55,11 +55,11 @@ it('FLUSHALL while creates go on: no second 200, no false 404, and creates resum
 
   expect(reads.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
   const truth = await readTruth(store)
-  expectAnswersToBeTrue(creates, truth)
+  expectResponsesToBeTrue(creates, truth)
   await expectReadModelToEqual(truth, store)
 })
 
-it('kill -9 of the projector: creates go on, and when it is back it catches up', async () => {
+it('kill -9 of the projector: creates continue, and the next projector catches up', async () => {
   const store = await createPlantStore(stores)
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => BigInt(from + n))
@@ -73,11 +73,11 @@ it('kill -9 of the projector: creates go on, and when it is back it catches up',
   const afterwards = await onConnections(16, ids(3_000, 4_000), create)
 
   const creates = [...before, ...meanwhile, ...afterwards]
-  expect(creates.filter(({ answer }) => answer?.status !== 200)).toEqual([])
+  expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
   await expectReadModelToEqual(await readTruth(store), store)
 })
 
-it('kill -9 of an api in mid-load: every 200 it gave is in the log', async () => {
+it('kill -9 of an api under load: every 200 it sent is in the log', async () => {
   const store = await createPlantStore(stores)
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
   let alive = true
@@ -95,17 +95,17 @@ it('kill -9 of an api in mid-load: every 200 it gave is in the log', async () =>
   alive = false
   await clients
 
-  expect(creates.filter(({ answer }) => answer === undefined).length).toBeGreaterThan(0)
+  expect(creates.filter(({ response }) => response === undefined).length).toBeGreaterThan(0)
   const truth = await readTruth(store)
-  expectAnswersToBeTrue(creates, truth)
+  expectResponsesToBeTrue(creates, truth)
   await expectReadModelToEqual(truth, store)
 
   const successor = await store.startApi()
   const again = await createPlant(successor.url, 0n, 'another name')
-  expect(errorOf(again.answer)).toBe(40003)
+  expect(errorOf(again.response)).toBe(40003)
 })
 
-it('kill -9 of the broker: what was answered is true, and creates resume', async () => {
+it('kill -9 of the broker: every response is true, and creates resume', async () => {
   const kafka = await startOwnKafka()
   const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: stores.redisUrl })
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
@@ -118,7 +118,7 @@ it('kill -9 of the broker: what was answered is true, and creates resume', async
     async (id) => {
       const create = await createPlant(api.url, id, `plant ${id}`)
       creates.push(create)
-      if (back && create.answer?.status === 200) resumed++
+      if (back && create.response?.status === 200) resumed++
     },
   )
   await vi.waitFor(() => expect(creates.length).toBeGreaterThan(1_000), { timeout: RECOVERY_MS })
@@ -127,6 +127,6 @@ it('kill -9 of the broker: what was answered is true, and creates resume', async
   await clients
 
   const truth = await readTruth(store)
-  expectAnswersToBeTrue(creates, truth)
+  expectResponsesToBeTrue(creates, truth)
   await expectReadModelToEqual(truth, store)
 })

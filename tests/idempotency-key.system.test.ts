@@ -2,7 +2,7 @@ import { expect, inject, it } from 'vitest'
 import { send } from './support/client.ts'
 import { createPlantStore } from './support/plant-store.ts'
 
-it('an Idempotency-Key is the same key with and without quotes, and anything else is refused', async () => {
+it('an Idempotency-Key is the same with and without quotes, and any other form is rejected', async () => {
   const store = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
   // Node sends a header with several values as several fields.

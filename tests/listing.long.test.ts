@@ -32,15 +32,15 @@ function expectPrefix(items: readonly Item[], { states }: Truth): void {
 
 const countOf = ({ states }: Truth) => states.reduce((sum, { plants }) => sum + plants.size, 0)
 
-it('lists taken while plants are created over two apis repeat and skip nothing, and end with all that was there', async () => {
+it('lists read during creates over two apis repeat and skip nothing, and end with every plant', async () => {
   const store = await createPlantStore(stores)
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
   const urls = [first.url, second.url]
   const created: bigint[] = []
   let creating = true
   const creates = onConnections(16, range(4_000), async (id, connection) => {
-    const { answer } = await createPlant(urls[connection % 2] as string, id, `plant ${id}`)
-    if (answer?.status === 200 && connection % 2 === 0) created.push(id)
+    const { response } = await createPlant(urls[connection % 2] as string, id, `plant ${id}`)
+    if (response?.status === 200 && connection % 2 === 0) created.push(id)
   }).finally(() => {
     creating = false
   })
@@ -73,7 +73,7 @@ it('lists taken while plants are created over two apis repeat and skip nothing, 
   }
 })
 
-it('while the projector is away the window tells what the read model does not have', async () => {
+it('without a projector, plants that the read model does not have are listed from the window', async () => {
   const store = await createPlantStore(stores)
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
@@ -93,13 +93,13 @@ it('while the projector is away the window tells what the read model does not ha
   expectPrefix(await listAll([api.url], 100), truth)
 })
 
-it('a list and a read that are sent positions know all of them, on another instance, too', async () => {
+it('a list and a read with consistency tokens reflect all of them, on another instance too', async () => {
   const store = await createPlantStore(stores)
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
   for (const id of range(60)) {
     const created = [createPlant(first.url, id, 'a'), createPlant(first.url, id + 1_000n, 'b')]
-    const positions = (await Promise.all(created)).map(({ answer }) =>
-      String(answer?.headers['plants-position']),
+    const positions = (await Promise.all(created)).map(({ response }) =>
+      String(response?.headers['plants-position']),
     )
     const headers = { 'plants-position': positions.join(', ') }
     const ids = (await listAll([second.url], 1_000, headers)).map((item) => item.id)
@@ -112,15 +112,15 @@ it('a list and a read that are sent positions know all of them, on another insta
   expect((await listPage(second.url, {}, { 'plants-position': shown })).page.items).toHaveLength(100)
 
   const beyond = { 'plants-position': `${shown}, 0-999999` }
-  for (const answer of [
+  for (const response of [
     await send(`${first.url}/plants`, { headers: beyond }),
     await readPlant(first.url, 1n, beyond),
   ]) {
-    expect(answer).toMatchObject({ status: 503, body: { error: 50303 }, headers: { 'retry-after': '1' } })
+    expect(response).toMatchObject({ status: 503, body: { error: 50303 }, headers: { 'retry-after': '1' } })
   }
 })
 
-it('the ids of a list are exact at the ends of int64, and an empty list is one', async () => {
+it('the ids of a list are exact at the ends of int64, and a list may be empty', async () => {
   const store = await createPlantStore(stores)
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
   const empty = await listPage(api.url)
@@ -136,7 +136,7 @@ it('the ids of a list are exact at the ends of int64, and an empty list is one',
   expect(ids).toHaveLength(EDGE_IDS.length)
 })
 
-it('limits, cursors and positions that are none are refused, each with its number; other parameters are not looked at', async () => {
+it('invalid limits, cursors and consistency tokens are rejected, each with its error number; other parameters are ignored', async () => {
   const store = await createPlantStore(stores)
   const api = await store.startApi({ READ_DEADLINE_MS: '300' })
   await onConnections(4, range(5), (id) => createPlant(api.url, id, `plant ${id}`))
@@ -172,7 +172,7 @@ it('limits, cursors and positions that are none are refused, each with its numbe
   expect(await get(`?cursor=${far}`)).toMatchObject({ status: 503, body: { error: 50303 } })
 })
 
-it('a claim that this release can not read is left out of the items, and its id is told', async () => {
+it('a claim that this release cannot read is not among the items, and its id is reported', async () => {
   const store = await createPlantStore(stores)
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
   const record = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, store.partitions)

@@ -20,33 +20,33 @@ const PAGES = [
 
 describe('the description and the page that shows it', () => {
   it.each(PAGES)('%s needs no token, and is %s', async (url, type) => {
-    const answer = await app.inject({ url })
-    expect(answer.statusCode).toBe(200)
-    expect(answer.headers).toMatchObject({ 'content-type': type, 'x-content-type-options': 'nosniff' })
-    expect(answer.body).not.toBe('')
+    const response = await app.inject({ url })
+    expect(response.statusCode).toBe(200)
+    expect(response.headers).toMatchObject({ 'content-type': type, 'x-content-type-options': 'nosniff' })
+    expect(response.body).not.toBe('')
   })
 
-  it.each(PAGES)('%s is not sent to a client that has it', async (url) => {
+  it.each(PAGES)('%s is not sent to a client that has it cached', async (url) => {
     const { headers } = await app.inject({ url })
     const etag = String(headers.etag)
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const answer = await app.inject({ url, headers: { 'if-none-match': known } })
-      expect(answer).toMatchObject({ statusCode: 304, body: '', headers: { etag } })
+      const response = await app.inject({ url, headers: { 'if-none-match': known } })
+      expect(response).toMatchObject({ statusCode: 304, body: '', headers: { etag } })
     }
     const other = await app.inject({ url, headers: { 'if-none-match': '"other"' } })
     expect(other.statusCode).toBe(200)
   })
 
-  it.each(PAGES)('%s has a HEAD, and no other method', async (url) => {
+  it.each(PAGES)('%s has GET and HEAD, and no other method', async (url) => {
     const { headers } = await app.inject({ url })
     const head = await app.inject({ url, method: 'HEAD' })
     expect(head).toMatchObject({ statusCode: 200, body: '' })
     expect(head.headers['content-length']).toBe(headers['content-length'])
     for (const method of ['POST', 'PUT', 'DELETE'] as const) {
-      const answer = await app.inject({ url, method, body: 'x' })
-      expect(answer.statusCode).toBe(405)
-      expect(answer.headers.allow).toBe('GET, HEAD')
-      expect(answer.json()).toMatchObject({ error: 40500 })
+      const response = await app.inject({ url, method, body: 'x' })
+      expect(response.statusCode).toBe(405)
+      expect(response.headers.allow).toBe('GET, HEAD')
+      expect(response.json()).toMatchObject({ error: 40500 })
     }
   })
 
@@ -60,17 +60,17 @@ describe('the description and the page that shows it', () => {
     '/openapi.json/',
     '/openapi.yaml',
   ])('%s is nothing', async (url) => {
-    const answer = await app.inject({ url })
-    expect(answer.statusCode).toBe(404)
-    expect(answer.json()).toMatchObject({ error: 40400 })
+    const response = await app.inject({ url })
+    expect(response.statusCode).toBe(404)
+    expect(response.json()).toMatchObject({ error: 40400 })
   })
 
-  it('are no operations', async () => {
+  it('are not operations of the description', async () => {
     const { paths } = parse(await defaultDescription())
     expect(Object.keys(paths).filter((path) => !path.startsWith('/plants'))).toEqual([])
   })
 
-  it('may only run and ask for what comes from here, and be shown in no frame', async () => {
+  it('may load only what the service serves, and may not be framed', async () => {
     const { headers } = await app.inject({ url: '/docs' })
     const policy = String(headers['content-security-policy'])
     expect(policy).toMatch(/^default-src 'none'; /)
@@ -78,7 +78,7 @@ describe('the description and the page that shows it', () => {
     expect(policy).not.toMatch(/unsafe|\*|https?:/)
   })
 
-  it('refer to each other relative to where they are, so that they also work below a path of a proxy', async () => {
+  it("refer to each other by relative URLs, so that they work under a proxy's path", async () => {
     const { body } = await app.inject({ url: '/docs' })
     const references = [...body.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, reference]) => reference)
     const own = PAGES.map(([path]) => path.slice(1)).filter((path) => path.startsWith('docs/'))

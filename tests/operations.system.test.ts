@@ -44,9 +44,9 @@ afterAll(() => store.end())
 type Metrics = Map<string, MetricFamily>
 
 async function scrape({ opsUrl }: RunningService): Promise<Metrics> {
-  const answer = await fetch(`${opsUrl}/metrics`)
-  expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
-  return parseMetrics(await answer.text())
+  const response = await fetch(`${opsUrl}/metrics`)
+  expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  return parseMetrics(await response.text())
 }
 
 /** The sum of all samples of that name that have these labels, among others; undefined when there is none. */
@@ -60,7 +60,7 @@ function sumOf(metrics: Metrics, name: string, labels: Record<string, string> = 
   return samples.length === 0 ? undefined : samples.reduce((sum, { value }) => sum + value, 0)
 }
 
-/** How much a metric grows while `task` runs, or a little after it: an answer is counted when it was sent. */
+/** How much a metric grows while `task` runs, or a little after it: a response is counted when it was sent. */
 async function growthOf(service: RunningService, task: () => Promise<unknown>) {
   const before = await scrape(service)
   await task()
@@ -127,7 +127,7 @@ describe('the metrics', () => {
     for (const [name, type] of others) expect([name, ofProcess.get(name)]).toEqual([name, type])
   })
 
-  it('have names as Prometheus wants them, and a help of their own', async () => {
+  it('have names that follow the conventions of Prometheus, and a help text each', async () => {
     for (const metrics of [await scrape(api), await scrape(projector)]) {
       const own = [...metrics].filter(([name]) => name.startsWith('plant_store_'))
       for (const [name, { type }] of own) {
@@ -167,7 +167,7 @@ describe('the metrics', () => {
     expect(sumOf(await scrape(api), 'plant_store_http_request_duration_seconds_sum', post)).toBeGreaterThan(0)
   })
 
-  it('do not become more with paths, ids, tokens and ids of requests that nobody has sent before', async () => {
+  it('do not grow with new paths, ids, tokens and request ids', async () => {
     const sendManyKinds = async () => {
       for (let n = 0; n < 20; n++) {
         const headers = { 'x-request-id': randomUUID(), authorization: `Bearer ${randomUUID()}` }
@@ -188,7 +188,7 @@ describe('the metrics', () => {
     expect(await countSamples()).toEqual(before)
   })
 
-  it('tell of a client that left before its answer', async () => {
+  it('count a client that left before its response', async () => {
     const { untilGrown } = await growthOf(api, async () => {
       const { write, socket } = openRaw(api.url)
       // No log reaches this position: it waits.
@@ -206,7 +206,7 @@ describe('the metrics', () => {
     )
   })
 
-  it('tell of connections, and of what came there that can not be read', async () => {
+  it('count connections and unreadable requests', async () => {
     const { untilGrown } = await growthOf(api, async () => {
       const open = openRaw(api.url)
       await vi.waitFor(async () =>
@@ -218,7 +218,7 @@ describe('the metrics', () => {
     await untilGrown('plant_store_http_unreadable_requests_total', {}, 1)
   })
 
-  it('tell of appends, verdicts, and what the window holds', async () => {
+  it('count appends and verdicts, and measure the window', async () => {
     const { untilGrown } = await growthOf(api, async () => {
       await Promise.all(Array.from({ length: 20 }, (_, n) => create(BigInt(100 + n))))
       // Known to be taken without an append.
@@ -244,7 +244,7 @@ describe('the metrics', () => {
     expect(sumOf(metrics, 'plant_store_tail_partitions')).toBe(store.partitions)
   })
 
-  it('tell what the projector applied, found void and parked, and that it has all', async () => {
+  it('count what the projector applied, found void and parked, and show that it has no lag', async () => {
     await untilAllIsProjected()
     const before = await scrape(projector)
     const { untilGrown } = await growthOf(projector, async () => {
@@ -283,7 +283,7 @@ describe('the metrics', () => {
     }
   })
 
-  it('tell how far the read model is behind, of a gap, and that both are over', async () => {
+  it('show the lag of the read model and a coverage gap, and the end of both', async () => {
     await create(300n)
     const [late] = await Promise.all([store.startApi(), untilProjected()])
     const gapsAndLag = async () => {
@@ -321,8 +321,8 @@ describe('the id of a request', () => {
   it.each(['a', '!~', 'x'.repeat(128), '{"b":1}', '%0d%0aSet-Cookie:x'])(
     'is the one that the request has: %s',
     async (given) => {
-      const answer = await readPlant(api.url, 1n, { 'x-request-id': given })
-      expect(answer?.headers['x-request-id']).toBe(given)
+      const response = await readPlant(api.url, 1n, { 'x-request-id': given })
+      expect(response?.headers['x-request-id']).toBe(given)
       await vi.waitFor(() => expect(linesOf(api, given)).not.toEqual([]))
     },
   )
@@ -334,17 +334,17 @@ describe('the id of a request', () => {
     ['it has a space', { 'x-request-id': 'a b' }],
     ['it has other characters than ASCII', { 'x-request-id': 'caf\u00e9' }],
   ])('is a new one when %s', async (_fault, headers: Record<string, string>) => {
-    const answers = [await readPlant(api.url, 1n, headers), await readPlant(api.url, 1n, headers)]
-    const ids = answers.map((answer) => answer?.headers['x-request-id'])
+    const responses = [await readPlant(api.url, 1n, headers), await readPlant(api.url, 1n, headers)]
+    const ids = responses.map((response) => response?.headers['x-request-id'])
     expect(ids).toEqual([expect.stringMatching(UUID), expect.stringMatching(UUID)])
     expect(ids[0]).not.toBe(ids[1])
   })
 
-  it('is a new one when there are several', async () => {
-    const { write, answers } = openRaw(api.url)
+  it('is a new one when the request has several', async () => {
+    const { write, responses } = openRaw(api.url)
     write('GET /nothing HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\r\nX-Request-Id: b\r\n\r\n')
-    await vi.waitFor(() => expect(answers()).toHaveLength(1))
-    expect(answers()[0]?.headers['x-request-id']).toMatch(UUID)
+    await vi.waitFor(() => expect(responses()).toHaveLength(1))
+    expect(responses()[0]?.headers['x-request-id']).toMatch(UUID)
   })
 
   it.each([
@@ -360,15 +360,15 @@ describe('the id of a request', () => {
     ['no type', 415, 'POST', '/plants', {}, '{}'],
     ['a position that no log has', 503, 'GET', '/plants/1', { 'plants-position': '0-999999' }, ''],
   ])(
-    'is in the answer and in the log, for %s: %i',
+    'is in the response and in the log, for %s: %i',
     async (_what, status, method, path, headers: object, body) => {
       const id = randomUUID()
-      const answer = await send(`${api.url}${path}`, {
+      const response = await send(`${api.url}${path}`, {
         method,
         body,
         headers: { ...headers, 'x-request-id': id },
       })
-      expect([answer?.status, answer?.headers['x-request-id']]).toEqual([status, id])
+      expect([response?.status, response?.headers['x-request-id']]).toEqual([status, id])
       await vi.waitFor(() => expect(linesOf(api, id)).toHaveLength(1))
       expect(linesOf(api, id)[0]).toMatchObject({ method, status, requestId: id })
     },
@@ -376,11 +376,11 @@ describe('the id of a request', () => {
 })
 
 describe('the log', () => {
-  it('at debug has a line for each request: what it was, what became of it, how long it took, and whose it was', async () => {
+  it('has a line for each request at debug: the request, its outcome, its duration and its caller', async () => {
     const id = randomUUID()
-    const { answer } = await create(500n, { 'x-request-id': id, traceparent: TRACEPARENT })
+    const { response } = await create(500n, { 'x-request-id': id, traceparent: TRACEPARENT })
     await vi.waitFor(() => expect(linesOf(api, id)).toHaveLength(1))
-    const position = String(answer?.headers['plants-position'])
+    const position = String(response?.headers['plants-position'])
     expect(linesOf(api, id)[0]).toEqual({
       ...{
         level: 'debug',
@@ -408,7 +408,7 @@ describe('the log', () => {
     }, WAIT_MS)
   })
 
-  it('never has tokens, keys or plants, whatever goes wrong', async () => {
+  it('never contains tokens, keys or plants', async () => {
     const secrets = {
       authorization: `Bearer ${TOKEN}x-secret-token`,
       'idempotency-key': 'secret-key',
@@ -439,19 +439,19 @@ describe('the log', () => {
     }
   })
 
-  it('at info has one line for each request that failed by the service, with the cause, and none for others', async () => {
+  it('has one line at info for each request that the service failed, with the cause, and none for others', async () => {
     const redis = await startOwnRedis()
     const own = await createPlantStore({ ...stores, redisUrl: redis.url })
     const quiet = await own.startApi({ READ_DEADLINE_MS: '100' })
     const [created, refused, failed, unread] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
     const headers = (id: string) => ({ 'x-request-id': id })
-    expect((await createPlant(quiet.url, 1n, 'n', headers(created))).answer?.status).toBe(200)
-    expect((await createPlant(quiet.url, 1n, 'n', headers(refused))).answer?.status).toBe(400)
+    expect((await createPlant(quiet.url, 1n, 'n', headers(created))).response?.status).toBe(200)
+    expect((await createPlant(quiet.url, 1n, 'n', headers(refused))).response?.status).toBe(400)
     await redis.stop()
     await vi.waitFor(async () =>
       expect(sumOf(await scrape(quiet), 'plant_store_read_model_reachable')).toBe(0),
     )
-    expect(errorOf((await createPlant(quiet.url, 2n, 'secret-name', headers(failed))).answer)).toBe(50301)
+    expect(errorOf((await createPlant(quiet.url, 2n, 'secret-name', headers(failed))).response)).toBe(50301)
     expect(errorOf(await readPlant(quiet.url, 3n, headers(unread)))).toBe(50303)
     const common = { level: 'warn', msg: 'request failed', status: 503, caller: 'tests' }
     const problems = expect.arrayContaining(['redis: not reachable'])
@@ -468,7 +468,7 @@ describe('the log', () => {
   })
 })
 
-it('the trace of a create goes into its event when it is valid, as version 00 has it', async () => {
+it('the valid trace context of a create is stored in its event, in the form of version 00', async () => {
   const later = TRACEPARENT.replace('00-', '01-')
   await create(600n, { traceparent: TRACEPARENT })
   await create(601n, { traceparent: `${later}-more` })
@@ -477,8 +477,8 @@ it('the trace of a create goes into its event when it is valid, as version 00 ha
   // A retry from another trace is the same creation.
   const retried = { 'idempotency-key': 'k', traceparent: TRACEPARENT }
   const other = { ...retried, traceparent: TRACEPARENT.replace('4bf9', '0000') }
-  const answers = [(await create(604n, retried)).answer, (await create(604n, other)).answer]
-  expect(answers.map((answer) => answer?.status)).toEqual([200, 200])
+  const responses = [(await create(604n, retried)).response, (await create(604n, other)).response]
+  expect(responses.map((response) => response?.status)).toEqual([200, 200])
 
   const records = await readRawRecords(store)
   const traceOf = (id: number) =>

@@ -4,32 +4,32 @@ import { type Create, createPlant, errorOf, send } from './support/client.ts'
 import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
-import { expectAnswersToBeTrue, readTruth } from './support/truth.ts'
+import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const CONNECTIONS = 64
 const auth = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\n`
 const [NOT_WRITTEN, OUTCOME_UNKNOWN] = [50301, 50302]
 
-it('SIGTERM under load: each request that was sent is answered, and each connection told to end', async () => {
+it('SIGTERM under load: each request gets a response, and each connection is told to close', async () => {
   const store = await createPlantStore(stores)
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
   const creates: Create[] = []
   let next = 0n
 
-  /** Creates plants on one connection until an answer says that it ends. */
+  /** Creates plants on one connection until a response says that it ends. */
   async function createUntilToldToEnd(): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => agent.destroy())
     while (true) {
       const id = next++
       const name = `plant ${id}`
-      const answer = await send(`${api.url}/plants`, {
+      const response = await send(`${api.url}/plants`, {
         ...{ method: 'POST', headers: { 'content-type': 'application/json' }, agent },
         body: JSON.stringify({ id: Number(id), name }),
       })
-      creates.push({ id, name, answer })
-      if (answer?.headers.connection === 'close' || answer === undefined) return
+      creates.push({ id, name, response })
+      if (response?.headers.connection === 'close' || response === undefined) return
     }
   }
   const clients = Array.from({ length: CONNECTIONS }, createUntilToldToEnd)
@@ -38,16 +38,16 @@ it('SIGTERM under load: each request that was sent is answered, and each connect
   await Promise.all(clients)
 
   expect(await api.exited).toMatchObject({ code: 0 })
-  expect(creates.filter(({ answer }) => answer?.status !== 200)).toEqual([])
-  expect(creates.filter(({ answer }) => answer?.headers.connection === 'close')).toHaveLength(CONNECTIONS)
-  expectAnswersToBeTrue(creates, await readTruth(store))
+  expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
+  expect(creates.filter(({ response }) => response?.headers.connection === 'close')).toHaveLength(CONNECTIONS)
+  expectResponsesToBeTrue(creates, await readTruth(store))
 })
 
-it('SIGTERM while Kafka hangs: each create under way is told what is known of it, and the process leaves', async () => {
+it('SIGTERM while Kafka hangs: each create in flight gets the outcome that is known, and the process exits', async () => {
   const kafka = await startOwnKafka()
   const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: stores.redisUrl })
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
-  expect((await createPlant(api.url, 0n, 'before')).answer?.status).toBe(200)
+  expect((await createPlant(api.url, 0n, 'before')).response?.status).toBe(200)
   await kafka.pause()
   const creates = Array.from({ length: 50 }, (_, n) => createPlant(api.url, BigInt(n + 1), `plant ${n + 1}`))
   // Taken in, all of them: what comes after them on a connection of its own is answered.
@@ -56,36 +56,36 @@ it('SIGTERM while Kafka hangs: each create under way is told what is known of it
   const answered = await Promise.all(creates)
 
   expect(await api.exited).toMatchObject({ code: 0 })
-  for (const { answer } of answered) {
-    expect([NOT_WRITTEN, OUTCOME_UNKNOWN]).toContain(errorOf(answer))
-    expect(answer?.headers).toMatchObject({ 'retry-after': '1', connection: 'close' })
+  for (const { response } of answered) {
+    expect([NOT_WRITTEN, OUTCOME_UNKNOWN]).toContain(errorOf(response))
+    expect(response?.headers).toMatchObject({ 'retry-after': '1', connection: 'close' })
   }
   await kafka.resume()
   const truth = await readTruth(store)
-  for (const { id, answer } of answered) {
-    if (errorOf(answer) === NOT_WRITTEN) expect(truth.winner(id)).toBeUndefined()
+  for (const { id, response } of answered) {
+    if (errorOf(response) === NOT_WRITTEN) expect(truth.winner(id)).toBeUndefined()
   }
 })
 
-it('until it closes its connections, each takes one request more, and is told to end with its answer', async () => {
+it('until the api closes its connections, each accepts one more request, whose response tells it to close', async () => {
   const { api, idle } = await openBeforeTheEnd()
   idle.write(creating(1))
   await idle.closed
-  expect(idle.answers()).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
+  expect(idle.responses()).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
   expect(await api.exited).toMatchObject({ code: 0 })
 })
 
-it('until it closes its connections, all that came at once on one is answered before that ends', async () => {
+it('until the api closes its connections, all pipelined requests of one get a response before it closes', async () => {
   const { api, idle } = await openBeforeTheEnd()
   const ids = Array.from({ length: 20 }, (_, n) => n + 10)
   idle.write(ids.map(creating).join(''))
   await idle.closed
-  expect(idle.answers().map(({ status }) => status)).toEqual(ids.map(() => 200))
-  expect(idle.answers().at(-1)).toMatchObject({ headers: { connection: 'close' } })
+  expect(idle.responses().map(({ status }) => status)).toEqual(ids.map(() => 200))
+  expect(idle.responses().at(-1)).toMatchObject({ headers: { connection: 'close' } })
   expect(await api.exited).toMatchObject({ code: 0 })
 })
 
-it('what waits when an api closes is answered, and nothing is taken in after it', async () => {
+it('creates that wait when an api closes get a response, and none is accepted afterwards', async () => {
   const store = await createPlantStore(stores)
   const [api] = await Promise.all([
     store.startApi({ READ_DEADLINE_MS: '2500', DRAIN_MS: '0' }),
@@ -100,8 +100,8 @@ it('what waits when an api closes is answered, and nothing is taken in after it'
   )
   waiting.write(`GET /plants/2 HTTP/1.1\r\n${auth}\r\n`)
   await waiting.closed
-  expect(waiting.answers().map(({ body }) => JSON.parse(body).error)).toEqual([50303, 50300])
-  expect(waiting.answers()[1]).toMatchObject({ headers: { connection: 'close', 'retry-after': '1' } })
+  expect(waiting.responses().map(({ body }) => JSON.parse(body).error)).toEqual([50303, 50300])
+  expect(waiting.responses()[1]).toMatchObject({ headers: { connection: 'close', 'retry-after': '1' } })
   expect(await api.exited).toMatchObject({ code: 0 })
 })
 

@@ -3,7 +3,7 @@ import { describe, expect, inject, it, vi } from 'vitest'
 import { createPlant, errorOf, onConnections, readPlant, send } from './support/client.ts'
 import { createPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
-import { expectAnswersToBeTrue, readTruth } from './support/truth.ts'
+import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const OVERLOADED = 50304
@@ -12,10 +12,10 @@ const COVERAGE_GAP = 50303
 const waiting = (token = TOKEN) =>
   `GET /plants/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nPlants-Position: 0-999999\r\n\r\n`
 const bodiesOf = (connection: ReturnType<typeof openRaw>) =>
-  connection.answers().map(({ body }) => (JSON.parse(body) as { error: number }).error)
+  connection.responses().map(({ body }) => (JSON.parse(body) as { error: number }).error)
 
-describe('when too many requests are under way', () => {
-  it('more are refused at once, before their token is looked at, and taken again as soon as there is room', async () => {
+describe('when too many requests are in flight', () => {
+  it('further ones are rejected at once, before their token is checked, and accepted again as soon as there is room', async () => {
     const store = await createPlantStore(stores)
     const [api] = await Promise.all([
       store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' }),
@@ -34,10 +34,10 @@ describe('when too many requests are under way', () => {
     for (const connection of connections) {
       await vi.waitFor(() => expect(bodiesOf(connection)).toEqual([COVERAGE_GAP]), 10_000)
     }
-    expect((await createPlant(api.url, 1n, 'n')).answer?.status).toBe(200)
+    expect((await createPlant(api.url, 1n, 'n')).response?.status).toBe(200)
   })
 
-  it('those that come all at once are no exception', async () => {
+  it('requests that arrive all at once are no exception', async () => {
     const store = await createPlantStore(stores)
     const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '1000' })
     const connection = openRaw(api.url)
@@ -47,7 +47,7 @@ describe('when too many requests are under way', () => {
     expect(bodiesOf(connection).filter((error) => error === OVERLOADED)).toHaveLength(97)
   })
 
-  it('those whose client has left count as long as they are worked on', async () => {
+  it('requests whose client has left count until they are finished', async () => {
     const store = await createPlantStore(stores)
     const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' })
     const leaver = openRaw(api.url)
@@ -59,21 +59,23 @@ describe('when too many requests are under way', () => {
     await vi.waitFor(async () => expect((await readPlant(api.url, 1n))?.status).toBe(404), 10_000)
   })
 
-  it('at several times what an instance takes, each answer is true, and those taken in are served', async () => {
+  it('at several times the capacity of an instance, each response is true, and accepted requests are served', async () => {
     const store = await createPlantStore(stores)
     const [api] = await Promise.all([store.startApi({ REQUESTS_MAX: '20' }), store.startProjector()])
     const ids = Array.from({ length: 20_000 }, (_, n) => BigInt(n))
     const creates = await onConnections(200, ids, (id) => createPlant(api.url, id, `plant ${id}`))
-    const errors = creates.filter(({ answer }) => answer?.status !== 200).map(({ answer }) => errorOf(answer))
+    const errors = creates
+      .filter(({ response }) => response?.status !== 200)
+      .map(({ response }) => errorOf(response))
     expect(new Set(errors)).toEqual(new Set([OVERLOADED]))
     const truth = await readTruth(store)
-    expectAnswersToBeTrue(creates, truth)
+    expectResponsesToBeTrue(creates, truth)
     expect(truth.records).toBe(creates.length - errors.length)
   })
 })
 
 describe('when there are too many connections', () => {
-  it('one more is told so and closed, twice as many are only closed, and there is room when one leaves', async () => {
+  it('one more gets a response and is closed, twice as many are only closed, and there is room when one leaves', async () => {
     const store = await createPlantStore(stores)
     const api = await store.startApi({ CONNECTIONS_MAX: '2' })
     const ask = (url = api.url) => {
@@ -88,7 +90,7 @@ describe('when there are too many connections', () => {
     const third = ask()
     await third.closed
     expect(bodiesOf(third)).toEqual([OVERLOADED])
-    expect(third.answers()[0]).toMatchObject({ headers: { connection: 'close', 'retry-after': '1' } })
+    expect(third.responses()[0]).toMatchObject({ headers: { connection: 'close', 'retry-after': '1' } })
 
     const silent = [openRaw(api.url), openRaw(api.url)]
     await Promise.all(silent.map(({ socket }) => vi.waitFor(() => expect(socket.readyState).toBe('open'))))
@@ -99,7 +101,7 @@ describe('when there are too many connections', () => {
     for (const { socket } of [first, ...silent]) socket.destroy()
     await vi.waitFor(async () => {
       const connection = ask()
-      await vi.waitFor(() => expect(connection.answers()).toHaveLength(1))
+      await vi.waitFor(() => expect(connection.responses()).toHaveLength(1))
       const [error] = bodiesOf(connection)
       connection.socket.destroy()
       expect(error).toBe(40400)
@@ -108,7 +110,7 @@ describe('when there are too many connections', () => {
 })
 
 describe('a client that does not read', () => {
-  it('is not waited for: its answers are dropped with its connection, and one that only waits is answered', async () => {
+  it('is not waited for: its connection is closed, and a client that only waits gets its response', async () => {
     const store = await createPlantStore(stores)
     const [api] = await Promise.all([
       store.startApi({ ANSWER_TIMEOUT_MS: '500', KEEP_ALIVE_TIMEOUT_MS: '500', READ_DEADLINE_MS: '2000' }),
@@ -139,7 +141,7 @@ describe('a limit of requests a minute', () => {
   const entry = (caller: string, token: string) => `${caller}:${digestOf(token).toString('hex')}`
   const as = (token: string) => ({ authorization: `Bearer ${token}` })
 
-  it('holds for each caller apart, whichever of its tokens it uses', async () => {
+  it('applies to each caller, whichever of its tokens it uses', async () => {
     const store = await createPlantStore(stores)
     const api = await store.startApi({
       RATE_LIMIT_PER_MINUTE: '5',

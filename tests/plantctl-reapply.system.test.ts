@@ -47,7 +47,7 @@ function readStored({ topic, partitions }: PlantStore) {
   )
 }
 
-it('what an older release could not read is put into place while the projector runs, and then the log is what is served', async () => {
+it('records that an older release could not read are reapplied while the projector runs, and the read model is then the fold of the log', async () => {
   const upgraded = await createPlantStore(stores)
   const plant = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, upgraded.partitions)
   const appender = createAppender(upgraded.kafka, upgraded.topic)

@@ -67,7 +67,7 @@ async function json(...args: string[]) {
 const positionOf = (id: bigint): string => `${partitionOfId(id)}-${truth.winner(id)?.offset}`
 
 describe('plantctl status', () => {
-  it('tells that all is well, how much there is, and who reads it', async () => {
+  it('reports that all is well, the totals and the readers', async () => {
     const { code, told } = await json('status')
     expect({ code, well: told[0].well }).toEqual({ code: 0, well: true })
     const voids = truth.states.reduce((sum, one) => sum + one.voids, 0)
@@ -94,14 +94,14 @@ describe('plantctl status', () => {
     }
   })
 
-  it('tells a person the same in words', async () => {
+  it('prints the same as text', async () => {
     const { code, stdout } = await run('status')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^All well\.\n- 2 records parked/)
     expect(stdout).toMatch(/6 partitions, 305 offsets, read model 0 behind\n {2}302 plants, 1 void, 2 parked/)
   })
 
-  it('says what is wrong and what to do, with another exit code', async () => {
+  it('reports a problem and its remedy, with another exit code', async () => {
     const redis = openRedis(stores.redisUrl)
     const key = `{${store.topic}:0}:${await redis.get(pointerOf(store.topic, 0 as Partition))}:order`
     await redis.expire(key, 600)
@@ -112,7 +112,7 @@ describe('plantctl status', () => {
     expect(told[0]).toMatchObject({ well: false, problems: [expect.stringMatching(/expire/)] })
   })
 
-  it('goes on showing it, until it is broken off', async () => {
+  it('keeps reporting with --watch until it is interrupted', async () => {
     const watch = startPlantctl(['status', '--watch', '--json'], store.environment)
     // Who watches is not among those who are watched: it only looks.
     await vi.waitFor(() => expect(watch.stdout().split('\n').length).toBeGreaterThan(2), WAIT_MS)
@@ -128,7 +128,7 @@ describe('plantctl status', () => {
 })
 
 describe('plantctl events', () => {
-  it('tells all that was ever written for one id, and what it came to', async () => {
+  it('lists all records of one id with their rulings', async () => {
     const { code, told } = await json('events', '--id', '7')
     expect(code).toBe(0)
     expect(told).toMatchObject([
@@ -146,7 +146,7 @@ describe('plantctl events', () => {
     })
   })
 
-  it('tells of every record of the log what the fold makes of it', async () => {
+  it('lists every record of the log with its ruling', async () => {
     const { told } = await json('events')
     expect(told).toHaveLength(PLANTS + 5)
     for (const { partition, offset, is, id } of told) {
@@ -162,7 +162,7 @@ describe('plantctl events', () => {
     }
   })
 
-  it('shows a person a foreign record without harm to the terminal', async () => {
+  it('escapes a foreign record for the terminal', async () => {
     const { stdout } = await run('events', '--from', writtenFrom)
     expect(stdout.split('\n')).toHaveLength(6)
     expect(stdout).toContain(
@@ -172,7 +172,7 @@ describe('plantctl events', () => {
     expect(stdout).not.toContain('\x1b')
   })
 
-  it('takes positions, a limit, partitions and raw bytes', async () => {
+  it('accepts positions, a limit, partitions and --raw', async () => {
     const partition = partitionOfId(7n)
     expect(
       (await json('events', '--from', `${partition}-1`, '--to', `${partition}-3`)).told.map(
@@ -189,7 +189,7 @@ describe('plantctl events', () => {
     expect(Buffer.from(raw.raw.key, 'base64').toString()).toBe('1002')
   })
 
-  it('ends quietly when nobody reads any more', async () => {
+  it('ends quietly when its reader has left', async () => {
     const events = startPlantctl(['events'], store.environment, { closeStdoutAfterBytes: 1 })
     expect(await events.ended).toMatchObject({ code: 0, stderr: '' })
   })
@@ -209,7 +209,7 @@ describe('plantctl events', () => {
 })
 
 describe('plantctl parked', () => {
-  it('lists why each record is parked, and how many for which reason', async () => {
+  it('lists the parked records with their reasons, and a count for each reason', async () => {
     const { told } = await json('parked', 'list')
     expect(told[0]).toMatchObject({ parked: 2, reasons: { otherType: 1, unknownVersion: 1 } })
     const positions = truth.states.flatMap(({ parked }, partition) =>
@@ -221,7 +221,7 @@ describe('plantctl parked', () => {
     )
   })
 
-  it('shows one record, and what this release makes of it', async () => {
+  it('shows one record and its ruling by this release', async () => {
     const { stdout } = await run('parked', 'show', positionOf(1_002n))
     expect(stdout).toMatch(/content-type: "application\/json; version=9"/)
     expect(stdout).toMatch(/This release +can not read it either/)
@@ -236,7 +236,7 @@ describe('plantctl parked', () => {
     })
   })
 
-  it('shows it without harm to the terminal, also as JSON', async () => {
+  it('escapes it for the terminal, also as JSON', async () => {
     const [{ listed }] = (await json('parked', 'list')).told
     const { position } = listed.find(({ name }: { name: string }) => name === 'otherType')
     const [words, asJson] = [
@@ -248,7 +248,7 @@ describe('plantctl parked', () => {
     expect(JSON.parse(asJson.stdout).headers.note).toBe(HARMFUL)
   })
 
-  it('puts nothing into place that this release can not read either', async () => {
+  it('reapplies nothing that this release cannot read either', async () => {
     const { code, told } = await json('parked', 'reapply')
     expect({ code, told }).toEqual({
       code: 0,
@@ -259,7 +259,7 @@ describe('plantctl parked', () => {
 })
 
 describe('plantctl rebuild', () => {
-  it('broken off, it says that nothing changed and how it goes on; then it goes on, and says what became of each partition', async () => {
+  it('reports on interruption that nothing changed and how to continue; then it continues, and reports each partition', async () => {
     const redis = openRedis(stores.redisUrl)
     const slow = startPlantctl(['rebuild', '--throttle', '20'], store.environment)
     const isFilling = async () => expect(await redis.keys(`{${store.topic}:*}:filling`)).not.toEqual([])
@@ -301,7 +301,7 @@ describe('plantctl rebuild', () => {
   })
 })
 
-it('what comes while events are followed is shown, with what it came to', async () => {
+it('plantctl events --follow shows new records with their rulings', async () => {
   const following = startPlantctl(['events', '--follow', '--json'], store.environment)
   const shown = () =>
     following

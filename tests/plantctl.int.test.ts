@@ -27,7 +27,7 @@ function run(command: string, args: string[]): Promise<Ended> {
 const plantctl = (...args: string[]) => run(process.execPath, [program, ...args])
 
 describe('plantctl token create', () => {
-  it('tells a script a new token and its entry, which fit together, and nothing else', async () => {
+  it('prints a new token and its matching entry as JSON, and nothing else', async () => {
     const asked = [
       'token',
       'create',
@@ -56,7 +56,7 @@ describe('plantctl token create', () => {
     expect(expiresAtMs).toBeGreaterThanOrEqual(before + 90 * 86_400_000)
   })
 
-  it('tells a person the same in words', async () => {
+  it('prints the same as text', async () => {
     const { code, stdout } = await plantctl(
       ...['token', 'create', '--label', 'shop', '--scope', 'plants:read', '--scope', 'plants:write'],
     )
@@ -105,7 +105,7 @@ describe('plantctl', () => {
     }
   })
 
-  it('begins with a first example, and groups what there is', async () => {
+  it('starts with a first example, and groups the commands', async () => {
     expect((await plantctl('--help')).stdout).toMatch(
       /For a first look:\n\n {2}plantctl status\n\nLook at it:\n {2}plantctl status (.|\n)*Give access:\n {2}plantctl token create/,
     )
@@ -122,7 +122,7 @@ describe('plantctl', () => {
     },
   )
 
-  it('teaches each command', async () => {
+  it('explains each command', async () => {
     expect(await plantctl('token', 'create', '--help')).toMatchObject({
       ...{ code: 0, stderr: '' },
       stdout: expect.stringMatching(/--label(.|\n)*--scope(.|\n)*--expires(.|\n)*--json/),
@@ -135,7 +135,7 @@ describe('plantctl', () => {
     expect(stderr).toMatch(/token create\nMore: plantctl --help/)
   })
 
-  it('of the first word of several commands it asks which', async () => {
+  it('lists the commands that start with an ambiguous word', async () => {
     expect(await plantctl('parked')).toEqual({
       ...{ code: 2, stdout: '' },
       stderr: 'parked what? There is: parked list, parked show, parked reapply\nMore: plantctl --help\n',
@@ -143,7 +143,7 @@ describe('plantctl', () => {
   })
 })
 
-describe('the store that plantctl looks at', () => {
+describe('the store that plantctl connects to', () => {
   const nowhere = { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://:secret@127.0.0.1:1' }
   const statusOf = (env: NodeJS.ProcessEnv, cwd: string) =>
     startPlantctl(['status', '--json'], { ...processEnvironment, ...env }, { cwd }).ended
@@ -165,7 +165,7 @@ describe('the store that plantctl looks at', () => {
     return { folder, topic }
   }
 
-  it('is that of a running npm start in this folder, in one above, or where PLANT_STORE_LOCAL_DIR says', async () => {
+  it('is that of a running npm start in this folder, in a parent folder, or in PLANT_STORE_LOCAL_DIR', async () => {
     const { folder, topic } = await folderOfStart()
     const seen = [
       await statusOf({}, folder),
@@ -181,13 +181,13 @@ describe('the store that plantctl looks at', () => {
     }
   })
 
-  it('is never the log of one and the read model of another', async () => {
+  it('is never the log of one store with the read model of another', async () => {
     const { folder } = await folderOfStart()
     const { code, stderr } = await statusOf({ KAFKA_BROKERS: '127.0.0.1:1' }, folder)
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/REDIS_URL is missing/) })
   })
 
-  it('has to be named, to run, and to have its topic; else it is said what to do, and no secret', async () => {
+  it('has to be named, to run and to have its topic; otherwise the message says what to do, without secrets', async () => {
     const nothing = await statusOf({}, temporaryFolder())
     expect(nothing).toMatchObject({
       code: 1,

@@ -12,7 +12,7 @@ import { createPlantStore, openRedis, type PlantStore, type RunningService } fro
 import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
 import { recreateTopic } from './support/recreated-topic.ts'
 import { dumpKeys } from './support/stored-partition.ts'
-import { expectAnswersToBeTrue, expectReadModelToEqual, readTruth } from './support/truth.ts'
+import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const kafkaBrokers = inject('kafkaBrokers')
 const stores = { kafkaBrokers, redisUrl: inject('redisUrl') }
@@ -23,12 +23,12 @@ const WAIT = { timeout: 60_000, interval: 20 }
 const UNTAKEN = 9_000_000n
 
 const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, n) => BigInt(from + n))
-const notCreated = (creates: readonly Create[]) => creates.filter(({ answer }) => answer?.status !== 200)
+const notCreated = (creates: readonly Create[]) => creates.filter(({ response }) => response?.status !== 200)
 
-/** Nothing is lost or doubled: each answer is true, and Redis is the fold of the log. */
+/** Nothing is lost or doubled: each response is true, and Redis is the fold of the log. */
 async function expectTruth(store: PlantStore, creates: readonly Create[]): Promise<void> {
   const truth = await readTruth(store)
-  expectAnswersToBeTrue(creates, truth)
+  expectResponsesToBeTrue(creates, truth)
   await expectReadModelToEqual(truth, store)
 }
 
@@ -43,7 +43,7 @@ const untilItHas = (projector: RunningService, partitions: number) =>
     WAIT,
   )
 
-/** Ways in which a Redis that answers takes no writes, and how each of them ends. */
+/** States in which Redis responds and rejects writes: reason, start and end. */
 const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => Promise<unknown>][] = [
   [
     /records are not applied: .*OOM/,
@@ -67,7 +67,7 @@ const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => P
   ],
 ]
 
-it('a Redis that is full, can not save or is no master: creates go on, /readyz says why, and it ends by itself', async () => {
+it('a Redis that is full, cannot save or is a replica: creates continue, /readyz gives the reason, and the projector recovers', async () => {
   // In this folder nothing can be saved.
   const own = await startOwnRedis({ more: { dir: '/dev/fd' } })
   const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
@@ -87,7 +87,7 @@ it('a Redis that is full, can not save or is no master: creates go on, /readyz s
   await expectTruth(store, creates)
 })
 
-it('a Redis that hangs, and then carries out what it was asked long ago, is gone on with', async () => {
+it('a Redis that hangs and then runs the old commands: projector and api recover', async () => {
   const own = await startOwnRedis()
   const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
@@ -102,14 +102,14 @@ it('a Redis that hangs, and then carries out what it was asked long ago, is gone
   await expectTruth(store, await load.stop())
 })
 
-it('a Redis that comes back with an old snapshot, after long loading, is filled up again', async () => {
+it('a Redis that restarts with an old snapshot, after a long load, is brought up to date', async () => {
   const own = await startOwnRedis({ more: { 'key-load-delay': '20000' } })
   const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const redis = openRedis(own.url)
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
   const before = await onConnections(16, idsFrom(0, 300), create)
-  // While it loads Redis answers only now and then, after so many bytes: so there have to be some.
+  // Redis responds only now and then while it loads, after a number of bytes: so it has to hold some.
   for (let n = 0; n < 200; n++) await redis.set(`other-${n}`, randomBytes(100_000))
   await redis.save()
   const after = await onConnections(16, idsFrom(300, 300), create)
@@ -119,7 +119,7 @@ it('a Redis that comes back with an old snapshot, after long loading, is filled 
   await untilNotReady(projector, /redis: connected, but not ready: it is loading its data/)
   await back
   const reads = await onConnections(16, idsFrom(0, 600), (id) => readPlant(api.url, id))
-  expect(reads.filter((answer) => answer?.status !== 200 && answer?.status !== 503)).toEqual([])
+  expect(reads.filter((response) => response?.status !== 200 && response?.status !== 503)).toEqual([])
   await untilReady(projector, api)
   const last = await onConnections(16, idsFrom(600, 100), create)
   const creates = [...before, ...after, ...last]
@@ -127,7 +127,7 @@ it('a Redis that comes back with an old snapshot, after long loading, is filled 
   await expectTruth(store, creates)
 })
 
-it('SCRIPT FLUSH and FLUSHALL again and again, under load on two projectors', async () => {
+it('repeated SCRIPT FLUSH and FLUSHALL under load with two projectors: every response is true', async () => {
   const own = await startOwnRedis()
   const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
   const [api, ...projectors] = await Promise.all([
@@ -146,7 +146,7 @@ it('SCRIPT FLUSH and FLUSHALL again and again, under load on two projectors', as
   await untilReady(api, ...projectors)
 })
 
-it('a projector and an api paused for longer than their sessions: others take over, and the zombies harm nothing', async () => {
+it('a projector and an api paused beyond their sessions: others take over, and the zombies do no harm', async () => {
   const store = await createPlantStore(stores)
   const [[api, sleeper], [zombie, other]] = await Promise.all([
     Promise.all([store.startApi(), store.startApi()]),
@@ -158,7 +158,7 @@ it('a projector and an api paused for longer than their sessions: others take ov
   for (const { pid } of [zombie, sleeper]) process.kill(pid, 'SIGSTOP')
   await untilItHas(other, 6)
   const meanwhile = await createPlant(api.url, UNTAKEN, 'meanwhile')
-  const position = String(meanwhile.answer?.headers['plants-position'])
+  const position = String(meanwhile.response?.headers['plants-position'])
   await load.untilMore(500)
   for (const { pid } of [zombie, sleeper]) process.kill(pid, 'SIGCONT')
   await load.untilMore(500)
@@ -170,7 +170,7 @@ it('a projector and an api paused for longer than their sessions: others take ov
   await untilReady(zombie, other)
 })
 
-it('projectors come and go, in order and by kill -9, while creates go on', async () => {
+it('projectors join and leave, by SIGTERM and by kill -9, while creates continue', async () => {
   const store = await createPlantStore(stores)
   const [api, ...projectors] = await Promise.all([
     store.startApi(),
@@ -223,7 +223,7 @@ function poison(partitions: number) {
 }
 const UNREADABLE_IDS = idsFrom(Number(UNTAKEN) + 1, 7)
 
-it('poison and foreign records are parked and counted, live and once more from the beginning, and all goes on', async () => {
+it('unreadable and foreign records are parked and counted, when appended and again when replayed, and creates continue', async () => {
   const own = await startOwnRedis()
   const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
@@ -254,7 +254,7 @@ it('poison and foreign records are parked and counted, live and once more from t
   const kinds = poison(store.partitions).length
   expect(await metricOf(projector, 'plant_store_projector_parked_total')).toBe(2 * kinds)
   for (const id of UNREADABLE_IDS) {
-    expect((await createPlant(api.url, id, 'again')).answer?.body).toMatchObject({ error: 40003 })
+    expect((await createPlant(api.url, id, 'again')).response?.body).toMatchObject({ error: 40003 })
     expect((await readPlant(api.url, id))?.body).toMatchObject({ error: 50001 })
   }
 
@@ -267,7 +267,7 @@ it.each([
   ['shorter', 60],
   ['longer', 1_200],
 ])(
-  'a topic that is made anew while services run, and is %s than before, stops them',
+  'a topic that is recreated while services run, and is %s than before, stops them',
   async (_than, records) => {
     const store = await createPlantStore(stores)
     const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
@@ -283,7 +283,7 @@ it.each([
   },
 )
 
-it('a Redis that would evict plants stops services at their start and while they run, and they say so to the end', async () => {
+it('a Redis that may evict plants stops services, at their start and while they run, with the reason until the end', async () => {
   const [kafka, own] = await Promise.all([startOwnKafka(), startOwnRedis()])
   const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: own.url })
   const redis = openRedis(own.url)

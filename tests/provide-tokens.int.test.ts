@@ -18,7 +18,7 @@ async function provideTokens(settings: Record<string, string>, folder = temporar
   return { code, output, provided }
 }
 
-it('makes a token once, and tells it each time', async () => {
+it('creates a token once, and prints it each time', async () => {
   const folder = temporaryFolder()
   const [first, second] = [await provideTokens({}, folder), await provideTokens({}, folder)]
   const token = String(/token {2}(\S+)/.exec(first.output)?.[1])
@@ -27,7 +27,7 @@ it('makes a token once, and tells it each time', async () => {
   expect(second.provided()).toBe(`local:${digestOf(token)}\n`)
 })
 
-it('takes what is given rather than what it made: the digests, else the file, else the token', async () => {
+it('prefers what is given over the created token: the digests, then the file, then the token', async () => {
   const folder = temporaryFolder()
   await provideTokens({}, folder)
   const mounted = join(temporaryFolder(), 'secret')

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { expectErrorShape, readPlant } from './support/client.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
-import { openRaw, type RawAnswer } from './support/raw-connection.ts'
+import { openRaw, type RawResponse } from './support/raw-connection.ts'
 
 const LIMITS = {
   HEADERS_TIMEOUT_MS: '500',
@@ -38,26 +38,26 @@ const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 const utf8 = (text: string) => Buffer.from(text).toString('latin1')
 
 /** What is answered to these bytes, all at once; the connection may stay open. */
-async function ask(request: string, answers = 1): Promise<RawAnswer[]> {
+async function ask(request: string, responses = 1): Promise<RawResponse[]> {
   const connection = openRaw(api.url)
   connection.write(request)
-  await vi.waitFor(() => expect(connection.answers().length).toBeGreaterThanOrEqual(answers), 10_000)
-  return connection.answers()
+  await vi.waitFor(() => expect(connection.responses().length).toBeGreaterThanOrEqual(responses), 10_000)
+  return connection.responses()
 }
 
-function expectError(answer: RawAnswer | undefined, error: number, message?: RegExp): void {
-  expect(answer).toMatchObject({
+function expectError(response: RawResponse | undefined, error: number, message?: RegExp): void {
+  expect(response).toMatchObject({
     status: Math.floor(error / 100),
     headers: { 'content-type': expect.stringMatching(/^application\/json(; charset=utf-8)?$/) },
   })
-  const body = JSON.parse(Buffer.from(answer?.body ?? '', 'latin1').toString())
+  const body = JSON.parse(Buffer.from(response?.body ?? '', 'latin1').toString())
   expectErrorShape(body)
   expect(body).toMatchObject({ error, message: expect.stringMatching(message ?? /\w/) })
   expect(body.message).not.toMatch(/\bat .*\.[jt]s|node_modules|<html/)
-  expect(answer?.headers['retry-after']).toBe(Math.floor(error / 100) === 503 ? '1' : undefined)
+  expect(response?.headers['retry-after']).toBe(Math.floor(error / 100) === 503 ? '1' : undefined)
 }
 
-describe('a request that is none', () => {
+describe('a malformed request', () => {
   const noHost = `GET /plants/1 HTTP/1.1\r\n${auth}\r\n`
   it.each<[string, string, number, RegExp?]>([
     ['nonsense', 'nonsense\r\n\r\n', 40000],
@@ -81,9 +81,9 @@ describe('a request that is none', () => {
     ['a line end within a header', head('GET /plants/1', 'X-A: b\rc'), 40000],
     ['NUL in a header', head('GET /plants/1', 'X-A: b\x00c'), 40000],
   ])('%s', async (_what, request, error, message) => {
-    const [answer] = await ask(request)
-    expectError(answer, error, message)
-    expect(answer?.headers.connection).toBe('close')
+    const [response] = await ask(request)
+    expectError(response, error, message)
+    expect(response?.headers.connection).toBe('close')
   })
 })
 
@@ -111,28 +111,28 @@ describe('lengths and codings that could smuggle a request past a proxy', () => 
     ['a chunk of negative size', chunked('-2\r\n{}\r\n')],
     ['a chunk that is longer than it says', chunked('2\r\n{}}\r\n')],
     ['a chunk size beyond all numbers', chunked('fffffffffffffffff\r\n')],
-  ])('%s: one answer, and nothing that follows is a request', async (_what, request) => {
+  ])('%s: one response, and nothing that follows is a request', async (_what, request) => {
     const connection = openRaw(api.url)
     connection.write(request + smuggled)
     await connection.closed
-    const answers = connection.answers()
-    expect(answers).toHaveLength(1)
-    expectError(answers[0], 40000)
+    const responses = connection.responses()
+    expect(responses).toHaveLength(1)
+    expectError(responses[0], 40000)
   })
 
-  it('a chunk whose extensions have no end: 413', async () => {
-    const [answer] = await ask(chunked(`2;${'x'.repeat(20_000)}`))
-    expectError(answer, 41300)
+  it('chunk extensions without end: 413', async () => {
+    const [response] = await ask(chunked(`2;${'x'.repeat(20_000)}`))
+    expectError(response, 41300)
   })
 
-  it('chunks that are right are a body', async () => {
-    const [answer] = await ask(chunked(chunk('{"id":70,'), chunk('"name":"n"}'), '0\r\n\r\n'))
-    expect(answer).toMatchObject({ status: 200, body: '{"name":"n"}' })
+  it('valid chunks are a body', async () => {
+    const [response] = await ask(chunked(chunk('{"id":70,'), chunk('"name":"n"}'), '0\r\n\r\n'))
+    expect(response).toMatchObject({ status: 200, body: '{"name":"n"}' })
   })
 
-  it('chunks that are too much: 413', async () => {
-    const [answer] = await ask(chunked(...Array.from({ length: 5 }, () => chunk(' '.repeat(500)))))
-    expectError(answer, 41300)
+  it('chunks that exceed the limit: 413', async () => {
+    const [response] = await ask(chunked(...Array.from({ length: 5 }, () => chunk(' '.repeat(500)))))
+    expectError(response, 41300)
   })
 })
 
@@ -149,25 +149,25 @@ describe('time', () => {
     const connection = openRaw(api.url)
     connection.write(request)
     await connection.closed
-    expect(connection.answers()).toHaveLength(1)
-    expectError(connection.answers()[0], 40800)
+    expect(connection.responses()).toHaveLength(1)
+    expectError(connection.responses()[0], 40800)
   })
 
-  it('a body that comes byte by byte is not waited for any longer', async () => {
+  it('a body that arrives byte by byte gets no more time', async () => {
     const connection = openRaw(api.url)
     connection.write(head('POST /plants', json, 'Content-Length: 1000'))
     const dripping = setInterval(() => connection.write(' '), 100)
     await connection.closed
     clearInterval(dripping)
-    expectError(connection.answers()[0], 40800)
+    expectError(connection.responses()[0], 40800)
   })
 
-  it('a connection on which nothing more is asked is closed without a word', async () => {
+  it('an idle connection is closed without a response', async () => {
     const connection = openRaw(api.url)
     connection.write(head('GET /plants/404'))
     await connection.closed
-    expect(connection.answers()).toHaveLength(1)
-    expectError(connection.answers()[0], 40401)
+    expect(connection.responses()).toHaveLength(1)
+    expectError(connection.responses()[0], 40401)
   })
 })
 
@@ -180,8 +180,8 @@ describe('size', () => {
     ['a length too large, whatever comes', head('POST /plants', json, 'Content-Length: 2001'), 41300],
     ['a body too large', post(' '.repeat(2_001)), 41300],
   ])('%s', async (_what, request, error) => {
-    const [answer] = await ask(request)
-    expectError(answer, error)
+    const [response] = await ask(request)
+    expectError(response, error)
   })
 
   it.each<[string, string, string]>([
@@ -261,9 +261,9 @@ describe('a body', () => {
     ['-9007199254740993.0', '-9007199254740993'],
   ])('may spell its id %s, and the plant is found as %s', async (spelling, id) => {
     const body = `{"id":${spelling},"name":"n"}`
-    const [answer] = await ask(post(body))
+    const [response] = await ask(post(body))
     // -0 is the id that 0 has.
-    expect([200, 400]).toContain(answer?.status)
+    expect([200, 400]).toContain(response?.status)
     expect((await readPlant(api.url, BigInt(id)))?.body).toEqual({ name: 'n' })
     expectError((await ask(post(body)))[0], 40003)
     if (id.length > 2) expect((await readPlant(api.url, BigInt(id) ^ 1n))?.status).toBe(404)
@@ -288,7 +288,7 @@ describe('a body', () => {
     expectError((await ask(`${head('POST /plants', ...fields, 'Content-Length: 1')}{`))[0], error)
   })
 
-  it('is not looked for where there is none', async () => {
+  it('is not expected where a method has none', async () => {
     expectError((await ask(head('POST /plants')))[0], 40002, /it is missing/)
     expectError((await ask(head('POST /plants', json)))[0], 40001, /empty/)
   })
@@ -319,12 +319,12 @@ describe('paths and methods', () => {
     ['a method of another protocol', head('PROPFIND /plants/1'), 40500, 'GET, HEAD'],
     ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 40500, 'GET, HEAD, POST'],
   ])('%s', async (_what, request, error, allow) => {
-    const [answer] = await ask(request)
-    expectError(answer, error)
-    expect(answer?.headers.allow).toBe(allow)
+    const [response] = await ask(request)
+    expectError(response, error)
+    expect(response?.headers.allow).toBe(allow)
   })
 
-  it('HEAD answers what GET does, without a body', async () => {
+  it('HEAD has the response of GET, without a body', async () => {
     const connection = openRaw(api.url)
     connection.write(head('HEAD /plants/404', 'Connection: close'))
     await connection.closed
@@ -334,14 +334,14 @@ describe('paths and methods', () => {
 })
 
 describe('what a client may offer or expect', () => {
-  it('an upgrade is not taken: the request is answered as it is', async () => {
+  it('an upgrade is ignored: the request gets its usual response', async () => {
     for (const protocol of ['websocket', 'h2c', 'TLS/1.2']) {
-      const [answer] = await ask(head('GET /plants/404', 'Connection: Upgrade', `Upgrade: ${protocol}`))
-      expectError(answer, 40401)
+      const [response] = await ask(head('GET /plants/404', 'Connection: Upgrade', `Upgrade: ${protocol}`))
+      expectError(response, 40401)
     }
   })
 
-  it('what follows an upgrade in the same packet is not taken, and the connection says that it ends', async () => {
+  it('what follows an upgrade in the same packet is ignored, and the response closes the connection', async () => {
     const fields = ['Connection: Upgrade', 'Upgrade: h2c']
     for (const request of [
       head('GET /plants/404', ...fields),
@@ -351,7 +351,7 @@ describe('what a client may offer or expect', () => {
       const connection = openRaw(api.url)
       connection.write(request + head('GET /plants/1'))
       await connection.closed
-      expect(connection.answers()).toMatchObject([{ headers: { connection: 'close' } }])
+      expect(connection.responses()).toMatchObject([{ headers: { connection: 'close' } }])
     }
   })
 
@@ -359,16 +359,16 @@ describe('what a client may offer or expect', () => {
     expectError((await ask(head('POST /plants', json, 'Expect: tea')))[0], 41700)
   })
 
-  it('"100-continue" asks for the body when there is nothing else to say', async () => {
+  it('"100-continue" gets a 100 when the head is acceptable', async () => {
     const connection = openRaw(api.url)
     const body = '{"id":95,"name":"n"}'
     connection.write(head('POST /plants', json, `Content-Length: ${body.length}`, 'Expect: 100-continue'))
-    await vi.waitFor(() => expect(connection.answers()).toMatchObject([{ status: 100 }]))
+    await vi.waitFor(() => expect(connection.responses()).toMatchObject([{ status: 100 }]))
     connection.write(body)
-    await vi.waitFor(() => expect(connection.answers()).toMatchObject([{ status: 100 }, { status: 200 }]))
+    await vi.waitFor(() => expect(connection.responses()).toMatchObject([{ status: 100 }, { status: 200 }]))
     connection.write(head('GET /plants/95'))
-    await vi.waitFor(() => expect(connection.answers()).toHaveLength(3))
-    expect(connection.answers()[2]).toMatchObject({ status: 200 })
+    await vi.waitFor(() => expect(connection.responses()).toHaveLength(3))
+    expect(connection.responses()[2]).toMatchObject({ status: 200 })
   })
 
   it.each<[string, string, number]>([
@@ -388,89 +388,89 @@ describe('what a client may offer or expect', () => {
     const connection = openRaw(api.url)
     connection.write(request)
     await connection.closed
-    expect(connection.answers()).toHaveLength(1)
-    expectError(connection.answers()[0], error)
+    expect(connection.responses()).toHaveLength(1)
+    expectError(connection.responses()[0], error)
   })
 
-  it('HTTP/1.0 has no expectations: nothing comes before the answer', async () => {
+  it('HTTP/1.0 has no expectations: nothing precedes the response', async () => {
     for (const expectation of ['100-continue', 'tea']) {
       const connection = openRaw(api.url)
       const fields = `${auth}${json}\r\nContent-Length: 1\r\nExpect: ${expectation}\r\n\r\n`
       connection.write(`POST /plants HTTP/1.0\r\n${fields}{`)
       await connection.closed
-      expect(connection.answers()).toHaveLength(1)
-      expectError(connection.answers()[0], 40001)
+      expect(connection.responses()).toHaveLength(1)
+      expectError(connection.responses()[0], 40001)
     }
   })
 
-  it('HTTP/1.0 is answered, and the connection ends', async () => {
+  it('HTTP/1.0 gets a response, and the connection closes', async () => {
     const connection = openRaw(api.url)
     connection.write(`GET /plants/404 HTTP/1.0\r\n${auth}\r\n`)
     await connection.closed
-    expectError(connection.answers()[0], 40401)
+    expectError(connection.responses()[0], 40401)
   })
 })
 
 describe('several requests on one connection', () => {
-  it('are answered in their order, however long each takes', async () => {
+  it('get their responses in order, however long each takes', async () => {
     const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
-    const answers = await ask(waits + head('GET /plants/404') + post('{') + waits + head('GET /x'), 5)
-    expect(answers.map(({ body }) => JSON.parse(body).error)).toEqual([50303, 40401, 40001, 50303, 40400])
+    const responses = await ask(waits + head('GET /plants/404') + post('{') + waits + head('GET /x'), 5)
+    expect(responses.map(({ body }) => JSON.parse(body).error)).toEqual([50303, 40401, 40001, 50303, 40400])
   })
 
-  it('are answered before a CONNECT is', async () => {
+  it('get their responses before a CONNECT does', async () => {
     const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
     const connection = openRaw(api.url)
     connection.write(`${waits}${waits}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
     await connection.closed
-    const errors = connection.answers().map(({ body }) => JSON.parse(body).error)
+    const errors = connection.responses().map(({ body }) => JSON.parse(body).error)
     expect(errors).toEqual([50303, 50303, 40500])
   })
 
-  it('are answered before the one that can not be read is', async () => {
+  it('get their responses before a malformed one does', async () => {
     const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
     for (const nonsense of ['nonsense\r\n\r\n', head('GET /plants/1', `X: ${'x'.repeat(9_000)}`)]) {
       const connection = openRaw(api.url)
       connection.write(waits + nonsense)
       await connection.closed
-      const [first, second, ...more] = connection.answers()
+      const [first, second, ...more] = connection.responses()
       expectError(first, 50303)
       expectError(second, nonsense.startsWith('GET') ? 43100 : 40000)
       expect(more).toEqual([])
     }
   })
 
-  it('a body that breaks off behind a request that waits is not answered in its place', async () => {
+  it('a truncated body behind a waiting request does not get its response first', async () => {
     const connection = openRaw(api.url)
     connection.write(head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`) + chunked('nonsense'))
     await connection.closed
-    for (const answer of connection.answers()) expectError(answer, 50303)
+    for (const response of connection.responses()) expectError(response, 50303)
   })
 
-  it('a body that is refused early and goes on badly is not answered twice', async () => {
+  it('a body that is rejected early and continues malformed gets one response', async () => {
     const connection = openRaw(api.url)
     const refused = `POST /plants HTTP/1.1\r\nHost: x\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n`
     connection.write(refused)
-    await vi.waitFor(() => expect(connection.answers()).toHaveLength(1))
+    await vi.waitFor(() => expect(connection.responses()).toHaveLength(1))
     connection.write('nonsense\r\n')
     await connection.closed
-    expect(connection.answers()).toHaveLength(1)
-    expectError(connection.answers()[0], 40100)
+    expect(connection.responses()).toHaveLength(1)
+    expectError(connection.responses()[0], 40100)
   })
 
-  it('two thousand at once are answered one by one', async () => {
+  it('two thousand at once get their responses one by one', async () => {
     const connection = openRaw(api.url)
     connection.write(head('GET /x').repeat(2_000))
-    await vi.waitFor(() => expect(connection.answers()).toHaveLength(2_000), {
+    await vi.waitFor(() => expect(connection.responses()).toHaveLength(2_000), {
       timeout: 20_000,
       interval: 500,
     })
-    for (const answer of connection.answers().slice(-3)) expectError(answer, 40400)
+    for (const response of connection.responses().slice(-3)) expectError(response, 40400)
   })
 })
 
 describe('clients that leave', () => {
-  it('in the middle of anything do no harm', async () => {
+  it('do no harm at any point', async () => {
     const whole = post('{"id":98,"name":"n"}')
     const beginnings = [
       ...['', 'x', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', chunked('5\r\n{"i'), whole, whole.slice(0, -3)],
@@ -489,10 +489,10 @@ describe('clients that leave', () => {
     expect((await readPlant(api.url, 404n))?.status).toBe(404)
   })
 
-  it('a client that only stops sending is answered', async () => {
+  it('a client that only closes its sending side gets its response', async () => {
     const connection = openRaw(api.url)
     connection.socket.end(post('{"id":97,"name":"n"}'), 'latin1')
     await connection.closed
-    expect(connection.answers()).toMatchObject([{ status: 200 }])
+    expect(connection.responses()).toMatchObject([{ status: 200 }])
   })
 })

@@ -59,7 +59,7 @@ async function expectNothingLeft(store: PlantStore): Promise<void> {
   expect(others).toEqual([])
 }
 
-it('rebuilt three times under full load: no answer fails or is wrong, and what is served is the fold of the log', async () => {
+it('three rebuilds under full load: no response fails or is wrong, and the read model is the fold of the log', async () => {
   const store = await createPlantStore(stores)
   await fill(store, 10_000)
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
@@ -85,7 +85,7 @@ it('rebuilt three times under full load: no answer fails or is wrong, and what i
   await expectNothingLeft(store)
 })
 
-it('a rebuild that is killed again and again serves nothing half done, and the next one ends it', async () => {
+it('a rebuild that is killed repeatedly never serves a partial generation, and the next one completes it', async () => {
   const store = await createPlantStore(stores)
   await fill(store, 10_000)
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
@@ -127,7 +127,7 @@ it('a rebuild that is killed again and again serves nothing half done, and the n
   }
 })
 
-it('of a log with voids, records of others and payloads that can not be read, the rebuilt model is the live one', async () => {
+it('the rebuild of a log with void, foreign and unreadable records equals the live generation', async () => {
   const store = await createPlantStore(stores)
   await fill(store, 2_000)
   const eventId = () => randomUUID() as EventId
@@ -159,7 +159,7 @@ it('of a log with voids, records of others and payloads that can not be read, th
   await expectReadModelToEqual(truth, store)
 })
 
-it('a lost Redis is filled from empty, without a projector; before it was lost that was not asked for', async () => {
+it('an emptied Redis is filled with --from-empty, without a projector; without the option the rebuild is refused', async () => {
   const store = await createPlantStore(stores)
   await fill(store, 3_000)
   const projector = await store.startProjector()

@@ -17,17 +17,17 @@ const START_MS = 90_000
 const STOP_MS = 10_000
 
 const source = inject('storeSource')
-/** Where nothing answers: with this as DOCKER_HOST there is no Docker. */
+/** Nothing listens here: with this as DOCKER_HOST there is no Docker. */
 const NOWHERE = 'tcp://127.0.0.1:1'
 
-it('npm start: a plant outlives a restart, and a kill -9 of launcher and broker; --fresh forgets it', async () => {
+it('npm start: a plant survives a restart and a kill -9 of launcher and broker; --fresh deletes it', async () => {
   const { localDir, environment } = await setting()
 
   const first = await npmStart(localDir, environment)
   expect(first.dockerProject === undefined).toBe(source === 'processes')
   expect(statSync(join(localDir, 'run.json')).mode & 0o777).toBe(0o600)
-  expect((await createPlant(first.url, 1n, 'Monstera')).answer?.status).toBe(200)
-  expect((await createPlant(first.url, 1n, 'Monstera')).answer?.body).toMatchObject({ error: 40003 })
+  expect((await createPlant(first.url, 1n, 'Monstera')).response?.status).toBe(200)
+  expect((await createPlant(first.url, 1n, 'Monstera')).response?.body).toMatchObject({ error: 40003 })
   await stop(first.launcher)
   expectNothingLeft(localDir, first)
 
@@ -39,7 +39,7 @@ it('npm start: a plant outlives a restart, and a kill -9 of launcher and broker;
 
   const third = await npmStart(localDir, environment)
   expect(alive(Object.values(second.pids))).toEqual([])
-  expect((await createPlant(third.url, 1n, 'Monstera')).answer?.body).toMatchObject({ error: 40003 })
+  expect((await createPlant(third.url, 1n, 'Monstera')).response?.body).toMatchObject({ error: 40003 })
   await stop(third.launcher)
 
   const fresh = await npmStart(localDir, environment, '--fresh')
@@ -49,22 +49,22 @@ it('npm start: a plant outlives a restart, and a kill -9 of launcher and broker;
 })
 
 // Where the tests run in Docker there may be nothing to run processes with.
-it.skipIf(source === 'docker')('npm start goes on without a Docker engine, and says so', async () => {
+it.skipIf(source === 'docker')('npm start continues without a Docker engine, and says so', async () => {
   const { localDir, environment } = await setting({ DOCKER_HOST: NOWHERE })
   const run = await npmStart(localDir, environment)
-  expect(run.log()).toMatch(/run as processes: (no Docker engine answers|there is no docker command)/)
+  expect(run.log()).toMatch(/run as processes: (no Docker engine responses|there is no docker command)/)
   expect(run.dockerProject).toBeUndefined()
   await stop(run.launcher)
 })
 
-it('npm start does not go on without a Docker engine when it is asked for Docker', async () => {
+it('npm start --with docker fails without a Docker engine', async () => {
   const { localDir, environment } = await setting({ DOCKER_HOST: NOWHERE })
   const { launcher, log } = await launch(localDir, environment, '--with', 'docker')
   expect(await launcher.exited).toEqual({ code: 1, signal: null })
-  expect(log()).toMatch(/--with docker: (no Docker engine answers|there is no docker command)/)
+  expect(log()).toMatch(/--with docker: (no Docker engine responses|there is no docker command)/)
 })
 
-it('npm start tells when the plants of the last start are in other stores', async () => {
+it('npm start says that the plants of the last start are in other stores', async () => {
   const { localDir, environment } = await setting()
   mkdirSync(join(localDir, 'data'))
   const other = source === 'docker' ? 'processes' : 'docker'
@@ -74,7 +74,7 @@ it('npm start tells when the plants of the last start are in other stores', asyn
   await stop(run.launcher)
 })
 
-it('npm start with an external Kafka and Redis starts neither', async () => {
+it('npm start with an external Kafka and Redis starts neither of them', async () => {
   const { localDir, environment } = await setting({
     KAFKA_BROKERS: inject('kafkaBrokers'),
     REDIS_URL: inject('redisUrl'),
@@ -83,7 +83,7 @@ it('npm start with an external Kafka and Redis starts neither', async () => {
   const run = await npmStart(localDir, environment, '--with', 'external')
   expect(Object.keys(run.pids).sort()).toEqual(['api', 'launcher', 'projector'])
   expect(run.dockerProject).toBeUndefined()
-  expect((await createPlant(run.url, 1n, 'Monstera')).answer?.status).toBe(200)
+  expect((await createPlant(run.url, 1n, 'Monstera')).response?.status).toBe(200)
   await stop(run.launcher)
 })
 

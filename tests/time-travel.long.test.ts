@@ -62,7 +62,7 @@ async function instantBetween(): Promise<string> {
   return new Date(now).toISOString()
 }
 
-it('an export is the fold of the log, the same each time, from Redis as from the log, before and after a rebuild', async () => {
+it('an export is the fold of the log: the same each time, from Redis and from the log, before and after a rebuild', async () => {
   const { store } = await openWritten()
   await store.startProjector()
   const truth = await readTruth(store)
@@ -92,7 +92,7 @@ it('an export is the fold of the log, the same each time, from Redis as from the
 
 const now = () => new Date().toISOString()
 
-it('as of an instant and as of a position it is what it was then', async () => {
+it('an export as of an instant or a position has the state of that time', async () => {
   const { store, append, events } = await openWritten()
   const before = await exported(store, 'export')
   const instant = await instantBetween()
@@ -115,7 +115,7 @@ it('as of an instant and as of a position it is what it was then', async () => {
   expect(rest.positions).toBe(positions.join(','))
 })
 
-it('tells of one plant whether it was there, and what created it', async () => {
+it('plantctl plant reports whether a plant existed, and its creation', async () => {
   const { store, append, eventOf } = await openWritten()
   const create = eventOf(7_000n)
   const { partition } = create
@@ -151,7 +151,7 @@ it('tells of one plant whether it was there, and what created it', async () => {
   expect(never).toMatchObject({ code: 0, stdout: expect.stringMatching(/^plant 70000 was not there/) })
 })
 
-it('a file is written whole or not at all', async () => {
+it('a file is written completely or not at all', async () => {
   const { store } = await openWritten()
   const folder = temporaryFolder()
   const file = join(folder, 'plants.jsonl')

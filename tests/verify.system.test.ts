@@ -11,7 +11,7 @@ const plantctl = (store: PlantStore, ...args: string[]) => startPlantctl(args, s
 const creates = (load: ReturnType<typeof startSteadyLoad>, count: number) =>
   vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(count), WAIT_MS)
 
-it('finds no difference while creates run at full rate and while the projector lags, and each one that there is', async () => {
+it('verify finds no difference during creates at full rate and while the projector lags, and finds every real one', async () => {
   const store = await createPlantStore(stores)
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const load = startSteadyLoad([api.url])

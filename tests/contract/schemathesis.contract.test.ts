@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { endOf, runCommand } from '../../local/processes/command.mjs'
-import { type Answer, createPlant, send } from '../support/client.ts'
+import { type ClientResponse, createPlant, send } from '../support/client.ts'
 import { createPlantStore, TOKEN } from '../support/plant-store.ts'
 import { installSchemathesis } from './schemathesis.ts'
 
@@ -52,8 +52,8 @@ it('keeps what its description says, whatever it is sent', async () => {
 async function someBefore(url: string): Promise<string[]> {
   const positions: string[] = []
   for (let id = -1n; id >= -PLANTS_BEFORE; id--) {
-    const { answer } = await createPlant(url, id, `plant ${id}`)
-    positions.push(String(answer?.headers['plants-position']))
+    const { response } = await createPlant(url, id, `plant ${id}`)
+    positions.push(String(response?.headers['plants-position']))
   }
   return positions
 }
@@ -62,8 +62,8 @@ async function someBefore(url: string): Promise<string[]> {
 async function cursorsOf(url: string): Promise<string[]> {
   const cursors: string[] = []
   for (const limit of [1, 2, 10, PLANTS_BEFORE - 1]) {
-    const answer = await send(`${url}/plants?limit=${limit}`, {})
-    const { next } = (answer as Answer).body as { next: string }
+    const response = await send(`${url}/plants?limit=${limit}`, {})
+    const { next } = (response as ClientResponse).body as { next: string }
     cursors.push(next)
   }
   return cursors

@@ -5,13 +5,13 @@ import { expect } from 'vitest'
 import { TOKEN } from './plant-store.ts'
 
 /** `text` is the body as it came, with every digit. */
-export type Answer = { status: number; body: unknown; text: string; headers: IncomingHttpHeaders }
-/** One create as the client saw it; `answer` is absent when the connection broke. */
-export type Create = { id: bigint; name: string; answer: Answer | undefined }
+export type ClientResponse = { status: number; body: unknown; text: string; headers: IncomingHttpHeaders }
+/** One create as the client saw it; `response` is absent when the connection broke. */
+export type Create = { id: bigint; name: string; response: ClientResponse | undefined }
 
 const sharedAgent = new Agent({ keepAlive: true })
 
-/** One request. Resolves to undefined when no answer came. */
+/** One request. Resolves to undefined when no response came. */
 export function send(
   url: string,
   {
@@ -20,7 +20,7 @@ export function send(
     body = '',
     agent = sharedAgent,
   }: { method?: string; headers?: Record<string, string>; body?: string; agent?: Agent },
-): Promise<Answer | undefined> {
+): Promise<ClientResponse | undefined> {
   return new Promise((resolve) => {
     const sent = request(
       url,
@@ -51,19 +51,19 @@ export async function createPlant(
   name: string,
   headers: Record<string, string> = {},
 ): Promise<Create> {
-  const answer = await send(`${url}/plants`, {
+  const response = await send(`${url}/plants`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: `{"id":${id},"name":${JSON.stringify(name)},"tag":"test"}`,
   })
-  return { id, name, answer }
+  return { id, name, response }
 }
 
 export function readPlant(
   url: string,
   id: bigint,
   headers: Record<string, string> = {},
-): Promise<Answer | undefined> {
+): Promise<ClientResponse | undefined> {
   return send(`${url}/plants/${id}`, { headers })
 }
 
@@ -83,9 +83,9 @@ export async function onConnections<T, R>(
   return results
 }
 
-/** The Error number of an answer; undefined for a success. */
-export function errorOf(answer: Answer | undefined): number | undefined {
-  return (answer?.body as { error?: number } | undefined)?.error
+/** The Error number of a response; undefined for a success. */
+export function errorOf(response: ClientResponse | undefined): number | undefined {
+  return (response?.body as { error?: number } | undefined)?.error
 }
 
 /** Expects the error body of the specification, without further properties. */

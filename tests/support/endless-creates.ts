@@ -16,7 +16,7 @@ export function startCreates(...urls: readonly string[]) {
   const clients = onConnections(CONNECTIONS, ids(), async (id, connection) => {
     const create = await createPlant(urls[connection % urls.length] as string, id, `plant ${id}`)
     creates.push(create)
-    if (create.answer?.status === 200) created++
+    if (create.response?.status === 200) created++
   })
   async function stop(): Promise<Create[]> {
     going = false

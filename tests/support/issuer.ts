@@ -27,8 +27,8 @@ export async function openIssuer() {
     url: '',
     asked,
     /** How the next requests for the keys are answered. */
-    answer: answerKeys as (response: ServerResponse) => unknown,
-    answerKeys,
+    respond: respondWithKeys as (response: ServerResponse) => unknown,
+    respondWithKeys,
 
     /** Publishes these keys and no others; those that are new are made. */
     async publish(...names: string[]): Promise<void> {
@@ -65,7 +65,7 @@ export async function openIssuer() {
     return key
   }
 
-  async function answerKeys(response: ServerResponse): Promise<void> {
+  async function respondWithKeys(response: ServerResponse): Promise<void> {
     const all = published.map(async (kid) => ({ ...(await exportJWK((await keyNamed(kid)).publicKey)), kid }))
     const body = JSON.stringify({ keys: await Promise.all(all) })
     response.writeHead(200, { 'content-type': 'application/json' }).end(body)
@@ -73,7 +73,7 @@ export async function openIssuer() {
 
   const server = createServer((_request, response) => {
     asked.times++
-    issuer.answer(response)
+    issuer.respond(response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   issuer.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`

@@ -1,23 +1,23 @@
-import { type Answer, send } from './client.ts'
+import { type ClientResponse, send } from './client.ts'
 
 export type Item = { id: bigint; name: string; tag?: string }
 export type Page = { items: Item[]; next?: string; unreadable?: bigint[] }
-export type PageAnswer = Answer & { page: Page }
+export type PageResponse = ClientResponse & { page: Page }
 
 type Query = { limit?: number | string; cursor?: string | undefined }
 
-/** One page of the list, with every digit of its ids. Throws when the answer is no page. */
+/** One page of the list, with every digit of its ids. Throws when the response is no page. */
 export async function listPage(
   url: string,
   { limit, cursor }: Query = {},
   headers: Record<string, string> = {},
-): Promise<PageAnswer> {
+): Promise<PageResponse> {
   const query = new URLSearchParams()
   if (limit !== undefined) query.set('limit', String(limit))
   if (cursor !== undefined) query.set('cursor', cursor)
-  const answer = await send(`${url}/plants?${query.toString()}`, { headers })
-  if (answer?.status !== 200) throw new Error(`no page: ${answer?.status} ${answer?.text}`)
-  return { ...answer, page: parsePage(answer.text) }
+  const response = await send(`${url}/plants?${query.toString()}`, { headers })
+  if (response?.status !== 200) throw new Error(`no page: ${response?.status} ${response?.text}`)
+  return { ...response, page: parsePage(response.text) }
 }
 
 /** The list from its begin to its end; each page from the next of these instances. */

@@ -24,7 +24,7 @@ export const isFirst =
   ({ offset, claim }: LogRecord): boolean =>
     claim !== undefined && first.get(claim.id) === offset
 
-/** Gives a log to first claims, some of it again and again, and holds each answer to the Map's. */
+/** Gives a log to first claims, some of it again and again, and holds each response to the Map's. */
 export async function expectToTellAsTheModel(
   claims: OpenFirstClaims,
   partition: Partition,

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-export type RawAnswer = { status: number; headers: Record<string, string>; body: string }
+export type RawResponse = { status: number; headers: Record<string, string>; body: string }
 
 /** A connection on which a test writes what it likes. */
 export function openRaw(url: string) {
@@ -22,15 +22,15 @@ export function openRaw(url: string) {
     closed,
     write: (text: string) => void socket.write(text, 'latin1'),
     received: () => received.toString('latin1'),
-    /** The whole answers received until now, in order. */
-    answers: (): RawAnswer[] => parseAnswers(received.toString('latin1')),
+    /** The whole responses received until now, in order. */
+    responses: (): RawResponse[] => parseResponses(received.toString('latin1')),
   }
 }
 
 /** Answers with a Content-Length or, as those to HEAD and 1xx, without a body. Throws for anything else. */
-function parseAnswers(text: string, answers: RawAnswer[] = []): RawAnswer[] {
+function parseResponses(text: string, responses: RawResponse[] = []): RawResponse[] {
   const end = text.indexOf('\r\n\r\n')
-  if (end < 0) return answers
+  if (end < 0) return responses
   const [statusLine = '', ...lines] = text.slice(0, end).split('\r\n')
   const status = Number(/^HTTP\/1\.1 (\d{3}) [\w '-]+$/.exec(statusLine)?.[1])
   if (!status) throw new Error(`no status line: ${statusLine}`)
@@ -39,6 +39,6 @@ function parseAnswers(text: string, answers: RawAnswer[] = []): RawAnswer[] {
   )
   const length = status < 200 ? 0 : Number(headers['content-length'])
   const rest = text.slice(end + 4)
-  if (rest.length < length) return answers
-  return parseAnswers(rest.slice(length), [...answers, { status, headers, body: rest.slice(0, length) }])
+  if (rest.length < length) return responses
+  return parseResponses(rest.slice(length), [...responses, { status, headers, body: rest.slice(0, length) }])
 }

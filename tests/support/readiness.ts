@@ -5,10 +5,10 @@ import type { RunningService } from './plant-store.ts'
 const WAIT = { timeout: 60_000, interval: 20 }
 
 async function readyz({ opsUrl }: RunningService): Promise<{ status: number; reasons: string[] }> {
-  const answer = await fetch(`${opsUrl}/readyz`)
-  const { ready, reasons } = (await answer.json()) as { ready: boolean; reasons: string[] }
-  expect([answer.status, reasons.length === 0]).toEqual(ready ? [200, true] : [503, false])
-  return { status: answer.status, reasons }
+  const response = await fetch(`${opsUrl}/readyz`)
+  const { ready, reasons } = (await response.json()) as { ready: boolean; reasons: string[] }
+  expect([response.status, reasons.length === 0]).toEqual(ready ? [200, true] : [503, false])
+  return { status: response.status, reasons }
 }
 
 /** Waits until a service says why it is not ready; tells all its reasons of that moment. */

@@ -11,7 +11,7 @@ const LISTED_AT_A_TIME = 1_000
 type Created = { id: bigint; position: string; url: string }
 
 /**
- * Creates, duplicates, reads and lists at full rate on several apis, where each answer is known beforehand: nothing
+ * Creates, duplicates, reads and lists at full rate on several apis, where each response is known beforehand: nothing
  * may fail. Ids go up from 0; negative ones are never created.
  */
 export function startSteadyLoad(urls: readonly string[]) {
@@ -31,9 +31,9 @@ export function startSteadyLoad(urls: readonly string[]) {
 
   async function step(id: bigint, connection: number): Promise<void> {
     const [url, other] = [connection, connection + 1].map((n) => urls[n % urls.length]) as [string, string]
-    const { answer } = await createPlant(url, id, `plant ${id}`)
-    if (answer?.status !== 200) return expectThat(false, { create: id, answer })
-    const latest = { id, position: String(answer.headers['plants-position']), url }
+    const { response } = await createPlant(url, id, `plant ${id}`)
+    if (response?.status !== 200) return expectThat(false, { create: id, response })
+    const latest = { id, position: String(response.headers['plants-position']), url }
     created.push(latest)
     done.creates++
     const earlier = created[(done.creates * 7_919) % created.length] ?? latest
@@ -50,21 +50,21 @@ export function startSteadyLoad(urls: readonly string[]) {
 
   /** Another api than the one that created it may not have read so far, unless the position tells it to. */
   async function read(url: string, { id, position }: Created): Promise<void> {
-    const answer = await readPlant(url, id, { 'plants-position': position })
-    const { name } = (answer?.body ?? {}) as { name?: string }
-    expectThat(answer?.status === 200 && name === `plant ${id}`, { read: id, answer })
+    const response = await readPlant(url, id, { 'plants-position': position })
+    const { name } = (response?.body ?? {}) as { name?: string }
+    expectThat(response?.status === 200 && name === `plant ${id}`, { read: id, response })
     done.reads++
   }
 
   async function createAgain(url: string, { id }: Created): Promise<void> {
-    const { answer } = await createPlant(url, id, 'a second one')
-    expectThat(errorOf(answer) === DUPLICATE_ID, { createAgain: id, answer })
+    const { response } = await createPlant(url, id, 'a second one')
+    expectThat(errorOf(response) === DUPLICATE_ID, { createAgain: id, response })
     done.duplicates++
   }
 
   async function readAbsent(url: string, id: bigint): Promise<void> {
-    const answer = await readPlant(url, id)
-    expectThat(answer?.status === 404, { readAbsent: id, answer })
+    const response = await readPlant(url, id)
+    expectThat(response?.status === 404, { readAbsent: id, response })
     done.absences++
   }
 
@@ -86,7 +86,7 @@ export function startSteadyLoad(urls: readonly string[]) {
   return {
     done,
     wrong,
-    /** Ends it; resolves when the last answer is there. */
+    /** Ends it; resolves when the last response is there. */
     async stop(): Promise<void> {
       going = false
       await clients

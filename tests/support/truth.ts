@@ -68,13 +68,13 @@ async function entriesOf({ readModel }: PlantStore, partition: Partition, ids: P
   return found?.entries
 }
 
-/** What each answer to a create claims must be so in the log. Each create of a run has a name of its own. */
-export function expectAnswersToBeTrue(creates: readonly Create[], truth: Truth): void {
-  const wrong = creates.filter(({ id, name, answer }) => {
+/** What each response to a create claims must be so in the log. Each create of a run has a name of its own. */
+export function expectResponsesToBeTrue(creates: readonly Create[], truth: Truth): void {
+  const wrong = creates.filter(({ id, name, response }) => {
     const winner = truth.winner(id)?.plant?.name
-    if (answer?.status === 200) return winner !== name
-    if (errorOf(answer) === DUPLICATE_ID) return winner === undefined || winner === name
-    return answer !== undefined && answer.status !== 503
+    if (response?.status === 200) return winner !== name
+    if (errorOf(response) === DUPLICATE_ID) return winner === undefined || winner === name
+    return response !== undefined && response.status !== 503
   })
   expect(wrong).toEqual([])
 }

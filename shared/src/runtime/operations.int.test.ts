@@ -124,7 +124,7 @@ describe('what is no proper request to the operations port', () => {
     const connection = openRaw(url)
     connection.write(sent)
     await connection.closed
-    const [answer, ...more] = connection.answers()
+    const [answer, ...more] = connection.responses()
     expect([answer?.status, answer?.headers.connection, more]).toEqual([status, 'close', []])
     expect(answer?.headers['content-type']).toBe('application/json')
     expect(JSON.parse(answer?.body ?? '')).toEqual({ ...anError, error: status })
@@ -135,7 +135,7 @@ describe('what is no proper request to the operations port', () => {
     const { url } = await openPort()
     const connection = openRaw(url)
     connection.write('GET /livez HTTP/1.1\r\n\r\n')
-    await vi.waitFor(() => expect(connection.answers()).toMatchObject([{ status: 200 }]))
+    await vi.waitFor(() => expect(connection.responses()).toMatchObject([{ status: 200 }]))
   })
 
   it('nonsense behind a request gets no answer: it would be taken for that of the request', async () => {
@@ -166,8 +166,8 @@ describe('what is no proper request to the operations port', () => {
     await vi.waitFor(() => expect(texts).toHaveLength(1))
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     texts[0]?.('first')
-    for (const { answers } of many)
-      await vi.waitFor(() => expect(answers()).toMatchObject([{ body: 'first' }]))
+    for (const { responses } of many)
+      await vi.waitFor(() => expect(responses()).toMatchObject([{ body: 'first' }]))
     const later = fetch(`${url}/metrics`)
     await vi.waitFor(() => expect(texts).toHaveLength(2))
     texts[1]?.('second')
@@ -193,7 +193,7 @@ describe('what is no proper request to the operations port', () => {
     const { url } = await openPort()
     const many = Array.from({ length: 100 }, () => openRaw(url))
     for (const { write } of many) write('GET /livez HTTP/1.1\r\n\r\n')
-    for (const { answers } of many) await vi.waitFor(() => expect(answers()).toHaveLength(1))
+    for (const { responses } of many) await vi.waitFor(() => expect(responses()).toHaveLength(1))
     const surplus = openRaw(url)
     await surplus.closed
     expect(surplus.received()).toBe('')

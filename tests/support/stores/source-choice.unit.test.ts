@@ -13,7 +13,7 @@ async function choose(asked: string | undefined, obstacle: string | undefined) {
   return { source, lines }
 }
 
-const NO_DOCKER = 'no container runtime answers'
+const NO_DOCKER = 'no container runtime responses'
 
 describe('where the tests get Kafka and Redis from', () => {
   it.each([undefined, ''])('is Docker where it serves (PLANT_STORE_TEST_WITH is %j)', async (asked) => {

@@ -2,7 +2,7 @@
 export type TestKafka = {
   /** host:port */
   brokers: string
-  /** It keeps its connections and answers nothing, like a broker that hangs. Resolves when it has stopped. */
+  /** It keeps its connections and does not respond, like a broker that hangs. Resolves when it has stopped. */
   pause(): Promise<void>
   resume(): Promise<void>
   /** kill -9, then started again on the same port with the same data. Resolves when it serves. */

@@ -12,7 +12,7 @@ export async function whyNoDocker(): Promise<string | undefined> {
   const obstacle = await whyNoCompose()
   if (obstacle !== undefined) return obstacle
   const client = await within(ANSWER_TIMEOUT_MS, getContainerRuntimeClient()).catch(() => undefined)
-  if (!client) return 'no container runtime answers'
+  if (!client) return 'no container runtime responses'
   for (const image of Object.values(storeImages())) {
     const name = ImageName.fromString(image)
     try {
@@ -36,7 +36,7 @@ export async function whyNoDocker(): Promise<string | undefined> {
 
 async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   const limit = delay(timeoutMs, undefined, { ref: false }).then(() => {
-    throw new Error(`no answer for ${timeoutMs / 1000} s`)
+    throw new Error(`no response for ${timeoutMs / 1000} s`)
   })
   return Promise.race([work, limit])
 }

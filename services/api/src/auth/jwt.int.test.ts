@@ -108,7 +108,7 @@ describe('a JWT', () => {
     const issuer = await startIssuer()
     const { publicKey, privateKey } = await generateKeyPair(alg)
     const keys = JSON.stringify({ keys: [await exportJWK(publicKey)] })
-    issuer.answer = (response) => response.end(keys)
+    issuer.respond = (response) => response.end(keys)
     const { callerOf } = accept(issuer.url)
     expect(await callerOf(await new SignJWT(GOOD).setProtectedHeader({ alg }).sign(privateKey))).toBe(ANN)
   })
@@ -128,7 +128,7 @@ describe('a JWT', () => {
     const issuer = await startIssuer()
     const { publicKey, privateKey } = await generateKeyPair('ML-DSA-44')
     const keys = JSON.stringify({ keys: [await exportJWK(publicKey)] })
-    issuer.answer = (response) => response.end(keys)
+    issuer.respond = (response) => response.end(keys)
     const token = new SignJWT(GOOD).setProtectedHeader({ alg: 'ML-DSA-44' })
     expect(await accept(issuer.url).callerOf(await token.sign(privateKey))).toBe('invalidToken')
   })
@@ -228,7 +228,7 @@ describe('the keys', () => {
       .sign(await issuer.privateKey('one'))
     expect(await callerOf(nameless)).toBe(ANN)
     const keys = [await exportJWK(await publicKey('one')), await exportJWK(await publicKey('two'))]
-    issuer.answer = (response) => response.end(JSON.stringify({ keys }))
+    issuer.respond = (response) => response.end(JSON.stringify({ keys }))
     expect(await accept(issuer.url).callerOf(nameless)).toBe('invalidToken')
   })
 })
@@ -255,13 +255,13 @@ describe.each(OUTAGES)('an issuer that %s', (_what, outage, reason) => {
 
   it('makes no token invalid, and is logged once', async () => {
     const issuer = await startIssuer()
-    issuer.answer = outage
+    issuer.respond = outage
     const { callerOf, logged } = accept(issuer.url, limits)
     for (let round = 0; round < 3; round++) {
       expect(await callerOf(await issuer.sign(GOOD))).toBe('tokensUncheckable')
     }
     expect(logged).toEqual([expect.stringMatching(reason)])
-    issuer.answer = issuer.answerKeys
+    issuer.respond = issuer.respondWithKeys
     expect(await callerOf(await issuer.sign(GOOD))).toBe(ANN)
     expect(logged).toEqual([expect.anything(), 'fetching the JWT keys works again'])
   })
@@ -269,7 +269,7 @@ describe.each(OUTAGES)('an issuer that %s', (_what, outage, reason) => {
   it('does not affect known keys', async () => {
     const { issuer, callerOf, sign } = await openIssuer(limits)
     expect(await callerOf(await sign())).toBe(ANN)
-    issuer.answer = outage
+    issuer.respond = outage
     expect(await callerOf(await sign({}, 'two'))).toBe('tokensUncheckable')
     expect(await callerOf(await sign())).toBe(ANN)
     expect(await callerOf(await sign({ sub: 'bob', aud: 'others' }))).toBe('invalidToken')
@@ -290,7 +290,7 @@ describe('an outage', () => {
 
   it('does not cause a fetch for each token', async () => {
     const issuer = await startIssuer()
-    issuer.answer = refuse
+    issuer.respond = refuse
     const { callerOf } = accept(issuer.url, { ...AT_EACH_TOKEN, failureCoolDownMs: 600_000 })
     for (let round = 0; round < 5; round++) {
       expect(await callerOf(await issuer.sign(GOOD))).toBe('tokensUncheckable')
@@ -301,13 +301,13 @@ describe('an outage', () => {
   it('ends the use of known keys at their maximum age', async () => {
     const { issuer, callerOf, sign } = await openIssuer({ ...AT_EACH_TOKEN, maxAgeMs: 0 })
     expect(await callerOf(await sign())).toBe(ANN)
-    issuer.answer = refuse
+    issuer.respond = refuse
     expect(await callerOf(await sign())).toBe('tokensUncheckable')
   })
 
   it('does not delay the shutdown', async () => {
     const issuer = await startIssuer()
-    issuer.answer = () => {}
+    issuer.respond = () => {}
     const { callerOf, logged, close } = accept(issuer.url, { timeoutMs: 2 ** 30 })
     const waiting = callerOf(await issuer.sign(GOOD))
     await vi.waitFor(() => expect(issuer.asked.times).toBe(1))
@@ -319,7 +319,7 @@ describe('an outage', () => {
   it('is distinguished from an unusable key', async () => {
     const issuer = await startIssuer()
     const keys = [{ kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA', kid: 'one' }]
-    issuer.answer = (response) => response.end(JSON.stringify({ keys }))
+    issuer.respond = (response) => response.end(JSON.stringify({ keys }))
     const { callerOf, logged } = accept(issuer.url)
     const sign = () => issuer.sign(GOOD)
     for (let round = 0; round < 3; round++) expect(await callerOf(await sign())).toBe('tokensUncheckable')

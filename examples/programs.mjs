@@ -8,8 +8,8 @@ import { Failure } from '../local/processes/failure.mjs'
 import { withLock } from '../local/processes/lock.mjs'
 import { findJava } from '../local/stores/java.mjs'
 
-// What it takes to run each example. What has to be fetched or compiled for one goes into a folder below .local whose
-// name is of what it is made from.
+// How to run each example. Downloads and compiled files go into a folder below .local, named by a digest of their
+// sources.
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const BUILD_TIMEOUT_MS = 300_000
@@ -25,7 +25,7 @@ export const PROGRAMS = {
 }
 
 /**
- * The library is taken from its source here. Elsewhere it is a package, and needs no condition.
+ * The examples here use the source of the library. Elsewhere it is a package and needs no condition.
  *
  * @param {string} name
  * @returns {Program}
@@ -98,7 +98,7 @@ async function built(name, sources, signal, build) {
   if (existsSync(complete)) return folder
   await withLock(`${folder}.lock`, { waitTimeoutMs: BUILD_TIMEOUT_MS, signal }, async (alsoHeldBy) => {
     if (existsSync(complete)) return
-    // Not beside it and renamed: a virtual environment knows its own place.
+    // Built in place, not renamed afterwards: a virtual environment contains its own path.
     rmSync(folder, { recursive: true, force: true })
     await build(folder, async (command, ...args) => {
       const options = { timeoutMs: BUILD_TIMEOUT_MS, signal, onStart: alsoHeldBy }

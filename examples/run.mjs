@@ -5,15 +5,15 @@ import { describe, Failure } from '../local/processes/failure.mjs'
 import { runForeground } from '../local/processes/foreground.mjs'
 import { PROGRAMS } from './programs.mjs'
 
-const help = `Runs an example of a consumer, with all it needs fetched and built:
+const help = `Runs an example of a consumer. Downloads and builds what it needs.
 
-  npm run example -- search-index follow     a full-text index in SQLite, live (TypeScript)
-  npm run example -- own-table rebuild       a table made anew beside the old one (TypeScript)
-  npm run example -- python follow           a store of its own, exactly once (Python 3.10 or newer)
+  npm run example -- search-index follow     a live full-text index in SQLite (TypeScript)
+  npm run example -- own-table rebuild       a table rebuilt beside the old one (TypeScript)
+  npm run example -- python follow           effects exactly once (Python 3.10 or newer)
   npm run example -- java follow             the rule in memory (Java 17 or newer, and Maven)
 
-Each tells more without arguments, and has a README in examples. KAFKA_BROKERS and PLANTS_TOPIC say what to read; when
-not set, it is what a running npm start has, else localhost:9092 and plants.
+Each prints its usage without arguments and has a README in examples. KAFKA_BROKERS and PLANTS_TOPIC name the topic to
+read: by default that of a running npm start, else localhost:9092 and plants.
 `
 
 process.exitCode = await main(process.argv.slice(2)).catch((error) => {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 const columns = '(id INTEGER PRIMARY KEY, name TEXT, tag TEXT)'
-// NORMAL: a power cut may take the last transactions away, but never a part of one. The log has all of it.
+// NORMAL: a power failure may undo the last transactions, but never a part of one. The log has everything.
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
@@ -11,10 +11,10 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS read_up_to (partition INTEGER PRIMARY KEY, next_offset INTEGER NOT NULL);
 `
 
-/** A plant whose event can't be read has no name: its id is given away all the same. */
+/** A plant with an unreadable claim has no name, but keeps its id. */
 export type Row = { id: bigint; name: string | null; tag: string | null }
 
-/** A table of plants that others read, and that can be made anew beneath them. */
+/** A table of plants that can be rebuilt while others read it. */
 export function openPlantTable(file: string) {
   mkdirSync(dirname(file), { recursive: true })
   const database = new DatabaseSync(file, { readBigInts: true })
@@ -32,8 +32,8 @@ export function openPlantTable(file: string) {
   }
 
   return {
-    /** A new table beside the one in use. One that an earlier rebuild left unfinished goes. */
-    beginAnew() {
+    /** A new table beside the one in use. Drops an unfinished one of an earlier rebuild. */
+    startRebuild() {
       database.exec(`DROP TABLE IF EXISTS plant_new; CREATE TABLE plant_new ${columns}`)
       const insert = database.prepare('INSERT OR IGNORE INTO plant_new (id, name, tag) VALUES (?, ?, ?)')
       return {
@@ -42,7 +42,7 @@ export function openPlantTable(file: string) {
             for (const { id, name, tag } of rows) insert.run(id, name, tag)
           }),
 
-        /** The new table takes the place of the old one in one step: a reader sees the one or the other, whole. */
+        /** The new table replaces the old one in one step: a reader sees all of one or of the other. */
         switchTo: (positions: ReadonlyMap<number, number>) =>
           transact(() => {
             database.exec('DROP TABLE plant; ALTER TABLE plant_new RENAME TO plant; DELETE FROM read_up_to')

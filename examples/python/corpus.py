@@ -1,4 +1,4 @@
-"""What this consumer makes of the corpus (docs/corpus): one line for each of its lines, as the corpus has it."""
+"""The result for each line of the corpus (docs/corpus), in the format of the corpus."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ from record import Claim, Foreign, Unreadable, read_record
 
 def read_corpus(file: Path) -> Iterator[dict[str, object]]:
     store = OwnStore(Path(":memory:"))
-    # Line by line of the file: str.splitlines would also split at U+2028 within a name.
+    # Iterates over the file: str.splitlines would also split at U+2028 inside a name.
     with file.open(encoding="utf-8") as lines:
         for line in lines:
             stored = json.loads(line)
@@ -19,14 +19,14 @@ def read_corpus(file: Path) -> Iterator[dict[str, object]]:
             key, value = decoded(stored["key"]), decoded(stored["value"])
             record = read_record(key, value, headers, stored["partition"], stored["partitions"])
             ruling = store.take(record)
-            yield {"read": told(record), **({} if ruling == "foreign" else {"ruling": ruling})}
+            yield {"read": classification(record), **({} if ruling == "foreign" else {"ruling": ruling})}
 
 
 def decoded(text: str | None) -> bytes | None:
     return None if text is None else base64.b64decode(text, validate=True)
 
 
-def told(record: Claim | Foreign) -> dict[str, object]:
+def classification(record: Claim | Foreign) -> dict[str, object]:
     if isinstance(record, Foreign):
         return {"is": "foreign", "reason": record.value}
     claim = {"id": str(record.id), "eventId": record.event_id}

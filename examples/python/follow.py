@@ -1,4 +1,4 @@
-"""Follows the topic into the store. Kafka keeps nothing of this consumer: where it stands is in the store alone."""
+"""Follows the topic into the store. The position is only in the store; nothing is committed to Kafka."""
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -11,16 +11,16 @@ BATCH_WAIT_S = 0.2
 
 
 def follow(brokers: str, topic: str, store: OwnStore, until_end: bool) -> None:
-    """Goes on for ever, or until each partition was read to its end."""
+    """Runs forever, or until each partition is read to its end."""
     consumer = Consumer(
         {
             "bootstrap.servers": brokers,
-            # Asked for by the client. No offset is committed to it and nobody else joins it.
+            # Required by the client. No offset is committed to the group, and no other member joins it.
             "group.id": "plant-store-example-python",
             "enable.auto.commit": False,
-            # A record of a transaction counts only once it is committed.
+            # A record of a transaction counts only after its commit.
             "isolation.level": "read_committed",
-            # The default would jump to the end when the place asked for is not there, and leave out what is between.
+            # The default jumps to the end when the position does not exist, and skips everything in between.
             "auto.offset.reset": "error",
             "enable.partition.eof": True,
         }
@@ -42,7 +42,7 @@ def count_partitions(consumer: Consumer, topic: str) -> int:
 
 
 def begin(consumer: Consumer, topic: str, partitions: int, positions: dict[int, Position]) -> None:
-    """At the last record that was taken in, to see that it is still there, and else at offset 0."""
+    """At the last processed record, to verify that the log still holds it, or at offset 0."""
     assigned = [
         TopicPartition(topic, partition, positions[partition].offset if partition in positions else 0)
         for partition in range(partitions)
@@ -58,14 +58,14 @@ class Following:
     def __init__(self, consumer: Consumer, store: OwnStore, partitions: int) -> None:
         self.consumer, self.store, self.partitions = consumer, store, partitions
         self.positions = store.positions()
-        # What the log has yet to show, to be the one that was read before.
+        # The events that the log must still hold to be the same log.
         self.unproven = dict(self.positions)
         self.at_end: set[int] = set()
 
     def go_on(self, until_end: bool) -> None:
         while not (until_end and len(self.at_end) == self.partitions):
             messages = self.consumer.consume(BATCH_RECORDS, BATCH_WAIT_S)
-            # Plants and positions in one transaction: after a crash both are there or neither is.
+            # Plants and positions in one transaction: after a crash both are there or neither.
             with self.store.transaction():
                 for message in messages:
                     self.take(message)
@@ -83,12 +83,12 @@ class Following:
                 self.take_in(message, position)
 
     def prove(self, partition: int, found: Position | None) -> bool:
-        """True if this is what was taken in last, before this start."""
+        """True if this is the last record that was processed before this start."""
         expected = self.unproven.pop(partition, None)
         if expected is not None and found != expected:
             raise SystemExit(
                 f"Partition {partition} does not hold at offset {expected.offset} what was read there: this is another "
-                "log, or it lost its end. Delete the store's file to begin anew, if this log is the right one."
+                "log, or it lost its end. Delete the store's file to start again, if this log is the right one."
             )
         return expected is not None
 
@@ -103,8 +103,8 @@ def headers_of(message: Message) -> list[tuple[str, bytes | None]] | None:
     try:
         return message.headers()
     except (SystemError, UnicodeError) as error:
-        # Without its headers nobody knows whether it claims an id: to pass it over could be wrong.
+        # Without its headers it is unknown whether the record claims an id, so it must not be skipped.
         raise SystemExit(
             f"Partition {message.partition()} has a record at offset {message.offset()} with a header whose name is no "
-            "UTF-8. This client can't read it, and nobody may write such: see docs/reference/events.md."
+            "UTF-8. This client cannot read it, and no producer may write it: see docs/reference/events.md."
         ) from error

@@ -1,4 +1,4 @@
-"""The plants of a Plant Store in a SQLite file of this program's own, exactly once each. See README.md."""
+"""The plants of a Plant Store in a SQLite file, exactly once each. See README.md."""
 
 import argparse
 import json
@@ -28,15 +28,15 @@ def main() -> None:
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--store", type=Path, default=STORE, help="its file")
+    parser.add_argument("--store", type=Path, default=STORE, help="the SQLite file")
     commands = parser.add_subparsers(dest="command", required=True)
-    follow_command = commands.add_parser("follow", help="read the topic, and go on as events come")
+    follow_command = commands.add_parser("follow", help="read the topic, then wait for new events")
     follow_command.add_argument("--brokers", default=os.environ.get("KAFKA_BROKERS") or "localhost:9092")
     follow_command.add_argument("--topic", default=os.environ.get("PLANTS_TOPIC") or "plants")
-    follow_command.add_argument("--until-end", action="store_true", help="end when all was read that is there")
-    commands.add_parser("dump", help="write all plants into a file, as JSON Lines").add_argument("file", type=Path)
-    commands.add_parser("counts", help="how many plants, and what else the log holds")
-    commands.add_parser("corpus", help="what this reader makes of docs/corpus").add_argument("file", type=Path)
+    follow_command.add_argument("--until-end", action="store_true", help="exit at the end of the topic")
+    commands.add_parser("dump", help="write all plants to a file, as JSON Lines").add_argument("file", type=Path)
+    commands.add_parser("counts", help="count plants and all other kinds of records")
+    commands.add_parser("corpus", help="print the result for each line of docs/corpus").add_argument("file", type=Path)
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""What this consumer keeps, in SQLite: the plants, and how far it has read, always moved in one transaction."""
+"""The store, in SQLite: plants and positions, always changed in one transaction."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -31,10 +31,10 @@ class Position(NamedTuple):
 class OwnStore:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Without an isolation level this module begins no transaction of its own.
+        # Without an isolation level, the module starts no transaction of its own.
         self.db = sqlite3.connect(path, isolation_level=None)
         self.db.execute("PRAGMA journal_mode = WAL")
-        # A power cut may take the last transactions away, plants and position together: they are read again.
+        # A power failure may undo the last transactions, plants and position together: they are read again.
         self.db.execute("PRAGMA synchronous = NORMAL")
         self.db.executescript(SCHEMA)
 
@@ -49,7 +49,7 @@ class OwnStore:
         self.db.execute("COMMIT")
 
     def begin_log(self, topic: str, partitions: int) -> None:
-        """Refuses a topic, or a number of partitions, that is not the one read before."""
+        """Raises an error for another topic or partition count than before."""
         with self.transaction():
             known = self.db.execute("SELECT topic, partitions FROM log").fetchone()
             if known is None:
@@ -57,7 +57,7 @@ class OwnStore:
             elif known != (topic, partitions):
                 raise SystemExit(
                     f"This store was filled from topic {known[0]} with {known[1]} partitions, and this is {topic} with "
-                    f"{partitions}: its file can't be used for it. Delete the file to begin anew."
+                    f"{partitions}: its file can't be used for it. Delete the file to start again."
                 )
 
     def positions(self) -> dict[int, Position]:
@@ -65,7 +65,7 @@ class OwnStore:
         return {partition: Position(offset, event_id) for partition, offset, event_id in rows}
 
     def move(self, partition: int, before: Position | None, now: Position) -> None:
-        """Only from where it stood: a second process with the same file, or one that slept, takes in nothing again."""
+        """Moves only from the old position, so a second process, or one that was paused, applies nothing twice."""
         if before is None:
             moved = self.db.execute(
                 "INSERT INTO position VALUES (?, ?, ?) ON CONFLICT (partition) DO NOTHING", (partition, *now)
@@ -79,7 +79,7 @@ class OwnStore:
             raise SystemExit(f"Another process has moved partition {partition} in this store: one at a time.")
 
     def take(self, record: Claim | Foreign) -> str:
-        """The rule: the first claim of an id wins. Returns what the record came to."""
+        """The rule: the first claim of an id wins. Returns the ruling."""
         ruling = "foreign" if isinstance(record, Foreign) else self.rule(record)
         if ruling != "created":
             self.db.execute(
@@ -110,7 +110,7 @@ class OwnStore:
         }
 
     def plants(self) -> Iterator[dict[str, object]]:
-        """In the order of ids. The id as text: many readers of JSON lose digits of an int64."""
+        """Sorted by id. The id is text, because many JSON readers round an int64."""
         for id_, readable, name, tag in self.db.execute("SELECT id, readable, name, tag FROM plant ORDER BY id"):
-            told = {"name": name, "tag": tag} if readable else {"unreadable": True}
-            yield {"id": str(id_), **{key: value for key, value in told.items() if value is not None}}
+            content = {"name": name, "tag": tag} if readable else {"unreadable": True}
+            yield {"id": str(id_), **{key: value for key, value in content.items() if value is not None}}

@@ -1,4 +1,4 @@
-"""What a record of the topic says: docs/reference/events.md in Python. Without I/O; nothing here needs Kafka."""
+"""Classifies a record: docs/reference/events.md in Python. No I/O; nothing here needs Kafka."""
 
 import json
 import re
@@ -9,11 +9,11 @@ MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
 MAX_CODE_POINTS = 1_000
 MAX_LEVELS = 64
 
-# fullmatch, not match with a $ at the end: that one lets a line break through. And [0-9], not \d: that one takes
-# the digits of all scripts, as int() does.
+# fullmatch, because match with $ accepts a trailing line break. [0-9], because \d accepts the digits of all scripts,
+# as int() does.
 CANONICAL_INT64 = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 CANONICAL_UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-# A text that does not end is one token, too: to begin anew within it would take for ever when there is much of it.
+# A string without an end is one token too: a search that starts again inside a long one takes quadratic time.
 STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[{\]}]', re.DOTALL)
 
 
@@ -27,7 +27,7 @@ class Foreign(Enum):
 
 
 class Unreadable(Enum):
-    """Why this reader can't read what a claim says. The id is claimed all the same."""
+    """Why a claim is unreadable. It keeps its id."""
 
     UNKNOWN_VERSION = "unknownVersion"
     UNREADABLE_PAYLOAD = "unreadablePayload"
@@ -53,7 +53,7 @@ def read_record(
     partition: int,
     partitions: int,
 ) -> Claim | Foreign:
-    """What is asked first decides: version and payload take no part in whether an id is claimed."""
+    """The first match decides. Version and payload do not decide whether an id is claimed."""
     if only(headers, "ce_type") != b"PlantCreated":
         return Foreign.OTHER_TYPE
     if key is None or not CANONICAL_INT64.fullmatch(key) or not MIN_INT64 <= int(key) <= MAX_INT64:
@@ -71,7 +71,7 @@ def read_record(
 
 
 def only(headers: list[tuple[str, bytes | None]] | None, name: str) -> bytes | None:
-    """The content of a header that is there once. One that is there twice says nothing."""
+    """The value of a header that occurs exactly once. A duplicate header counts as missing."""
     contents = [content for key, content in headers or [] if key == name]
     return contents[0] if len(contents) == 1 else None
 
@@ -93,17 +93,17 @@ def read_version_1(value: bytes | None, id_text: str) -> Plant | None:
 
 
 def parse_json(value: bytes) -> object:
-    # Decoded first: json.loads would guess UTF-16 and UTF-32 from bytes, and skip a byte order mark.
+    # Decoded first: given bytes, json.loads guesses UTF-16 and UTF-32 and skips a byte order mark.
     text = value.decode("utf-8")
     if levels(text) > MAX_LEVELS:
         raise ValueError("nested too deep")
-    # NaN is no JSON, though Python reads it. As an int, a number of 5,000 digits would be an error; as a str, a number
-    # would pass for a text.
+    # Python accepts NaN, which is not JSON. As an int, a number of 5,000 digits would be an error; as a str, a number
+    # would count as a string.
     return json.loads(text, parse_constant=refuse, parse_int=float)
 
 
 def levels(text: str) -> int:
-    """How deep objects and lists nest. json.loads has no such limit to set, and is itself one to Python's recursion."""
+    """The nesting of objects and lists. json.loads has no limit for it and fails at Python's recursion limit."""
     level = deepest = 0
     for token in STRING_OR_BRACKET.finditer(text):
         level += 1 if token[0] in "[{" else -1 if token[0] in "]}" else 0
@@ -116,7 +116,7 @@ def refuse(constant: str) -> None:
 
 
 def is_text(value: object) -> bool:
-    """Python counts code points, as the contract does. A lone surrogate comes of an escape such as \\ud800."""
+    """Python counts code points, as the contract does. A lone surrogate comes from an escape such as \\ud800."""
     return (
         isinstance(value, str)
         and len(value) <= MAX_CODE_POINTS
@@ -129,7 +129,7 @@ def partition_of(key: bytes, partitions: int) -> int:
 
 
 def murmur2(data: bytes) -> int:
-    """Kafka's murmur2, of 32 bits without a sign: Python's numbers have no end, so each product is cut."""
+    """Kafka's murmur2, 32 bits, unsigned. Python integers are unbounded, so each product is truncated."""
     mask, mix = 0xFFFFFFFF, 0x5BD1E995
     hash_ = 0x9747B28C ^ len(data)
     words = len(data) & ~3

@@ -5,12 +5,12 @@ import { parseArgs } from 'node:util'
 import { consumePlants, inFile, PlantConsumerError } from '@plant-store/shared/consumer'
 import { type IndexedPlant, openPlantIndex } from './plant-index.ts'
 
-const USAGE = `Keeps a full-text index of all plants in SQLite, as they are created.
+const USAGE = `Keeps a full-text index of all plants in SQLite and updates it as plants are created.
 
-  follow [--until-end]   fill the index, and go on as plants are created
-  search WORD…           plants with all these words
-  tag TAG                plants with this tag
-  dump FILE              write all plants into a file, as JSON Lines
+  follow [--until-end]   fill the index, then wait for new plants
+  search WORD…           list plants with all these words
+  tag TAG                list plants with this tag
+  dump FILE              write all plants to a file, as JSON Lines
 
   --index FILE           the index's file
 `
@@ -53,7 +53,7 @@ async function follow(): Promise<void> {
     brokers: (process.env.KAFKA_BROKERS || 'localhost:9092').split(','),
     topic: process.env.PLANTS_TOPIC || 'plants',
     groupId: index.groupId(),
-    // It also knows the log again: one that was made anew would forget the group, too, and be mixed in.
+    // It also detects another log. The group cannot: a recreated Kafka has no groups.
     firstClaims: inFile(`${values.index}.claims`),
     onPlantsCreated: (events) => index.add(events),
     signal: stop.signal,
@@ -69,15 +69,15 @@ async function follow(): Promise<void> {
 }
 
 function dump(file: string): void {
-  writeFileSync(file, [...index.all()].map((plant) => `${JSON.stringify(told(plant))}\n`).join(''))
+  writeFileSync(file, [...index.all()].map((plant) => `${JSON.stringify(jsonOf(plant))}\n`).join(''))
   console.log(JSON.stringify({ plants: index.count() }))
 }
 
 function print(plants: readonly IndexedPlant[]): void {
-  for (const plant of plants) console.log(JSON.stringify(told(plant)))
+  for (const plant of plants) console.log(JSON.stringify(jsonOf(plant)))
 }
 
-/** The id as text: many readers of JSON lose digits of an int64. */
-function told({ id, name, tag }: IndexedPlant) {
+/** The id is text, because many JSON readers round an int64. */
+function jsonOf({ id, name, tag }: IndexedPlant) {
   return { id: String(id), name, tag: tag ?? undefined }
 }

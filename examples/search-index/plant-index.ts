@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-// FULL: what a handler returned from is committed to Kafka, and does not come again. So it has to be on the disk.
+// FULL: after a handler returns, its events are committed to Kafka and not delivered again. So they must be on disk.
 const SCHEMA = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
@@ -32,8 +32,8 @@ export function openPlantIndex(file: string) {
 
   return {
     /**
-     * The Kafka group whose position this file is of. It is made with the file: who deletes the file has it filled from the
-     * log's beginning again, which a group with a fixed name would not do.
+     * The consumer group of this file. Its name is generated with the file, so a deleted file is filled again from
+     * offset 0. A group with a fixed name would continue at its old position.
      */
     groupId(): string {
       database
@@ -42,7 +42,7 @@ export function openPlantIndex(file: string) {
       return String(database.prepare('SELECT group_id FROM own').get()?.group_id)
     },
 
-    /** Events come at least once: a plant that is there already is left as it is, for it never changes. */
+    /** Events are delivered at least once. An indexed plant stays as it is, because it never changes. */
     add(plants: readonly IndexedPlant[]): void {
       database.exec('BEGIN IMMEDIATE')
       try {
@@ -56,7 +56,7 @@ export function openPlantIndex(file: string) {
       }
     },
 
-    /** Plants with all these words in name or tag, the best first. */
+    /** Plants with all these words in name or tag, best match first. */
     search(words: string, limit: number): IndexedPlant[] {
       const quoted = words.split(/\s+/).map((word) => `"${word.replaceAll('"', '""')}"`)
       return search.all(quoted.join(' '), limit) as IndexedPlant[]

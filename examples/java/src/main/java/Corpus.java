@@ -7,7 +7,7 @@ import java.util.Locale;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 
-/** What this program makes of the corpus (docs/corpus): one line for each of its lines, as the corpus has it. */
+/** The result for each line of the corpus (docs/corpus), in the format of the corpus. */
 final class Corpus {
   private final ObjectMapper mapper = new ObjectMapper();
   private final FirstWins firstWins = new FirstWins();
@@ -23,12 +23,12 @@ final class Corpus {
             headers,
             stored.get("partition").intValue(),
             stored.get("partitions").intValue());
-    ObjectNode told = mapper.createObjectNode();
-    told.set("read", Told.read(record));
+    ObjectNode result = mapper.createObjectNode();
+    result.set("read", Output.read(record));
     if (record instanceof PlantRecord.Claim claim) {
-      told.put("ruling", firstWins.rule(claim).name().toLowerCase(Locale.ROOT));
+      result.put("ruling", firstWins.rule(claim).name().toLowerCase(Locale.ROOT));
     }
-    return told;
+    return result;
   }
 
   private static byte[] bytes(JsonNode base64) {

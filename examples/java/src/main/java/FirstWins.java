@@ -1,7 +1,7 @@
 import java.util.HashMap;
 import java.util.Map;
 
-/** Who has which id, in memory: made from the log's beginning at each start. */
+/** The first claims, in memory: built from offset 0 at each start. */
 final class FirstWins {
   enum Ruling {
     CREATED,
@@ -21,7 +21,7 @@ final class FirstWins {
     foreign++;
   }
 
-  /** The rule: the first claim of an id wins. Claims of an id have to come in the order of their partition. */
+  /** The rule: the first claim of an id wins. Pass the claims in the order of their partition. */
   Ruling rule(PlantRecord.Claim claim) {
     String first = firstEventIds.putIfAbsent(claim.id(), claim.eventId());
     if (first == null) {

@@ -9,9 +9,9 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** Reads the topic from its beginning and tells each claim that created its plant, once. */
+/** Reads the topic from offset 0 and passes on each creation, once. */
 final class Follow {
-  /** Is told the creations, of each partition in order. */
+  /** Receives the creations, of each partition in order. */
   interface Creations {
     void take(PlantRecord.Claim creation) throws IOException;
   }
@@ -20,7 +20,7 @@ final class Follow {
 
   private final FirstWins firstWins = new FirstWins();
 
-  /** Goes on for ever, or to the end that the log has when it begins. */
+  /** Runs forever, or to the end of the log at the start. */
   FirstWins.Counts run(String brokers, String topic, boolean untilEnd, Creations creations) throws IOException {
     try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings(brokers))) {
       List<TopicPartition> partitions =
@@ -30,7 +30,7 @@ final class Follow {
       if (partitions.isEmpty()) throw new IllegalStateException("there is no topic " + topic);
       begin(consumer, partitions);
       Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
-      // The position, not the last record's offset: behind it there may be the marks that end transactions.
+      // The position, not the last record's offset: transaction markers may follow that record.
       while (!untilEnd || partitions.stream().anyMatch(p -> consumer.position(p) < ends.get(p))) {
         for (ConsumerRecord<byte[], byte[]> record : consumer.poll(POLL)) {
           take(record, partitions.size(), creations);
@@ -45,13 +45,13 @@ final class Follow {
     settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, brokers);
     settings.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
     settings.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
-    // The default shows what transactions wrote that were aborted.
+    // The default returns the records of aborted transactions.
     settings.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
-    // The default jumps to the end when the place asked for is not there, and leaves out what is between.
+    // The default jumps to the end when the position does not exist, and skips everything in between.
     settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
-    // The default makes a topic that is not there, if the brokers let it: with other partitions, and not kept for ever.
+    // The default creates a missing topic, if the brokers allow it: with another partition count and limited retention.
     settings.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
-    // It begins anew at each start: no group, and nothing is committed.
+    // Each start reads from offset 0: no group, and nothing is committed.
     settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
     return settings;
   }

@@ -9,11 +9,11 @@ import java.nio.file.Path;
 public final class Main {
   private static final String USAGE =
       """
-      follow        print the plants that there are, then each as it is created
-      dump FILE     write the plants that there are into a file, print how many, and end
-      corpus FILE   print what this reader makes of docs/corpus
+      follow        print all plants, then each new one
+      dump FILE     write all plants to a file, print the counts, and exit
+      corpus FILE   print the result for each line of docs/corpus
 
-      KAFKA_BROKERS (localhost:9092) and PLANTS_TOPIC (plants) say what to read.
+      KAFKA_BROKERS (localhost:9092) and PLANTS_TOPIC (plants) name the topic to read.
       """;
 
   private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -23,7 +23,7 @@ public final class Main {
   public static void main(String[] args) throws IOException {
     String command = args.length == 0 ? "" : args[0];
     if (command.equals("follow") && args.length == 1) {
-      follow(false, creation -> OUT.println(Told.creation(creation)));
+      follow(false, creation -> OUT.println(Output.creation(creation)));
     } else if (command.equals("dump") && args.length == 2) {
       dump(Path.of(args[1]));
     } else if (command.equals("corpus") && args.length == 2) {
@@ -41,7 +41,7 @@ public final class Main {
 
   private static void dump(Path file) throws IOException {
     try (BufferedWriter lines = Files.newBufferedWriter(file)) {
-      OUT.println(Told.counts(follow(true, creation -> lines.write(Told.creation(creation) + "\n"))));
+      OUT.println(Output.counts(follow(true, creation -> lines.write(Output.creation(creation) + "\n"))));
     }
   }
 

@@ -6,12 +6,12 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.utils.Utils;
 
-/** What a record of the topic says: docs/reference/events.md in Java. Without I/O. */
+/** Classifies a record: docs/reference/events.md in Java. No I/O. */
 sealed interface PlantRecord {
   /** It claims no id. */
   record Foreign(String reason) implements PlantRecord {}
 
-  /** It claims its id, whether this reader can read the rest or not. */
+  /** It claims its id, whether its payload is readable or not. */
   sealed interface Claim extends PlantRecord {
     long id();
 
@@ -22,16 +22,16 @@ sealed interface PlantRecord {
 
   record Unreadable(long id, String eventId, String reason) implements Claim {}
 
-  /** The tag is null when there is none. */
+  /** The tag is null if it is missing. */
   record Plant(String name, String tag) {}
 
-  // Both with matches(), which takes the whole text, and [0-9]: Long.parseLong alone takes "+7", "007" and the digits of
-  // all scripts, UUID.fromString takes "1-1-1-1-1".
+  // Both with matches(), which compares the whole text, and [0-9]: Long.parseLong alone accepts "+7", "007" and the
+  // digits of all scripts, UUID.fromString accepts "1-1-1-1-1".
   Pattern CANONICAL_INT64 = Pattern.compile("0|-?[1-9][0-9]{0,18}");
   Pattern CANONICAL_UUID =
       Pattern.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}");
 
-  /** What is asked first decides: version and payload take no part in whether an id is claimed. */
+  /** The first match decides. Version and payload do not decide whether an id is claimed. */
   static PlantRecord read(byte[] key, byte[] value, Headers headers, int partition, int partitions) {
     if (!only(headers, "ce_type").equals(Optional.of("PlantCreated"))) return new Foreign("otherType");
     Optional<Long> id = Optional.ofNullable(key).flatMap(PlantRecord::idOf);
@@ -61,7 +61,7 @@ sealed interface PlantRecord {
     }
   }
 
-  /** The content of a header that is there once. lastHeader() would hide that there are two. */
+  /** The value of a header that occurs exactly once. lastHeader() would hide a duplicate. */
   private static Optional<String> only(Headers headers, String name) {
     Iterator<Header> found = headers.headers(name).iterator();
     if (!found.hasNext()) return Optional.empty();

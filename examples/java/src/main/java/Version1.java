@@ -18,13 +18,12 @@ final class Version1 {
   private static final int MAX_CODE_POINTS = 1_000;
   private static final int MAX_LEVELS = 64;
 
-  // Of a digit in an escape Jackson looks at the lower byte only, and would take these for hexadecimal ones. An even
-  // number of backslashes before it: the last one begins the escape.
+  // Jackson checks only the low byte of a digit in an escape, so it would accept these as hexadecimal digits. An even
+  // number of backslashes comes before it: the last one starts the escape.
   private static final Pattern ESCAPE_BEYOND_ASCII =
       Pattern.compile("(?<!\\\\)(?:\\\\\\\\)*+\\\\u[0-9A-Fa-f]{0,3}[^\\x00-\\x7f]");
 
-  // Jackson's own limits to numbers, texts and names are off, and so is that to names that are alike to its table: what
-  // nobody looks at may be of any size.
+  // Jackson's limits for numbers, strings, names and names with equal hashes are off: ignored fields have no limits.
   private static final JsonFactory JSON =
       JsonFactory.builder()
           .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
@@ -39,7 +38,7 @@ final class Version1 {
 
   private Version1() {}
 
-  /** The plant of a payload that is one for the id in this text. */
+  /** The plant in a payload, if the payload is readable and has this id. */
   static Optional<PlantRecord.Plant> read(byte[] value, String id) {
     if (value == null) return Optional.empty();
     try {
@@ -57,16 +56,16 @@ final class Version1 {
     }
   }
 
-  /** A new decoder reports what is no UTF-8, where new String(bytes) would put U+FFFD. It leaves a byte order mark. */
+  /** A new decoder reports invalid UTF-8, where new String(bytes) inserts U+FFFD. It keeps a byte order mark. */
   private static String decode(byte[] value) throws CharacterCodingException {
     return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(value)).toString();
   }
 
-  /** Texts as they are, and a mark in place of anything else. The last of equal names counts. */
+  /** Strings as they are, and a marker for any other value. The last duplicate field counts. */
   private static Map<String, Object> fieldsOf(String text) throws IOException {
     if (ESCAPE_BEYOND_ASCII.matcher(text).find()) return Map.of();
     Map<String, Object> fields = new HashMap<>();
-    // Of a text, not of bytes: given bytes, Jackson guesses UTF-16 and UTF-32.
+    // From text: given bytes, Jackson guesses UTF-16 and UTF-32.
     try (JsonParser parser = JSON.createParser(text)) {
       if (parser.nextToken() != JsonToken.START_OBJECT) return Map.of();
       while (parser.nextToken() != JsonToken.END_OBJECT) {
@@ -75,12 +74,12 @@ final class Version1 {
         fields.put(name, isText ? parser.getText() : JsonToken.NOT_AVAILABLE);
         parser.skipChildren();
       }
-      // Jackson would leave what comes behind the object unread.
+      // Jackson would ignore anything after the object.
       return parser.nextToken() == null ? fields : Map.of();
     }
   }
 
-  /** length() would count UTF-16 units. A lone surrogate comes of an escape such as \ud800. */
+  /** length() would count UTF-16 units. A lone surrogate comes from an escape such as \ud800. */
   private static boolean isText(Object value) {
     return value instanceof String text
         && text.codePointCount(0, text.length()) <= MAX_CODE_POINTS

@@ -1,11 +1,11 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-/** What this program prints: JSON, one object a line. Ids are text there, since many readers of JSON lose digits of an int64. */
-final class Told {
+/** The output of this program: JSON Lines. Ids are text, because many JSON readers round an int64. */
+final class Output {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  private Told() {}
+  private Output() {}
 
   static ObjectNode creation(PlantRecord.Claim claim) {
     ObjectNode line = MAPPER.createObjectNode().put("id", Long.toString(claim.id()));
@@ -17,18 +17,18 @@ final class Told {
     return MAPPER.valueToTree(counts);
   }
 
-  /** As docs/corpus tells it. */
+  /** In the format of docs/corpus. */
   static ObjectNode read(PlantRecord record) {
-    ObjectNode told = MAPPER.createObjectNode();
+    ObjectNode json = MAPPER.createObjectNode();
     if (record instanceof PlantRecord.Foreign foreign) {
-      return told.put("is", "foreign").put("reason", foreign.reason());
+      return json.put("is", "foreign").put("reason", foreign.reason());
     }
     PlantRecord.Claim claim = (PlantRecord.Claim) record;
     if (claim instanceof PlantRecord.Unreadable unreadable) {
-      told.put("is", "unreadable").put("reason", unreadable.reason());
-    } else told.put("is", "readable");
-    told.put("id", Long.toString(claim.id())).put("eventId", claim.eventId());
-    return claim instanceof PlantRecord.Readable readable ? putPlant(told, readable.plant()) : told;
+      json.put("is", "unreadable").put("reason", unreadable.reason());
+    } else json.put("is", "readable");
+    json.put("id", Long.toString(claim.id())).put("eventId", claim.eventId());
+    return claim instanceof PlantRecord.Readable readable ? putPlant(json, readable.plant()) : json;
   }
 
   private static ObjectNode putPlant(ObjectNode line, PlantRecord.Plant plant) {

@@ -12,10 +12,10 @@ import {
 } from '@plant-store/shared/plant/position.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readStartState } from '@plant-store/shared/stores/preconditions.ts'
+import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
-import type { Life } from './life.ts'
+import type { ProcessContext } from './process-context.ts'
 import { connectReadModel } from './redis.ts'
-import type { CliContext } from './surroundings.ts'
 
 const CREATE_DEADLINE_MS = 10_000
 const READ_DEADLINE_MS = 2_000
@@ -32,7 +32,7 @@ const LIMITS = {
 const LIST_LIMITS = { maxCandidates: 2, spareCandidates: 1, maxPlantsPerRead: 4 }
 
 export type SimulatedApi = {
-  life: Life
+  process: SimulatedProcess
   /** The log's ends when it asked for them, at its start. */
   startedAt: Offset[]
   /** What this instance has shown to anybody. */
@@ -55,33 +55,33 @@ export type SimulatedApi = {
 
 /** Starts an api as its main.ts does. Resolves once it can tell where it stands; requests come when it listens. */
 export async function startApi(
-  life: Life,
+  process: SimulatedProcess,
   windowBytes: number,
-  surroundings: CliContext,
+  context: ProcessContext,
 ): Promise<SimulatedApi> {
-  const { clock, log, network, quiet, rules, onHalt, onApplied } = surroundings
+  const { clock, log, network, quiet, rules, onHalt, onApplied } = context
   const partitions = log.ends().length
-  const time = clock.timeOf(life)
-  const readModel = connectReadModel(life, network, rules, onApplied)
+  const time = clock.timeOf(process)
+  const readModel = connectReadModel(process, network, rules, onApplied)
   const ends = async () => ({
-    ends: (await network.call(life, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
+    ends: (await network.call(process, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
   })
   const patience = { time, everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS }
   const standing = await retry(() => readStartState(readModel, ends, { partitions }), patience)
-  const common = { log: quiet, time, onHalt: (error: Error) => onHalt(life, error) }
+  const common = { log: quiet, time, onHalt: (error: Error) => onHalt(process, error) }
   const claimIndex = createClaimIndex({
     ...{ ...common, ...standing, readModel },
     windowMaxBytes: windowBytes * partitions,
     retentionReadings: RETENTION_READINGS,
   })
-  const tail = createSimulatedFollower(life, claimIndex.sink, { ...surroundings, time })
+  const tail = createSimulatedFollower(process, claimIndex.sink, { ...context, time })
   const given: NewRecord[] = []
   const appender = {
     async append(records: NewRecord[]): Promise<void> {
       given.push(...records)
       const what = `append of ${records.map(({ key }) => key.toString()).join(', ')}`
       await network.call(
-        life,
+        process,
         what,
         records.map((record) => () => log.append(record)),
       )
@@ -146,7 +146,7 @@ export async function startApi(
   }
 
   const api: SimulatedApi = {
-    ...{ life, startedAt: standing.ends, shown: new Set<PlantId>(), given },
+    ...{ process, startedAt: standing.ends, shown: new Set<PlantId>(), given },
     ...{
       tail,
       claimIndex,

@@ -4,17 +4,17 @@ import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.t
 import type { NewPlant, PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { ConsistencyToken, LogPosition, Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { SimulatedApi } from './api.ts'
-import { eventIdOf } from './event-ids.ts'
 import type { Log } from './kafka.ts'
 import { at, createListings } from './listings.ts'
+import { winnerOf } from './oracle.ts'
 import type { Random } from './random.ts'
-import { winnerOf } from './truth.ts'
+import { eventIdOf } from './records.ts'
 
 /** What a client asked to be created; the same key with the same plant may be asked for again. */
-type Wish = { plant: NewPlant; eventId: EventId; keyed: boolean }
+type CreateRequest = { plant: NewPlant; eventId: EventId; keyed: boolean }
 
 /** How clients are in one schedule. */
-export type Habits = {
+export type Workload = {
   /** The ids they ask for. */
   ids: readonly PlantId[]
   /** How many creates have an Idempotency-Key, and how many repeat an earlier one, from 0 to 1. */
@@ -27,53 +27,53 @@ export type Habits = {
 /** Clients that create and read plants, and hold every answer to the log. */
 export function createClients(
   log: Log,
-  { ids, ...habits }: Habits,
-  say: (what: () => string) => void,
-  broken: (promise: string) => void,
+  { ids, ...workload }: Workload,
+  trace: (what: () => string) => void,
+  broken: (guarantee: string) => void,
 ) {
-  const wishes: Wish[] = []
+  const requests: CreateRequest[] = []
   const asked = new Set<EventId>()
   /** Event ids of attempts that were told to be in no log. */
   const notWritten = new Set<EventId>()
   const positions: LogPosition[] = []
   /** Keyed ones that were told 'outcome unknown'. */
-  const unknown = new Set<Wish>()
+  const unknown = new Set<CreateRequest>()
 
-  function newWish(random: Random, id = random.pick(ids) as PlantId): Wish {
-    const n = wishes.length
+  function newRequest(random: Random, id = random.pick(ids) as PlantId): CreateRequest {
+    const n = requests.length
     const plant: NewPlant = { id, name: `plant ${n}`, ...(n % 2 === 0 && { tag: `tag ${n}` }) }
-    const keyed = random.chance(habits.keyed)
+    const keyed = random.chance(workload.keyed)
     const eventId = keyed ? keyedEventId('client', `key ${n}`, plant) : eventIdOf('client', n)
-    const wish = { plant, eventId, keyed }
-    wishes.push(wish)
-    return wish
+    const request = { plant, eventId, keyed }
+    requests.push(request)
+    return request
   }
 
-  async function create(api: SimulatedApi, wish: Wish): Promise<Outcome> {
-    const { plant, eventId } = wish
-    const { name } = api.life
+  async function create(api: SimulatedApi, request: CreateRequest): Promise<Outcome> {
+    const { plant, eventId } = request
+    const { name } = api.process
     const given = api.given.length
-    say(() => `${name} is asked to create ${plant.id} (${plant.name}${wish.keyed ? ', keyed' : ''})`)
+    trace(() => `${name} is asked to create ${plant.id} (${plant.name}${request.keyed ? ', keyed' : ''})`)
     asked.add(eventId)
     api.waiting++
     api.creating++
-    const outcome = await api.creation.create(wish)
+    const outcome = await api.creation.create(request)
     api.waiting--
     api.creating--
-    say(() => `${name} answers ${plant.name} of ${plant.id}: ${told(outcome)}`)
+    trace(() => `${name} answers ${plant.name} of ${plant.id}: ${told(outcome)}`)
     if (outcome.is === 'notWritten') {
       const written = api.given.slice(given).some(({ headers }) => String(headers.ce_id) === eventId)
       if (written) broken('"not written" though it gave the event to Kafka')
-      if (!wish.keyed) notWritten.add(eventId)
+      if (!request.keyed) notWritten.add(eventId)
     }
-    if (outcome.is === 'outcomeUnknown' && wish.keyed) unknown.add(wish)
-    if (outcome.is === 'created' || outcome.is === 'duplicate') judge(api, wish, outcome)
+    if (outcome.is === 'outcomeUnknown' && request.keyed) unknown.add(request)
+    if (outcome.is === 'created' || outcome.is === 'duplicate') judge(api, request, outcome)
     return outcome
   }
 
   function judge(
     api: SimulatedApi,
-    { plant, eventId }: Wish,
+    { plant, eventId }: CreateRequest,
     outcome: Outcome & { is: 'created' | 'duplicate' },
   ): void {
     const winner = winnerOf(log, plant.id)
@@ -102,13 +102,13 @@ export function createClients(
       for (const { id } of claims) api.shown.add(id)
       for (const [partition, offset] of shown) positions.push({ partition, offset })
     },
-    say,
+    trace,
     broken,
   )
 
   async function read(api: SimulatedApi, id: PlantId, positions: ConsistencyToken): Promise<ReadPlant> {
-    const { name } = api.life
-    say(() => `${name} is asked for ${id}${at(positions)}`)
+    const { name } = api.process
+    trace(() => `${name} is asked for ${id}${at(positions)}`)
     const known = winnerOf(log, id)
     const mustKnow =
       known !== undefined &&
@@ -119,7 +119,7 @@ export function createClients(
     const reading = api.startReading()
     const answer = await reading.read(id, positions)
     api.waiting--
-    say(() => `${name} answers for ${id}: ${answer.is}`)
+    trace(() => `${name} answers for ${id}: ${answer.is}`)
     if (answer.is === 'coverageGap') return answer
     if ([...positions].some(([partition, offset]) => reading.reach(partition) < offset))
       broken('a read answered from before its position')
@@ -138,21 +138,25 @@ export function createClients(
 
   /** Up to three. */
   function morePositions(random: Random): (LogPosition | undefined)[] {
-    return habits.lists > 0 && random.chance(habits.lists) ? [1, 2, 3].map(() => random.pick(positions)) : []
+    return workload.lists > 0 && random.chance(workload.lists)
+      ? [1, 2, 3].map(() => random.pick(positions))
+      : []
   }
 
   return {
     create(api: SimulatedApi, random: Random): void {
-      const again = random.chance(habits.again) ? random.pick(wishes.filter(({ keyed }) => keyed)) : undefined
-      void create(api, again ?? newWish(random))
+      const again = random.chance(workload.again)
+        ? random.pick(requests.filter(({ keyed }) => keyed))
+        : undefined
+      void create(api, again ?? newRequest(random))
     },
 
     read(api: SimulatedApi, random: Random): void {
       const position = random.chance(0.5) ? random.pick(positions) : undefined
       const id = random.pick(ids) as PlantId
-      void read(api, id, highest([position, ...morePositions(random)]))
-      if (habits.lists > 0 && random.chance(habits.lists))
-        listings.page(api, random, highest(morePositions(random)))
+      void read(api, id, tokenOf([position, ...morePositions(random)]))
+      if (workload.lists > 0 && random.chance(workload.lists))
+        listings.page(api, random, tokenOf(morePositions(random)))
     },
 
     /** At rest: this api lists exactly the fold of the log. */
@@ -160,16 +164,16 @@ export function createClients(
 
     /** Asks again for what was told to be unknown, with the same keys: now it is told. */
     async retryUnknown(api: SimulatedApi): Promise<void> {
-      for (const wish of [...unknown]) {
-        const { is } = await create(api, wish)
+      for (const request of [...unknown]) {
+        const { is } = await create(api, request)
         if (is !== 'created' && is !== 'duplicate')
           broken(`a retry with the same key is told '${is}' though all has settled`)
       }
     },
 
     /** A plant that nobody has, to see whether creates work. */
-    createNew: (api: SimulatedApi, random: Random, id: PlantId) => create(api, newWish(random, id)),
-    readAt: (api: SimulatedApi, id: PlantId, position?: LogPosition) => read(api, id, highest([position])),
+    createNew: (api: SimulatedApi, random: Random, id: PlantId) => create(api, newRequest(random, id)),
+    readAt: (api: SimulatedApi, id: PlantId, position?: LogPosition) => read(api, id, tokenOf([position])),
 
     /** At rest: what was told to be not written is not there, and nothing is that nobody asked for. */
     checkLog(foreign: ReadonlySet<EventId>): void {
@@ -185,8 +189,8 @@ export function createClients(
   }
 }
 
-/** As a header has them: the highest of each partition counts. */
-function highest(some: readonly (LogPosition | undefined)[]): ConsistencyToken {
+/** As a header has them: the tokenOf of each partition counts. */
+function tokenOf(some: readonly (LogPosition | undefined)[]): ConsistencyToken {
   const positions = new Map<Partition, Offset>()
   for (const position of some) {
     if (position === undefined) continue

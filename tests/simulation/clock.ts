@@ -1,7 +1,15 @@
 import type { Time } from '@plant-store/shared/runtime/time.ts'
-import type { Life } from './life.ts'
+import type { RedisServer } from './redis-scripts.ts'
 
-type Timer = { at: number; life: Life; callback: (() => void) | undefined }
+/** A process of the simulation, from its start to its crash. */
+export type SimulatedProcess = {
+  readonly name: string
+  alive: boolean
+  /** The Redis server it is connected to; after a failover that may be the old master. */
+  redis: RedisServer
+}
+
+type Timer = { at: number; process: SimulatedProcess; callback: (() => void) | undefined }
 
 export type Clock = ReturnType<typeof createClock>
 
@@ -9,14 +17,14 @@ export type Clock = ReturnType<typeof createClock>
 export function createClock() {
   let now = 0
   let timers: Timer[] = []
-  const isWaiting = ({ callback, life }: Timer) => callback !== undefined && life.alive
+  const isWaiting = ({ callback, process }: Timer) => callback !== undefined && process.alive
 
   return {
-    timeOf(life: Life): Time {
+    timeOf(process: SimulatedProcess): Time {
       return {
         now: () => now,
         after(ms, callback) {
-          const timer: Timer = { at: now + Math.max(0, ms), life, callback }
+          const timer: Timer = { at: now + Math.max(0, ms), process, callback }
           timers.push(timer)
           return () => {
             timer.callback = undefined

@@ -2,8 +2,8 @@ import { createPartitionCursors, type RecordSink } from '@plant-store/shared/eve
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
+import type { SimulatedProcess } from './clock.ts'
 import type { Log } from './kafka.ts'
-import type { Life } from './life.ts'
 import type { Network } from './network.ts'
 import type { Random } from './random.ts'
 
@@ -13,7 +13,7 @@ export type SimulatedFollower = ReturnType<typeof createSimulatedFollower>
 
 /** Follows the log as a kafkajs consumer would, with the product's own code judging what it is given. */
 export function createSimulatedFollower(
-  life: Life,
+  process: SimulatedProcess,
   sink: RecordSink,
   { log, network, time, quiet }: { log: Log; network: Network; time: Time; quiet: ProcessLog },
 ) {
@@ -37,7 +37,7 @@ export function createSimulatedFollower(
         cursor.turn++
       },
       ends: async () =>
-        (await network.call(life, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
+        (await network.call(process, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
     },
     { partitions, time, log: quiet },
   )

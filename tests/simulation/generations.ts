@@ -4,6 +4,7 @@ import type { StartResult, SwitchResult } from '@plant-store/shared/read-model/g
 import type { RebuildDependencies } from '../../plantctl/src/rebuild/rebuild.ts'
 import type { GenerationReader } from '../../plantctl/src/verify/compare.ts'
 import type { ProofReader } from '../../plantctl/src/verify/proof.ts'
+import type { SimulatedProcess } from './clock.ts'
 import {
   beginScript,
   dropScript,
@@ -12,7 +13,6 @@ import {
   stateScript,
   switchScript,
 } from './generation-scripts.ts'
-import type { Life } from './life.ts'
 import type { Network } from './network.ts'
 import type { RebuildRules } from './rebuild-rules.ts'
 import { FOLD_VERSION, refuse } from './redis.ts'
@@ -23,16 +23,16 @@ const BATCH = 3
 
 /** The generations as one process has them: each script goes over the network to the server it is connected to. */
 export function connectGenerations(
-  life: Life,
+  process: SimulatedProcess,
   network: Network,
   rules: RebuildRules,
   onApplied: () => void,
 ): RebuildDependencies['generations'] & GenerationReader & ProofReader {
-  const keysOf = (partition: Partition) => life.redis.partitions[partition] as PartitionKeys
-  const partitions = () => life.redis.partitions.length
+  const keysOf = (partition: Partition) => process.redis.partitions[partition] as PartitionKeys
+  const partitions = () => process.redis.partitions.length
 
   async function ask<T>(what: string, script: () => T): Promise<T> {
-    const [answer] = await network.call(life, what, [script])
+    const [answer] = await network.call(process, what, [script])
     return answer as T
   }
 
@@ -45,7 +45,7 @@ export function connectGenerations(
   ): AsyncGenerator<T[]> {
     for (let from = 0; ; from += BATCH) {
       const found = await ask(`reading of ${what} of ${name}`, () => {
-        rules.reads(life, partition, name, what)
+        rules.reads(process, partition, name, what)
         const generation = keysOf(partition).generations.get(name)
         return generation === undefined ? [] : [...read(generation)].slice(from, from + BATCH)
       })
@@ -61,8 +61,8 @@ export function connectGenerations(
         const call = { freshName, foldVersion: FOLD_VERSION, partitions: partitions() }
         return rules.watch(keys, () => beginScript(keys, call))
       })
-      if (begun.is === 'FOLD') refuse(begun.version, undefined, life.redis)
-      if (begun.is === 'PARTITIONS') refuse(undefined, begun.count, life.redis)
+      if (begun.is === 'FOLD') refuse(begun.version, undefined, process.redis)
+      if (begun.is === 'PARTITIONS') refuse(undefined, begun.count, process.redis)
       return begun as StartResult
     },
 
@@ -73,7 +73,7 @@ export function connectGenerations(
         const scope = { foldVersion: FOLD_VERSION, partitions: partitions() }
         return rules.watch(keys, () => applyScript(keys, { ...call, ...scope }))
       })
-      if (filled.is === 'FOLD') refuse(filled.version, undefined, life.redis)
+      if (filled.is === 'FOLD') refuse(filled.version, undefined, process.redis)
       if (filled.is === 'STALE') return { is: 'stale', checkpoint: filled.checkpoint }
       return { is: filled.is === 'OK' ? 'applied' : 'gone' }
     },
@@ -82,7 +82,7 @@ export function connectGenerations(
       ask(`mark ${mark} of ${generation}`, () => {
         const keys = keysOf(partition)
         const marked = rules.watch(keys, () => markScript(keys, generation, mark))
-        if (marked.is === 'marked') rules.marked(life, partition, mark)
+        if (marked.is === 'marked') rules.marked(process, partition, mark)
         return marked
       }),
 
@@ -92,13 +92,13 @@ export function connectGenerations(
     async switchTo(partition, call) {
       const switched = await ask(`switch of ${partition} to ${call.generation}`, () => {
         const keys = keysOf(partition)
-        const answer = rules.switchTo(life, keys, [partition, call], () =>
+        const answer = rules.switchTo(process, keys, [partition, call], () =>
           switchScript(keys, call, FOLD_VERSION),
         )
         onApplied()
         return answer
       })
-      if (switched.is === 'FOLD') refuse(switched.version, undefined, life.redis)
+      if (switched.is === 'FOLD') refuse(switched.version, undefined, process.redis)
       return switched as SwitchResult
     },
 
@@ -110,7 +110,7 @@ export function connectGenerations(
 
     async list() {
       const listed = await ask('list of generations', () =>
-        life.redis.partitions.map(({ live = '', filling = '', generations }, n) => ({
+        process.redis.partitions.map(({ live = '', filling = '', generations }, n) => ({
           ...{ partition: n as Partition, live, filling, names: [...generations.keys()].sort() },
         })),
       )
@@ -138,8 +138,8 @@ export function connectGenerations(
 
     span: (partition, name, from, count) =>
       ask(`reading of ${name} from ${from}`, () => {
-        rules.reads(life, partition, name, 'plants')
-        rules.reads(life, partition, name, 'order')
+        rules.reads(process, partition, name, 'plants')
+        rules.reads(process, partition, name, 'order')
         return spanScript(keysOf(partition), name, from, count)
       }),
 

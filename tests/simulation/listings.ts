@@ -5,8 +5,8 @@ import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type ConsistencyToken, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { SimulatedApi } from './api.ts'
 import type { Log } from './kafka.ts'
+import { firstsOf, winnerOf } from './oracle.ts'
 import type { Random } from './random.ts'
-import { firstsOf, winnerOf } from './truth.ts'
 
 /** A list that a client pages through: what it was given of each partition, and the cursor it goes on with. */
 type Listing = { given: PlantId[][]; cursor: string; hasEnded: boolean }
@@ -19,8 +19,8 @@ const ALL_PAGES = 100
 export function createListings(
   log: Log,
   onShown: (api: SimulatedApi, page: Page) => void,
-  say: (what: () => string) => void,
-  broken: (promise: string) => void,
+  trace: (what: () => string) => void,
+  broken: (guarantee: string) => void,
 ) {
   const partitions = log.ends().length
   /** Those that nobody asks a page of at the moment. */
@@ -44,17 +44,17 @@ export function createListings(
     )
   }
 
-  async function turnPage(api: SimulatedApi, listing: Listing, limit: number, positions: ConsistencyToken) {
+  async function readPage(api: SimulatedApi, listing: Listing, limit: number, positions: ConsistencyToken) {
     const cursor = decodeCursor(listing.cursor, partitions)
     if (cursor === undefined) return broken('a cursor that was given is refused')
-    const { name } = api.life
-    say(() => `${name} is asked for ${limit} plants after ${cursor.listed.join()}${at(positions)}`)
+    const { name } = api.process
+    trace(() => `${name} is asked for ${limit} plants after ${cursor.listed.join()}${at(positions)}`)
     const known = mustKnow(api, positions)
     api.waiting++
     const asking = api.startListing()
     const page = await asking.list({ cursor, limit, token: positions })
     api.waiting--
-    say(() => `${name} lists ${told(page)}`)
+    trace(() => `${name} lists ${told(page)}`)
     if (page.is !== 'page') return
     if ([...positions].some(([partition, offset]) => asking.reach(partition) < offset))
       broken('a list answered from before its position')
@@ -67,13 +67,13 @@ export function createListings(
   function take(listing: Listing, { claims, shown, next }: Page, limit: number): void {
     if (claims.length > limit) broken('a page is longer than asked for')
     if (claims.length === 0 && next !== undefined) broken('an empty page that is not the last one')
-    const highest = new Map<number, number>()
+    const tokenOf = new Map<number, number>()
     for (const claim of claims) {
       const partition = partitionOf(Buffer.from(claim.id.toString()), partitions)
       takeClaim(claim, listing.given[partition] as PlantId[])
-      highest.set(partition, claim.offset)
+      tokenOf.set(partition, claim.offset)
     }
-    if ([...shown].join() !== [...highest].join()) broken('a list with a position that it does not show')
+    if ([...shown].join() !== [...tokenOf].join()) broken('a list with a position that it does not show')
     if (next !== undefined) listing.cursor = encodeCursor(next)
     listing.hasEnded = next === undefined
   }
@@ -92,7 +92,7 @@ export function createListings(
     page(api: SimulatedApi, random: Random, positions: ConsistencyToken): void {
       const listing = (random.chance(0.8) ? random.pick(open) : undefined) ?? begin()
       open = open.filter((other) => other !== listing)
-      void turnPage(api, listing, random.pick(LIMITS) as number, positions).then(() => {
+      void readPage(api, listing, random.pick(LIMITS) as number, positions).then(() => {
         if (!listing.hasEnded) open.push(listing)
       })
     },
@@ -101,10 +101,10 @@ export function createListings(
     async all(api: SimulatedApi, limit: number): Promise<void> {
       const listing = begin()
       for (let pages = 0; !listing.hasEnded && pages < ALL_PAGES; pages++)
-        await turnPage(api, listing, limit, new Map())
+        await readPage(api, listing, limit, new Map())
       const fold = allPartitions(partitions).map((partition) => firstsOf(log, partition).map(({ id }) => id))
       if (!listing.hasEnded || listing.given.join(';') !== fold.join(';'))
-        broken(`${api.life.name} does not list the fold of the log: ${listing.given.join(';')}`)
+        broken(`${api.process.name} does not list the fold of the log: ${listing.given.join(';')}`)
     },
   }
 }

@@ -1,9 +1,9 @@
-import type { Life } from './life.ts'
+import type { SimulatedProcess } from './clock.ts'
 import type { Random } from './random.ts'
 
 /** A request on its way. Its parts are carried out one by one, each at once; then it is answered. */
 type Call = {
-  life: Life
+  process: SimulatedProcess
   what: string
   waiting: boolean
   toDo: (() => void)[]
@@ -18,7 +18,7 @@ export type Network = ReturnType<typeof createNetwork>
  * Carries requests to Kafka and Redis and answers back, in any order, late, twice or not at all. How often it does so
  * without a fault is its calm, from 0 to 1.
  */
-export function createNetwork(say: (what: () => string) => void) {
+export function createNetwork(trace: (what: () => string) => void) {
   let calls: Call[] = []
   let calm = 1
   let random: Random
@@ -46,16 +46,16 @@ export function createNetwork(say: (what: () => string) => void) {
     },
 
     /** Resolves with what the parts returned; rejects when a part threw or the answer was lost. */
-    call<T>(life: Life, what: string, parts: readonly (() => T)[]): Promise<T[]> {
+    call<T>(process: SimulatedProcess, what: string, parts: readonly (() => T)[]): Promise<T[]> {
       const { promise, resolve, reject } = Promise.withResolvers<T[]>()
       const results: T[] = []
       let failure: Error | undefined
       const settle = (end: () => void) => {
         call.waiting = false
-        if (life.alive) end()
+        if (process.alive) end()
       }
       const call: Call = {
-        life,
+        process,
         what,
         waiting: true,
         toDo: parts.map((part, index) => () => {
@@ -79,13 +79,14 @@ export function createNetwork(say: (what: () => string) => void) {
       const call = choices.pick(calls)
       if (call === undefined) return
       if (call.toDo.length > 0) {
-        say(
-          () => `${call.life.name}'s ${call.what} ${call.waiting ? 'is carried out' : 'is carried out LATE'}`,
+        trace(
+          () =>
+            `${call.process.name}'s ${call.what} ${call.waiting ? 'is carried out' : 'is carried out LATE'}`,
         )
         carryOut(call, choices.below(call.toDo.length))
         if (call.waiting && call.toDo.length === 0 && choices.chance(0.5)) call.answer()
       } else {
-        say(() => `${call.life.name}'s ${call.what} is answered`)
+        trace(() => `${call.process.name}'s ${call.what} is answered`)
         call.answer()
       }
       tidy()
@@ -96,9 +97,9 @@ export function createNetwork(say: (what: () => string) => void) {
       const call = choices.pick(calls.filter(({ waiting }) => waiting))
       if (call === undefined) return
       const keepsGoing = choices.chance(0.5)
-      say(
+      trace(
         () =>
-          `${call.life.name}'s ${call.what} is LOST, ${call.toDo.length === 0 ? 'carried out' : keepsGoing ? 'to be carried out later' : 'not carried out'}`,
+          `${call.process.name}'s ${call.what} is LOST, ${call.toDo.length === 0 ? 'carried out' : keepsGoing ? 'to be carried out later' : 'not carried out'}`,
       )
       if (!keepsGoing) call.toDo = []
       call.fail(new Error('the connection was lost'))
@@ -112,14 +113,14 @@ export function createNetwork(say: (what: () => string) => void) {
       )
       const part = call && choices.pick(call.done)
       if (call === undefined || part === undefined) return
-      say(() => `${call.life.name}'s ${call.what} is carried out AGAIN`)
+      trace(() => `${call.process.name}'s ${call.what} is carried out AGAIN`)
       part()
     },
 
     /** The caller is gone: its calls are answered no more, and some of them are never carried out. */
-    cutOff(life: Life, choices: Random): void {
+    cutOff(process: SimulatedProcess, choices: Random): void {
       for (const call of calls) {
-        if (call.life !== life) continue
+        if (call.process !== process) continue
         call.waiting = false
         if (choices.chance(0.5)) call.toDo = []
       }

@@ -1,10 +1,8 @@
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { createRandom } from './random.ts'
 import { REFUSALS, refuseRebuildOfNewerFold } from './refusals.ts'
-import { rebuildWeightsOf, type Schedule, takeStep, weightsOf } from './schedule.ts'
-import { settle } from './settle.ts'
-import { settleRebuilds } from './settle-rebuilds.ts'
-import { turn } from './turns.ts'
+import { rebuildWeightsOf, runStep, type Schedule, weightsOf } from './schedule.ts'
+import { flushPromises, settle, settleRebuilds } from './settle.ts'
 import { createWorld, IDS, PARTITIONS } from './world.ts'
 
 export type Played = { broken: string | undefined; words: string[] }
@@ -21,7 +19,7 @@ export function scheduleOf(seed: number): Schedule {
   const calm = random.pick([0, 0.5, 0.8, 0.95]) as number
   const count = MIN_STEPS + random.below(MAX_STEPS - MIN_STEPS)
   const weights = weightsOf(random)
-  const habits = {
+  const workload = {
     ids: IDS.slice(0, random.pick([1, 2, IDS.length])),
     keyed: random.pick([0.2, 0.6, 0.9]) as number,
     again: random.pick([0.1, 0.5]) as number,
@@ -33,27 +31,27 @@ export function scheduleOf(seed: number): Schedule {
   const apart = createRandom(seed + APART)
   const rebuilds = apart.chance(REBUILDS)
   if (rebuilds) weights.push(...rebuildWeightsOf(apart))
-  return { calm, habits: { ...habits, lists }, windows, weights, rebuilds, steps, ending }
+  return { calm, workload: { ...workload, lists }, windows, weights, rebuilds, steps, ending }
 }
 
 /** Plays a schedule to its end, lets everything settle, and tells the first promise that was broken. */
-export async function play(schedule: Schedule, inWords = false): Promise<Played> {
+export async function play(schedule: Schedule, traced = false): Promise<Played> {
   const { steps } = schedule
   const words: string[] = []
-  const say = inWords ? (what: () => string) => void words.push(what()) : () => {}
-  const world = createWorld(schedule, say)
+  const trace = traced ? (what: () => string) => void words.push(what()) : () => {}
+  const world = createWorld(schedule, trace)
   const random = createRandom(schedule.ending)
   world.network.set(1, random)
   world.startProjector(0, allPartitions(PARTITIONS))
   await Promise.all([world.startApi(0, random), world.startApi(1, random)])
-  await turn()
+  await flushPromises()
   for (const number of steps) {
-    takeStep(world, number, schedule)
-    await turn()
+    runStep(world, number, schedule)
+    await flushPromises()
     const broken = world.firstBroken()
     if (broken !== undefined) return { broken, words }
   }
-  say(() => '--- no more faults ---')
+  trace(() => '--- no more faults ---')
   await settle(world, random)
   if (world.firstBroken() === undefined && schedule.rebuilds)
     await settleRebuilds(world, createRandom(schedule.ending + 1))
@@ -63,4 +61,22 @@ export async function play(schedule: Schedule, inWords = false): Promise<Played>
     await random.pick(refusals)?.(world, random)
   }
   return { broken: world.firstBroken(), words }
+}
+
+/** The kind of promise that was broken: its numbers differ from schedule to schedule. */
+const kindOf = (broken: string | undefined) => broken?.replace(/\d+/g, '#').slice(0, 60)
+
+/** Leaves out of a schedule what it does not take to break the same promise: halves first, single steps last. */
+export async function shrink(schedule: Schedule): Promise<Schedule> {
+  const kind = kindOf((await play(schedule)).broken)
+  let { steps } = schedule
+  for (let length = steps.length >> 1; length > 0; length >>= 1) {
+    for (let at = 0; at < steps.length; ) {
+      const fewer = [...steps.slice(0, at), ...steps.slice(at + length)]
+      const { broken } = await play({ ...schedule, steps: fewer })
+      if (broken !== undefined && kindOf(broken) === kind) steps = fewer
+      else at += length
+    }
+  }
+  return { ...schedule, steps }
 }

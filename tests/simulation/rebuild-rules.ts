@@ -1,6 +1,6 @@
 import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { SwitchCall } from '@plant-store/shared/read-model/generations.ts'
-import type { Life } from './life.ts'
+import type { SimulatedProcess } from './clock.ts'
 import type { Generation, PartitionKeys } from './redis-scripts.ts'
 
 export type RebuildRules = ReturnType<typeof createRebuildRules>
@@ -11,12 +11,12 @@ const FOLD_VERSION = 1
  * What must hold of each call of a script that a rebuild makes, told from what the keys were before it and are after
  * it, and by code of its own.
  */
-export function createRebuildRules(broken: (promise: string) => void) {
+export function createRebuildRules(broken: (guarantee: string) => void) {
   const names = new Set<string>()
   const marks = new Set<string>()
   /** Which mark each rebuild wrote last in each partition, and what it has read there since. */
   const begun = new Map<string, { mark: string; read: Set<string> }>()
-  const keyOf = (life: Life, partition: Partition) => `${life.name} ${partition}`
+  const keyOf = (process: SimulatedProcess, partition: Partition) => `${process.name} ${partition}`
 
   const liveOf = ({ live, generations }: PartitionKeys): Generation | undefined =>
     live === undefined ? undefined : generations.get(live)
@@ -42,14 +42,14 @@ export function createRebuildRules(broken: (promise: string) => void) {
       for (const name of generations.keys()) names.add(name)
     },
 
-    marked(life: Life, partition: Partition, mark: string): void {
+    marked(process: SimulatedProcess, partition: Partition, mark: string): void {
       if (marks.has(mark)) broken(`a mark is written again: ${mark}`)
       marks.add(mark)
-      begun.set(keyOf(life, partition), { mark, read: new Set() })
+      begun.set(keyOf(process, partition), { mark, read: new Set() })
     },
 
-    reads(life: Life, partition: Partition, generation: string, what: string): void {
-      begun.get(keyOf(life, partition))?.read.add(`${generation} ${what}`)
+    reads(process: SimulatedProcess, partition: Partition, generation: string, what: string): void {
+      begun.get(keyOf(process, partition))?.read.add(`${generation} ${what}`)
     },
 
     /** Whether a switch may still come, perhaps late, of what carries this mark. */
@@ -57,7 +57,7 @@ export function createRebuildRules(broken: (promise: string) => void) {
       [...begun.values()].some((verification) => verification.mark === mark),
 
     switchTo<T extends { is: string }>(
-      life: Life,
+      process: SimulatedProcess,
       keys: PartitionKeys,
       [partition, call]: [Partition, SwitchCall],
       carryOut: () => T,
@@ -69,7 +69,7 @@ export function createRebuildRules(broken: (promise: string) => void) {
       const replaced = liveOf(keys)?.fold ?? FOLD_VERSION
       const answer = carryOut()
       if (answer.is !== 'switched') return answer
-      const read = begun.get(keyOf(life, partition))?.read
+      const read = begun.get(keyOf(process, partition))?.read
       const isRead = ['plants', 'order', 'parked'].every((what) => read?.has(`${name} ${what}`))
       const offset = generation?.checkpoint.offset ?? BEFORE_FIRST
       if (keys.live !== name || generation === undefined) broken(`a switch to ${name} that is not there`)

@@ -81,6 +81,17 @@ export function copyKeys({ live, filling, generations }: PartitionKeys): Partiti
   return { live, filling, generations: copies }
 }
 
+/** One Redis server: the keys of each partition. */
+export type RedisServer = { partitions: PartitionKeys[] }
+
+export function emptyServer(partitions: number): RedisServer {
+  return { partitions: Array.from({ length: partitions }, emptyKeys) }
+}
+
+export function copyServer({ partitions }: RedisServer): RedisServer {
+  return { partitions: partitions.map(copyKeys) }
+}
+
 /** apply.lua: all refusals come before the first change. */
 export function applyScript(keys: PartitionKeys, call: ApplyCall): ApplyOutcome {
   const { foldVersion, partitions, expected, next } = call

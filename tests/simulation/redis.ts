@@ -2,31 +2,19 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import type { Life } from './life.ts'
+import type { SimulatedProcess } from './clock.ts'
 import type { Network } from './network.ts'
 import type { RebuildRules } from './rebuild-rules.ts'
 import {
   applyScript,
   checkpointScript,
-  copyKeys,
-  emptyKeys,
   listScript,
   lookUpScript,
   type PartitionKeys,
+  type RedisServer,
 } from './redis-scripts.ts'
 
 export const FOLD_VERSION = 1
-
-/** One Redis server: what it holds of each partition. */
-export type RedisServer = { partitions: PartitionKeys[] }
-
-export function emptyServer(partitions: number): RedisServer {
-  return { partitions: Array.from({ length: partitions }, emptyKeys) }
-}
-
-export function copyServer({ partitions }: RedisServer): RedisServer {
-  return { partitions: partitions.map(copyKeys) }
-}
 
 export type SimulatedReadModel = Pick<ReadModel, 'lookUp' | 'list' | 'meta' | 'apply'>
 
@@ -39,16 +27,16 @@ export function refuse(fold: number | undefined, partitions: number | undefined,
 
 /** The read model as one process has it: each script goes over the network to the server it is connected to. */
 export function connectReadModel(
-  life: Life,
+  process: SimulatedProcess,
   network: Network,
   rules: RebuildRules,
   onApplied: () => void,
 ): SimulatedReadModel {
-  const keysOf = (partition: Partition) => life.redis.partitions[partition] as PartitionKeys
+  const keysOf = (partition: Partition) => process.redis.partitions[partition] as PartitionKeys
   return {
     lookUp: (asked) =>
       network.call(
-        life,
+        process,
         `look-up of ${asked.flatMap(({ ids }) => ids as readonly PlantId[]).join(', ')}`,
         asked.map(
           ({ partition, ids }) =>
@@ -59,7 +47,7 @@ export function connectReadModel(
 
     list: (asked) =>
       network.call(
-        life,
+        process,
         `listing of ${asked.map(({ partition, from, count }) => `${partition} from plant ${from} to ${from + count - 1}`).join(', ')}`,
         asked.map(
           ({ partition, ...span }) =>
@@ -69,18 +57,18 @@ export function connectReadModel(
       ),
 
     async meta(partition) {
-      const [meta] = await network.call(life, `reading of checkpoint ${partition}`, [
+      const [meta] = await network.call(process, `reading of checkpoint ${partition}`, [
         () => checkpointScript(keysOf(partition)),
       ])
-      refuse(meta?.fold, meta?.partitions, life.redis)
+      refuse(meta?.fold, meta?.partitions, process.redis)
       return meta as NonNullable<typeof meta>
     },
 
     async apply(partition, expected, next, records, freshGeneration) {
       const what = `apply of ${partition}-${expected.offset + 1}..${next.offset}`
-      const [outcome] = await network.call(life, what, [
+      const [outcome] = await network.call(process, what, [
         () => {
-          const { partitions } = life.redis
+          const { partitions } = process.redis
           const call = { expected, next, records, freshGeneration, partitions: partitions.length }
           const keys = keysOf(partition)
           const applied = applyScript(keys, { ...call, generation: '', foldVersion: FOLD_VERSION })
@@ -89,8 +77,8 @@ export function connectReadModel(
           return applied
         },
       ])
-      if (outcome?.is === 'FOLD') refuse(outcome.version, undefined, life.redis)
-      if (outcome?.is === 'PARTITIONS') refuse(undefined, outcome.count, life.redis)
+      if (outcome?.is === 'FOLD') refuse(outcome.version, undefined, process.redis)
+      if (outcome?.is === 'PARTITIONS') refuse(undefined, outcome.count, process.redis)
       if (outcome?.is === 'STALE') return { is: 'stale', checkpoint: outcome.checkpoint }
       if (outcome?.is !== 'OK') throw new Error(`not applied: ${outcome?.is}`)
       return { is: 'applied' }

@@ -1,9 +1,9 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, type Offset } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import type { Life } from './life.ts'
+import type { SimulatedProcess } from './clock.ts'
 import type { Random } from './random.ts'
-import { goOn } from './turns.ts'
+import { runUntil } from './settle.ts'
 import { PARTITIONS, type World } from './world.ts'
 
 /** What must never be served: every service that meets it has to halt. */
@@ -21,9 +21,9 @@ async function refuseAnotherLog(world: World, random: Random): Promise<void> {
   const [api, projector] = [newPlace(world.apis), newPlace(world.projectors)]
   void world.startApi(api, random)
   world.startProjector(projector, allPartitions(PARTITIONS))
-  const strangers = [world.apis[api]?.life, world.projectors[projector]?.life]
-  const haveHalted = () => strangers.every((life) => life !== undefined && world.halted.has(life))
-  if (!(await goOn(world, random, haveHalted, false))) {
+  const strangers = [world.apis[api]?.process, world.projectors[projector]?.process]
+  const haveHalted = () => strangers.every((process) => process !== undefined && world.halted.has(process))
+  if (!(await runUntil(world, random, haveHalted, false))) {
     world.broken('a service goes on with the Redis of another log')
   }
   if (world.apis[api]?.api?.isListening) world.broken('an api listens on the Redis of another log')
@@ -40,8 +40,8 @@ async function refuseTruncatedLog(world: World, random: Random): Promise<void> {
     ...world.started().filter(({ isStopping }) => !isStopping),
     ...world.projecting().filter(({ follower }) => follower.assigned()?.has(partition)),
   ]
-  const haveHalted = () => followers.every(({ life }) => world.halted.has(life))
-  if (!(await goOn(world, random, haveHalted))) world.broken('a service follows a truncated log')
+  const haveHalted = () => followers.every(({ process }) => world.halted.has(process))
+  if (!(await runUntil(world, random, haveHalted))) world.broken('a service follows a truncated log')
 }
 
 /** A newer release has folded on. */
@@ -57,14 +57,14 @@ async function assertFoldVersion(world: World, random: Random): Promise<void> {
   for (const plant of plants) void world.clients.createNew(api, random, plant)
   const apis = world.listening()
   const haveHalted = () =>
-    world.projecting().some(({ life }) => world.halted.has(life)) &&
-    apis.every(({ life }) => world.halted.has(life))
-  if (!(await goOn(world, random, haveHalted)))
+    world.projecting().some(({ process }) => world.halted.has(process)) &&
+    apis.every(({ process }) => world.halted.has(process))
+  if (!(await runUntil(world, random, haveHalted)))
     world.broken('a service goes on what a newer release has folded')
   const place = newPlace(world.projectors)
   world.startProjector(place, allPartitions(PARTITIONS))
-  const { life } = world.projectors[place] as { life: Life }
-  if (!(await goOn(world, random, () => world.halted.has(life)))) {
+  const { process } = world.projectors[place] as { process: SimulatedProcess }
+  if (!(await runUntil(world, random, () => world.halted.has(process)))) {
     world.broken('a projector starts on what a newer release has folded')
   }
 }
@@ -73,25 +73,25 @@ async function refuseMorePartitions(world: World, random: Random): Promise<void>
   world.expectHalts()
   const [projector] = world.projecting()
   projector?.follower.rebalance(allPartitions(PARTITIONS + 1), random)
-  const hasHalted = () => projector === undefined || world.halted.has(projector.life)
-  if (!(await goOn(world, random, hasHalted))) world.broken('a projector follows a topic that grew')
+  const hasHalted = () => projector === undefined || world.halted.has(projector.process)
+  if (!(await runUntil(world, random, hasHalted))) world.broken('a projector follows a topic that grew')
 }
 
 /** A rebuild neither begins beside what a newer release has folded, nor ends beside what one folds meanwhile. */
 export async function refuseRebuildOfNewerFold(world: World, random: Random): Promise<void> {
   world.expectHalts()
-  const rebuild = world.operators.begin(1_000, false)
+  const rebuild = world.rebuilds.begin(1_000, false)
   let rounds = random.below(6)
-  await goOn(world, random, () => rounds-- === 0)
+  await runUntil(world, random, () => rounds-- === 0)
   const ended = rebuild.ended()
   for (const { live, generations } of world.master().partitions) {
     const generation = live === undefined ? undefined : generations.get(live)
     if (generation !== undefined) generation.fold++
   }
   const folded = JSON.stringify(world.master(), withBigints)
-  const again = world.operators.begin(1_000, false)
+  const again = world.rebuilds.begin(1_000, false)
   const haveEnded = () => rebuild.ended() !== undefined && again.ended() !== undefined
-  if (!(await goOn(world, random, haveEnded))) world.broken('a rebuild goes on beside a newer release')
+  if (!(await runUntil(world, random, haveEnded))) world.broken('a rebuild goes on beside a newer release')
   for (const each of ended === undefined ? [rebuild, again] : [again]) {
     const outcome = each.ended()
     if (outcome !== undefined && 'failure' in outcome && outcome.failure instanceof PreconditionError)

@@ -1,12 +1,12 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Habits } from './clients.ts'
+import type { Workload } from './clients.ts'
 import { createRandom, type Random } from './random.ts'
 import type { World } from './world.ts'
 
 /** What happens: each step follows from a number of its own, so that steps can be left out. */
 export type Schedule = {
   calm: number
-  habits: Habits
+  workload: Workload
   /** How large the windows of apis may be, in bytes a partition: 300 hold no plant, 400 one, 800 two. */
   windows: readonly number[]
   /** Those of rebuilds are left out when nobody rebuilds. */
@@ -46,19 +46,19 @@ const STEPS: [weight: number, step: (world: World, random: Random) => void][] = 
 ]
 /** What happens in schedules with rebuilds, besides. */
 const REBUILD_STEPS: typeof STEPS = [
-  [2, (world, random) => world.operators.start(random)],
-  [16, (world, random) => world.operators.deliver(random)],
+  [2, (world, random) => world.rebuilds.start(random)],
+  [16, (world, random) => world.rebuilds.deliver(random)],
   // Not in each of these:
-  [0.4, (world, random) => world.operators.stop(random)],
+  [0.4, (world, random) => world.rebuilds.stop(random)],
   [
     0.6,
     (world, random) => {
-      const rebuild = random.pick(world.operators.running())
-      if (rebuild !== undefined) world.crash(rebuild.life, random)
+      const rebuild = random.pick(world.rebuilds.running())
+      if (rebuild !== undefined) world.crash(rebuild.process, random)
     },
   ],
   [1.5, (world, random) => world.damage(random)],
-  [0.3, (world, random) => world.operators.leaveOlder(world.master(), random)],
+  [0.3, (world, random) => world.rebuilds.leaveOlder(world.master(), random)],
 ]
 /** The first so many are in every schedule. */
 const ESSENTIAL = 6
@@ -82,7 +82,7 @@ export function rebuildWeightsOf(random: Random): number[] {
 const ALL_STEPS = [...STEPS, ...REBUILD_STEPS]
 
 /** One step, as this number has it. */
-export function takeStep(world: World, number: number, { calm, weights }: Schedule): void {
+export function runStep(world: World, number: number, { calm, weights }: Schedule): void {
   const random = createRandom(number)
   world.network.set(calm, random)
   let left = (random.below(1_000_000) / 1_000_000) * weights.reduce((sum, weight) => sum + weight, 0)
@@ -116,7 +116,7 @@ function deliverToProjector(world: World, random: Random): void {
 function restartApi(world: World, random: Random): void {
   const place = random.below(APIS)
   const running = world.apis[place]
-  if (running !== undefined) world.crash(running.life, random)
+  if (running !== undefined) world.crash(running.process, random)
   void world.startApi(place, random)
 }
 
@@ -125,7 +125,7 @@ function restartProjector(world: World, random: Random): void {
   const running = world.projectors[place]
   if (running !== undefined) {
     if (random.chance(0.3)) void running.projector.close()
-    world.crash(running.life, random)
+    world.crash(running.process, random)
   }
   const all = allPartitions(world.log.ends().length)
   world.startProjector(

@@ -1,35 +1,69 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { winnerOf } from './oracle.ts'
 import type { Random } from './random.ts'
+import type { SimulatedRebuild } from './rebuilds.ts'
 import { APIS } from './schedule.ts'
-import { winnerOf } from './truth.ts'
-import { goOn, turn } from './turns.ts'
 import { IDS, PARTITIONS, type World } from './world.ts'
+
+/** Within so many rounds after the last fault everything has settled. */
+const SETTLING_ROUNDS = 400
+const ROUND_MS = 100
+
+/** Lets all that can go on by itself go on: the code under test waits for promises only. */
+export const flushPromises = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** All that follow the log are given some of it, and a little time passes. */
+export async function runRound(world: World, random: Random, isCalm = true): Promise<void> {
+  for (const partition of allPartitions(PARTITIONS)) {
+    for (const { tail } of world.started()) tail.deliver(partition, random, isCalm)
+    for (const { follower } of world.projecting()) follower.deliver(partition, random, isCalm)
+    for (const { follower } of world.rebuilds.running()) follower()?.deliver(partition, random, isCalm)
+  }
+  await flushPromises()
+  world.clock.advance(ROUND_MS)
+  await flushPromises()
+}
+
+/** True as soon as it is so; false when it is not within the rounds there are. */
+export async function runUntil(
+  world: World,
+  random: Random,
+  condition: (world: World) => boolean,
+  isCalm = true,
+): Promise<boolean> {
+  for (let n = 0; n < SETTLING_ROUNDS; n++) {
+    if (world.firstBroken() !== undefined || condition(world)) return true
+    await runRound(world, random, isCalm)
+  }
+  return false
+}
 
 /** After the last fault: all has to recover by itself, to work, and to come to rest with every promise kept. */
 export async function settle(world: World, random: Random): Promise<void> {
   world.network.calmDown()
   world.reconnectAll()
-  await turn()
+  await flushPromises()
   const stopping = world.started().filter(({ isStopping }) => isStopping)
   for (let place = 0; place < APIS; place++) {
     const running = world.apis[place]
-    if (running?.life.alive !== true || running.api?.isStopping) void world.startApi(place, random)
+    if (running?.process.alive !== true || running.api?.isStopping) void world.startApi(place, random)
     else if (running.api && running.api.tail.assigned() === undefined) {
       running.api.tail.rebalance(allPartitions(PARTITIONS), random)
     }
   }
   giveEveryPartitionToSomebody(world, random)
   await checkReadsWithoutKafka(world)
-  const haveEnded = () => stopping.every(({ life }) => !life.alive)
-  if (!(await goOn(world, random, () => haveEnded() && isAtRest(world)))) {
+  const haveEnded = () => stopping.every(({ process }) => !process.alive)
+  if (!(await runUntil(world, random, () => haveEnded() && isAtRest(world)))) {
     return world.broken(`nothing settles: ${unrest(world)}`)
   }
   await checkService(world, random)
   await checkRetries(world, random)
-  if (!(await goOn(world, random, isAtRest))) return world.broken(`nothing settles again: ${unrest(world)}`)
-  world.surroundings.onApplied()
+  if (!(await runUntil(world, random, isAtRest)))
+    return world.broken(`nothing settles again: ${unrest(world)}`)
+  world.context.onApplied()
   world.clients.checkLog(world.foreign)
   await checkLists(world, random)
 }
@@ -49,15 +83,15 @@ async function checkReadsWithoutKafka(world: World): Promise<void> {
   for (const api of world.listening()) {
     for (const id of IDS) {
       const winner = winnerOf(world.log, id)
-      const reached = winner && world.reachedBy(api.life.redis, winner.partition)
+      const reached = winner && world.reachedBy(api.process.redis, winner.partition)
       if (winner === undefined || reached === undefined || reached < winner.offset) continue
       const position = { partition: winner.partition, offset: reached }
       const answers: { is: string }[] = []
       void world.clients.readAt(api, id, position).then((answer) => answers.push(answer))
-      await turn()
-      await turn()
+      await flushPromises()
+      await flushPromises()
       if (answers[0]?.is !== 'plant' && answers[0]?.is !== 'unreadablePlant') {
-        world.broken(`${api.life.name} can't read what Redis has: ${answers[0]?.is}`)
+        world.broken(`${api.process.name} can't read what Redis has: ${answers[0]?.is}`)
       }
     }
   }
@@ -88,8 +122,8 @@ function unrest(world: World): string {
   const apis = world
     .started()
     .map(
-      ({ life, isListening, waiting, claimIndex }) =>
-        `${life.name} ${isListening ? 'listens' : 'does not listen'}, ${waiting} wait, ${claimIndex.problems().join(', ')}`,
+      ({ process, isListening, waiting, claimIndex }) =>
+        `${process.name} ${isListening ? 'listens' : 'does not listen'}, ${waiting} wait, ${claimIndex.problems().join(', ')}`,
     )
   return [world.isAtEnd() ? 'Redis is at the end' : 'Redis is not at the end', ...apis].join('; ')
 }
@@ -99,8 +133,8 @@ async function checkLists(world: World, random: Random): Promise<void> {
   const apis = world.listening()
   let done = 0
   for (const [n, api] of apis.entries()) void world.clients.listAll(api, 1 + n).then(() => done++)
-  await turn()
-  if (!(await goOn(world, random, () => done === apis.length))) world.broken('a list is not answered')
+  await flushPromises()
+  if (!(await runUntil(world, random, () => done === apis.length))) world.broken('a list is not answered')
 }
 
 async function checkRetries(world: World, random: Random): Promise<void> {
@@ -110,25 +144,81 @@ async function checkRetries(world: World, random: Random): Promise<void> {
   void world.clients.retryUnknown(api).then(() => {
     done = true
   })
-  if (!(await goOn(world, random, () => done))) world.broken('a retry with the same key is not answered')
+  if (!(await runUntil(world, random, () => done))) world.broken('a retry with the same key is not answered')
 }
 
 /** Each api creates a plant, and knows every plant. */
 async function checkService(world: World, random: Random): Promise<void> {
   for (const [n, api] of world.listening().entries()) {
     // What the one before has created may have pushed a small window over what Redis does not have yet.
-    await goOn(world, random, isAtRest)
+    await runUntil(world, random, isAtRest)
     const id = BigInt(1_000 + n) as PlantId
     const answers: { is: string }[] = []
     void world.clients.createNew(api, random, id).then((outcome) => answers.push(outcome))
     for (const known of [id, ...IDS]) {
       void world.clients.readAt(api, known).then((answer) => {
-        if (answer.is === 'coverageGap') world.broken(`${api.life.name} can't read though all has settled`)
+        if (answer.is === 'coverageGap') world.broken(`${api.process.name} can't read though all has settled`)
       })
     }
-    await goOn(world, random, () => answers.length > 0)
+    await runUntil(world, random, () => answers.length > 0)
     if (answers[0]?.is !== 'created') {
-      world.broken(`${api.life.name} can't create though all has settled: ${answers[0]?.is}`)
+      world.broken(`${api.process.name} can't create though all has settled: ${answers[0]?.is}`)
     }
   }
+}
+
+/** What is damaged is found by one, and dropped; so the second succeeds. */
+const LAST_REBUILDS = 2
+/** In so many of all schedules: it takes long. */
+const DISTURBED = 0.15
+const DISTURBED_ROUNDS = 30
+const CALLS_A_ROUND = 8
+
+/** After the last fault a rebuild succeeds, and leaves the fold of the log and nothing else. */
+export async function settleRebuilds(world: World, random: Random): Promise<void> {
+  if (!(await runUntil(world, random, () => world.rebuilds.running().length === 0)))
+    return world.broken('a rebuild does not end')
+  if (random.chance(DISTURBED)) await disturb(world, random)
+  let last: SimulatedRebuild | undefined
+  for (let n = 0; n < LAST_REBUILDS && !hasSwitched(last); n++) {
+    const rebuild = world.rebuilds.begin(random.pick([1_000, 4]) as number, false)
+    last = rebuild
+    if (!(await runUntil(world, random, () => rebuild.ended() !== undefined)))
+      return world.broken('the last rebuild does not end')
+  }
+  world.rebuilds.running()
+  if (!hasSwitched(last)) return world.broken(`the last rebuild fails: ${JSON.stringify(last?.ended())}`)
+  if (!(await runUntil(world, random, isAtRest))) return world.broken('nothing settles after a rebuild')
+  for (const { live, filling, generations } of world.master().partitions) {
+    const names = [...generations.keys()].join()
+    if (filling !== undefined || names !== (live ?? ''))
+      world.broken(`at rest there is left: ${filling}, ${names}`)
+  }
+  world.context.onApplied()
+}
+
+/** Redis falls back under a rebuild; in half of the cases nothing is written, and it has to notice by itself. */
+async function disturb(world: World, random: Random): Promise<void> {
+  const rebuild = world.rebuilds.begin(random.pick([1_000, 4]) as number, true)
+  const api = random.chance(0.5) ? random.pick(world.listening()) : undefined
+  // Calls take their time: what is verified when all is written takes a while, too.
+  world.network.set(0, random)
+  for (let left = random.below(DISTURBED_ROUNDS); left > 0; left--) {
+    await runRound(world, random)
+    for (let n = 0; n < CALLS_A_ROUND; n++) world.network.proceed(random)
+    if (random.chance(0.2)) world.snapshot()
+    if (api !== undefined && random.chance(0.3))
+      void world.clients.createNew(api, random, (3_000n + BigInt(left)) as PlantId)
+  }
+  world.failOver(random)
+  world.reconnectAll()
+  world.network.calmDown()
+  if (!(await runUntil(world, random, () => rebuild.ended() !== undefined)))
+    return world.broken('a rebuild does not end that fell back')
+  if (!(await runUntil(world, random, isAtRest))) world.broken('nothing settles after Redis fell back')
+}
+
+function hasSwitched(rebuild: SimulatedRebuild | undefined): boolean {
+  const ended = rebuild?.ended()
+  return ended !== undefined && 'finished' in ended && ended.finished.every(({ is }) => is === 'switched')
 }

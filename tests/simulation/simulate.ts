@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { measureCoverage } from './coverage.ts'
-import { plantBug } from './plant-bug.ts'
-import type { PlantedBug } from './planted-bug.ts'
+import { measureCoverage } from './line-coverage.ts'
+import { type PlantedBug, plantBug } from './planted-bug.ts'
 import { PLANTED_BUGS } from './planted-bugs.ts'
 import { FIRST_SEED, huntBugs, playAll } from './threads.ts'
 
@@ -91,8 +90,7 @@ function showProgress(played: number, count: number, begin: number): void {
 }
 
 async function replay(seed: number): Promise<number> {
-  const { play, scheduleOf } = await import('./play.ts')
-  const { shrink } = await import('./shrink.ts')
+  const { play, scheduleOf, shrink } = await import('./play.ts')
   const schedule = scheduleOf(seed)
   const { broken } = await play(schedule)
   const shown = broken === undefined ? schedule : await shrink(schedule)

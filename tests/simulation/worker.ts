@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { plantBug } from './plant-bug.ts'
-import type { PlantedBug } from './planted-bug.ts'
+import { type PlantedBug, plantBug } from './planted-bug.ts'
 
 /** Which seeds a worker plays, one after the other until one breaks a promise. */
 export type Work = { from: number; count: number; bug?: PlantedBug }

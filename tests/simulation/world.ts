@@ -12,21 +12,26 @@ import {
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import { type SimulatedApi, startApi } from './api.ts'
-import { createClients, type Habits } from './clients.ts'
+import { createClients, type Workload } from './clients.ts'
+import type { SimulatedProcess } from './clock.ts'
 import { createClock } from './clock.ts'
-import { eventIdOf } from './event-ids.ts'
-import { foreignRecord, meaningOf } from './foreign-records.ts'
 import { createKafkaLog, type Log } from './kafka.ts'
-import type { Life } from './life.ts'
 import { createNetwork } from './network.ts'
-import { createOperators } from './operators.ts'
+import { differenceFromFold } from './oracle.ts'
+import type { ProcessContext } from './process-context.ts'
 import { type SimulatedProjector, startProjector } from './projector.ts'
 import type { Random } from './random.ts'
 import { createRebuildRules } from './rebuild-rules.ts'
-import { copyServer, emptyServer, type RedisServer } from './redis.ts'
-import { applyScript, checkpointScript, type PartitionKeys } from './redis-scripts.ts'
-import type { CliContext } from './surroundings.ts'
-import { differenceFromFold } from './truth.ts'
+import { createRebuilds } from './rebuilds.ts'
+import { eventIdOf, foreignRecord, meaningOf } from './records.ts'
+import {
+  applyScript,
+  checkpointScript,
+  copyServer,
+  emptyServer,
+  type PartitionKeys,
+  type RedisServer,
+} from './redis-scripts.ts'
 
 export const PARTITIONS = 2
 /** Few, so that they are claimed again and again; both partitions have some. */
@@ -45,30 +50,30 @@ export type World = ReturnType<typeof createWorld>
 
 /** A plant store of several apis and projectors on one log and one Redis with its replicas, and clients. */
 export function createWorld(
-  { habits, windows }: { habits: Habits; windows: readonly number[] },
-  say: (what: () => string) => void,
+  { workload, windows }: { workload: Workload; windows: readonly number[] },
+  trace: (what: () => string) => void,
 ) {
   const clock = createClock()
   const log = createKafkaLog(PARTITIONS)
-  const network = createNetwork(say)
+  const network = createNetwork(trace)
   const foreign = new Set<EventId>()
   const snapshots: RedisServer[] = [emptyServer(PARTITIONS)]
-  /** What runs in each place, and what ran last; an api that is starting has a life only. */
-  const apis: { life: Life; api?: SimulatedApi }[] = []
+  /** What runs in each place, and what ran last; an api that is starting has a process only. */
+  const apis: { process: SimulatedProcess; api?: SimulatedApi }[] = []
   const projectors: SimulatedProjector[] = []
   let master = emptyServer(PARTITIONS)
   const servers = new Set([master])
-  let processes: Life[] = []
-  const halted = new Set<Life>()
+  let processes: SimulatedProcess[] = []
+  const halted = new Set<SimulatedProcess>()
   let mayHalt = false
-  let lives = 0
+  let starts = 0
   let generations = 0
   let marks = 0
   let foreigners = 0
-  let brokenPromise: string | undefined
+  let brokenGuarantee: string | undefined
 
-  function broken(promise: string): void {
-    brokenPromise ??= promise
+  function broken(guarantee: string): void {
+    brokenGuarantee ??= guarantee
   }
 
   /** At once after each apply, as long as nobody was given the wrong log. */
@@ -80,93 +85,93 @@ export function createWorld(
     }
   }
 
-  const surroundings: CliContext = {
+  const context: ProcessContext = {
     ...{ clock, log, network, quiet, onApplied, rules: createRebuildRules(broken) },
     freshGeneration: () => `g${++generations}`,
     freshMark: () => `m${++marks}`,
-    onHalt(life, error) {
-      halted.add(life)
-      say(() => `${life.name} halts: ${error.message}`)
-      if (!mayHalt) broken(`${life.name} halts on its own log: ${error.message}`)
+    onHalt(process, error) {
+      halted.add(process)
+      trace(() => `${process.name} halts: ${error.message}`)
+      if (!mayHalt) broken(`${process.name} halts on its own log: ${error.message}`)
     },
   }
 
-  const clients = createClients(log, habits, say, broken)
+  const clients = createClients(log, workload, trace, broken)
 
-  function newLife(name: string): Life {
-    const life = { name: `${name}.${++lives}`, alive: true, redis: master }
-    processes = processes.filter(({ alive }) => alive).concat(life)
-    return life
+  function newProcess(name: string): SimulatedProcess {
+    const process = { name: `${name}.${++starts}`, alive: true, redis: master }
+    processes = processes.filter(({ alive }) => alive).concat(process)
+    return process
   }
 
-  const operators = createOperators({ surroundings, newLife, say, broken, mayRefuse: () => mayHalt })
+  const rebuilds = createRebuilds({ context, newProcess, trace, broken, mayRefuse: () => mayHalt })
 
   const world = {
-    ...{ clock, log, network, clients, apis, projectors, operators, surroundings, foreign },
+    ...{ clock, log, network, clients, apis, projectors, rebuilds, context, foreign },
     broken,
     halted,
-    firstBroken: () => brokenPromise,
+    firstBroken: () => brokenGuarantee,
     master: () => master,
     /** The apis that can tell where they stand. */
-    started: (): SimulatedApi[] => apis.flatMap(({ life, api }) => (life.alive && api ? [api] : [])),
+    started: (): SimulatedApi[] => apis.flatMap(({ process, api }) => (process.alive && api ? [api] : [])),
     listening: () => world.started().filter(({ isListening }) => isListening),
-    projecting: () => projectors.filter(({ life }) => life.alive),
+    projecting: () => projectors.filter(({ process }) => process.alive),
 
     async startApi(place: number, random: Random): Promise<void> {
-      const life = newLife(`api ${place}`)
+      const process = newProcess(`api ${place}`)
       const windowBytes = random.pick(windows) as number
-      say(() => `${life.name} starts with a window of ${windowBytes} bytes`)
-      const running: (typeof apis)[number] = { life }
+      trace(() => `${process.name} starts with a window of ${windowBytes} bytes`)
+      const running: (typeof apis)[number] = { process }
       apis[place] = running
-      await startApi(life, windowBytes, surroundings).then(
+      await startApi(process, windowBytes, context).then(
         (api) => {
           running.api = api
         },
         (error: Error) => {
-          if (error instanceof PreconditionError) return surroundings.onHalt(life, error)
-          say(() => `${life.name} gives up: ${error.message}`)
-          life.alive = false
+          if (error instanceof PreconditionError) return context.onHalt(process, error)
+          trace(() => `${process.name} gives up: ${error.message}`)
+          process.alive = false
         },
       )
     },
 
     /** The orderly end of an api, as its main.ts has it. */
     async stopApi(api: SimulatedApi, answersWithinMs: number): Promise<void> {
-      say(() => `${api.life.name} is stopped`)
+      trace(() => `${api.process.name} is stopped`)
       api.isListening = false
       api.isStopping = true
-      const { after } = clock.timeOf(api.life)
+      const { after } = clock.timeOf(api.process)
       api.creation.endWithin(answersWithinMs)
       after(answersWithinMs + ANSWER_SLACK_MS, () => {
         // After what came due at the same time.
         setImmediate(() => {
           if (api.creating > 0)
-            broken(`${api.life.name} leaves ${api.creating} creates unanswered at its end`)
+            broken(`${api.process.name} leaves ${api.creating} creates unanswered at its end`)
         })
       })
       await api.creation.close()
       await api.tail.close()
       await api.claimIndex.close()
-      say(() => `${api.life.name} has ended`)
-      if (api.creating > 0) broken(`${api.life.name} ended with ${api.creating} creates unanswered`)
-      api.life.alive = false
+      trace(() => `${api.process.name} has ended`)
+      if (api.creating > 0) broken(`${api.process.name} ended with ${api.creating} creates unanswered`)
+      api.process.alive = false
     },
 
     startProjector(place: number, assigned: readonly Partition[]): void {
-      const life = newLife(`projector ${place}`)
-      say(() => `${life.name} starts with partitions ${assigned.join(',')}`)
-      projectors[place] = startProjector(life, assigned, surroundings)
+      const process = newProcess(`projector ${place}`)
+      trace(() => `${process.name} starts with partitions ${assigned.join(',')}`)
+      projectors[place] = startProjector(process, assigned, context)
     },
 
-    crash(life: Life, random: Random): void {
-      if (!life.alive) return
-      say(() => `${life.name} CRASHES`)
-      life.alive = false
-      network.cutOff(life, random)
+    crash(process: SimulatedProcess, random: Random): void {
+      if (!process.alive) return
+      trace(() => `${process.name} CRASHES`)
+      process.alive = false
+      network.cutOff(process, random)
     },
 
     /** On the master, or on a replica that may be master one day. */
-    damage: (random: Random) => operators.damage(random.pick([master, ...snapshots]) as RedisServer, random),
+    damage: (random: Random) => rebuilds.damage(random.pick([master, ...snapshots]) as RedisServer, random),
 
     snapshot(): void {
       snapshots.push(copyServer(master))
@@ -181,24 +186,24 @@ export function createWorld(
       master = state
       servers.add(master)
       const told = processes.filter(() => random.chance(0.7))
-      for (const life of told) life.redis = master
+      for (const process of told) process.redis = master
       const names = () => told.map(({ name }) => name).join(', ') || 'nobody'
-      say(() => `Redis FAILS OVER to ${checkpoints(master)} from ${checkpoints(old)}; told: ${names()}`)
+      trace(() => `Redis FAILS OVER to ${checkpoints(master)} from ${checkpoints(old)}; told: ${names()}`)
     },
 
     reconnect(random: Random): void {
-      const life = random.pick(processes.filter(({ redis }) => redis !== master))
-      if (life === undefined) return
-      say(() => `${life.name} finds the new Redis`)
-      life.redis = master
+      const process = random.pick(processes.filter(({ redis }) => redis !== master))
+      if (process === undefined) return
+      trace(() => `${process.name} finds the new Redis`)
+      process.redis = master
     },
 
     reconnectAll(): void {
-      for (const life of processes) life.redis = master
+      for (const process of processes) process.redis = master
     },
 
     empty(): void {
-      say(() => 'Redis is EMPTIED')
+      trace(() => 'Redis is EMPTIED')
       for (const keys of master.partitions) {
         keys.live = undefined
         keys.filling = undefined
@@ -213,7 +218,7 @@ export function createWorld(
         const plant = { id, name: `other ${n}` }
         const offset = other.append(plantCreated(plant, eventIdOf('another log', n), PARTITIONS))
         if (random.chance(0.3)) other.skip(partitionOf(Buffer.from(String(id)), PARTITIONS))
-        say(() => `another log has ${id} at ${offset}`)
+        trace(() => `another log has ${id} at ${offset}`)
       }
       mayHalt = true
       master = foldOf(other)
@@ -228,18 +233,18 @@ export function createWorld(
     /** What others write: records that are no plants, or that this release can't read. */
     appendForeign(random: Random): void {
       const eventId = eventIdOf('foreigner', foreigners++)
-      const id = random.pick(habits.ids) as PlantId
+      const id = random.pick(workload.ids) as PlantId
       const { record, meaning } = foreignRecord({ id, eventId, partitions: PARTITIONS }, random)
       foreign.add(eventId)
       const offset = log.append(record)
-      say(() => `somebody writes a record at ${record.partition}-${offset} with the key ${id}: ${meaning}`)
+      trace(() => `somebody writes a record at ${record.partition}-${offset} with the key ${id}: ${meaning}`)
       const taken = meaningOf(log.records(record.partition).at(-1) as LogRecord)
       if (taken !== meaning) broken(`${meaning} is taken for ${taken}`)
     },
 
     skip(random: Random): void {
       const partition = random.below(PARTITIONS) as Partition
-      say(() => `offset ${partition}-${log.end(partition)} is a control record`)
+      trace(() => `offset ${partition}-${log.end(partition)} is a control record`)
       log.skip(partition)
     },
 

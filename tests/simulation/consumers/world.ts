@@ -10,10 +10,9 @@ import {
   type Partition,
 } from '@plant-store/shared/plant/position.ts'
 import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
-import { eventIdOf } from '../event-ids.ts'
-import { foreignRecord } from '../foreign-records.ts'
 import { createKafkaLog } from '../kafka.ts'
 import type { Random } from '../random.ts'
+import { eventIdOf, foreignRecord } from '../records.ts'
 
 export const PARTITIONS = 2
 export const ALL = allPartitions(PARTITIONS)

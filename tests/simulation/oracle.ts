@@ -2,8 +2,7 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { Log } from './kafka.ts'
-import type { RedisServer } from './redis.ts'
-import type { Generation } from './redis-scripts.ts'
+import type { Generation, RedisServer } from './redis-scripts.ts'
 
 // What is true, told from the log alone and by code of its own.
 

@@ -1,14 +1,93 @@
+import type { Finished } from '@plant-store/plantctl/src/rebuild/finish.ts'
+import { createRebuild } from '@plant-store/plantctl/src/rebuild/rebuild.ts'
+import { createGenerationVerifier } from '@plant-store/plantctl/src/verify/generation-verifier.ts'
+import { ofSlice } from '@plant-store/plantctl/src/verify/slice.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
+import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
-import { eventIdOf } from './event-ids.ts'
+import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import type { SimulatedProcess } from './clock.ts'
+import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import { beginScript } from './generation-scripts.ts'
-import type { Life } from './life.ts'
-import { type SimulatedRebuild, startRebuild } from './operator.ts'
+import { connectGenerations } from './generations.ts'
+import type { ProcessContext } from './process-context.ts'
 import type { Random } from './random.ts'
-import type { RedisServer } from './redis.ts'
-import { applyScript, type Generation, type PartitionKeys } from './redis-scripts.ts'
-import type { CliContext } from './surroundings.ts'
+import { eventIdOf } from './records.ts'
+import { applyScript, type Generation, type PartitionKeys, type RedisServer } from './redis-scripts.ts'
+
+const MAX_RECORDS_PER_APPLY = 2
+/** Few, so that a failover may come between. */
+const PLANTS_PER_SPAN = 2
+
+export type SimulatedRebuild = {
+  process: SimulatedProcess
+  /** Whoever follows the log for it now. */
+  follower(): SimulatedFollower | undefined
+  /** Breaks it off, as an operator does. */
+  stop(): void
+  /** What became of it; undefined while it works. */
+  ended(): { finished: Finished[] } | { failure: Error } | undefined
+}
+
+/** An operator begins a rebuild, as the command does. */
+export function startRebuild(
+  process: SimulatedProcess,
+  { recordsAtOnceMax, fromEmpty }: { recordsAtOnceMax: number; fromEmpty: boolean },
+  context: ProcessContext,
+): SimulatedRebuild {
+  const { clock, log, network, quiet, onApplied, rules, freshGeneration, freshMark } = context
+  const time = clock.timeOf(process)
+  const stopping = new AbortController()
+  const generations = connectGenerations(process, network, rules, onApplied)
+  const partitions = log.ends().length
+  let follower: SimulatedFollower | undefined
+  let ended: ReturnType<SimulatedRebuild['ended']>
+
+  const rebuild = createRebuild({
+    ...{
+      generations,
+      freshMark,
+      time,
+      log: quiet,
+      recordsAtOnceMax,
+      maxRecordsPerApply: MAX_RECORDS_PER_APPLY,
+      plantsPerSpan: PLANTS_PER_SPAN,
+    },
+    freshName: freshGeneration,
+    follow(sink, only) {
+      const followed = createSimulatedFollower(process, sink, { ...context, time })
+      follower = followed
+      return { ...followed, start: () => followed.assign([...only]) }
+    },
+    readEnds: async () =>
+      (await network.call(process, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
+    verify: createGenerationVerifier({
+      ...{ reader: generations, partitions },
+      async foldSlice(partition, upTo, slice) {
+        const records = log.records(partition).filter(({ offset }) => offset <= upTo)
+        return fold(emptyPartition(), ofSlice(slice, records))
+      },
+    }),
+  })
+  const run = {
+    ...{ partitions: allPartitions(partitions), fromEmpty, signal: stopping.signal },
+    onProgress: () => {},
+  }
+  void rebuild.run(run).then(
+    (finished) => {
+      ended = { finished }
+    },
+    (failure: Error) => {
+      ended = { failure }
+    },
+  )
+  return {
+    process,
+    follower: () => follower,
+    stop: () => stopping.abort(new Error('stopped')),
+    ended: () => ended,
+  }
+}
 
 const AT_ONCE_MAX = 2
 const OLDER_FOLD = 0
@@ -16,33 +95,33 @@ const OLDER_FOLD = 0
 const RECORDS_AT_ONCE = [1_000, 4]
 
 /** Those who rebuild, and what happens to what they work on. */
-export function createOperators({
-  surroundings,
-  newLife,
-  say,
+export function createRebuilds({
+  context,
+  newProcess,
+  trace,
   broken,
   mayRefuse,
 }: {
-  surroundings: CliContext
-  newLife(name: string): Life
-  say(what: () => string): void
-  broken(promise: string): void
+  context: ProcessContext
+  newProcess(name: string): SimulatedProcess
+  trace(what: () => string): void
+  broken(guarantee: string): void
   /** Whether there is something that a rebuild has to refuse. */
   mayRefuse(): boolean
 }) {
-  const { log, rules, freshGeneration } = surroundings
+  const { log, rules, freshGeneration } = context
   let rebuilds: SimulatedRebuild[] = []
   let wasDamaged = false
 
   /** Those that still work; what the others said is looked at once. */
   function running(): SimulatedRebuild[] {
     const ended = rebuilds.filter(({ ended }) => ended() !== undefined)
-    for (const { life, ended: outcome } of ended) {
+    for (const { process, ended: outcome } of ended) {
       const text = judge(outcome())
-      say(() => `${life.name} has ended: ${text}`)
-      life.alive = false
+      trace(() => `${process.name} has ended: ${text}`)
+      process.alive = false
     }
-    rebuilds = rebuilds.filter(({ life }) => life.alive)
+    rebuilds = rebuilds.filter(({ process }) => process.alive)
     return rebuilds
   }
 
@@ -62,9 +141,9 @@ export function createOperators({
   }
 
   const begin = (recordsAtOnceMax: number, fromEmpty: boolean): SimulatedRebuild => {
-    const life = newLife('rebuild')
-    say(() => `${life.name} begins${fromEmpty ? ', from empty' : ''}`)
-    const rebuild = startRebuild(life, { recordsAtOnceMax, fromEmpty }, surroundings)
+    const process = newProcess('rebuild')
+    trace(() => `${process.name} begins${fromEmpty ? ', from empty' : ''}`)
+    const rebuild = startRebuild(process, { recordsAtOnceMax, fromEmpty }, context)
     rebuilds.push(rebuild)
     return rebuild
   }
@@ -87,7 +166,7 @@ export function createOperators({
     stop(random: Random): void {
       const rebuild = random.pick(running())
       if (rebuild === undefined) return
-      say(() => `${rebuild.life.name} is broken off`)
+      trace(() => `${rebuild.process.name} is broken off`)
       rebuild.stop()
     },
 
@@ -102,7 +181,7 @@ export function createOperators({
       if (generation === undefined) return
       wasDamaged = true
       random.pick(DAMAGES)?.(generation)
-      say(() => `generation ${name} is DAMAGED at ${generation.checkpoint.offset}`)
+      trace(() => `generation ${name} is DAMAGED at ${generation.checkpoint.offset}`)
     },
 
     /** A rebuild by an older release, which folds in another way, was killed. */
@@ -119,7 +198,7 @@ export function createOperators({
       const records: LogRecord[] = [{ offset: first.offset, parked: 1 }]
       const call = { generation: freshName, freshGeneration: '', expected: begun.checkpoint, records }
       applyScript(keys, { ...scope, ...call, next: checkpointAt(first.offset, records) })
-      say(() => `an older release leaves generation ${freshName}`)
+      trace(() => `an older release leaves generation ${freshName}`)
     },
   }
 }

@@ -4,6 +4,14 @@ import { type LogRecord, type NewRecord, plantCreated } from '@plant-store/share
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Random } from './random.ts'
 
+/** Writers of events; no two of them share an event id. */
+const WRITERS = { client: '000000000000', foreigner: '00000000f0e1', 'another log': '0000000007e2' }
+
+/** The nth event id of a writer. */
+export function eventIdOf(writer: keyof typeof WRITERS, n: number): EventId {
+  return `${n.toString(16).padStart(8, '0')}-0000-4000-8000-${WRITERS[writer]}` as EventId
+}
+
 /** What a record that others wrote comes to: a plant, a claim that can't be read, or nothing to do with plants. */
 type Meaning = 'plant' | 'unreadable claim' | 'foreign'
 

@@ -1,12 +1,11 @@
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
-import type { Clock } from './clock.ts'
+import type { Clock, SimulatedProcess } from './clock.ts'
 import type { Log } from './kafka.ts'
-import type { Life } from './life.ts'
 import type { Network } from './network.ts'
 import type { RebuildRules } from './rebuild-rules.ts'
 
 /** What every process of the simulation is in. */
-export type CliContext = {
+export type ProcessContext = {
   clock: Clock
   log: Log
   network: Network
@@ -18,5 +17,5 @@ export type CliContext = {
   freshMark(): string
   /** Told after each apply, carried out or refused. */
   onApplied(): void
-  onHalt(life: Life, error: Error): void
+  onHalt(process: SimulatedProcess, error: Error): void
 }

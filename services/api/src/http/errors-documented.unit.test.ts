@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { ApiSettings } from '../settings.ts'
-import { ERRORS } from './errors.ts'
+import { bodyOf, ERRORS } from './errors.ts'
 
-const read = (page: string) =>
-  readFileSync(new URL(`../../../../docs/reference/${page}`, import.meta.url), 'utf8')
+const readRoot = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8')
+const read = (page: string) => readRoot(`docs/reference/${page}`)
 
 type Setting = { default?: unknown; minimum?: number; maximum?: number }
 
@@ -13,6 +13,10 @@ describe('the reference of the HTTP API', () => {
     const numbers = [...read('http-api.md').matchAll(/^\| (\d{5}) \|/gm)].map(([, number]) => Number(number))
     expect(numbers).toEqual(Object.values(ERRORS).map(([number]) => number))
   })
+})
+
+it.each(['README.md', 'docs/getting-started.md'])('%s shows the response to a duplicate id', (path) => {
+  expect(readRoot(path)).toContain(`\n${JSON.stringify(bodyOf('duplicateId'))}\n`)
 })
 
 describe('the reference of the settings', () => {

@@ -12,7 +12,10 @@ const AT_ONCE = { everyMs: 1, giveUpAfterMs: 20_000 }
 const IDS_FROM = 5_000
 const RETENTION = ['retention.ms', 'retention.bytes'].map((name) => ({ name, value: '-1' }))
 
-/** Deletes a topic, makes another one of its name, and fills that with so many claims of new ids, each as soon as it can be. */
+/**
+ * Deletes a topic, makes another one of its name, and fills that with so many claims of new ids, each as soon as it can
+ * be.
+ */
 export async function recreateTopic({ kafka, topic, partitions }: TestTopic, records: number): Promise<void> {
   const appender = createAppender(kafka, topic)
   const claims = Array.from({ length: records }, (_, n) =>

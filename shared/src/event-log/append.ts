@@ -8,13 +8,13 @@ const PRODUCE_TIMEOUT_MS = 5_000
 export type Appender = ReturnType<typeof createAppender>
 
 /**
- * Appends records to the topic. Keep one append in flight, and put everything that arrives until its end into the next one: kafkajs
- * retries and refreshes metadata for each send separately, so many sends at once become a storm.
+ * Appends records to the topic. Keep one append in flight, and put everything that arrives until its end into the next
+ * one: kafkajs retries and refreshes metadata for each send separately, so many sends at once become a storm.
  */
 export function createAppender(kafka: Kafka, topic: string) {
-  // Not the idempotent producer: after a failed produce kafkajs 2.2.4 reuses the sequence number, the broker takes the next events
-  // for duplicates, and they are acknowledged but never written. A record that is written twice is harmless here: it has
-  // the same event id.
+  // Not the idempotent producer: after a failed produce kafkajs 2.2.4 reuses the sequence number, the broker takes the
+  // next events for duplicates, and they are acknowledged but never written. A record that is written twice is harmless
+  // here: it has the same event id.
   const newProducer = () =>
     kafka.producer({
       idempotent: false,
@@ -32,9 +32,9 @@ export function createAppender(kafka: Kafka, topic: string) {
     isConnected = true
   }
 
-  // A producer that failed may never work again: after a request timeout kafkajs keeps the dead socket, and after a failed
-  // connect it reports "Broker not connected" for ever. The next append connects the new one; to connect it now would
-  // only fail, too, while the broker hangs.
+  // A producer that failed may never work again: after a request timeout kafkajs keeps the dead socket, and after a
+  // failed connect it reports "Broker not connected" for ever. The next append connects the new one; to connect it now
+  // would only fail, too, while the broker hangs.
   async function replace(failed: Producer): Promise<void> {
     producer = newProducer()
     isConnected = false

@@ -5,7 +5,10 @@ type KafkaError = { type?: string; name?: string; message?: string; cause?: unkn
 
 const AUTHORIZATION = /^(TOPIC|GROUP|CLUSTER)_AUTHORIZATION_FAILED$|^SASL_AUTHENTICATION_FAILED$/
 const AUTHENTICATION = 'KafkaJSSASLAuthenticationError'
-/** kafkajs throws the same error when the connection is lost before the broker has checked the password; only the message differs. */
+/**
+ * kafkajs throws the same error when the connection is lost before the broker has checked the password; only the
+ * message differs.
+ */
 const CONNECTION_LOST =
   /: (Closed connection|Connection error: .*|Connection timeout|Not connected|Request .* timed out)$/
 /** kafkajs makes this of any response about the coordinator of a group, missing rights included. */
@@ -26,14 +29,14 @@ function causesOf(error: unknown): KafkaError[] {
 }
 
 /**
- * Converts a lasting error of Kafka into a PreconditionError: a missing topic, missing rights or a wrong password. Returns any other
- * error, which may pass, unchanged or with a better message.
+ * Converts a lasting error of Kafka into a PreconditionError: a missing topic, missing rights or a wrong password.
+ * Returns any other error, which may pass, unchanged or with a better message.
  */
 export function preconditionErrorOf(error: unknown, topic: string): unknown {
   const causes = causesOf(error)
   if (causes.some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION')) {
     return new PreconditionError(
-      `topic ${topic} does not exist, or this user may not describe it: use the name of the topic that the service writes`,
+      `topic ${topic} does not exist, or this user may not describe it: correct the name or the user's rights`,
       'topic-missing',
     )
   }

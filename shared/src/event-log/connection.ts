@@ -34,8 +34,8 @@ export function createKafka(
   })
 }
 
-// kafkajs logs errors that it then retries, and crashes that its callers here log themselves. So its errors become warnings,
-// and joins and stops go to the debug log.
+// kafkajs logs errors that it then retries, and crashes that its callers here log themselves. So its errors become
+// warnings, and joins and stops go to the debug log.
 function writeEntry(log: Log, { namespace, level, log: details }: LogEntry): void {
   const line = `kafka${namespace === '' ? '' : ` ${namespace}`}: ${details.message}`
   const { error, groupId, broker, retryCount } = details

@@ -27,7 +27,7 @@ async function expectHalt({ halts, offsetsOf }: FollowedLog): Promise<void> {
   expect(offsetsOf(P)).toHaveLength(10)
 }
 
-describe('a topic that is recreated and filled beyond the checkpoint halts its follower, which applies nothing of it', () => {
+describe('a topic recreated and filled beyond the checkpoint halts its follower, which applies nothing of it', () => {
   it('while no fetch is in flight', async () => {
     const { topic, followed } = await followTen()
     followed.follower.pause()

@@ -26,7 +26,10 @@ async function endsOf({ kafka, topic, partitions }: TestTopic): Promise<Offset[]
   return (await checkTopic(kafka, { topic, partitions })).ends
 }
 
-/** Waits until the checkpoint of each partition is at the end of the log. A broker that hung may report the end a little late. */
+/**
+ * Waits until the checkpoint of each partition is at the end of the log. A broker that hung may report the end a little
+ * late.
+ */
 async function untilAtEnd(followed: FollowedLog, topic: TestTopic): Promise<void> {
   const ends = await vi.waitFor(() => endsOf(topic), WAIT_MS)
   await vi.waitFor(() => {

@@ -24,14 +24,14 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     /** The partitions to follow; all that the group assigns unless given. */
     only?: ReadonlySet<Partition>
     /**
-     * The group to join, called for each new consumer. Members of a group share the partitions. A group without other members
-     * assigns all of them, and a new group does so at once; in an existing one the session of the previous consumer must
-     * first expire.
+     * The group to join, called for each new consumer. Members of a group share the partitions. A group without other
+     * members assigns all of them, and a new group does so at once; in an existing one the session of the previous
+     * consumer must first expire.
      */
     groupId(): string
     /**
-     * Returns the topic id and the next offset to be written in each partition, or throws a PreconditionError when the topic is not
-     * as required. `checkTopic` unless given.
+     * Returns the topic id and the next offset to be written in each partition, or throws a PreconditionError when the
+     * topic is not as required. `checkTopic` unless given.
      */
     ends?(): Promise<LogEnds>
     /** Called before the group is joined again: the next assignments find what is committed in it. */
@@ -40,8 +40,8 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     minBytes: number
     maxWaitMs: number
     /**
-     * The minimum time between a fetch that returned records and the next one. Under load each fetch then returns more records;
-     * without load a record is still fetched at once. No minimum unless given.
+     * The minimum time between a fetch that returned records and the next one. Under load each fetch then returns more
+     * records; without load a record is still fetched at once. No minimum unless given.
      */
     fetchEveryMs?: number
     /** The size limit of a fetch. Its first batch may be larger. */
@@ -64,9 +64,9 @@ const RESTART = { firstMs: 250, longestMs: 5_000 }
 export type Follower = ReturnType<typeof createFollower>
 
 /**
- * Follows the committed records of a topic into a sink. kafkajs has no assign(): the consumer joins a group, but the offsets of the
- * group mean nothing here; partition-cursors.ts has the rules. The follower reads only the topic that it found first: it
- * fetches by topic id, and another topic of the same name halts it.
+ * Follows the committed records of a topic into a sink. kafkajs has no assign(): the consumer joins a group, but the
+ * offsets of the group mean nothing here; partition-cursors.ts has the rules. The follower reads only the topic that it
+ * found first: it fetches by topic id, and another topic of the same name halts it.
  */
 export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   const { kafka, topic, partitions, log, time, only, read, remedy = SERVICE_REMEDY } = options
@@ -268,8 +268,9 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     },
 
     /**
-     * How many offsets between these checkpoints (those of the assigned partitions unless given) and the known ends of the log are
-     * not passed; undefined while a checkpoint is not known. The ends come from each fetch, `ends` and `updateEnds`.
+     * How many offsets between these checkpoints (those of the assigned partitions unless given) and the known ends of
+     * the log are not passed; undefined while a checkpoint is not known. The ends come from each fetch, `ends` and
+     * `updateEnds`.
      */
     lag(checkpoints = cursors.assigned()): number | undefined {
       if (checkpoints === undefined) return undefined
@@ -282,8 +283,8 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     },
 
     /**
-     * Reads the ends of the log. Throws a PreconditionError when the topic is another one or not as required. Follow an idle log
-     * with regular calls: without records the follower does not see such a change itself.
+     * Reads the ends of the log. Throws a PreconditionError when the topic is another one or not as required. Follow an
+     * idle log with regular calls: without records the follower does not see such a change itself.
      */
     ends,
 

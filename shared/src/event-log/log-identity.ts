@@ -3,8 +3,8 @@ import { FIRST, type Offset, type Partition } from '../plant/position.ts'
 import { type Checkpoint, outOfBounds } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 
-// What makes a log another log than the one that was read before: another topic id, an end before a checkpoint, another event
-// at a checkpoint (decided in protocol/checkpoint.ts), or another number of partitions.
+// What makes a log another log than the one that was read before: another topic id, an end before a checkpoint, another
+// event at a checkpoint (decided in protocol/checkpoint.ts), or another number of partitions.
 
 export type { TopicId }
 
@@ -19,8 +19,8 @@ export function anotherLog(reason: string, partition: Partition, remedy: string)
 }
 
 /**
- * Throws a PreconditionError when the name of a topic means another topic than before. Without an id, which old brokers do
- * not report, nothing is known.
+ * Throws a PreconditionError when the name of a topic means another topic than before. Without an id, which old brokers
+ * do not report, nothing is known.
  */
 export function assertSameTopic(before: TopicId | undefined, now: TopicId | undefined, remedy: string): void {
   if (before === undefined || now === undefined || before === now) return

@@ -18,8 +18,8 @@ export type RecordSink<R extends LogRecord = LogRecord> = {
   /** Called at each assignment of a partition and at each `reloadCheckpoints`. */
   checkpointOf(partition: Partition): Promise<Checkpoint>
   /**
-   * Applies the records between two checkpoints and returns the checkpoint then reached: `next`, or another one to seek to.
-   * Called once at a time for each partition. When it rejects, it is called again.
+   * Applies the records between two checkpoints and returns the checkpoint then reached: `next`, or another one to seek
+   * to. Called once at a time for each partition. When it rejects, it is called again.
    */
   onRecords(partition: Partition, records: R[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint>
   /** Called once, when the log can not be followed any more. */
@@ -67,9 +67,9 @@ export type PartitionCursorsOptions = {
 export type PartitionCursors = ReturnType<typeof createPartitionCursors>
 
 /**
- * The cursors of a reader in the partitions that it is assigned. At an assignment each partition is sought to the sink's checkpoint.
- * `decideDelivery` compares each delivery with the checkpoint, so that no record is skipped, applied twice, or applied from
- * another log.
+ * The cursors of a reader in the partitions that it is assigned. At an assignment each partition is sought to the
+ * sink's checkpoint. `decideDelivery` compares each delivery with the checkpoint, so that no record is skipped, applied
+ * twice, or applied from another log.
  */
 export function createPartitionCursors<R extends LogRecord>(
   { checkpointOf, onRecords, onHalt }: RecordSink<R>,
@@ -90,8 +90,8 @@ export function createPartitionCursors<R extends LogRecord>(
   const halt = (reason: string, partition: Partition) => fail(anotherLog(reason, partition, remedy))
 
   /**
-   * Loads the checkpoints of these partitions and seeks there, with retries. The ends of the log are read after the checkpoints:
-   * a checkpoint that advanced in between would otherwise seem to lie beyond the end.
+   * Loads the checkpoints of these partitions and seeks there, with retries. The ends of the log are read after the
+   * checkpoints: a checkpoint that advanced in between would otherwise seem to lie beyond the end.
    */
   async function loadCheckpoints(loading: ReadonlyMap<Partition, PartitionCursor>): Promise<void> {
     const allCurrent = () => [...loading].every(([partition, cursor]) => isCurrent(partition, cursor))
@@ -177,7 +177,8 @@ export function createPartitionCursors<R extends LogRecord>(
       log.warn(details, 'records are not applied; retrying')
       cursor.problem = `records are not applied: ${messageOf(error)}`
       source.pause(partition)
-      // Not awaited in the queue: until it ends kafkajs neither fetches the other partitions of the broker nor sends heartbeats.
+      // Not awaited in the queue: until it ends kafkajs neither fetches the other partitions of the broker nor sends
+      // heartbeats.
       void resumeAfter(retryInMs, partition, cursor)
     }
   }
@@ -221,8 +222,8 @@ export function createPartitionCursors<R extends LogRecord>(
     },
 
     /**
-     * Handles a delivery after all earlier ones of its partition. `read` returns the delivery at that time, or undefined when it
-     * is out of date. Resolves with the offset then reached.
+     * Handles a delivery after all earlier ones of its partition. `read` returns the delivery at that time, or
+     * undefined when it is out of date. Resolves with the offset then reached.
      */
     async deliver(partition: Partition, read: () => Delivery<R> | undefined): Promise<Offset | undefined> {
       const cursor = cursors?.get(partition)
@@ -254,7 +255,10 @@ export function createPartitionCursors<R extends LogRecord>(
     /** Resolves when the log was seen to hold the event of each partition's checkpoint, so it is the right log. */
     verified: allVerified.promise,
 
-    /** Loads the checkpoints of these partitions again and seeks there. A partition that has moved since `seen` is left alone. */
+    /**
+     * Loads the checkpoints of these partitions again and seeks there. A partition that has moved since `seen` is left
+     * alone.
+     */
     reloadCheckpoints(seen: ReadonlyMap<Partition, Checkpoint>): void {
       const reloading = new Map(
         [...(cursors ?? [])].filter(

@@ -13,15 +13,18 @@ export type ReplayOptions<R extends LogRecord> = Pick<
   'kafka' | 'topic' | 'partitions' | 'log' | 'time' | 'read' | 'ends' | 'remedy'
 > & {
   ranges: ReadonlyMap<Partition, Range>
-  /** Receives the records of a partition in order; partitions alternate. `reached` is the checkpoint after these records. */
+  /**
+   * Receives the records of a partition in order; partitions alternate. `reached` is the checkpoint after these
+   * records.
+   */
   onRecords(partition: Partition, records: R[], reached: Checkpoint): Promise<void> | void
   /** Aborts the replay, which then rejects with the signal's reason. */
   signal?: AbortSignal
 }
 
 /**
- * Kafka answers with a full fetch, or with what there is after the wait. The size of a fetch fits the CPU caches and the young
- * generation of the heap: larger fetches are not faster, and their garbage is promoted.
+ * Kafka answers with a full fetch, or with what there is after the wait. The size of a fetch fits the CPU caches and
+ * the young generation of the heap: larger fetches are not faster, and their garbage is promoted.
  */
 export const REPLAY_FETCHES = {
   // At most the limit of one partition: with a single partition left, each fetch would wait until its timeout.

@@ -33,7 +33,10 @@ const PRODUCTION = {
   'unclean.leader.election.enable': 'false',
 }
 
-/** Creates the topic with the settings that the protocol needs and up to 3 replicas. Returns false if it exists. */
+/**
+ * Creates the topic with the settings that the protocol needs, and a replica on each of up to 3 brokers. Returns false
+ * if it exists.
+ */
 export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSettings): Promise<boolean> {
   return withAdmin(kafka, async (admin) => {
     const { brokers } = await admin.describeCluster()
@@ -57,7 +60,10 @@ export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSett
   })
 }
 
-/** Throws a PreconditionError when the topic is not as the protocol needs it. Other errors mean that Kafka did not respond. */
+/**
+ * Throws a PreconditionError when the topic is not as the protocol needs it. Other errors mean that Kafka did not
+ * respond.
+ */
 export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise<TopicState> {
   return withAdmin(kafka, async (admin) => {
     // The configuration first: a metadata request for a missing topic could make the broker create it.
@@ -70,8 +76,8 @@ export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise
 }
 
 /**
- * The ends of the log, with fewer rights than `checkTopic` needs: a consumer may not read the topic's configuration. Throws a
- * PreconditionError when the topic is missing or has lost its first events, or when Kafka refuses the user.
+ * The ends of the log, with fewer rights than `checkTopic` needs: a consumer may not read the topic's configuration.
+ * Throws a PreconditionError when the topic is missing or has lost its first events, or when Kafka refuses the user.
  */
 export async function readEnds(kafka: Kafka, topic: string): Promise<LogEnds> {
   try {
@@ -84,7 +90,10 @@ export async function readEnds(kafka: Kafka, topic: string): Promise<LogEnds> {
   }
 }
 
-/** The offset of the first record in each partition with this timestamp (ms since 1970) or a later one; its end without one. */
+/**
+ * The offset of the first record in each partition with this timestamp (ms since 1970) or a later one; its end without
+ * one.
+ */
 export async function offsetsAt(kafka: Kafka, topic: string, ms: number): Promise<Offset[]> {
   return withAdmin(kafka, async (admin) => {
     const found: Offset[] = []
@@ -95,7 +104,9 @@ export async function offsetsAt(kafka: Kafka, topic: string, ms: number): Promis
   })
 }
 
-/** A broker learns of a new topic or partition a little late, so something missing must still be missing after retries. */
+/**
+ * A broker learns of a new topic or partition a little late, so something missing must still be missing after retries.
+ */
 async function confirmed<T>(check: () => Promise<T>): Promise<T> {
   for (let attempt = 1; attempt < CONFIRM_ATTEMPTS; attempt++) {
     try {
@@ -138,8 +149,8 @@ async function readTopic(
 }
 
 /**
- * The next offset to be written in each partition. Throws a PreconditionError that names the loss when the topic does not
- * start at its first offset any more.
+ * The next offset to be written in each partition. Throws a PreconditionError that names the loss when the topic does
+ * not start at its first offset any more.
  */
 async function endsOfWholeLog(admin: Admin, topic: string, lost: string): Promise<Offset[]> {
   const ends: Offset[] = []
@@ -174,7 +185,7 @@ function checkRetention(topic: string, configuration: Configuration): void {
   const compression = configuration.get(COMPRESSION) ?? ''
   if (UNREADABLE_COMPRESSIONS.includes(compression)) {
     throw new PreconditionError(
-      `topic ${topic} is compressed with ${compression}, which this service can not read: set ${COMPRESSION} to uncompressed`,
+      `topic ${topic} is compressed with ${compression}, which no reader supports: set ${COMPRESSION} to uncompressed`,
     )
   }
 }

@@ -31,7 +31,9 @@ export type DecodedRecord = {
   batchContext: BatchContext
 }
 
-/** The parts of kafkajs that are used here: its codecs, its Decoder, and its decoder of the format before Kafka 0.11. */
+/**
+ * The parts of kafkajs that are used here: its codecs, its Decoder, and its decoder of the format before Kafka 0.11.
+ */
 type LookUpCodec = (attributes: number) => { decompress(records: Buffer): Promise<Buffer> } | null
 type Decoder = {
   readInt32(): number
@@ -68,8 +70,9 @@ const TRANSACTIONAL_BIT = 0x10
 const CONTROL_BIT = 0x20
 
 /**
- * Decodes the bytes that a fetch returns of a partition. The decoder of kafkajs 2.2.4 passes each record of a batch as an argument
- * of one call: a batch of some 120,000 records, which anybody may write, overflows the stack and stops every reader for good.
+ * Decodes the bytes that a fetch returns of a partition. The decoder of kafkajs 2.2.4 passes each record of a batch as
+ * an argument of one call: a batch of some 120,000 records, which anybody may write, overflows the stack and stops
+ * every reader for good.
  */
 export function recordsDecoder(
   lookUpCodec: LookUpCodec,
@@ -102,10 +105,10 @@ export function sizedRecordsDecoder(decodeRecords: DecodeRecords) {
 }
 
 /**
- * Decodes a complete record batch. The decoder of kafkajs 2.2.4 makes a Decoder for each record and bigints for each offset and
- * timestamp: 2.9 µs an event with five headers, where this takes 1.1. Throws a RangeError where lengths contradict each other.
- * Kafka lets such a batch through when its compression is that of the topic; to read on would make up records, and different
- * ones in each reader. The checksum is not verified, as in kafkajs.
+ * Decodes a complete record batch. The decoder of kafkajs 2.2.4 makes a Decoder for each record and bigints for each
+ * offset and timestamp: 2.9 µs an event with five headers, where this takes 1.1. Throws a RangeError where lengths
+ * contradict each other. Kafka lets such a batch through when its compression is that of the topic; to read on would
+ * make up records, and different ones in each reader. The checksum is not verified, as in kafkajs.
  */
 function batchDecoder(lookUpCodec: LookUpCodec): DecodeRecords {
   const names: HeaderNames = []
@@ -180,9 +183,9 @@ const MAX_CACHED_NAMES = 16
 const MAX_CACHED_NAME_LENGTH = 64
 
 /**
- * The decoder of kafkajs 2.2.4 copies all earlier headers of a record for each further one, so one record with very many headers,
- * which anybody may write, stops every reader for hours. It also takes an inherited property (`constructor`) for an earlier
- * header of that name.
+ * The decoder of kafkajs 2.2.4 copies all earlier headers of a record for each further one, so one record with very
+ * many headers, which anybody may write, stops every reader for hours. It also takes an inherited property
+ * (`constructor`) for an earlier header of that name.
  */
 function readRecord(
   reader: ByteReader,
@@ -247,15 +250,17 @@ export type FetchedMessage = {
 
 export type AbortedTransaction = { producerId: string; firstOffset: string }
 
-/** The key of a control record: a version and a type, two bytes each (org.apache.kafka.common.record.ControlRecordType). */
+/**
+ * The key of a control record: a version and a type, two bytes each (org.apache.kafka.common.record.ControlRecordType).
+ */
 const TYPE_AT = 2
 const ABORT = 0
 
 /**
- * Drops the records of aborted transactions as the Java client does: those of a producer from the first offset of its aborted
- * transaction to its abort marker. The filter of kafkajs 2.2.4 takes the transactions in the order they come, at most one a
- * record, and takes any record with a key of four zero bytes for a marker. So it lets aborted records through where
- * transactions overlap, and two readers that start at different offsets may see different logs.
+ * Drops the records of aborted transactions as the Java client does: those of a producer from the first offset of its
+ * aborted transaction to its abort marker. The filter of kafkajs 2.2.4 takes the transactions in the order they come,
+ * at most one a record, and takes any record with a key of four zero bytes for a marker. So it lets aborted records
+ * through where transactions overlap, and two readers that start at different offsets may see different logs.
  */
 export function keepCommitted<M extends FetchedMessage>({
   messages,

@@ -40,9 +40,9 @@ type Module = { exports: Exports }
 const MODULE_PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname']
 
 /**
- * A private copy of the CommonJS modules of kafkajs. The application may load kafkajs, too, and must not see the corrections. To
- * clear `require.cache` is not enough for that, since kafkajs requires many of its modules only when it needs them. Packages
- * that kafkajs requires are shared. Throws when the installed version is not the expected one.
+ * A private copy of the CommonJS modules of kafkajs. The application may load kafkajs, too, and must not see the
+ * corrections. To clear `require.cache` is not enough for that, since kafkajs requires many of its modules only when it
+ * needs them. Packages that kafkajs requires are shared. Throws when the installed version is not the expected one.
  */
 export function createPrivateKafkajs(version = VERSION) {
   const manifest = createRequire(import.meta.url).resolve('kafkajs/package.json')
@@ -100,8 +100,8 @@ type RequestQueue = {
 
 function correctedQueue(RequestQueue: new (...options: unknown[]) => RequestQueue) {
   return class extends RequestQueue {
-    // Few entries at a time, but hundreds a second, each with its payload: a Map retains deleted entries for so long that it
-    // amounts to a leak.
+    // Few entries at a time, but hundreds a second, each with its payload: a Map retains deleted entries for so long
+    // that it amounts to a leak.
     override inflight = new TransientMap<number, unknown>()
 
     /**
@@ -125,8 +125,8 @@ function correctedQueue(RequestQueue: new (...options: unknown[]) => RequestQueu
 type Topics = { topics?: string[] }
 
 /**
- * kafkajs drops the errors of the brokers that it requests metadata from (a broker that was away may not lead anything yet), and
- * then reads a property of null. This throws an error that says so; the caller may retry.
+ * kafkajs drops the errors of the brokers that it requests metadata from (a broker that was away may not lead anything
+ * yet), and then reads a property of null. This throws an error that says so; the caller may retry.
  */
 function metadataOrError(request: (this: unknown, topics?: Topics) => Promise<object | null>) {
   return async function metadata(this: unknown, topics?: Topics): Promise<object> {

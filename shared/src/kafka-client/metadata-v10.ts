@@ -16,9 +16,9 @@ const NO_ID = Buffer.alloc(16)
 const [NO, YES] = [0, 1]
 
 /**
- * Adds version 10 of Metadata to those of kafkajs, whose highest is 6: from 10 on a response has topic ids. The decoded response is that
- * of version 6, and each partition has the id of its topic, where kafkajs's admin passes it on. See Kafka's
- * MetadataRequest.json and MetadataResponse.json.
+ * Adds version 10 of Metadata to those of kafkajs, whose highest is 6: from 10 on a response has topic ids. The decoded
+ * response is that of version 6, and each partition has the id of its topic, where kafkajs's admin passes it on. See
+ * Kafka's MetadataRequest.json and MetadataResponse.json.
  */
 export function metadataWithTopicIds(
   original: RequestDefinition<MetadataOptions>,

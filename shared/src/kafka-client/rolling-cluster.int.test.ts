@@ -10,7 +10,10 @@ const [FETCH, METADATA, API_VERSIONS] = [1, 3, 18]
 type ReceivedRequest = { apiKey: number; version: number }
 type Address = { nodeId: number; port: number }
 
-/** The part of a broker that the test needs: it returns its versions and the metadata, and closes the connection on an unknown version. */
+/**
+ * The part of a broker that the test needs: it returns its versions and the metadata, and closes the connection on an
+ * unknown version.
+ */
 async function openBroker(highest: Record<number, number>, cluster: () => Address[]) {
   const requests: ReceivedRequest[] = []
   const bodies: Record<number, () => Encoded> = {

@@ -5,8 +5,8 @@ import type { DecodedRecord, DecodeRecords } from './fetched-records.ts'
 declare const brand: unique symbol
 
 /**
- * The id that Kafka gives a topic when it is created, beside its name (KIP-516): another topic of the same name has another
- * id. In base64url, as Kafka's own tools print it.
+ * The id that Kafka gives a topic when it is created, beside its name (KIP-516): another topic of the same name has
+ * another id. In base64url, as Kafka's own tools print it.
  */
 export type TopicId = string & { readonly [brand]: 'TopicId' }
 
@@ -47,8 +47,8 @@ export function withVersion<Options>(
   }
 }
 
-// Flexible versions (KIP-482) have compact arrays and tagged fields. A header's tagged fields come after the header that kafkajs
-// writes and reads, so here they come before the body.
+// Flexible versions (KIP-482) have compact arrays and tagged fields. A header's tagged fields come after the header
+// that kafkajs writes and reads, so here they come before the body.
 
 /** Each item takes at least one byte. Without this check a damaged count would be read for hours. */
 function assertEnoughBytes(reader: ByteReader, count: number): void {
@@ -120,9 +120,9 @@ const UNKNOWN_TOPIC_OR_PARTITION = 3
 const TOPIC_ID_ERRORS = [100, 103]
 
 /**
- * Adds version 13 of Fetch to those of kafkajs, whose highest is 11. From 13 on a fetch names topics by id, so the leader of a
- * partition itself refuses to serve another topic of the same name. Without an id the highest version of kafkajs is used.
- * See Kafka's FetchRequest.json and FetchResponse.json.
+ * Adds version 13 of Fetch to those of kafkajs, whose highest is 11. From 13 on a fetch names topics by id, so the
+ * leader of a partition itself refuses to serve another topic of the same name. Without an id the highest version of
+ * kafkajs is used. See Kafka's FetchRequest.json and FetchResponse.json.
  */
 export function fetchByTopicId(
   original: RequestDefinition<FetchOptions>,
@@ -246,8 +246,8 @@ function readPartition(reader: ByteReader) {
 }
 
 /**
- * kafkajs does not know the errors about topic ids. Its reaction to an unknown topic name is right for them, too: it refreshes
- * the metadata and joins its group again, and the reader then finds out which topic there is now.
+ * kafkajs does not know the errors about topic ids. Its reaction to an unknown topic name is right for them, too: it
+ * refreshes the metadata and joins its group again, and the reader then finds out which topic there is now.
  */
 const errorKnownToKafkajs = (code: number) =>
   TOPIC_ID_ERRORS.includes(code) ? UNKNOWN_TOPIC_OR_PARTITION : code

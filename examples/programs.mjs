@@ -6,7 +6,7 @@ import { cacheDir } from '../local/places.mjs'
 import { endOf, runCommand } from '../local/processes/command.mjs'
 import { Failure } from '../local/processes/failure.mjs'
 import { withLock } from '../local/processes/lock.mjs'
-import { findJava } from '../local/stores/java.mjs'
+import { findJava } from '../local/stores/jars.mjs'
 
 // How to run each example. Downloads and compiled files go into a folder below .local, named by a digest of their
 // sources.

@@ -1,8 +1,8 @@
 import { readRun } from '../local/launch/run-file.mjs'
 import { readSettings } from '../local/launch/settings.mjs'
 import { root } from '../local/places.mjs'
+import { runForeground } from '../local/processes/command.mjs'
 import { describe, Failure } from '../local/processes/failure.mjs'
-import { runForeground } from '../local/processes/foreground.mjs'
 import { PROGRAMS } from './programs.mjs'
 
 const help = `Runs an example of a consumer. Downloads and builds what it needs.

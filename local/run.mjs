@@ -1,8 +1,8 @@
 import { delimiter, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from './places.mjs'
+import { runForeground } from './processes/command.mjs'
 import { describe, Failure } from './processes/failure.mjs'
-import { runForeground } from './processes/foreground.mjs'
 import { prepare } from './toolchain/prepare.mjs'
 
 // node local/run.mjs [--with FOLDER] NAME… [-- ARGS…]: runs scripts of package.json one after another, with everything

@@ -3,8 +3,8 @@ import { argumentsOf } from './launch/service.mjs'
 import { readSettings } from './launch/settings.mjs'
 import { digestOf } from './launch/token.mjs'
 import { root } from './places.mjs'
+import { runForeground } from './processes/command.mjs'
 import { describe, Failure } from './processes/failure.mjs'
-import { runForeground } from './processes/foreground.mjs'
 import { prepare } from './toolchain/prepare.mjs'
 
 const help = `Runs one service in the foreground, with JSON logs on stdout:

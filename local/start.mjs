@@ -1,14 +1,14 @@
+import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { bringUp } from './launch/bring-up.mjs'
-import { forget } from './launch/forget.mjs'
+import { help, welcome } from './launch/help.mjs'
 import { createProgress } from './launch/progress.mjs'
 import { removeRun, writeRun } from './launch/run-file.mjs'
 import { readSettings, urlsOf } from './launch/settings.mjs'
 import { claim } from './launch/started-record.mjs'
-import { listenForStop } from './launch/stop-signal.mjs'
+import { forget } from './launch/stores.mjs'
 import { createSupervisor } from './launch/supervisor.mjs'
 import { keptToken } from './launch/token.mjs'
-import { help, welcome } from './launch/words.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 import { isPortFree } from './processes/port.mjs'
 import { killLivingGroups } from './processes/process.mjs'
@@ -21,6 +21,9 @@ import { killLivingContainers } from './stores/docker.mjs'
  * @typedef {Awaited<ReturnType<typeof claim>>} Started
  * @typedef {ReturnType<typeof import('./stores/docker.mjs').createContainers>} Containers
  */
+
+/** `npm start` passes Ctrl-C on, which the terminal has sent us already: both are one wish to stop. */
+const sameWishMs = 500
 
 // A reader that went away (`npm start | head`) must not end what runs.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
@@ -173,4 +176,31 @@ function readOptions(args) {
   } catch (error) {
     throw new Failure(`${/** @type {Error} */ (error).message}. There are --with, --fresh and --help.`)
   }
+}
+
+/**
+ * Turns Ctrl-C, SIGTERM and SIGHUP into an abort signal. Asking a second time ends everything at once.
+ *
+ * @param {object} listeners
+ * @param {(name: NodeJS.Signals) => void} listeners.onFirst
+ * @param {() => void} listeners.onSecond told before the process leaves
+ * @returns {AbortSignal}
+ */
+function listenForStop({ onFirst, onSecond }) {
+  const stop = new AbortController()
+  let firstAt = 0
+  /** @param {NodeJS.Signals} name */
+  const onSignal = (name) => {
+    if (!stop.signal.aborted) {
+      firstAt = performance.now()
+      onFirst(name)
+      stop.abort(name)
+    } else if (performance.now() - firstAt > sameWishMs) {
+      onSecond()
+      killLivingGroups()
+      process.exit(1)
+    }
+  }
+  for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(name, onSignal)
+  return stop.signal
 }

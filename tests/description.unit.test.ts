@@ -3,7 +3,7 @@ import { bodyOf, ERRORS, type Failure, statusOf } from '@plant-store/api/src/htt
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { defaultDescription } from '../local/default-description.ts'
+import { defaultDescription } from '../local/describe.ts'
 
 type Response = {
   $ref?: string

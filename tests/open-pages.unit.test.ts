@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { createDefaultApp, defaultDescription } from '../local/default-description.ts'
+import { createDefaultApp, defaultDescription } from '../local/describe.ts'
 
 let app: Awaited<ReturnType<typeof createDefaultApp>>
 

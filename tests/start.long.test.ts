@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type Run, readRun } from '../local/launch/run-file.mjs'
-import { projectOf } from '../local/launch/stores-in-docker.mjs'
+import { projectOf } from '../local/launch/stores.mjs'
 import { freePort, isPortFree } from '../local/processes/port.mjs'
 import { type RunningProcess, startProcess } from '../local/processes/process.mjs'
 import { createContainers } from '../local/stores/docker.mjs'

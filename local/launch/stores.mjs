@@ -1,11 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../processes/failure.mjs'
+import { rotateLog } from '../processes/log-file.mjs'
+import { sideBySide } from '../processes/side-by-side.mjs'
 import { writeWhole } from '../processes/whole-file.mjs'
-import { pullMissingImages, whyNoDocker } from '../stores/docker.mjs'
+import { createContainers, pullMissingImages, whyNoDocker } from '../stores/docker.mjs'
 import { ensureJars } from '../stores/jars.mjs'
-import { startAsProcesses } from './stores-as-processes.mjs'
-import { startInDocker } from './stores-in-docker.mjs'
+import { startKafka } from '../stores/kafka.mjs'
+import { startRedis } from '../stores/redis.mjs'
 
 /**
  * @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess
@@ -22,7 +25,10 @@ import { startInDocker } from './stores-in-docker.mjs'
  *
  * @typedef {{ kafkaBrokers: string, redisUrl: string, dockerProject?: string }} Addresses
  * @typedef {(signal: AbortSignal) => Promise<Addresses>} StartStores
+ * @typedef {Awaited<ReturnType<typeof ensureJars>>} Programs
  */
+
+const startTimeoutMs = 60_000
 
 /**
  * Chooses where Kafka and Redis come from and gets what they need. The settings' own choice counts; else, for
@@ -75,4 +81,114 @@ function noteSource({ settings, progress }, source) {
   if (last !== source)
     progress.say(`! The plants of the last start are in other stores: --with ${last} has them.`)
   writeWhole(file, `${source}\n`)
+}
+
+/**
+ * Kafka and Redis as containers that end with the launcher; each local folder has containers of its own.
+ *
+ * @param {Launch} launch
+ * @param {AbortSignal} signal
+ * @returns {Promise<Addresses>}
+ */
+async function startInDocker({ settings, progress, onContainers }, signal) {
+  const { kafkaBrokers, redisUrl, localDir } = settings
+  const containers = createContainers(projectOf(localDir))
+  /** @type {import('../stores/docker.mjs').Store[]} */
+  const stores = []
+  if (!kafkaBrokers) stores.push('kafka')
+  if (!redisUrl) stores.push('redis')
+  onContainers(containers)
+  const options = { startTimeoutMs, signal }
+  const ports = await progress.step('Kafka and Redis in Docker', () => containers.start(stores, options))
+  return {
+    kafkaBrokers: kafkaBrokers ?? `127.0.0.1:${ports.kafka}`,
+    redisUrl: redisUrl ?? `redis://127.0.0.1:${ports.redis}`,
+    dockerProject: containers.project,
+  }
+}
+
+/**
+ * @param {string} localDir
+ * @returns {string} the name of its compose project, which is also in the names of its volumes
+ */
+export function projectOf(localDir) {
+  return `plant-store-${createHash('sha256').update(localDir).digest('hex').slice(0, 8)}`
+}
+
+/**
+ * Kafka and Redis as processes of this machine, with their data in the local folder.
+ *
+ * @param {Launch} launch
+ * @param {Programs} programs
+ * @param {AbortSignal} signal
+ * @returns {Promise<Addresses>}
+ */
+async function startAsProcesses(launch, programs, signal) {
+  const given = launch.settings
+  const [kafkaBrokers, redisUrl] = await sideBySide(
+    signal,
+    async (signal) => given.kafkaBrokers ?? bringUpKafka(launch, programs, signal),
+    async (signal) => given.redisUrl ?? bringUpRedis(launch, programs, signal),
+  )
+  return { kafkaBrokers, redisUrl }
+}
+
+/**
+ * @param {Launch} launch
+ * @param {Programs} programs
+ * @param {AbortSignal} signal
+ */
+async function bringUpKafka({ settings, progress, onSpawn, keep }, { java, kafkaClasspath }, signal) {
+  const { dir, logFile } = placesOf('kafka', settings)
+  const options = { dir, logFile, java, classpath: kafkaClasspath, onSpawn, startTimeoutMs }
+  const kafka = await progress.step('Kafka', () => startKafka({ ...options, signal }))
+  keep(kafka, (signal) => startKafka({ ...options, port: kafka.port, signal }))
+  return kafka.brokers
+}
+
+/**
+ * @param {Launch} launch
+ * @param {Programs} programs
+ * @param {AbortSignal} signal
+ */
+async function bringUpRedis({ settings, progress, onSpawn, keep }, { redisServer }, signal) {
+  const { dir, logFile } = placesOf('redis', settings)
+  const options = { dir, logFile, redisServer, appendOnly: true, onSpawn, startTimeoutMs }
+  const redis = await progress.step('Redis', () => startRedis({ ...options, signal }))
+  keep(redis, (signal) => startRedis({ ...options, port: redis.port, signal }))
+  return redis.url
+}
+
+/**
+ * @param {'kafka' | 'redis'} name
+ * @param {import('./settings.mjs').Settings} settings
+ */
+function placesOf(name, { localDir }) {
+  const logFile = join(localDir, 'logs', `${name}.log`)
+  rotateLog(logFile)
+  return { dir: join(localDir, 'data', name), logFile }
+}
+
+/**
+ * Forgets the plants of this local folder, those of processes and those of containers.
+ *
+ * @param {import('./settings.mjs').Settings} settings
+ * @param {import('./progress.mjs').Progress} progress
+ */
+export async function forget({ localDir, kafkaBrokers, redisUrl }, progress) {
+  const data = join(localDir, 'data')
+  rmSync(data, { recursive: true, force: true })
+  progress.say(`Forgot the plants stored in ${data}; the token is kept.`)
+  const obstacle = await whyNoDocker()
+  if (obstacle === undefined) {
+    await progress.step(
+      'Forgetting the plants stored in Docker',
+      createContainers(projectOf(localDir)).forget,
+    )
+  } else {
+    progress.say(`Left as it is: what Docker may store (${obstacle}).`)
+  }
+  const elsewhere = [kafkaBrokers && 'KAFKA_BROKERS', redisUrl && 'REDIS_URL'].filter(Boolean)
+  if (elsewhere.length > 0)
+    progress.say(`Left as it is: what is stored where ${elsewhere.join(' and ')} says.`)
 }

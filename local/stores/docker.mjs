@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { root } from '../places.mjs'
 import { endOf, runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
 import { freePort } from '../processes/port.mjs'
-import { storeImages } from './images.mjs'
 import { answersKafka } from './kafka.mjs'
 import { answersPing } from './redis.mjs'
 
@@ -189,4 +189,19 @@ async function ask(command, args, signal, timeoutMs = questionTimeoutMs) {
     if (error instanceof Failure) return { code: null, output: error.message, missing: false }
     throw error
   }
+}
+
+/**
+ * The images that docker-compose.yml names, which is where their versions are chosen.
+ *
+ * @returns {{ kafka: string, redis: string }}
+ */
+export function storeImages() {
+  const compose = readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8')
+  const named = (/** @type {string} */ repository) => {
+    const image = new RegExp(`^ +image: (${repository}:\\S+)$`, 'm').exec(compose)?.[1]
+    if (!image) throw new Error(`docker-compose.yml names no image of ${repository}.`)
+    return image
+  }
+  return { kafka: named('apache/kafka'), redis: named('redis') }
 }

@@ -1,7 +1,12 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
+import { join } from 'node:path'
+import { root } from '../places.mjs'
+import { endOf, runCommand } from '../processes/command.mjs'
+import { Failure } from '../processes/failure.mjs'
+import { withLock } from '../processes/lock.mjs'
 import { killLivingGroups } from '../processes/process.mjs'
 import { sideBySide } from '../processes/side-by-side.mjs'
-import { ensureInstalled } from './install.mjs'
 import { ensureNode } from './node.mjs'
 
 const saySoAfterMs = 1000
@@ -36,4 +41,65 @@ export async function prepare({ dev, packageOfItsOwn }) {
     clearTimeout(timer)
     for (const signal of signals) process.off(signal, leave)
   }
+}
+
+/**
+ * What a lockfile says about one package.
+ * @typedef {{ version?: string, link?: boolean, resolved?: string,
+ *   dev?: boolean, optional?: boolean, devOptional?: boolean }} Locked
+ */
+
+/**
+ * Makes node_modules what package-lock.json says, if it is not yet; also after the lockfile was changed by a
+ * pull. It never takes packages for development away.
+ *
+ * @param {object} options
+ * @param {boolean} options.dev whether the packages for development are needed
+ * @param {string} [options.folder] of a package of its own; without it the project's
+ * @param {AbortSignal} [options.signal]
+ * @returns {Promise<void>}
+ * @throws {Failure}
+ */
+export async function ensureInstalled({ dev, folder = root, signal }) {
+  if (isInstalled(folder, dev)) return
+  const lock = { waitTimeoutMs: 600_000, signal }
+  await withLock(join(root, '.local', 'install.lock'), lock, async (alsoHeldBy) => {
+    if (isInstalled(folder, dev)) return
+    const installed = readLock(folder, 'node_modules/.package-lock.json')
+    const hasDev = Object.values(installed).some((locked) => locked.dev)
+    const args = ['ci', '--loglevel=error', ...(dev || hasDev ? [] : ['--omit=dev'])]
+    const options = { cwd: folder, timeoutMs: 600_000, signal, onStart: alsoHeldBy }
+    const { code, output, missing } = await runCommand('npm', args, options)
+    if (missing) throw new Failure('npm not found: install Node 24 or newer, npm comes with it.')
+    if (code !== 0) throw new Failure(`npm ci failed (exit code ${code}):\n${endOf(output)}`)
+  })
+}
+
+/**
+ * @param {string} folder
+ * @param {boolean} dev
+ */
+function isInstalled(folder, dev) {
+  const installed = readLock(folder, 'node_modules/.package-lock.json')
+  return Object.entries(readLock(folder, 'package-lock.json')).every(([path, locked]) => {
+    if (!path.includes('node_modules/')) return true
+    if (locked.dev && !dev) return true
+    const present = installed[path]
+    // Optional ones are for other platforms, mostly.
+    if (!present) return locked.optional || (locked.devOptional && !dev)
+    const isSame = locked.link ? present.resolved === locked.resolved : present.version === locked.version
+    return isSame && existsSync(join(folder, path))
+  })
+}
+
+/**
+ * npm writes node_modules/.package-lock.json when it is done: an install that was interrupted has none.
+ *
+ * @param {string} folder
+ * @param {string} path
+ * @returns {Record<string, Locked>}
+ */
+function readLock(folder, path) {
+  const file = join(folder, path)
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : {}
 }

@@ -15,7 +15,7 @@ import {
 import { endOf } from '../../../local/processes/command.mjs'
 import { Failure } from '../../../local/processes/failure.mjs'
 import { freePort } from '../../../local/processes/port.mjs'
-import { storeImages } from '../../../local/stores/images.mjs'
+import { storeImages } from '../../../local/stores/docker.mjs'
 import { defaultJavaArgs, singleNode } from '../../../local/stores/kafka.mjs'
 import type { RedisOptions, StoreSource, TestKafka, TestRedis } from './store-source.ts'
 

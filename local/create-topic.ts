@@ -5,12 +5,14 @@ import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
 import { Type } from 'typebox'
 
-// Creates the topic of the plants on the Kafka given, unless it is there; checks it either way.
+// Creates the topic unless it exists, and checks its settings in any case.
 
 const { KAFKA_BROKERS, PLANTS_TOPIC, PLANTS_PARTITIONS } = SERVICE_SETTINGS
 const Settings = Type.Object({
-  ...{ KAFKA_BROKERS, PLANTS_TOPIC, PLANTS_PARTITIONS },
-  /** How long to wait for a Kafka that does not answer. */
+  KAFKA_BROKERS,
+  PLANTS_TOPIC,
+  PLANTS_PARTITIONS,
+  /** How long to wait for a Kafka that does not respond. */
   KAFKA_WAIT_MS: Type.Integer({ minimum: 0, maximum: 600_000, default: 0 }),
 })
 
@@ -24,7 +26,7 @@ try {
   const kafka = createKafka(brokers, 'plant-store-setup', createLog('setup', 'error'))
   const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: settings.KAFKA_WAIT_MS }
   const created = await retry(() => createTopic(kafka, topic), patience)
-  // The brokers may lead the partitions of a new topic only a little after they said it was created.
+  // The brokers may become leaders of the new partitions only a little after they reported the topic as created.
   await retry(() => checkTopic(kafka, topic), { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS })
   console.log(`${created ? 'created' : 'found'} topic ${topic.topic} with ${topic.partitions} partitions`)
 } catch (error) {

@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import { digestOf, keptToken, tokenPattern, tokenRule } from './launch/token.mjs'
+import { digestOf, storedToken, tokenPattern, tokenRule } from './launch/token.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 import { writeWhole } from './processes/whole-file.mjs'
 
-// The first step of `docker compose up`: puts the digests of the tokens to accept where the api reads them, and
-// makes a token when none was given. The first of these settings that is set counts. What the api could not use is
-// refused here, where the setting's own name is known.
+// The first step of `docker compose up`: writes the digests of the accepted tokens to the file that the api reads, and
+// creates a token if none is configured. The first of these settings that is set counts. Invalid values are rejected
+// here, where the name of the setting is known.
 
 try {
   const { TOKENS_DIR = '.', ...env } = process.env
-  const { digests, said } = choose(env, TOKENS_DIR)
+  const { digests, message } = choose(env, TOKENS_DIR)
   writeWhole(join(TOKENS_DIR, 'token-digests'), `${digests.trim()}\n`)
-  console.log(said)
+  console.log(message)
 } catch (error) {
   console.error(error instanceof PreconditionError ? error.message : describe(error))
   process.exitCode = 1
@@ -23,29 +23,32 @@ try {
 /**
  * @param {NodeJS.ProcessEnv} env
  * @param {string} dir
- * @returns {{ digests: string, said: string }}
+ * @returns {{ digests: string, message: string }}
  */
 function choose(env, dir) {
   const { PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE: file, PLANT_STORE_TOKEN } = env
-  if (PLANT_STORE_TOKEN_DIGESTS) return given(PLANT_STORE_TOKEN_DIGESTS, 'PLANT_STORE_TOKEN_DIGESTS')
-  if (file) return given(readSecret(file, env.SECRET ?? ''), file)
+  if (PLANT_STORE_TOKEN_DIGESTS) return entriesOf(PLANT_STORE_TOKEN_DIGESTS, 'PLANT_STORE_TOKEN_DIGESTS')
+  if (file) return entriesOf(readSecret(file, env.SECRET ?? ''), file)
   if (PLANT_STORE_TOKEN) {
     if (!tokenPattern.test(PLANT_STORE_TOKEN)) throw new Failure(`PLANT_STORE_TOKEN: expected ${tokenRule}.`)
-    return { digests: digestOf(PLANT_STORE_TOKEN), said: 'The api accepts the token of PLANT_STORE_TOKEN.' }
+    return {
+      digests: digestOf(PLANT_STORE_TOKEN),
+      message: 'The api accepts the token of PLANT_STORE_TOKEN.',
+    }
   }
-  const token = keptToken(dir)
-  return { digests: digestOf(token), said: welcome(env.URL ?? '', token) }
+  const token = storedToken(dir)
+  return { digests: digestOf(token), message: welcome(env.URL ?? '', token) }
 }
 
 /**
  * @param {string} digests
  * @param {string} origin
  */
-function given(digests, origin) {
+function entriesOf(digests, origin) {
   const count = parseTokenEntries(digests, origin).length
   return {
     digests,
-    said: `The api accepts ${count === 1 ? 'the token' : `the ${count} tokens`} of ${origin}.`,
+    message: `The api accepts ${count === 1 ? 'the token' : `the ${count} tokens`} of ${origin}.`,
   }
 }
 
@@ -59,7 +62,7 @@ function readSecret(file, mountedAt) {
   } catch (error) {
     const { message } = /** @type {Error} */ (error)
     throw new Failure(
-      `PLANT_STORE_TOKEN_DIGESTS_FILE=${file} can't be read in the container (${message}). It must be a file that ` +
+      `PLANT_STORE_TOKEN_DIGESTS_FILE=${file} cannot be read in the container (${message}). It must be a file that ` +
         'uid 1000 may read: it holds digests, not tokens.',
     )
   }
@@ -71,8 +74,8 @@ function readSecret(file, mountedAt) {
  */
 function welcome(url, token) {
   const auth = `-H 'authorization: Bearer ${token}'`
-  return `No token was given (PLANT_STORE_TOKEN, PLANT_STORE_TOKEN_DIGESTS or PLANT_STORE_TOKEN_DIGESTS_FILE), so one
-was made and is kept in the volume "tokens":
+  return `No token is configured (PLANT_STORE_TOKEN, PLANT_STORE_TOKEN_DIGESTS or PLANT_STORE_TOKEN_DIGESTS_FILE).
+This one was created; it is stored in the volume "tokens":
   token  ${token}
 
 Create a plant, as soon as the api is healthy (in a POSIX shell):

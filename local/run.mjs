@@ -5,9 +5,9 @@ import { runForeground } from './processes/command.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 import { prepare } from './toolchain/prepare.mjs'
 
-// node local/run.mjs [--with FOLDER] NAME… [-- ARGS…]: runs scripts of package.json one after another, with everything
-// they need installed, also what the package of its own in FOLDER needs, and the Node of the services first on the PATH.
-// ARGS go to the last one.
+// node local/run.mjs [--with FOLDER] NAME… [-- ARGS…]: runs scripts of package.json one after another. It first
+// installs what they need, and the packages of the separate package in FOLDER, and puts the Node of the services first
+// on the PATH. ARGS go to the last script.
 
 process.exitCode = await main(process.argv.slice(2)).catch((error) => {
   console.error(describe(error))
@@ -27,9 +27,9 @@ async function main(args) {
   })
   const rest = args.slice(split + 1)
   if (names.length === 0)
-    throw new Failure('Which script? node local/run.mjs [--with FOLDER] NAME… [-- ARGS…]')
-  const packageOfItsOwn = values.with && join(root, values.with)
-  const node = await prepare({ dev: true, packageOfItsOwn })
+    throw new Failure('No script named. Usage: node local/run.mjs [--with FOLDER] NAME… [-- ARGS…]')
+  const extraFolder = values.with && join(root, values.with)
+  const node = await prepare({ dev: true, extraFolder })
   const { PATH = '' } = process.env
   const env = { ...process.env, PATH: dirname(node) + delimiter + PATH }
   for (const [index, name] of names.entries()) {

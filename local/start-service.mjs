@@ -12,12 +12,12 @@ const help = `Runs one service in the foreground, with JSON logs on stdout:
   npm run start:api
   npm run start:projector
 
-KAFKA_BROKERS and REDIS_URL say where the stores are; when not set, those of a running npm start are
-taken, with its topic. The api accepts the tokens of PLANT_STORE_TOKEN_DIGESTS (label:sha256-hex,…) or
-PLANT_STORE_TOKEN_DIGESTS_FILE, else the one of PLANT_STORE_TOKEN, else the one of the running npm start; and
-beside these, or alone, the JWTs of JWT_ISSUER.
+KAFKA_BROKERS and REDIS_URL are the addresses of the stores; when not set, those of a running npm start are
+used, with its topic. The api accepts the tokens of PLANT_STORE_TOKEN_DIGESTS (label:sha256-hex,…) or
+PLANT_STORE_TOKEN_DIGESTS_FILE, else the one of PLANT_STORE_TOKEN, else the one of the running npm start. It also
+accepts the JWTs of JWT_ISSUER, alone or in addition.
 
-Beside a running npm start set other ports: PORT and OPS_PORT for an api, OPS_PORT for a projector.
+Next to a running npm start, set other ports: PORT and OPS_PORT for an api, OPS_PORT for a projector.
 All settings are in docs/reference/settings.md.
 `
 
@@ -37,7 +37,9 @@ async function main(args) {
   }
   const [name, ...rest] = args
   if ((name !== 'api' && name !== 'projector') || rest.length > 0) {
-    throw new Failure(`Not known: "${args.join(' ')}". Try npm run start:api or npm run start:projector.`)
+    throw new Failure(
+      `Unknown service "${args.join(' ')}": use npm run start:api or npm run start:projector.`,
+    )
   }
   const env = environmentOf(name)
   const node = await prepare({ dev: false })
@@ -63,7 +65,7 @@ function environmentOf(name) {
   const { KAFKA_BROKERS, REDIS_URL, PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE } = env
   if (!KAFKA_BROKERS || !REDIS_URL) {
     throw new Failure(
-      'Which Kafka and Redis? Set KAFKA_BROKERS and REDIS_URL, or run npm start: its own are used.',
+      'No Kafka and Redis: set KAFKA_BROKERS and REDIS_URL, or run npm start first to use its stores.',
     )
   }
   if (name === 'projector' || PLANT_STORE_TOKEN_DIGESTS || PLANT_STORE_TOKEN_DIGESTS_FILE) return env

@@ -8,7 +8,7 @@ import { readSettings, urlsOf } from './launch/settings.mjs'
 import { claim } from './launch/started-record.mjs'
 import { forget } from './launch/stores.mjs'
 import { createSupervisor } from './launch/supervisor.mjs'
-import { keptToken } from './launch/token.mjs'
+import { storedToken } from './launch/token.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 import { isPortFree } from './processes/port.mjs'
 import { killLivingGroups } from './processes/process.mjs'
@@ -22,12 +22,12 @@ import { killLivingContainers } from './stores/docker.mjs'
  * @typedef {ReturnType<typeof import('./stores/docker.mjs').createContainers>} Containers
  */
 
-/** `npm start` passes Ctrl-C on, which the terminal has sent us already: both are one wish to stop. */
-const sameWishMs = 500
+/** `npm start` forwards a Ctrl-C that the terminal has also sent to this process: both together are one request. */
+const sameRequestMs = 500
 
-// A reader that went away (`npm start | head`) must not end what runs.
+// A closed pipe (`npm start | head`) must not end the services.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
-// Whatever ends us, a defect included, nothing we started outlives us.
+// Nothing that this process started may outlive it, not even after a defect.
 process.on('exit', () => {
   killLivingGroups()
   killLivingContainers()
@@ -53,12 +53,12 @@ async function main(args) {
   const settings = readSettings(process.env, options.with)
   const progress = createProgress(process.stdout)
   const started = await claim(settings.localDir, (names) => {
-    progress.say(`Ending what an earlier npm start has left running: ${names.join(', ')}`)
+    progress.say(`Stopping what an earlier npm start left running: ${names.join(', ')}`)
   })
   const stop = listenForStop({
     onFirst: (signal) => progress.say(`Stopping (${signal}) …`),
     onSecond() {
-      progress.say('Ending everything at once.')
+      progress.say('Stopping everything at once.')
       removeRun(settings.localDir)
       started.remove()
     },
@@ -81,7 +81,7 @@ async function checkPorts({ host, port, opsPort }) {
   ]
   for (const { port, what, setting } of uses) {
     if (await isPortFree(port, host)) continue
-    throw new Failure(`Port ${port} of ${host}, for ${what}, is in use. Set ${setting} to another one.`)
+    throw new Failure(`Port ${port} of ${host}, for ${what}, is in use: set ${setting} to another port.`)
   }
 }
 
@@ -93,7 +93,7 @@ async function checkPorts({ host, port, opsPort }) {
  */
 async function run(settings, progress, stop, started) {
   const { localDir, topic, partitions } = settings
-  const token = settings.token ?? keptToken(localDir)
+  const token = settings.token ?? storedToken(localDir)
   /** @type {import('./launch/run-file.mjs').Pids} */
   const pids = { launcher: process.pid, api: 0, projector: 0 }
   /** @type {(() => void) | undefined} */
@@ -139,7 +139,7 @@ async function run(settings, progress, stop, started) {
 }
 
 /**
- * Ends everything within 10 s, the api first, for it needs both stores to answer what is under way.
+ * Stops everything within 10 s. The api is first: it needs both stores to complete the requests in flight.
  *
  * @param {Map<string, RunningProcess>} running
  * @param {Containers | undefined} containers
@@ -174,16 +174,16 @@ function readOptions(args) {
     })
     return values
   } catch (error) {
-    throw new Failure(`${/** @type {Error} */ (error).message}. There are --with, --fresh and --help.`)
+    throw new Failure(`${/** @type {Error} */ (error).message}. The options are --with, --fresh and --help.`)
   }
 }
 
 /**
- * Turns Ctrl-C, SIGTERM and SIGHUP into an abort signal. Asking a second time ends everything at once.
+ * Turns Ctrl-C, SIGTERM and SIGHUP into an abort signal. A second signal stops everything at once.
  *
  * @param {object} listeners
  * @param {(name: NodeJS.Signals) => void} listeners.onFirst
- * @param {() => void} listeners.onSecond told before the process leaves
+ * @param {() => void} listeners.onSecond called before the process exits
  * @returns {AbortSignal}
  */
 function listenForStop({ onFirst, onSecond }) {
@@ -195,7 +195,7 @@ function listenForStop({ onFirst, onSecond }) {
       firstAt = performance.now()
       onFirst(name)
       stop.abort(name)
-    } else if (performance.now() - firstAt > sameWishMs) {
+    } else if (performance.now() - firstAt > sameRequestMs) {
       onSecond()
       killLivingGroups()
       process.exit(1)

@@ -61,7 +61,7 @@ it.each([
   [
     'a file that can not be read',
     { PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: '/nowhere' },
-    /my-digests can't be read.*ENOENT/,
+    /my-digests cannot be read.*ENOENT/,
   ],
 ])('refuses %s', async (_fault, settings, message) => {
   const { code, output } = await provideTokens(settings as Record<string, string>)

@@ -16,8 +16,8 @@ const topicTimeoutMs = 60_000
 const startTimeoutMs = 60_000
 
 /**
- * From an empty machine to two services that are ready. What was only half started when it fails is ended
- * here; what was handed to `keep` is the caller's to stop.
+ * Starts everything, from an empty machine to two ready services. On a failure it ends what is half started; the caller
+ * stops what was handed to `keep`.
  *
  * @param {Launch} launch
  * @param {AbortSignal} signal ends the start
@@ -54,7 +54,7 @@ async function createTopic(node, kafkaBrokers, { topic, partitions }, signal) {
   const names = { KAFKA_BROKERS: kafkaBrokers, PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) }
   const options = { cwd: root, env: { ...process.env, ...names }, timeoutMs: topicTimeoutMs, signal }
   const { code, output } = await runCommand(node, [join('local', 'create-topic.ts')], options)
-  if (code !== 0) throw new Failure(`Topic ${topic} is not as it must be:\n${endOf(output)}`)
+  if (code !== 0) throw new Failure(`Topic ${topic} cannot be used:\n${endOf(output)}`)
 }
 
 /**

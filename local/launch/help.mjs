@@ -4,35 +4,35 @@ import { urlsOf } from './settings.mjs'
 
 export const help = `Plant Store on this machine: a real Kafka and Redis, the topic, and both services.
 
-  npm start                   starts all of it; Ctrl-C ends all of it
+  npm start                   starts everything; Ctrl-C stops everything
   npm start -- --with docker  Kafka and Redis come from Docker, from processes, or are external ones, that
-              processes       is, those of KAFKA_BROKERS and REDIS_URL. When not said: external if both are
-              external        set, else Docker if it answers, else processes. Each has data of its own.
-  npm start -- --fresh        forgets the plants stored here first, all of them (the token is kept)
-  npm run start:api           one api more, or the only one; needs KAFKA_BROKERS and REDIS_URL,
-  npm run start:projector     or a running npm start. Each has its --help.
-  npm test                    every test, on stores of its own
+              processes       is, those of KAFKA_BROKERS and REDIS_URL. Default: external if both are set,
+              external        else Docker if it is available, else processes. Each has its own data.
+  npm start -- --fresh        first deletes all plants stored here (the token stays)
+  npm run start:api           one more api, or the only one; needs KAFKA_BROKERS and REDIS_URL,
+  npm run start:projector     or a running npm start. Each has a --help.
+  npm test                    the tests, on stores of their own
   npm run check               types, lint, format, dead code
 
-What is missing is installed into node_modules and .local. Without Docker, Java 17 or newer and Maven are needed.
+Missing programs are installed into node_modules and .local. Without Docker, Java 17 or newer and Maven are required.
 
 Settings, from the environment:
   PORT                   3000        the api
   HOST                   127.0.0.1   address both services listen on
   OPS_PORT               3100        operations port of the api; the projector's is the next one
-  PLANT_STORE_TOKEN      made once   bearer token of the api
-  PLANTS_TOPIC           plants      topic; made when missing
-  PLANTS_PARTITIONS      12          its partitions, fixed when it is made
-  KAFKA_BROKERS          -           host:port,… of a Kafka of yours; without it one is started
-  REDIS_URL              -           redis://… of a Redis of yours; without it one is started
+  PLANT_STORE_TOKEN      generated   bearer token of the api
+  PLANTS_TOPIC           plants      topic; created if missing
+  PLANTS_PARTITIONS      12          its partitions, fixed at its creation
+  KAFKA_BROKERS          -           host:port,… of an existing Kafka; default: one is started
+  REDIS_URL              -           redis://… of an existing Redis; default: one is started
   PLANT_STORE_LOCAL_DIR  .local      folder of the files below
 
 Files, in that folder:
-  data/          what Kafka and Redis store as processes, kept from one start to the next; what they store
-                 in Docker is in volumes
-  logs/          api.log projector.log kafka.log redis.log, and of the start before *.log.1
-  token          the token that was made
-  run.json       addresses, token and pids, for programs; only while all is running
+  data/          the data of Kafka and Redis as processes, which stay from one start to the next; in Docker
+                 the data are in volumes
+  logs/          api.log projector.log kafka.log redis.log, and of the previous start *.log.1
+  token          the generated token
+  run.json       addresses, token and pids, for programs; only while everything runs
 `
 
 /**

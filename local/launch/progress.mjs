@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
 
 /**
- * Shows what is going on: on a terminal one line for each step under way, redrawn with the seconds it has
- * taken; elsewhere (a file, CI) a plain line when a step begins and one when it ends.
+ * Shows the progress: on a terminal one line for each running step, redrawn with its seconds; elsewhere (a file, CI) a
+ * plain line at the start and at the end of a step.
  *
  * @typedef {object} Progress
  * @property {<T>(label: string, work: () => Promise<T>) => Promise<T>} step ✓ done, ✗ failed, - cut off
@@ -25,9 +25,9 @@ function inPlainLines(stream) {
   return {
     say,
     async step(label, work) {
-      const begin = performance.now()
+      const start = performance.now()
       say(`  ${label} …`)
-      return marked(work, (mark) => say(`${mark} ${label} (${secondsSince(begin)})`))
+      return marked(work, (mark) => say(`${mark} ${label} (${secondsSince(start)})`))
     },
   }
 }
@@ -39,22 +39,22 @@ function inPlainLines(stream) {
 function onTerminal(stream) {
   const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
   /** @type {Map<string, number>} */
-  const underWay = new Map()
+  const running = new Map()
   let shownLines = 0
   let frame = 0
   /** @type {NodeJS.Timeout | undefined} */
   let timer
 
-  /** @param {string} [finished] lines that stay, above those under way */
+  /** @param {string} [finished] lines that stay, above the running ones */
   function redraw(finished = '') {
     const back = shownLines > 0 ? `\x1b[${shownLines}A\x1b[J` : ''
     const spinner = frames[frame % frames.length]
-    const lines = [...underWay].map(([label, begin]) => `${spinner} ${label} (${secondsSince(begin)})\n`)
+    const lines = [...running].map(([label, start]) => `${spinner} ${label} (${secondsSince(start)})\n`)
     shownLines = lines.length
     stream.write(back + finished + lines.join(''))
   }
 
-  function turn() {
+  function nextFrame() {
     frame += 1
     redraw()
   }
@@ -62,29 +62,29 @@ function onTerminal(stream) {
   return {
     say: (text) => redraw(`${text}\n`),
     async step(label, work) {
-      const begin = performance.now()
-      underWay.set(label, begin)
-      timer ??= setInterval(turn, 100)
+      const start = performance.now()
+      running.set(label, start)
+      timer ??= setInterval(nextFrame, 100)
       redraw()
       return marked(work, (mark) => {
-        underWay.delete(label)
-        if (underWay.size === 0) {
+        running.delete(label)
+        if (running.size === 0) {
           clearInterval(timer)
           timer = undefined
         }
-        redraw(`${mark} ${label} (${secondsSince(begin)})\n`)
+        redraw(`${mark} ${label} (${secondsSince(start)})\n`)
       })
     },
   }
 }
 
-/** @param {number} begin */
-const secondsSince = (begin) => `${((performance.now() - begin) / 1000).toFixed(1)} s`
+/** @param {number} start */
+const secondsSince = (start) => `${((performance.now() - start) / 1000).toFixed(1)} s`
 
 /**
  * @template T
  * @param {() => Promise<T>} work
- * @param {(mark: string) => void} onEnd told how it ended
+ * @param {(mark: string) => void} onEnd called with the result
  * @returns {Promise<T>}
  */
 async function marked(work, onEnd) {

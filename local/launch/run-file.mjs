@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { writeWhole } from '../processes/whole-file.mjs'
 
 /**
- * `run.json`: what other programs need to know of a running `npm start`. It is there from the moment both
- * services are ready until the orderly end, and is only readable by the user (it holds the token).
+ * `run.json`: what other programs need to know of a running `npm start`. It exists from the moment both services are
+ * ready until the orderly end, and only the user can read it, because it holds the token.
  *
  * @typedef {object} Run
  * @property {string} url of the api
@@ -17,8 +17,8 @@ import { writeWhole } from '../processes/whole-file.mjs'
  * @property {string} [dockerProject] the compose project of Kafka and Redis, when they are containers
  * @property {Pids} pids
  *
- * Of the processes as they are now: after a restart the file holds the new pid. A Kafka or Redis that is
- * not a process of this start has none.
+ * The pids of the current processes, also after a restart. A Kafka or Redis that this start did not start as a
+ * process has none.
  * @typedef {{ launcher: number, api: number, projector: number, kafka?: number, redis?: number }} Pids
  */
 

@@ -7,7 +7,7 @@ import { digestOf } from './token.mjs'
  * @typedef {'api' | 'projector'} ServiceName
  * @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess
  *
- * What the services are started with.
+ * The environment of the services.
  * @typedef {object} Environment
  * @property {string} node
  * @property {import('./settings.mjs').Settings} settings
@@ -17,8 +17,9 @@ import { digestOf } from './token.mjs'
  */
 
 /**
- * V8 makes objects old at once of which it once saw many outlive a scavenge: of what belongs to a request, that was while 256 were under
- * way. From then on what they refer to, young and dead, is copied by each scavenge, for 20 ms where it takes 1. The Dockerfile says the same.
+ * V8 allocates objects directly in the old generation when many from the same place have once survived a scavenge. The
+ * objects of requests do so while 256 are in flight. From then on each scavenge copies what they refer to, dead objects
+ * included, and takes 20 ms instead of 1. The Dockerfile sets the same option.
  */
 export const API_NODE_OPTIONS = ['--no-allocation-site-pretenuring']
 
@@ -34,7 +35,7 @@ export const argumentsOf = (name) => [
 /**
  * @param {ServiceName} name
  * @param {Environment} environment
- * @returns {Promise<RunningProcess>} at once, ready or not
+ * @returns {Promise<RunningProcess>} at once, before it is ready
  */
 export function startService(name, environment) {
   const logFile = join(environment.settings.localDir, 'logs', `${name}.log`)
@@ -48,28 +49,28 @@ export function startService(name, environment) {
  * @param {{ startTimeoutMs: number, signal: AbortSignal }} options
  */
 export async function untilServiceReady(running, opsUrl, { startTimeoutMs, signal }) {
-  let lastAnswer = 'its operations port does not answer'
+  let lastResponse = 'its operations port does not respond'
   const isReady = async () => {
     try {
       const response = await fetch(`${opsUrl}/readyz`, { signal: AbortSignal.timeout(2000) })
-      lastAnswer = `/readyz says ${(await response.text()).trim()}`
+      lastResponse = `/readyz responds with ${(await response.text()).trim()}`
       return response.status === 200
     } catch {
       return false
     }
   }
-  await untilReady(running, { isReady, startTimeoutMs, signal, why: () => ` ${lastAnswer}` })
+  await untilReady(running, { isReady, startTimeoutMs, signal, why: () => ` ${lastResponse}` })
 }
 
 /**
- * Settings of the caller's own (a log level, a deadline) reach the services, too.
+ * Other settings in the environment (a log level, a deadline) are passed on to the services.
  *
  * @param {ServiceName} name
  * @param {Environment} environment
  * @returns {NodeJS.ProcessEnv}
  */
 function environmentOf(name, { settings, kafkaBrokers, redisUrl, token }) {
-  // The token itself is for callers: no service needs it. It is also the only one that the api accepts here.
+  // Callers need the token; the services need only its digest. The api accepts no other token here.
   const { PLANT_STORE_TOKEN: _, PLANT_STORE_TOKEN_DIGESTS_FILE: __, ...own } = process.env
   const env = {
     ...own,

@@ -22,7 +22,7 @@ import { tokenPattern, tokenRule } from './token.mjs'
 
 /**
  * @param {NodeJS.ProcessEnv} env
- * @param {string} [stores] what `--with` says: docker, processes or external
+ * @param {string} [stores] the value of `--with`: docker, processes or external
  * @returns {Settings}
  * @throws {Failure} that names each setting with a bad value
  */
@@ -56,9 +56,9 @@ export function readSettings(env, stores) {
     ...storesOf(env, stores, wrong),
   }
   if (settings.port === settings.opsPort || settings.port === settings.opsPort + 1) {
-    wrong.push(`OPS_PORT=${settings.opsPort}: it and the next port must be others than PORT=${settings.port}`)
+    wrong.push(`OPS_PORT=${settings.opsPort}: it and the next port must differ from PORT=${settings.port}`)
   }
-  if (wrong.length > 0) throw new Failure(`These settings cannot be right:\n  ${wrong.join('\n  ')}`)
+  if (wrong.length > 0) throw new Failure(`Invalid settings:\n  ${wrong.join('\n  ')}`)
   return settings
 }
 
@@ -68,7 +68,7 @@ export function readSettings(env, stores) {
  *   this machine
  */
 export function urlsOf({ host, port, opsPort }) {
-  // What listens on every address cannot be asked for there.
+  // A client cannot connect to the address that means every address.
   const everywhere = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host]
   const name = everywhere ?? host
   const base = `http://${name.includes(':') ? `[${name}]` : name}`
@@ -85,7 +85,7 @@ export function urlsOf({ host, port, opsPort }) {
  * @returns {Pick<Settings, 'source' | 'kafkaBrokers' | 'redisUrl'>}
  */
 function storesOf({ KAFKA_BROKERS, REDIS_URL }, stores, wrong) {
-  // Asked for by name, they are started whatever the environment says.
+  // An explicit choice overrides the environment.
   if (stores === 'docker' || stores === 'processes') {
     return { source: stores, kafkaBrokers: undefined, redisUrl: undefined }
   }

@@ -8,9 +8,9 @@ import { createContainers, whyNoDocker } from '../stores/docker.mjs'
 import { readRun, removeRun } from './run-file.mjs'
 
 /**
- * `started.json`: what one `npm start` has started, from its first moment on, itself included. It
- * keeps a second `npm start` away from the same data, and lets the next one end what a launcher that was
- * killed has left running. Pids alone would not do: the system gives them out again.
+ * `started.json`: everything that one `npm start` has started, including itself, from its first moment on. It keeps a
+ * second `npm start` from using the same data, and lets the next one stop what a killed launcher left running. Pids
+ * alone would not do, because the system reuses them.
  *
  * @typedef {{ pid: number, identity: string }} Process
  * @typedef {{ processes: Record<string, Process>, dockerProject?: string }} Started
@@ -18,8 +18,8 @@ import { readRun, removeRun } from './run-file.mjs'
 
 /**
  * @param {string} localDir
- * @param {(names: string[]) => void} onLeftovers told before what an earlier launcher left running is ended
- * @throws {Failure} when another launcher is at work there
+ * @param {(names: string[]) => void} onLeftovers called before the leftovers of an earlier launcher are stopped
+ * @throws {Failure} when another launcher runs there
  */
 export async function claim(localDir, onLeftovers) {
   const file = join(localDir, 'started.json')
@@ -28,7 +28,7 @@ export async function claim(localDir, onLeftovers) {
   const maxAttempts = 5
   for (let attempt = 0; !createWhole(file, JSON.stringify(started)); attempt += 1) {
     if (attempt === maxAttempts)
-      throw new Failure(`Another npm start begins at the same time in ${localDir}.`)
+      throw new Failure(`Another npm start is starting in ${localDir} at the same time: try again.`)
     const earlier = read(file)
     const { launcher } = earlier.processes
     if (launcher && isAlive(launcher)) throw alreadyRunning(localDir, launcher.pid)
@@ -76,7 +76,7 @@ async function endLeftovers(earlier, onLeftovers) {
     earlier.dockerProject && !(await whyNoDocker()) ? createContainers(earlier.dockerProject) : undefined
   if (alive.length === 0 && !containers) return
   onLeftovers([...alive.map(([name]) => name), ...(containers ? ['Kafka and Redis in Docker'] : [])])
-  // The services first: with their stores gone they would only complain. Nobody waits for their answers any more.
+  // The services first: without their stores they would only log errors. No client waits for their responses.
   const { kafka, redis, ...services } = earlier.processes
   await endAll(Object.values(services), { graceMs: 1000 })
   await Promise.all([containers?.stop(), endAll([kafka, redis], { graceMs: 4000 })])
@@ -96,7 +96,9 @@ async function endAll(started, { graceMs }) {
     if (elapsedMs > graceMs) for (const entry of entries) end(entry, 'SIGKILL')
     if (elapsedMs > graceMs + killTimeoutMs) {
       const pids = entries.filter(isAlive).map(({ pid }) => pid)
-      throw new Failure(`Left over from an earlier npm start and not to be ended: pids ${pids.join(', ')}.`)
+      throw new Failure(
+        `Processes of an earlier npm start cannot be stopped: end these pids yourself: ${pids.join(', ')}.`,
+      )
     }
     await delay(50)
   }
@@ -110,7 +112,7 @@ function end(entry, signal) {
   try {
     if (isAlive(entry)) process.kill(entry.pid, signal)
   } catch {
-    // It ended in between.
+    // It has ended in the meantime.
   }
 }
 

@@ -17,11 +17,11 @@ import { startRedis } from '../stores/redis.mjs'
  * @property {import('./settings.mjs').Settings} settings
  * @property {string} token
  * @property {import('./progress.mjs').Progress} progress
- * @property {(running: RunningProcess) => void} onSpawn told of each process, ready or not
- * @property {(running: RunningProcess, start: import('./supervisor.mjs').Start) => void} keep is given each
- *   process that is ready, and how to start it again
+ * @property {(running: RunningProcess) => void} onSpawn called with each process when it has started, before it is ready
+ * @property {(running: RunningProcess, start: import('./supervisor.mjs').Start) => void} keep called with
+ *   each ready process, and with the function that restarts it
  * @property {(containers: ReturnType<typeof import('../stores/docker.mjs').createContainers>) => void} onContainers
- *   is given them before they are started
+ *   called before they are started
  *
  * @typedef {{ kafkaBrokers: string, redisUrl: string, dockerProject?: string }} Addresses
  * @typedef {(signal: AbortSignal) => Promise<Addresses>} StartStores
@@ -31,8 +31,8 @@ import { startRedis } from '../stores/redis.mjs'
 const startTimeoutMs = 60_000
 
 /**
- * Chooses where Kafka and Redis come from and gets what they need. The settings' own choice counts; else, for
- * those that don't run elsewhere already, Docker when it serves, and processes when not.
+ * Chooses the source of Kafka and Redis and installs what they need. The choice in the settings counts; without one,
+ * stores that do not run elsewhere are started in Docker if it is available, else as processes.
  *
  * @param {Launch} launch
  * @param {AbortSignal} signal
@@ -56,7 +56,7 @@ export async function prepareStores(launch, signal) {
 /**
  * @param {Launch} launch
  * @param {AbortSignal} signal
- * @throws {Failure} when Docker is asked for and can't be used
+ * @throws {Failure} when Docker is required and cannot be used
  */
 async function takesDocker({ settings: { source }, progress }, signal) {
   if (source === 'processes') return false
@@ -64,13 +64,13 @@ async function takesDocker({ settings: { source }, progress }, signal) {
     (await whyNoDocker(signal)) ??
     (await progress.step('Images of Kafka and Redis', () => pullMissingImages(signal)))
   if (obstacle === undefined) return true
-  if (source === 'docker') throw new Failure(`--with docker: ${obstacle}. --with processes needs none.`)
+  if (source === 'docker') throw new Failure(`--with docker: ${obstacle}. --with processes needs no Docker.`)
   progress.say(`  Kafka and Redis run as processes: ${obstacle}.`)
   return false
 }
 
 /**
- * Containers and processes have data of their own: says so when this start will not see the last one's plants.
+ * Containers and processes have separate data: warns when this start will not see the plants of the last one.
  *
  * @param {Launch} launch
  * @param {'docker' | 'processes'} source
@@ -124,11 +124,11 @@ export function projectOf(localDir) {
  * @returns {Promise<Addresses>}
  */
 async function startAsProcesses(launch, programs, signal) {
-  const given = launch.settings
+  const { settings } = launch
   const [kafkaBrokers, redisUrl] = await sideBySide(
     signal,
-    async (signal) => given.kafkaBrokers ?? bringUpKafka(launch, programs, signal),
-    async (signal) => given.redisUrl ?? bringUpRedis(launch, programs, signal),
+    async (signal) => settings.kafkaBrokers ?? bringUpKafka(launch, programs, signal),
+    async (signal) => settings.redisUrl ?? bringUpRedis(launch, programs, signal),
   )
   return { kafkaBrokers, redisUrl }
 }
@@ -170,7 +170,7 @@ function placesOf(name, { localDir }) {
 }
 
 /**
- * Forgets the plants of this local folder, those of processes and those of containers.
+ * Deletes the plants of this local folder: those of processes and those of containers.
  *
  * @param {import('./settings.mjs').Settings} settings
  * @param {import('./progress.mjs').Progress} progress
@@ -178,17 +178,13 @@ function placesOf(name, { localDir }) {
 export async function forget({ localDir, kafkaBrokers, redisUrl }, progress) {
   const data = join(localDir, 'data')
   rmSync(data, { recursive: true, force: true })
-  progress.say(`Forgot the plants stored in ${data}; the token is kept.`)
+  progress.say(`Deleted the plants in ${data}; the token stays.`)
   const obstacle = await whyNoDocker()
   if (obstacle === undefined) {
-    await progress.step(
-      'Forgetting the plants stored in Docker',
-      createContainers(projectOf(localDir)).forget,
-    )
+    await progress.step('Deleting the plants in Docker', createContainers(projectOf(localDir)).forget)
   } else {
-    progress.say(`Left as it is: what Docker may store (${obstacle}).`)
+    progress.say(`Not deleted: plants in Docker, if any (${obstacle}).`)
   }
   const elsewhere = [kafkaBrokers && 'KAFKA_BROKERS', redisUrl && 'REDIS_URL'].filter(Boolean)
-  if (elsewhere.length > 0)
-    progress.say(`Left as it is: what is stored where ${elsewhere.join(' and ')} says.`)
+  if (elsewhere.length > 0) progress.say(`Not deleted: the data at ${elsewhere.join(' and ')}.`)
 }

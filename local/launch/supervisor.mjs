@@ -9,19 +9,19 @@ import { describeExit } from '../processes/process.mjs'
  * @typedef {(signal: AbortSignal) => Promise<RunningProcess>} Start
  */
 
-/** EX_CONFIG of sysexits.h: starting again would not help, a person has to change something. */
+/** EX_CONFIG of sysexits.h: a restart does not help, a person has to change something. */
 const exitConfiguration = 78
-/** A process that ends more often than this within the time is not started again. */
+/** A process that ends more often than this within the time is not restarted. */
 const maxEnds = 5
 const endsCountMs = 60_000
 
 /**
- * Starts again what ends although nobody asked it to.
+ * Restarts processes that end unexpectedly.
  *
  * @param {object} options
  * @param {(text: string) => void} options.say
- * @param {(running: RunningProcess) => void} options.onRunning told of each process that is kept, also anew
- * @param {(error: Error) => void} options.onGiveUp told when one cannot be kept running
+ * @param {(running: RunningProcess) => void} options.onRunning called with each process that runs, also after a restart
+ * @param {(error: Error) => void} options.onGiveUp called when a process cannot be kept running
  */
 export function createSupervisor({ say, onRunning, onGiveUp }) {
   const releasing = new AbortController()
@@ -44,8 +44,9 @@ export function createSupervisor({ say, onRunning, onGiveUp }) {
     while (!signal.aborted) {
       const exit = await Promise.race([running.exited, released])
       if (!exit || signal.aborted) return
-      if (exit.code === exitConfiguration) throw cannotRun(running, 'cannot run until something is changed')
-      say(`! ${name} ended unexpectedly (${describeExit(exit)}), starting it again. Its log: ${logFile}`)
+      if (exit.code === exitConfiguration)
+        throw cannotRun(running, 'cannot run until its configuration is changed')
+      say(`! ${name} ended unexpectedly (${describeExit(exit)}), restarting it. Its log: ${logFile}`)
       running = await startAgain(running, start, { nextDelayMs, signal, say })
       kept.set(name, running)
       onRunning(running)
@@ -55,7 +56,7 @@ export function createSupervisor({ say, onRunning, onGiveUp }) {
 
   /**
    * @param {RunningProcess} running
-   * @param {Start} start starts it anew
+   * @param {Start} start restarts it
    */
   function keep(running, start) {
     const watching = watch(running, start).catch((error) => {
@@ -65,9 +66,9 @@ export function createSupervisor({ say, onRunning, onGiveUp }) {
   }
 
   /**
-   * From now on nothing is started again.
+   * Ends all restarts.
    *
-   * @returns {Promise<Map<string, RunningProcess>>} what was kept running, by name, for the caller to stop
+   * @returns {Promise<Map<string, RunningProcess>>} the running processes by name, for the caller to stop
    */
   async function release() {
     releasing.abort()
@@ -87,7 +88,10 @@ async function startAgain(ended, start, { nextDelayMs, signal, say }) {
   while (true) {
     const delayMs = nextDelayMs()
     if (delayMs === Infinity) {
-      throw cannotRun(ended, `ended more than ${maxEnds} times within ${endsCountMs / 1000} s, giving up`)
+      throw cannotRun(
+        ended,
+        `ended more than ${maxEnds} times within ${endsCountMs / 1000} s and is not restarted`,
+      )
     }
     await delay(delayMs, undefined, { signal })
     try {
@@ -100,8 +104,8 @@ async function startAgain(ended, start, { nextDelayMs, signal, say }) {
 }
 
 /**
- * @returns {() => number} asked at each unexpected end: how long to wait before the next start. Longer each
- *   time, for what ended may need another part that is being started again itself; Infinity: no more.
+ * @returns {() => number} the wait before the next restart, called at each unexpected end. It grows each time, because
+ *   the process may need another one that is restarting itself. Infinity: no further restart.
  */
 function createRestartPolicy() {
   /** @type {number[]} */
@@ -119,5 +123,5 @@ function createRestartPolicy() {
  */
 function cannotRun({ name, logFile, logStart }, what) {
   const error = lastError(logFile, { from: logStart })
-  return new Failure(`${name} ${what}. Its last words:\n${error}\nThe whole log: ${logFile}`)
+  return new Failure(`${name} ${what}. Its last error:\n${error}\nIts log: ${logFile}`)
 }

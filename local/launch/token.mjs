@@ -3,18 +3,18 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeWhole } from '../processes/whole-file.mjs'
 
-/** What a bearer token may look like (RFC 6750), and the same in words. */
+/** The syntax of a bearer token (RFC 6750), and its description. */
 export const tokenPattern = /^[\w.~+/-]+=*$/
 export const tokenRule = 'only A-Z a-z 0-9 - . _ ~ + / and = at the end (RFC 6750)'
 
 /**
- * The token for calling the api on this machine: made once and kept, so that a `curl` copied yesterday still
+ * The token for the api on this machine. It is created once and stored, so that a `curl` copied yesterday still
  * works.
  *
  * @param {string} localDir
  * @returns {string}
  */
-export function keptToken(localDir) {
+export function storedToken(localDir) {
   const file = join(localDir, 'token')
   const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
   if (kept !== '') return kept
@@ -24,7 +24,7 @@ export function keptToken(localDir) {
 }
 
 /**
- * What the api is told of a token: enough to recognise it, not to use it.
+ * The entry by which the api recognises a token without knowing it.
  *
  * @param {string} token
  * @returns {string} the value of PLANT_STORE_TOKEN_DIGESTS

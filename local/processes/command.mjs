@@ -50,7 +50,7 @@ export async function runCommand(command, args, { timeoutMs, cwd, env, signal, o
 }
 
 /**
- * Runs a program in our place: on our terminal, with the signals we are sent.
+ * Runs a program in the foreground: on this terminal, with the signals that this process receives.
  *
  * @param {string} command
  * @param {string[]} args
@@ -61,7 +61,7 @@ export function runForeground(command, args, options) {
   const child = spawn(command, args, { ...options, stdio: 'inherit' })
   /** @param {NodeJS.Signals} signal */
   const pass = (signal) => {
-    // Ctrl-C in a terminal has reached the program already; twice would mean "at once" to some.
+    // Ctrl-C in a terminal has reached the program already; some programs take a second one for "at once".
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
   }
   const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
@@ -78,7 +78,7 @@ export function runForeground(command, args, options) {
 /**
  * @param {string} text
  * @param {number} [count]
- * @returns {string} the last lines that say something, indented
+ * @returns {string} the last lines that are not blank, indented
  */
 export function endOf(text, count = 8) {
   const lines = text.split('\n').filter((line) => line.trim() !== '')

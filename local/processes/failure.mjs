@@ -1,6 +1,6 @@
 /**
- * Something the reader of the message can act on: what was wrong and what to do next. Shown without a stack
- * trace; every other error is a defect of ours and keeps its trace.
+ * An error that the user can act on: its message says what is wrong and what to do. It is shown without a stack trace;
+ * any other error is a defect of this program and is shown with its trace.
  */
 export class Failure extends Error {
   /** @override */

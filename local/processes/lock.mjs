@@ -5,8 +5,7 @@ import { identify } from './process-identity.mjs'
 import { createWhole, writeWhole } from './whole-file.mjs'
 
 /**
- * Work that only one process at a time may do, in whichever shell it runs: the others wait. A lock whose
- * holders are all gone counts for nothing.
+ * Runs work that only one process at a time may do; the others wait. A lock is ignored when all its holders have ended.
  *
  * @template T
  * @param {string} file
@@ -23,7 +22,9 @@ export async function withLock(file, { waitTimeoutMs, signal }, work) {
   while (!take(file, own)) {
     signal?.throwIfAborted()
     if (Date.now() > deadline) {
-      throw new Failure(`Another process does the same work and does not end. If none does, remove ${file}.`)
+      throw new Failure(
+        `Another process holds the lock ${file}: wait for its end. If there is none, remove the file.`,
+      )
     }
     await delay(100)
   }
@@ -42,7 +43,7 @@ const holder = (pid) => `${pid} ${identify(pid)}\n`
  * @param {string} own
  */
 function take(file, own) {
-  // With its text from the first moment on: nobody reads a lock without its holder.
+  // Created with its content, so that no process reads a lock without its holder.
   if (createWhole(file, own)) return true
   if (!isHeld(file)) rmSync(file, { force: true })
   return false

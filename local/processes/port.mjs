@@ -5,7 +5,7 @@ import { Failure } from './failure.mjs'
 /**
  * A port of 127.0.0.1 that nothing listens on.
  *
- * Not "port 0": the system then answers with one of the range it also takes outgoing connections from (from
+ * Not "port 0": the system then picks one of the range of outgoing connections (from
  * 32768 on Linux, 49152 on macOS). A client that keeps reconnecting to such a port while its server is being
  * restarted can be given that very port as its own end, connects to itself, and the server cannot come back.
  *

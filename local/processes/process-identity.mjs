@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 /**
- * Tells a process from a later one that was given the same pid: when it was started, on which boot.
+ * Distinguishes a process from a later one with the same pid: by its start time and the boot.
  *
  * @param {number} pid
  * @returns {string | undefined} undefined when there is no such process (or only its zombie)

@@ -14,7 +14,7 @@ import { lastLines } from './log-file.mjs'
  * @property {string} name
  * @property {number} pid
  * @property {string} logFile
- * @property {number} logStart where this process's part of the log file begins, in bytes
+ * @property {number} logStart where this process's part of the log file starts, in bytes
  * @property {Promise<Exit>} exited never rejects
  * @property {(limit: { graceMs: number }) => Promise<Exit>} stop SIGTERM, after graceMs SIGKILL; resolves
  *   when the process is really gone; may be called more than once
@@ -97,7 +97,7 @@ export function killLivingGroups() {
  *
  * @param {RunningProcess} running
  * @param {object} options
- * @param {() => Promise<boolean> | boolean} options.isReady asked every 50 ms
+ * @param {() => Promise<boolean> | boolean} options.isReady called every 50 ms
  * @param {number} options.startTimeoutMs
  * @param {AbortSignal | undefined} [options.signal]
  * @param {() => string} [options.why] what is known about a start that takes too long

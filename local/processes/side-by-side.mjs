@@ -1,6 +1,6 @@
 /**
- * Runs work side by side. On the first failure it aborts the others through the signal they were given, and
- * still waits for all of them, so that nothing is left half started behind the caller's back.
+ * Runs several tasks concurrently. The first failure aborts the others through their signal. It waits for all of
+ * them in any case, so that nothing stays half started.
  *
  * @template {((signal: AbortSignal) => Promise<unknown>)[]} Works
  * @param {AbortSignal} signal

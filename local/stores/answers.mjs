@@ -3,13 +3,13 @@ import { connect } from 'node:net'
 const waitMs = 1000
 
 /**
- * Whether a server answers a request as it does when it serves clients. A port that accepts connections tells
- * little: Docker opens the port of a container before anything in it listens.
+ * Whether a server replies to a request as it does when it serves clients. An open port is not enough: Docker opens
+ * the port of a container before anything in it listens.
  *
  * @param {number} port
  * @param {Buffer} request
  * @param {(answer: Buffer) => boolean} isRight
- * @returns {Promise<boolean>} false also when there is no answer for 1 s
+ * @returns {Promise<boolean>} false also without a reply within 1 s
  */
 export function answers(port, request, isRight) {
   return new Promise((resolve) => {

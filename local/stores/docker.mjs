@@ -54,7 +54,7 @@ export function createContainers(project) {
     project,
 
     /**
-     * Starts those asked for and resolves when they serve.
+     * Starts these stores and resolves when they serve.
      *
      * @param {Store[]} stores
      * @param {{ startTimeoutMs: number, signal: AbortSignal }} options
@@ -74,7 +74,7 @@ export function createContainers(project) {
       return ports
     },
 
-    /** Ends and removes them; what they store is kept. */
+    /** Stops and removes the containers; their volumes stay. */
     async stop() {
       await compose(project, ['down', '--timeout', '3'])
       living.delete(project)
@@ -150,7 +150,7 @@ export async function compose(project, args, { env, signal } = {}) {
 }
 
 /**
- * The words that compose commands begin with. Looked for once: each look costs a process or two.
+ * The first words of a compose command. They are looked up once, because each look-up costs a process or two.
  *
  * @type {string[] | undefined}
  */

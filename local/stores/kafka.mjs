@@ -24,14 +24,14 @@ export const defaultJavaArgs = ['-Xmx256m', '-XX:+UseSerialGC']
  * @param {string} options.dir belongs to this node alone; made when missing
  * @param {string} options.classpath of the Kafka jars
  * @param {string} options.logFile
- * @param {number} [options.port] of the broker; a free one when not given
+ * @param {number} [options.port] of the broker; default: a free one
  * @param {string} [options.java]
  * @param {string[]} [options.javaArgs]
  * @param {string[]} [options.moreListeners] beside the one without authentication, as Kafka writes them
  * @param {Record<string, string>} [options.moreSettings]
  * @param {number} [options.startTimeoutMs]
  * @param {AbortSignal} [options.signal] ends the start
- * @param {(running: RunningProcess) => void} [options.onSpawn] told when the process is there, not yet ready
+ * @param {(running: RunningProcess) => void} [options.onSpawn] called when the process has started, before it is ready
  * @returns {Promise<RunningProcess & { brokers: string, port: number }>}
  */
 export async function startKafka(options) {
@@ -53,10 +53,10 @@ export async function startKafka(options) {
 
 /**
  * @param {number} port
- * @returns {Promise<boolean>} whether the broker has started: it answers nothing before
+ * @returns {Promise<boolean>} whether the broker has started; it replies to nothing before
  */
 export function answersKafka(port) {
-  // ApiVersions (18), version 0, correlation id 7, no client id; the answer begins with its length and that id.
+  // ApiVersions (18), version 0, correlation id 7, no client id; the reply starts with its length and that id.
   const request = Buffer.from('0000000a' + '0012' + '0000' + '00000007' + 'ffff', 'hex')
   return answers(port, request, (answer) => answer.subarray(4, 8).equals(request.subarray(8, 12)))
 }
@@ -78,7 +78,7 @@ const isFormatted = (dir) => existsSync(join(dataDir(dir), 'meta.properties'))
  */
 async function format({ java, jvm, config, signal, timeoutMs }) {
   const clusterId = Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url')
-  // The equals sign: a cluster id may begin with a dash and would be taken for an option.
+  // With an equals sign, because a cluster id may start with a dash and would be taken for an option.
   const args = [...jvm, 'kafka.tools.StorageTool', 'format', `--cluster-id=${clusterId}`, '--config', config]
   const { code, output, missing } = await runCommand(java, args, { signal, timeoutMs })
   if (missing) throw new Failure(`kafka could not be started: ${java} not found. Install Java 17 or newer.`)

@@ -6,20 +6,20 @@ import { answers } from './answers.mjs'
 /** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
 
 /**
- * A real Redis, reachable from this machine only. Resolves when it answers PING, that is, when its data are
+ * A real Redis, reachable from this machine only. Resolves when it responds to PING, that is, when its data are
  * loaded: about 0.1 s on an empty dir.
  *
  * @param {object} options
  * @param {string} options.dir belongs to this server alone; made when missing
  * @param {string} options.redisServer the program
  * @param {string} options.logFile
- * @param {number} [options.port] a free one when not given
+ * @param {number} [options.port] default: a free one
  * @param {boolean} [options.appendOnly] keeps the data in dir (at most 1 s of writes is lost by a crash of
  *   the machine); without it they end with the process
  * @param {Record<string, string>} [options.more] further settings, by their names in redis.conf
  * @param {number} [options.startTimeoutMs]
  * @param {AbortSignal} [options.signal] ends the start
- * @param {(running: RunningProcess) => void} [options.onSpawn] told when the process is there, not yet ready
+ * @param {(running: RunningProcess) => void} [options.onSpawn] called when the process has started, before it is ready
  * @returns {Promise<RunningProcess & { url: string, port: number }>}
  */
 export async function startRedis(options) {
@@ -46,7 +46,7 @@ export async function startRedis(options) {
 
 /**
  * @param {number} port
- * @returns {Promise<boolean>} false also while Redis still loads its data (it then answers -LOADING)
+ * @returns {Promise<boolean>} false also while Redis still loads its data (it then replies -LOADING)
  */
 export function answersPing(port) {
   return answers(port, Buffer.from('PING\r\n'), (answer) => answer.toString().startsWith('+PONG'))

@@ -5,7 +5,7 @@ import { endOf, runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
 import { withLock } from '../processes/lock.mjs'
 
-/** From this one on Node runs `.ts` files as they are. */
+/** From this version on, Node runs `.ts` files directly. */
 const oldestMajor = 24
 const version = readFileSync(join(root, '.node-version'), 'utf8').trim()
 

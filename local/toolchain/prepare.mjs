@@ -9,19 +9,19 @@ import { killLivingGroups } from '../processes/process.mjs'
 import { sideBySide } from '../processes/side-by-side.mjs'
 import { ensureNode } from './node.mjs'
 
-const saySoAfterMs = 1000
+const reportAfterMs = 1000
 
 /**
- * What a program needs that is then run in the foreground. Asked to stop meanwhile, it ends what it began and
- * leaves.
+ * Installs what a program needs that is then run in the foreground. A signal to stop ends the installation and this
+ * process.
  *
  * @param {object} options
  * @param {boolean} options.dev whether the packages for development are needed
- * @param {string | undefined} [options.packageOfItsOwn] the folder of another package whose packages are needed, too
+ * @param {string | undefined} [options.extraFolder] the folder of another package whose packages are needed, too
  * @returns {Promise<string>} the path of Node
  */
-export async function prepare({ dev, packageOfItsOwn }) {
-  const timer = setTimeout(() => console.error('Getting Node and packages, once …'), saySoAfterMs)
+export async function prepare({ dev, extraFolder }) {
+  const timer = setTimeout(() => console.error('Installing Node and packages (once) …'), reportAfterMs)
   /** @param {NodeJS.Signals} signal */
   const leave = (signal) => {
     killLivingGroups()
@@ -35,7 +35,7 @@ export async function prepare({ dev, packageOfItsOwn }) {
       (signal) => ensureNode({ signal }),
       (signal) => ensureInstalled({ dev, signal }),
     )
-    if (packageOfItsOwn !== undefined) await ensureInstalled({ dev, folder: packageOfItsOwn })
+    if (extraFolder !== undefined) await ensureInstalled({ dev, folder: extraFolder })
     return node
   } finally {
     clearTimeout(timer)
@@ -44,14 +44,14 @@ export async function prepare({ dev, packageOfItsOwn }) {
 }
 
 /**
- * What a lockfile says about one package.
+ * The entry of one package in a lockfile.
  * @typedef {{ version?: string, link?: boolean, resolved?: string,
  *   dev?: boolean, optional?: boolean, devOptional?: boolean }} Locked
  */
 
 /**
- * Makes node_modules what package-lock.json says, if it is not yet; also after the lockfile was changed by a
- * pull. It never takes packages for development away.
+ * Brings node_modules in line with package-lock.json, if it is not yet; also after a pull has changed the lockfile. It
+ * never removes packages for development.
  *
  * @param {object} options
  * @param {boolean} options.dev whether the packages for development are needed

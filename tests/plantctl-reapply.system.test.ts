@@ -18,7 +18,7 @@ const WAIT_MS = 30_000
 const runIn = ({ environment }: PlantStore, ...args: string[]): Promise<Ended> =>
   startPlantctl(args, environment).ended
 
-/** Folds the log into the read model as a release would that can't read the records at some offsets. */
+/** Folds the log into the read model like a release that cannot read the records at some offsets. */
 async function applyAsOlder(store: PlantStore, isUnreadable: (offset: number) => boolean): Promise<Truth> {
   const { checkpoints, delivered, follower } = followLog(store)
   const { ends } = await checkTopic(store.kafka, store)
@@ -39,7 +39,7 @@ async function applyAsOlder(store: PlantStore, isUnreadable: (offset: number) =>
   return readTruth(store)
 }
 
-/** Of each partition all that its live generation has. */
+/** The contents of the live generation of each partition. */
 function readStored({ topic, partitions }: PlantStore) {
   const redis = openRedis(stores.redisUrl)
   return Promise.all(
@@ -47,7 +47,7 @@ function readStored({ topic, partitions }: PlantStore) {
   )
 }
 
-it('records that an older release could not read are reapplied while the projector runs, and the read model is then the fold of the log', async () => {
+it('records that an older release could not read are applied while the projector runs, and the fold of the log is served', async () => {
   const upgraded = await createPlantStore(stores)
   const plant = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, upgraded.partitions)
   const appender = createAppender(upgraded.kafka, upgraded.topic)
@@ -60,14 +60,14 @@ it('records that an older release could not read are reapplied while the project
   await upgraded.startProjector()
 
   const dry = await runIn(upgraded, 'parked', 'reapply', '--dry-run', '--json')
-  const { looked, ...told } = JSON.parse(dry.stdout)
-  expect(told).toEqual({ dryRun: true, placed: looked, renamed: 0, kept: 0, needRebuild: [] })
+  const { looked, ...others } = JSON.parse(dry.stdout)
+  expect(others).toEqual({ dryRun: true, placed: looked, renamed: 0, kept: 0, needRebuild: [] })
   const position = (await readStored(upgraded)).flatMap(({ parked }, partition) =>
     [...parked.keys()].map((offset) => `${partition}-${offset}`),
   )
   expect(position).toHaveLength(looked)
   expect((await runIn(upgraded, 'parked', 'show', position[0] as string)).stdout).toMatch(
-    /reads it: plant \d+. plantctl parked reapply puts it into place/,
+    /reads it: plant \d+. Run plantctl parked reapply to apply it/,
   )
 
   const [placed] = await Promise.all([
@@ -85,5 +85,5 @@ it('records that an older release could not read are reapplied while the project
     for (const [id, { offset }] of plants)
       expect(truth.states[partition]?.plants.get(id)?.offset).toBe(offset)
   }
-  expect((await runIn(upgraded, 'parked', 'reapply')).stdout).toBe('Nothing is parked.\n')
+  expect((await runIn(upgraded, 'parked', 'reapply')).stdout).toBe('No parked records.\n')
 })

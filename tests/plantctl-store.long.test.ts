@@ -16,10 +16,10 @@ const PLANTS = 300
 /** Kind, event id, offset and a name of 7 characters; Redis keeps small hashes densely. */
 const ENTRY_BYTES_MIN = 30
 
-/** What turns the direction of writing, and what begins a command of a terminal. */
+/** A character that reverses the direction of writing, and one that starts a terminal command. */
 const HARMFUL = '\u202e\u009b'
 
-// One store for all cases: each leaves it as it was.
+// One store for all cases: each restores it.
 let store: PlantStore
 let truth: Truth
 let writtenFrom: string
@@ -61,31 +61,31 @@ const run = (...args: string[]): Promise<Ended> => startPlantctl(args, store.env
 async function json(...args: string[]) {
   const { code, stdout, stderr } = await run(...args, '--json')
   const lines = stdout.split('\n').filter((line) => line !== '')
-  return { code, stderr, told: lines.map((line) => JSON.parse(line)) }
+  return { code, stderr, objects: lines.map((line) => JSON.parse(line)) }
 }
 
 const positionOf = (id: bigint): string => `${partitionOfId(id)}-${truth.winner(id)?.offset}`
 
 describe('plantctl status', () => {
-  it('reports that all is well, the totals and the readers', async () => {
-    const { code, told } = await json('status')
-    expect({ code, well: told[0].well }).toEqual({ code: 0, well: true })
+  it('reports no problems, the totals and the readers', async () => {
+    const { code, objects } = await json('status')
+    expect({ code, well: objects[0].well }).toEqual({ code: 0, well: true })
     const voids = truth.states.reduce((sum, one) => sum + one.voids, 0)
-    expect(told[0].totals).toMatchObject({
+    expect(objects[0].totals).toMatchObject({
       offsets: PLANTS + 5,
       lag: 0,
       plants: PLANTS + 2,
       voids,
       parked: 2,
     })
-    expect(told[0].totals.bytes).toBeGreaterThan(PLANTS * ENTRY_BYTES_MIN)
+    expect(objects[0].totals.bytes).toBeGreaterThan(PLANTS * ENTRY_BYTES_MIN)
     expect(voids).toBe(1)
-    expect(told[0]).toMatchObject({
+    expect(objects[0]).toMatchObject({
       projectors: [{ clientId: 'plant-store-projector', partitions: [0, 1, 2, 3, 4, 5] }],
       apis: [{ clientId: 'plant-store-api', partitions: [0, 1, 2, 3, 4, 5] }],
     })
     for (const [partition, { checkpoint, plants }] of truth.states.entries()) {
-      expect(told[0].partitions[partition]).toMatchObject({
+      expect(objects[0].partitions[partition]).toMatchObject({
         partition,
         checkpoint: checkpoint.offset,
         plants: plants.size,
@@ -97,7 +97,7 @@ describe('plantctl status', () => {
   it('prints the same as text', async () => {
     const { code, stdout } = await run('status')
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^All well\.\n- 2 records parked/)
+    expect(stdout).toMatch(/^No problems\.\n- 2 records parked/)
     expect(stdout).toMatch(/6 partitions, 305 offsets, read model 0 behind\n {2}302 plants, 1 void, 2 parked/)
   })
 
@@ -105,16 +105,15 @@ describe('plantctl status', () => {
     const redis = openRedis(stores.redisUrl)
     const key = `{${store.topic}:0}:${await redis.get(pointerOf(store.topic, 0 as Partition))}:order`
     await redis.expire(key, 600)
-    const [words, { code, told }] = [await run('status'), await json('status')]
+    const [text, { code, objects }] = [await run('status'), await json('status')]
     await redis.persist(key)
-    expect([words.code, code]).toEqual([3, 3])
-    expect(words.stdout).toMatch(/^1 problem\n! partition 0: keys of the read model expire/)
-    expect(told[0]).toMatchObject({ well: false, problems: [expect.stringMatching(/expire/)] })
+    expect([text.code, code]).toEqual([3, 3])
+    expect(text.stdout).toMatch(/^1 problem\n! partition 0: keys of the read model expire/)
+    expect(objects[0]).toMatchObject({ well: false, problems: [expect.stringMatching(/expire/)] })
   })
 
-  it('keeps reporting with --watch until it is interrupted', async () => {
+  it('repeats with --watch until it is interrupted', async () => {
     const watch = startPlantctl(['status', '--watch', '--json'], store.environment)
-    // Who watches is not among those who are watched: it only looks.
     await vi.waitFor(() => expect(watch.stdout().split('\n').length).toBeGreaterThan(2), WAIT_MS)
     watch.kill('SIGINT')
     const { code, stdout } = await watch.ended
@@ -128,28 +127,28 @@ describe('plantctl status', () => {
 })
 
 describe('plantctl events', () => {
-  it('lists all records of one id with their rulings', async () => {
-    const { code, told } = await json('events', '--id', '7')
+  it('prints every record of one id with its ruling', async () => {
+    const { code, objects } = await json('events', '--id', '7')
     expect(code).toBe(0)
-    expect(told).toMatchObject([
+    expect(objects).toMatchObject([
       { position: positionOf(7n), is: 'created', id: '7', plant: { name: 'plant 7' } },
       { is: 'void', of: positionOf(7n), id: '7' },
     ])
-    expect((await json('events', '--id', '1000')).told).toMatchObject([
+    expect((await json('events', '--id', '1000')).objects).toMatchObject([
       { is: 'created' },
       { is: 'repeated', of: positionOf(1_000n) },
     ])
     expect(await run('events', '--id=-7')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'There are no such records.\n',
+      stderr: 'No records found.\n',
     })
   })
 
-  it('lists every record of the log with its ruling', async () => {
-    const { told } = await json('events')
-    expect(told).toHaveLength(PLANTS + 5)
-    for (const { partition, offset, is, id } of told) {
+  it('prints every record of the log with the ruling of the fold', async () => {
+    const { objects } = await json('events')
+    expect(objects).toHaveLength(PLANTS + 5)
+    for (const { partition, offset, is, id } of objects) {
       const { plants, parked } = truth.states[partition] as Truth['states'][number]
       const first =
         id === undefined ? undefined : [...plants.values()].find((claim) => String(claim.id) === id)
@@ -157,12 +156,12 @@ describe('plantctl events', () => {
       else expect(is === 'created').toBe(first?.offset === offset)
     }
     for (let partition = 0; partition < store.partitions; partition++) {
-      const offsets = told.filter((one) => one.partition === partition).map(({ offset }) => offset)
+      const offsets = objects.filter((one) => one.partition === partition).map(({ offset }) => offset)
       expect(offsets).toEqual([...offsets].sort((a, b) => a - b))
     }
   })
 
-  it('escapes a foreign record for the terminal', async () => {
+  it('prints a foreign record as text that is safe for a terminal', async () => {
     const { stdout } = await run('events', '--from', writtenFrom)
     expect(stdout.split('\n')).toHaveLength(6)
     expect(stdout).toContain(
@@ -175,21 +174,21 @@ describe('plantctl events', () => {
   it('accepts positions, a limit, partitions and --raw', async () => {
     const partition = partitionOfId(7n)
     expect(
-      (await json('events', '--from', `${partition}-1`, '--to', `${partition}-3`)).told.map(
+      (await json('events', '--from', `${partition}-1`, '--to', `${partition}-3`)).objects.map(
         ({ position }) => position,
       ),
     ).toEqual([1, 2, 3].map((offset) => `${partition}-${offset}`))
     expect(
-      (await json('events', '--partition', '2', '--limit', '4')).told.map(({ position }) => position),
+      (await json('events', '--partition', '2', '--limit', '4')).objects.map(({ position }) => position),
     ).toEqual(['2-0', '2-1', '2-2', '2-3'])
-    const [raw] = (await json('events', '--id', '1002', '--raw')).told
+    const [raw] = (await json('events', '--id', '1002', '--raw')).objects
     expect(Buffer.from(raw.raw.headers['content-type'], 'base64').toString()).toBe(
       'application/json; version=9',
     )
     expect(Buffer.from(raw.raw.key, 'base64').toString()).toBe('1002')
   })
 
-  it('ends quietly when its reader has left', async () => {
+  it('ends quietly when the reader closes the pipe', async () => {
     const events = startPlantctl(['events'], store.environment, { closeStdoutAfterBytes: 1 })
     expect(await events.ended).toMatchObject({ code: 0, stderr: '' })
   })
@@ -200,32 +199,32 @@ describe('plantctl events', () => {
     [['--id', '7', '--partition', '9'], /--partition 9: expected a partition from 0 to 5/],
     [['--limit', '0'], /--limit 0/],
     [['--follow', '--to', '1m'], /--follow/],
-  ])('refuses %j', async (args, words) => {
+  ])('refuses %j', async (args, message) => {
     const { code, stdout, stderr } = await run('events', ...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(words)
+    expect(stderr).toMatch(message)
     expect(stderr).toMatch(/plantctl events --help/)
   })
 })
 
 describe('plantctl parked', () => {
-  it('lists the parked records with their reasons, and a count for each reason', async () => {
-    const { told } = await json('parked', 'list')
-    expect(told[0]).toMatchObject({ parked: 2, reasons: { otherType: 1, unknownVersion: 1 } })
+  it('lists each parked record with its reason, and the number by reason', async () => {
+    const { objects } = await json('parked', 'list')
+    expect(objects[0]).toMatchObject({ parked: 2, reasons: { otherType: 1, unknownVersion: 1 } })
     const positions = truth.states.flatMap(({ parked }, partition) =>
       [...parked.keys()].map((offset) => `${partition}-${offset}`),
     )
-    expect(told[0].listed.map(({ position }: { position: string }) => position)).toEqual(positions)
+    expect(objects[0].listed.map(({ position }: { position: string }) => position)).toEqual(positions)
     expect((await run('parked', 'list', '--limit', '1')).stdout).toMatch(
       /2 records parked, the first 1 listed/,
     )
   })
 
-  it('shows one record and its ruling by this release', async () => {
+  it('shows one record, and how this release reads it', async () => {
     const { stdout } = await run('parked', 'show', positionOf(1_002n))
     expect(stdout).toMatch(/content-type: "application\/json; version=9"/)
-    expect(stdout).toMatch(/This release +can not read it either/)
-    expect((await json('parked', 'show', positionOf(7n))).told).toMatchObject([
+    expect(stdout).toMatch(/This release +cannot read it: /)
+    expect((await json('parked', 'show', positionOf(7n))).objects).toMatchObject([
       { is: 'created', readModel: null },
     ])
     const beyond = await run('parked', 'show', '0-1000000')
@@ -236,30 +235,30 @@ describe('plantctl parked', () => {
     })
   })
 
-  it('escapes it for the terminal, also as JSON', async () => {
-    const [{ listed }] = (await json('parked', 'list')).told
+  it('shows a record safely for a terminal, also as JSON', async () => {
+    const [{ listed }] = (await json('parked', 'list')).objects
     const { position } = listed.find(({ name }: { name: string }) => name === 'otherType')
-    const [words, asJson] = [
+    const [text, asJson] = [
       await run('parked', 'show', position),
       await run('parked', 'show', position, '--json'),
     ]
-    for (const character of `${HARMFUL}\x1b`) expect(words.stdout + asJson.stdout).not.toContain(character)
-    expect(words.stdout).toContain('note: "\\u{202e}\\x9b"')
+    for (const character of `${HARMFUL}\x1b`) expect(text.stdout + asJson.stdout).not.toContain(character)
+    expect(text.stdout).toContain('note: "\\u{202e}\\x9b"')
     expect(JSON.parse(asJson.stdout).headers.note).toBe(HARMFUL)
   })
 
-  it('reapplies nothing that this release cannot read either', async () => {
-    const { code, told } = await json('parked', 'reapply')
-    expect({ code, told }).toEqual({
+  it('reapplies nothing that this release cannot read', async () => {
+    const { code, objects } = await json('parked', 'reapply')
+    expect({ code, objects }).toEqual({
       code: 0,
-      told: [{ dryRun: false, looked: 2, placed: 0, renamed: 0, kept: 2, needRebuild: [] }],
+      objects: [{ dryRun: false, looked: 2, placed: 0, renamed: 0, kept: 2, needRebuild: [] }],
     })
     await expectReadModelToEqual(truth, store)
   })
 })
 
 describe('plantctl rebuild', () => {
-  it('reports on interruption that nothing changed and how to continue; then it continues, and reports each partition', async () => {
+  it('names how to continue when it is interrupted; the next one continues and reports each partition', async () => {
     const redis = openRedis(stores.redisUrl)
     const slow = startPlantctl(['rebuild', '--throttle', '20'], store.environment)
     const isFilling = async () => expect(await redis.keys(`{${store.topic}:*}:filling`)).not.toEqual([])
@@ -267,41 +266,41 @@ describe('plantctl rebuild', () => {
     slow.kill('SIGINT')
     const { code, stdout, stderr } = await slow.ended
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
-    expect(stderr).toMatch(/Broken off. What serves is untouched; plantctl rebuild goes on/)
-    const between = (await json('status')).told[0]
+    expect(stderr).toMatch(/Interrupted. The live read model is unchanged; run plantctl rebuild to continue/)
+    const between = (await json('status')).objects[0]
     expect(between).toMatchObject({
       well: true,
-      notices: expect.arrayContaining([expect.stringMatching(/a rebuild was broken off/)]),
+      notices: expect.arrayContaining([expect.stringMatching(/a rebuild was interrupted/)]),
     })
 
     const rebuilt = await json('rebuild')
     expect(rebuilt.code).toBe(0)
-    const { partitions, offsets } = rebuilt.told[0]
+    const { partitions, offsets } = rebuilt.objects[0]
     expect(offsets).toBe(PLANTS + 5)
     expect(partitions.map(({ is, replaced }: { is: string; replaced: string }) => [is, replaced])).toEqual(
       between.partitions.map(({ generation }: { generation: string }) => ['switched', generation]),
     )
     await expectReadModelToEqual(truth, store)
-    const words = await run('rebuild', '--partition', '2')
-    expect(words).toMatchObject({
+    const text = await run('rebuild', '--partition', '2')
+    expect(text).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^Rebuilt 1 partition of 1: \d+ offsets of the log in [\d.]+ s\n$/),
     })
   })
 
   it.each([
-    [['--throttle', '0'], /--throttle 0: expected records a second/],
+    [['--throttle', '0'], /--throttle 0: expected records per second/],
     [['--partition', '6'], /--partition 6: expected a partition from 0 to 5/],
-  ])('refuses %j', async (args, words) => {
+  ])('refuses %j', async (args, message) => {
     expect(await run('rebuild', ...args)).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: expect.stringMatching(words),
+      stderr: expect.stringMatching(message),
     })
   })
 })
 
-it('plantctl events --follow shows new records with their rulings', async () => {
+it('events --follow prints new records with their rulings', async () => {
   const following = startPlantctl(['events', '--follow', '--json'], store.environment)
   const shown = () =>
     following
@@ -309,7 +308,7 @@ it('plantctl events --follow shows new records with their rulings', async () => 
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line))
-  // It begins with what comes after it has begun: that is told by the first that it shows.
+  // It starts at the end of the log: its first record shows that it is following.
   let id = 10_000n
   await vi.waitFor(
     async () => {

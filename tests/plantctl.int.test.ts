@@ -28,7 +28,7 @@ const plantctl = (...args: string[]) => run(process.execPath, [program, ...args]
 
 describe('plantctl token create', () => {
   it('prints a new token and its matching entry as JSON, and nothing else', async () => {
-    const asked = [
+    const args = [
       'token',
       'create',
       '--label',
@@ -41,15 +41,15 @@ describe('plantctl token create', () => {
     ]
     const before = Date.now()
     const [first, second] = [
-      await run('npm', ['run', '-s', 'plantctl', '--', ...asked]),
-      await plantctl(...asked),
+      await run('npm', ['run', '-s', 'plantctl', '--', ...args]),
+      await plantctl(...args),
     ]
     expect(first.code).toBe(0)
-    const { token, entry, ...told } = JSON.parse(first.stdout)
+    const { token, entry, ...others } = JSON.parse(first.stdout)
     expect(token).toMatch(/^[\w-]{43}$/)
     expect(JSON.parse(second.stdout).token).not.toBe(token)
-    expect(told).toEqual({ label: 'shop', scopes: ['plants:write'], expires: expect.any(String) })
-    const expiresAtMs = Date.parse(told.expires)
+    expect(others).toEqual({ label: 'shop', scopes: ['plants:write'], expires: expect.any(String) })
+    const expiresAtMs = Date.parse(others.expires)
     expect(parseTokenEntries(entry, 'here')).toEqual([
       { label: 'shop', digest: digestOf(token), scopes: ['plants:write'], expiresAtMs },
     ])
@@ -70,19 +70,15 @@ describe('plantctl token create', () => {
   const good = ['--label', 'shop', '--scope', 'plants:read']
   it.each<[string, string[], RegExp]>([
     ['no label', ['--scope', 'plants:read'], /--label is missing/],
-    [
-      'a label that no entry can have',
-      ['--label', 'Shop', '--scope', 'plants:read'],
-      /--label Shop: expected/,
-    ],
+    ['an invalid label', ['--label', 'Shop', '--scope', 'plants:read'], /--label Shop: expected/],
     ['two labels', [...good, '--label', 'other'], /--label is given more than once/],
     ['no scope', ['--label', 'shop'], /--scope is missing/],
     ['an unknown scope', [...good, '--scope', 'plants:delete'], /--scope plants:delete: expected/],
-    ['an expiry that is past', [...good, '--expires', '2020-01-01T00:00:00Z'], /is past/],
+    ['an expiry in the past', [...good, '--expires', '2020-01-01T00:00:00Z'], /is in the past/],
     ['two expiries', [...good, '--expires', '1d', '--expires', '2d'], /--expires is given more than once/],
     ['an unknown option', [...good, '--colour', 'green'], /--colour/],
-    ['a word too many', [...good, 'now'], /now/],
-  ])('refuses %s, and says how it is called', async (_what, args, message) => {
+    ['an extra word', [...good, 'now'], /now/],
+  ])('refuses %s, and names the help', async (_what, args, message) => {
     const { code, stdout, stderr } = await plantctl('token', 'create', ...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)
@@ -93,26 +89,27 @@ describe('plantctl token create', () => {
 
 describe('plantctl', () => {
   it.each([
-    ['it', []],
-    ['commands that begin so', ['token']],
-    ['a command that there is not', ['tokens', 'create']],
-  ])('teaches %s', async (_what, words) => {
+    ['no command', []],
+    ['the first word of a command', ['token']],
+    ['an unknown command', ['tokens', 'create']],
+  ])('lists commands for the help of %s', async (_what, words) => {
     for (const flag of ['--help', '-h']) {
       expect(await plantctl(...words, flag)).toMatchObject({
-        ...{ code: 0, stderr: '' },
-        stdout: expect.stringMatching(/plantctl token create +makes a bearer token/),
+        code: 0,
+        stderr: '',
+        stdout: expect.stringMatching(/plantctl token create +creates a bearer token/),
       })
     }
   })
 
-  it('starts with a first example, and groups the commands', async () => {
+  it('starts the help with a first step, and groups the commands', async () => {
     expect((await plantctl('--help')).stdout).toMatch(
-      /For a first look:\n\n {2}plantctl status\n\nLook at it:\n {2}plantctl status (.|\n)*Give access:\n {2}plantctl token create/,
+      /Start with:\n\n {2}plantctl status\n\nInspect:\n {2}plantctl status (.|\n)*Grant access:\n {2}plantctl token create/,
     )
   })
 
   it.each(['status', 'events', 'parked list', 'parked show', 'parked reapply', 'rebuild'])(
-    'teaches %s by examples, options and exit codes',
+    'shows examples, options and exit codes in the help of %s',
     async (name) => {
       const { code, stdout } = await plantctl(...name.split(' '), '--help')
       expect(code).toBe(0)
@@ -122,33 +119,36 @@ describe('plantctl', () => {
     },
   )
 
-  it('explains each command', async () => {
+  it('shows the options in the help of a command', async () => {
     expect(await plantctl('token', 'create', '--help')).toMatchObject({
-      ...{ code: 0, stderr: '' },
+      code: 0,
+      stderr: '',
       stdout: expect.stringMatching(/--label(.|\n)*--scope(.|\n)*--expires(.|\n)*--json/),
     })
   })
 
-  it.each([[[]], [['token']], [['tokens', 'create']]])('%j is no command', async (words) => {
+  it.each([[[]], [['token']], [['tokens', 'create']]])('refuses the unknown command %j', async (words) => {
     const { code, stdout, stderr } = await plantctl(...words)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(/token create\nMore: plantctl --help/)
+    expect(stderr).toMatch(/token create\nSee plantctl --help/)
   })
 
-  it('lists the commands that start with an ambiguous word', async () => {
+  it('lists the subcommands for the first word of several commands', async () => {
     expect(await plantctl('parked')).toEqual({
-      ...{ code: 2, stdout: '' },
-      stderr: 'parked what? There is: parked list, parked show, parked reapply\nMore: plantctl --help\n',
+      code: 2,
+      stdout: '',
+      stderr:
+        '"parked" needs a subcommand, one of: parked list, parked show, parked reapply\nSee plantctl --help\n',
     })
   })
 })
 
-describe('the store that plantctl connects to', () => {
+describe('the store that plantctl uses', () => {
   const nowhere = { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://:secret@127.0.0.1:1' }
   const statusOf = (env: NodeJS.ProcessEnv, cwd: string) =>
     startPlantctl(['status', '--json'], { ...processEnvironment, ...env }, { cwd }).ended
 
-  /** A folder in which an npm start runs, as its run.json says, on the Kafka and the Redis under test. */
+  /** A folder with the run.json of an npm start on the Kafka and the Redis under test. */
   async function folderOfStart(changes: Partial<Run> = {}) {
     const { topic } = await createTestTopic(inject('kafkaBrokers'), 3)
     const folder = temporaryFolder()
@@ -165,7 +165,7 @@ describe('the store that plantctl connects to', () => {
     return { folder, topic }
   }
 
-  it('is that of a running npm start in this folder, in a parent folder, or in PLANT_STORE_LOCAL_DIR', async () => {
+  it('is that of a running npm start in this folder, in a folder above, or in PLANT_STORE_LOCAL_DIR', async () => {
     const { folder, topic } = await folderOfStart()
     const seen = [
       await statusOf({}, folder),
@@ -187,18 +187,18 @@ describe('the store that plantctl connects to', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/REDIS_URL is missing/) })
   })
 
-  it('has to be named, to run and to have its topic; otherwise the message says what to do, without secrets', async () => {
+  it('must be selected, respond and have its topic; errors name the remedy and no secret', async () => {
     const nothing = await statusOf({}, temporaryFolder())
     expect(nothing).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^Which store\? Set KAFKA_BROKERS and REDIS_URL/),
+      stderr: expect.stringMatching(/^No store selected\. Set KAFKA_BROKERS and REDIS_URL/),
     })
     const away = await statusOf(nowhere, temporaryFolder())
     expect(away).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/ at .*127.0.0.1:1 does not answer: .*Does it run/),
+      stderr: expect.stringMatching(/ at .*127.0.0.1:1 does not respond: .*Check that it is running/),
     })
     expect(away.stderr).not.toMatch(/secret| {4}at /)
     const { folder } = await folderOfStart({ partitions: 4 })

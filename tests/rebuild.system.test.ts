@@ -13,7 +13,7 @@ import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 60_000
-const UNWELL = 3
+const PROBLEMS = 3
 
 const run = (store: PlantStore, ...args: string[]): Promise<Ended> =>
   startPlantctl(args, store.environment).ended
@@ -23,7 +23,7 @@ async function expectRun(store: PlantStore, ...args: string[]): Promise<void> {
   expect({ args, code, output: code === 0 ? '' : stdout + stderr }).toEqual({ args, code: 0, output: '' })
 }
 
-/** Events of so many plants, every tenth of them claimed a second time. */
+/** Appends the events of `plants` plants; every tenth id is claimed twice. */
 async function fill(store: PlantStore, plants: number): Promise<void> {
   const appender = createAppender(store.kafka, store.topic)
   const eventId = () => randomUUID() as EventId
@@ -42,13 +42,13 @@ async function generationsOf({ readModel, partitions }: PlantStore): Promise<str
   return metas.map(({ generation }) => generation)
 }
 
-/** Of each partition all that its live generation has, key by key. */
+/** The contents of the live generation of each partition, key by key. */
 async function contentOf(store: PlantStore) {
   const redis = openRedis(store.environment.REDIS_URL)
   return Promise.all(allPartitions(store.partitions).map((p) => readStoredPartition(redis, store.topic, p)))
 }
 
-/** Besides the live generations nothing is left in Redis. */
+/** Expects no keys in Redis besides those of the live generations. */
 async function expectNothingLeft(store: PlantStore): Promise<void> {
   const redis = openRedis(store.environment.REDIS_URL)
   const live = await generationsOf(store)
@@ -59,7 +59,7 @@ async function expectNothingLeft(store: PlantStore): Promise<void> {
   expect(others).toEqual([])
 }
 
-it('three rebuilds under full load: no response fails or is wrong, and the read model is the fold of the log', async () => {
+it('three rebuilds under full load cause no failed or wrong response, and serve the fold of the log', async () => {
   const store = await createPlantStore(stores)
   await fill(store, 10_000)
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
@@ -68,10 +68,10 @@ it('three rebuilds under full load: no response fails or is wrong, and the read 
   onTestFinished(load.stop)
   const during: number[] = []
   await vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(500), WAIT_MS)
-  for (let turn = 0; turn < 3; turn++) {
-    const begun = load.done.creates
+  for (let round = 0; round < 3; round++) {
+    const before = load.done.creates
     await expectRun(store, 'rebuild')
-    during.push(load.done.creates - begun)
+    during.push(load.done.creates - before)
   }
   await expectRun(store, 'verify')
   await load.stop()
@@ -85,7 +85,7 @@ it('three rebuilds under full load: no response fails or is wrong, and the read 
   await expectNothingLeft(store)
 })
 
-it('a rebuild that is killed repeatedly never serves a partial generation, and the next one completes it', async () => {
+it('rebuilds that are killed leave the served plants unchanged, and the next one completes', async () => {
   const store = await createPlantStore(stores)
   await fill(store, 10_000)
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
@@ -94,11 +94,11 @@ it('a rebuild that is killed repeatedly never serves a partial generation, and t
   const load = startSteadyLoad([api.url])
   onTestFinished(load.stop)
   let killed = 0
-  for (let turn = 0; turn < 6; turn++) {
+  for (let round = 0; round < 6; round++) {
     const rebuild = startPlantctl(['rebuild'], store.environment)
     const keys = () => openRedis(store.environment.REDIS_URL).keys(`{${store.topic}:*}:filling`)
-    if (turn % 2 === 0) {
-      // In the middle of its work, as early as that shows.
+    if (round % 2 === 0) {
+      // In the middle of its work: as soon as it fills.
       await vi.waitFor(async () => expect(await keys()).not.toEqual([]), { timeout: WAIT_MS, interval: 5 })
     } else {
       const creates = load.done.creates + Math.floor(Math.random() * 800)
@@ -119,7 +119,7 @@ it('a rebuild that is killed repeatedly never serves a partial generation, and t
   await expectReadModelToEqual(await readTruth(store), store)
   await expectRun(store, 'verify')
   await expectNothingLeft(store)
-  // What was there before the first of them is there still, in the same order.
+  // The plants from before the first rebuild are still there, in the same order.
   for (const [partition, { plants, order }] of (await contentOf(store)).entries()) {
     const earlier = before[partition]
     expect(order.slice(0, earlier?.order.length)).toEqual(earlier?.order)
@@ -127,7 +127,7 @@ it('a rebuild that is killed repeatedly never serves a partial generation, and t
   }
 })
 
-it('the rebuild of a log with void, foreign and unreadable records equals the live generation', async () => {
+it('a rebuild equals the live read model for a log with void claims, foreign records and unreadable payloads', async () => {
   const store = await createPlantStore(stores)
   await fill(store, 2_000)
   const eventId = () => randomUUID() as EventId
@@ -159,7 +159,7 @@ it('the rebuild of a log with void, foreign and unreadable records equals the li
   await expectReadModelToEqual(truth, store)
 })
 
-it('an emptied Redis is filled with --from-empty, without a projector; without the option the rebuild is refused', async () => {
+it('a lost Redis is filled with --from-empty without a projector, and refused without the option', async () => {
   const store = await createPlantStore(stores)
   await fill(store, 3_000)
   const projector = await store.startProjector()
@@ -173,7 +173,7 @@ it('an emptied Redis is filled with --from-empty, without a projector; without t
   const refused = await run(store, 'rebuild')
   expect(refused.code).not.toBe(0)
   expect(refused.stderr).toMatch(/--from-empty/)
-  expect((await run(store, 'verify')).code).toBe(UNWELL)
+  expect((await run(store, 'verify')).code).toBe(PROBLEMS)
   await expectRun(store, 'rebuild', '--from-empty')
   expect(await contentOf(store)).toEqual(before)
   await expectRun(store, 'verify')

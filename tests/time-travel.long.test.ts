@@ -21,7 +21,7 @@ const plantctl = (store: PlantStore, ...args: string[]) => startPlantctl(args, s
 
 type Summary = { plants: number; unreadable: number; positions: string; sha256: string }
 
-/** Runs a command that exports, and holds what it wrote to what its last line says. */
+/** Runs an exporting command, and checks the output against its last line. */
 async function exported(store: PlantStore, ...args: string[]): Promise<Summary & { lines: string[] }> {
   const { code, stdout, stderr } = await plantctl(store, ...args)
   expect({ code, error: code === 0 ? '' : stderr }).toEqual({ code: 0, error: '' })
@@ -37,7 +37,7 @@ function summaryOf(text: string): Summary & { lines: string[] } {
   return { ...summary, lines }
 }
 
-/** A store with events of all kinds, to which more can be appended. */
+/** A store with events of all kinds. */
 async function openWritten() {
   const store = await createPlantStore(stores)
   const appender = createAppender(store.kafka, store.topic)
@@ -55,14 +55,14 @@ async function openWritten() {
   return { store, append: appender.append, events, eventOf }
 }
 
-/** An instant after all that was written, and before all that will be. */
+/** An instant after all records that were written, and before all that follow. */
 async function instantBetween(): Promise<string> {
   const now = Date.now()
   await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(now), { interval: 1 })
   return new Date(now).toISOString()
 }
 
-it('an export is the fold of the log: the same each time, from Redis and from the log, before and after a rebuild', async () => {
+it('an export is the fold of the log, identical from Redis and from the log, before and after a rebuild', async () => {
   const { store } = await openWritten()
   await store.startProjector()
   const truth = await readTruth(store)
@@ -71,8 +71,10 @@ it('an export is the fold of the log: the same each time, from Redis and from th
   expect(whole.lines.map((line) => JSON.parse(line))).toEqual(
     truth.states.flatMap(({ plants }, partition) =>
       [...plants.values()].map(({ id, plant, offset, eventId }) => ({
-        ...{ id: String(id), ...(plant ?? { unreadable: true }) },
-        ...{ position: `${partition}-${offset}`, event: eventId },
+        id: String(id),
+        ...(plant ?? { unreadable: true }),
+        position: `${partition}-${offset}`,
+        event: eventId,
       })),
     ),
   )
@@ -84,15 +86,17 @@ it('an export is the fold of the log: the same each time, from Redis and from th
   const { kafka, topic, partitions, readModel } = store
   const rebuild = openRebuild({ kafka, topic, partitions, generations: readModel.generations, log: quietLog })
   await rebuild.run({
-    ...{ partitions: allPartitions(partitions), fromEmpty: false },
-    ...{ signal: new AbortController().signal, onProgress() {} },
+    partitions: allPartitions(partitions),
+    fromEmpty: false,
+    signal: new AbortController().signal,
+    onProgress() {},
   })
   expect(await exported(store, 'export', '--from-redis')).toEqual(whole)
 })
 
 const now = () => new Date().toISOString()
 
-it('an export as of an instant or a position has the state of that time', async () => {
+it('as-of returns the plants of an instant and of a position', async () => {
   const { store, append, events } = await openWritten()
   const before = await exported(store, 'export')
   const instant = await instantBetween()
@@ -115,7 +119,7 @@ it('an export as of an instant or a position has the state of that time', async 
   expect(rest.positions).toBe(positions.join(','))
 })
 
-it('plantctl plant reports whether a plant existed, and its creation', async () => {
+it('as-of --id shows whether a plant existed, and what created it', async () => {
   const { store, append, eventOf } = await openWritten()
   const create = eventOf(7_000n)
   const { partition } = create
@@ -126,36 +130,43 @@ it('plantctl plant reports whether a plant existed, and its creation', async () 
   const unreadable = eventOf(-7_000n)
   await append([{ ...unreadable, value: Buffer.from('{') }])
 
-  const told = async (...args: string[]) => {
+  const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await plantctl(store, 'as-of', ...args, '--json')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     return JSON.parse(stdout)
   }
   const absent = { id: '7000', state: 'absent', partition, upTo: offset - 1 }
   const created = {
-    ...{ id: '7000', state: 'created', partition, upTo: offset, name: 'plant 7000' },
-    ...{ position: `${partition}-${offset}`, event: String(create.headers.ce_id) },
+    id: '7000',
+    state: 'created',
+    partition,
+    upTo: offset,
+    name: 'plant 7000',
+    position: `${partition}-${offset}`,
+    event: String(create.headers.ce_id),
     at: expect.stringMatching(/^\d{4}-.*Z$/),
   }
-  expect(await told(instant, '--id', '7000')).toEqual(absent)
-  expect(await told(`${partition}-${offset - 1}`, '--id', '7000')).toEqual(absent)
-  expect(await told(`${partition}-${offset}`, '--id', '7000')).toEqual(created)
-  expect(await told(`${partition}-${offset + 1}`, '--id', '7000')).toEqual({ ...created, upTo: offset + 1 })
-  expect(Date.parse((await told(now(), '--id', '7000')).at)).toBeGreaterThan(Date.parse(instant))
-  expect(await told(now(), '--id=-7000')).toMatchObject({
-    ...{ id: '-7000', state: 'unreadable', event: String(unreadable.headers.ce_id) },
+  expect(await json(instant, '--id', '7000')).toEqual(absent)
+  expect(await json(`${partition}-${offset - 1}`, '--id', '7000')).toEqual(absent)
+  expect(await json(`${partition}-${offset}`, '--id', '7000')).toEqual(created)
+  expect(await json(`${partition}-${offset + 1}`, '--id', '7000')).toEqual({ ...created, upTo: offset + 1 })
+  expect(Date.parse((await json(now(), '--id', '7000')).at)).toBeGreaterThan(Date.parse(instant))
+  expect(await json(now(), '--id=-7000')).toMatchObject({
+    id: '-7000',
+    state: 'unreadable',
+    event: String(unreadable.headers.ce_id),
   })
-  const words = await plantctl(store, 'as-of', now(), '--id', '7000')
-  expect(words.stdout).toMatch(/^plant 7000 was there .*\n {2}name +"plant 7000"\n {2}created at /)
+  const text = await plantctl(store, 'as-of', now(), '--id', '7000')
+  expect(text.stdout).toMatch(/^plant 7000 existed .*\n {2}name +"plant 7000"\n {2}created at /)
   const never = await plantctl(store, 'as-of', now(), '--id', '70000')
-  expect(never).toMatchObject({ code: 0, stdout: expect.stringMatching(/^plant 70000 was not there/) })
+  expect(never).toMatchObject({ code: 0, stdout: expect.stringMatching(/^plant 70000 did not exist/) })
 })
 
-it('a file is written completely or not at all', async () => {
+it('--output writes a complete file or none', async () => {
   const { store } = await openWritten()
   const folder = temporaryFolder()
   const file = join(folder, 'plants.jsonl')
-  writeFileSync(file, 'what was there before')
+  writeFileSync(file, 'previous content')
   const { code, stdout } = await plantctl(store, 'export', '--output', file)
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
   expect(summaryOf(readFileSync(file, 'utf8'))).toEqual(await exported(store, 'export'))
@@ -166,19 +177,19 @@ it('a file is written completely or not at all', async () => {
 })
 
 it.each<[string[], RegExp]>([
-  [['as-of'], /as of when\?/],
-  [['as-of', '1d', '2d'], /as of when\?/],
+  [['as-of'], /expected one time or position/],
+  [['as-of', '1d', '2d'], /expected one time or position/],
   [['as-of', 'yesterday'], /expected an instant such as/],
-  [['as-of', '2999-01-01T00:00:00Z'], /yet to come/],
+  [['as-of', '2999-01-01T00:00:00Z'], /in the future/],
   [['as-of', '6-0'], /partition, at most 5, and offset/],
   [['as-of', '0-0', '--rest', 'empty'], /partition 0 of the log ends before offset 0/],
-  [['as-of', '0-0'], /says nothing of partitions 1-5: add --rest now .* or --rest empty/],
+  [['as-of', '0-0'], /no position for partitions 1-5: add --rest now .* or --rest empty/],
   [['as-of', '0-0', '--rest', 'later'], /--rest later: expected now or empty/],
   [['as-of', '1d', '--id', '007'], /--id 007: expected an int64/],
-  [['as-of', '1d', '--json'], /--json goes with --id/],
-  [['as-of', '1d', '--id', '7', '--output', 'x'], /--output does not go with --id/],
+  [['as-of', '1d', '--json'], /--json needs --id/],
+  [['as-of', '1d', '--id', '7', '--output', 'x'], /--output cannot be combined with --id/],
   [['export', 'all'], /all/],
-])('refuses %j, and says what to do', async (args, message) => {
+])('refuses %j, and names what is expected', async (args, message) => {
   const store = await createPlantStore(stores)
   const { code, stdout, stderr } = await plantctl(store, ...args)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

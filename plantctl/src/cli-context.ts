@@ -1,36 +1,37 @@
 import type { CliContext } from './command.ts'
 
-/** Nobody reads any more what is written to stdout. */
+/** The reader of stdout has closed the pipe. */
 export class ClosedPipe extends Error {
   override name = 'ClosedPipe'
 }
 
-/** A person, or a supervisor, wants the run to end. */
-class BrokenOff extends Error {
-  override name = 'BrokenOff'
+/** SIGINT or SIGTERM ends the run. */
+class Interrupted extends Error {
+  override name = 'Interrupted'
 }
 
 const COLUMNS = 80
 const ROWS = 24
 
-/** What this process gives a command. */
+/** The context that this process gives to a command. */
 export function openCliContext(process: NodeJS.Process): CliContext {
   const { env, stdout, stderr } = process
-  const breakingOff = new AbortController()
-  const { signal } = breakingOff
+  const interruption = new AbortController()
+  const { signal } = interruption
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    // Once: a second one ends the process, whatever it is doing.
-    process.once(name, () => breakingOff.abort(new BrokenOff(`broken off by ${name}`)))
+    // Only the first: a second signal ends the process at once.
+    process.once(name, () => interruption.abort(new Interrupted(`interrupted by ${name}`)))
   }
-  // Errors of stdout are told to who writes; those of stderr can be told to nobody.
+  // A failed write to stdout rejects `print`. One to stderr can be reported nowhere.
   for (const stream of [stdout, stderr]) stream.on('error', () => {})
 
   return {
-    ...{ env, signal },
-    out: (text) => written(stdout, text, signal),
-    tell: (text) => void stderr.write(text),
-    isTerminal: stdout.isTTY === true,
-    isWatched: stderr.isTTY === true,
+    env,
+    signal,
+    print: (text) => write(stdout, text, signal),
+    printError: (text) => void stderr.write(text),
+    stdoutIsTerminal: stdout.isTTY === true,
+    stderrIsTerminal: stderr.isTTY === true,
     colours: stdout.isTTY === true && !env.NO_COLOR,
     get columns() {
       return sizeOf(stdout, stdout.columns, COLUMNS)
@@ -38,19 +39,19 @@ export function openCliContext(process: NodeJS.Process): CliContext {
     get rows() {
       return sizeOf(stdout, stdout.rows, ROWS)
     },
-    get tellColumns() {
+    get stderrColumns() {
       return sizeOf(stderr, stderr.columns, COLUMNS)
     },
   }
 }
 
-/** Some terminals do not know their size, and say 0. */
-function sizeOf({ isTTY }: NodeJS.WriteStream, told: number, usual: number): number {
-  return isTTY ? told || usual : Number.POSITIVE_INFINITY
+/** Some terminals do not know their size and report 0. */
+function sizeOf({ isTTY }: NodeJS.WriteStream, reported: number, usual: number): number {
+  return isTTY ? reported || usual : Number.POSITIVE_INFINITY
 }
 
-/** Resolves when the text has left this process; rejects when that can't be, or nobody waits for it any more. */
-async function written(stream: NodeJS.WriteStream, text: string, signal: AbortSignal): Promise<void> {
+/** Resolves when the text has left this process; rejects when the write fails or the signal is aborted. */
+async function write(stream: NodeJS.WriteStream, text: string, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const abort = () => reject(signal.reason)
   signal.addEventListener('abort', abort)

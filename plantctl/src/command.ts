@@ -1,47 +1,61 @@
-/** What ends a run of plantctl; its overview says what they mean. */
-export const EXIT = { done: 0, failed: 1, wronglyCalled: 2, notAsItShouldBe: 3, brokenOff: 130 } as const
+/** Exit codes of plantctl; `plantctl --help` explains them. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, problems: 3, interrupted: 130 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 /** One command of plantctl. */
 export type Command = {
-  /** What it is for, in a line. */
+  /** One line for the list of commands. */
   summary: string
-  /** Examples, options, what the output means, exit codes. */
+  /** The text of `--help`: examples, options, output, exit codes. */
   help: string
   /**
-   * Throws a UsageError when it was called wrongly, and any other error when it could not be done: its message says why
-   * and what to do. Ends soon after `context.signal` is aborted, in whatever way: that is code 130.
+   * Throws a UsageError for wrong arguments, and any other error when the command fails; its message names the cause
+   * and the remedy. Ends soon after `context.signal` is aborted, whatever it returns: the exit code is then 130.
    */
   run(args: readonly string[], context: CliContext): Promise<ExitCode>
 }
 
-/** What a command has around it. */
+/** The environment in which a command runs. */
 export type CliContext = {
   env: NodeJS.ProcessEnv
   /**
-   * Writes to stdout, as it is, what the command was asked for; resolves when it may go on. Rejects when nobody reads
-   * any more (`| head`): the run then ends quietly.
+   * Writes the result of a command to stdout, unchanged; resolves when more may be written. Rejects when the reader
+   * has closed the pipe (`| head`): the run then ends quietly.
    */
-  out(text: string): Promise<void>
-  /** Writes to stderr, as it is: progress, warnings, words for a person. */
-  tell(text: string): void
-  /** Stdout is a terminal. */
-  isTerminal: boolean
-  /** Stderr is a terminal: a person sees progress there, and it may be redrawn. */
-  isWatched: boolean
-  /** Stdout may be coloured: a terminal, and no NO_COLOR. */
+  print(text: string): Promise<void>
+  /** Writes progress, warnings and hints to stderr, unchanged. */
+  printError(text: string): void
+  stdoutIsTerminal: boolean
+  /** Progress may be redrawn in place. */
+  stderrIsTerminal: boolean
+  /** Stdout may be coloured: it is a terminal, and NO_COLOR is not set. */
   colours: boolean
-  /** Width of the terminal now; infinite where there is none, for then nothing is to be shortened. */
+  /** Current width of stdout's terminal; infinite without a terminal, so that nothing is shortened. */
   readonly columns: number
-  /** Its height now; infinite likewise. */
+  /** Current height of stdout's terminal; infinite without one. */
   readonly rows: number
-  /** Width of the terminal that stderr is, likewise. */
-  readonly tellColumns: number
-  /** Aborted by SIGINT (Ctrl-C) or SIGTERM; a second one ends the process at once. */
+  /** Current width of stderr's terminal; infinite without one. */
+  readonly stderrColumns: number
+  /** Aborted by SIGINT (Ctrl-C) or SIGTERM; a second signal ends the process at once. */
   signal: AbortSignal
 }
 
-/** A command was called wrongly; the message says how it is called. */
+/** Wrong arguments; the message says what is expected. */
 export class UsageError extends Error {
   override name = 'UsageError'
+}
+
+const REDIS_ERRORS = /^(ReplyError|MaxRetriesPerRequestError)$/
+/** Errors of the Redis client that have no name of their own. */
+const REDIS_MESSAGES = /^(Command timed out|Connection is closed|Stream isn't writeable)/
+
+/** Why a run failed. Errors of the Kafka and Redis clients name neither their server nor a remedy. */
+export function formatFailure({ name, message }: Error): string {
+  const server = name.startsWith('KafkaJS')
+    ? 'Kafka'
+    : REDIS_ERRORS.test(name) || REDIS_MESSAGES.test(message)
+      ? 'Redis'
+      : undefined
+  if (server === undefined) return message
+  return `${server} fails: ${message.replace(/\.$/, '')}. Check that it is running, then try again`
 }

@@ -12,10 +12,10 @@ import { verify } from './commands/verify.ts'
 
 type Group = { title: string; commands: Record<string, Command> }
 
-/** All commands by name, grouped by what they are for. */
+/** All commands by name, grouped by purpose. */
 const GROUPS: Group[] = [
   {
-    title: 'Look at it',
+    title: 'Inspect',
     commands: {
       status,
       events,
@@ -26,59 +26,58 @@ const GROUPS: Group[] = [
     },
   },
   {
-    title: 'Prove it, and make it new',
+    title: 'Verify and repair',
     commands: { verify, rebuild, 'parked reapply': parkedReapply },
   },
-  { title: 'Give access', commands: { 'token create': tokenCreate } },
+  { title: 'Grant access', commands: { 'token create': tokenCreate } },
 ]
 
 export const COMMANDS: Record<string, Command> = Object.assign({}, ...GROUPS.map(({ commands }) => commands))
 
-/** The name of the command that these words begin with. */
+/** The command that these words start with. */
 export function commandOf(words: string): string | undefined {
-  return Object.keys(COMMANDS).find((known) => `${words} `.startsWith(`${known} `))
+  return Object.keys(COMMANDS).find((name) => `${words} `.startsWith(`${name} `))
 }
 
-/** What there is in place of these words, which name no command. */
+/** The error message for words that name no command. */
 export function unknownCommand(words: string): string {
-  const some = Object.keys(COMMANDS).filter(beginsWith(words))
-  if (words !== '' && some.length > 0) return `${words} what? There is: ${some.join(', ')}`
+  const subcommands = Object.keys(COMMANDS).filter(startsWith(words))
+  if (words !== '' && subcommands.length > 0)
+    return `"${words}" needs a subcommand, one of: ${subcommands.join(', ')}`
   const commands = Object.keys(COMMANDS).join(', ')
-  return words === ''
-    ? `Which command? There is: ${commands}`
-    : `There is no command "${words}", but: ${commands}`
+  return `${words === '' ? 'No command' : `Unknown command "${words}"`}. Commands: ${commands}`
 }
 
-const beginsWith = (words: string) => (name: string) => `${name} `.startsWith(`${words} `)
+const startsWith = (words: string) => (name: string) => `${name} `.startsWith(`${words} `)
 
-/** All commands, or those that begin so. */
+/** The text of `plantctl --help`, or of `plantctl parked --help` for the commands that start with these words. */
 export function overview(words: string): string {
-  const begins = beginsWith(words)
-  const isPart = Object.keys(COMMANDS).some(begins)
-  const shows = isPart ? begins : () => true
+  const isSubcommand = startsWith(words)
+  const isPart = Object.keys(COMMANDS).some(isSubcommand)
+  const isShown = isPart ? isSubcommand : () => true
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length)) + 2
   const groups = GROUPS.map(({ title, commands }) => {
-    const some = Object.entries(commands).filter(([name]) => shows(name))
-    const lines = some.map(([name, { summary }]) => `  plantctl ${name.padEnd(width)}${summary}\n`)
+    const shown = Object.entries(commands).filter(([name]) => isShown(name))
+    const lines = shown.map(([name, { summary }]) => `  plantctl ${name.padEnd(width)}${summary}\n`)
     return lines.length === 0 ? '' : `${title}:\n${lines.join('')}\n`
   })
-  return `The operator's command line of the plant store.${isPart ? '' : FIRST_LOOK}
+  return `The operator's command line of the plant store.${isPart ? '' : FIRST_STEP}
 
 ${groups.join('')}${ABOUT}`
 }
 
-const FIRST_LOOK = ' For a first look:\n\n  plantctl status'
+const FIRST_STEP = ' Start with:\n\n  plantctl status'
 
-const ABOUT = `plantctl COMMAND --help tells more: examples, options, what the output means.
+const ABOUT = `"plantctl COMMAND --help" shows examples, options and output of a command.
 
-In the project's folder plantctl is "npm run -s plantctl --" (with -s, npm prints nothing of its own), with
-compose "docker compose exec projector plantctl". It looks at the store of KAFKA_BROKERS, REDIS_URL, PLANTS_TOPIC
-and PLANTS_PARTITIONS; without these at that of a running npm start.
+In the project's folder run "npm run -s plantctl --" (-s suppresses npm's own output), with compose "docker compose
+exec projector plantctl". KAFKA_BROKERS, REDIS_URL, PLANTS_TOPIC and PLANTS_PARTITIONS select the store; without them
+plantctl uses the store of a running "npm start".
 
-What was asked for goes to stdout, all else to stderr. Exit codes:
-    0  done, and all is as it should be
-    1  it could not be done; the message says why, and what to do
-    2  it was called wrongly
-    3  done, and something is not as it should be
-  130  broken off by Ctrl-C or SIGTERM
+Results go to stdout, everything else to stderr. Exit codes:
+    0  done, no problem found
+    1  failed; the message names the cause and the remedy
+    2  wrong arguments
+    3  done, problems found
+  130  interrupted by Ctrl-C or SIGTERM
 `

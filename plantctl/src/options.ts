@@ -1,16 +1,18 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { UsageError } from './command.ts'
 
 /**
- * Reads a command's options, and its other words where it takes some. Throws a UsageError for what there is not, and
- * for an option given twice that is not `multiple`: parseArgs would take the last one, and say nothing of the others.
+ * Parses the options of a command, and its positionals where it takes any. Throws a UsageError for unknown options, and
+ * for a repeated one that is not `multiple`: parseArgs would silently use the last value.
  */
 export function readOptions<const O extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: O,
   allowPositionals = false,
 ) {
-  const { values, positionals, tokens } = parsed(args, options, allowPositionals)
+  const { values, positionals, tokens } = parse(args, options, allowPositionals)
   const seen = new Set<string>()
   for (const token of tokens) {
     if (token.kind !== 'option' || options[token.name]?.multiple === true) continue
@@ -20,7 +22,7 @@ export function readOptions<const O extends ParseArgsOptionsConfig>(
   return { values, positionals }
 }
 
-function parsed<const O extends ParseArgsOptionsConfig>(
+function parse<const O extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: O,
   allowPositionals: boolean,
@@ -32,9 +34,27 @@ function parsed<const O extends ParseArgsOptionsConfig>(
   }
 }
 
-/** The number that `--limit` says, at most `max`; undefined without it. Throws a UsageError. */
+/** The value of `--limit`, at most `max`; undefined without it. Throws a UsageError. */
 export function limitOf(text: string | undefined, max: number): number | undefined {
-  if (text === undefined || (/^[1-9]\d{0,14}$/.test(text) && Number(text) <= max))
-    return text === undefined ? text : Number(text)
+  if (text === undefined) return undefined
+  if (/^[1-9]\d{0,14}$/.test(text) && Number(text) <= max) return Number(text)
   throw new UsageError(`--limit ${text}: expected a whole number from 1 to ${max}`)
+}
+
+/** The value of `--id`; undefined without it. Throws a UsageError. */
+export function idOf(text: string | undefined): PlantId | undefined {
+  if (text === undefined) return undefined
+  const id = parsePlantId(text)
+  if (id !== undefined) return id
+  throw new UsageError(`--id ${text}: expected an int64 in decimal, such as 7 (--id=-7 for a negative one)`)
+}
+
+/** The values of `--partition`, ascending and without repetitions; undefined without any. Throws a UsageError. */
+export function partitionsOf(texts: readonly string[] | undefined, count: number): Partition[] | undefined {
+  if (texts === undefined) return undefined
+  const wrong = texts.find((text) => !/^(0|[1-9]\d{0,3})$/.test(text) || Number(text) >= count)
+  if (wrong !== undefined) {
+    throw new UsageError(`--partition ${wrong}: expected a partition from 0 to ${count - 1}`)
+  }
+  return [...new Set(texts.map(Number))].sort((a, b) => a - b) as Partition[]
 }

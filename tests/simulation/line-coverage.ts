@@ -19,7 +19,6 @@ export const DECIDING = [
   'services/api/src/read-plants/retry-until-covered.ts',
   'services/api/src/claim-index/claim-index.ts',
   'services/projector/src/projector.ts',
-  'plantctl/src/rebuild/clean-up.ts',
   'plantctl/src/rebuild/fill.ts',
   'plantctl/src/rebuild/finish.ts',
   'plantctl/src/rebuild/group.ts',

@@ -3,7 +3,7 @@ import { bug, type PlantedBug, rare } from './planted-bug.ts'
 const FILL = 'plantctl/src/rebuild/fill.ts'
 const FINISH = 'plantctl/src/rebuild/finish.ts'
 const GENERATION_VERIFIER = 'plantctl/src/verify/generation-verifier.ts'
-const CLEAN_UP = 'plantctl/src/rebuild/clean-up.ts'
+const REBUILD = 'plantctl/src/rebuild/rebuild.ts'
 const COMPARE = 'plantctl/src/verify/compare.ts'
 const PROOF = 'plantctl/src/verify/proof.ts'
 const IN_REDIS = 'tests/simulation/redis.ts'
@@ -33,7 +33,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
       "const marked = await generations.mark(partition, generation, mark)\n      if (marked.is !== 'marked') return undefined\n",
       '',
     ],
-    [' || found.mark !== mark) return undefined', ') return undefined'],
+    [' || state.mark !== mark) return undefined', ') return undefined'],
     ["onPhase('switching')\n", 'await generations.mark(partition, generation, mark)\n'],
   ),
   bug('a mark is not fresh', FINISH, ['const mark = freshMark()', "const mark = 'the mark'"]),
@@ -65,9 +65,9 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     "if (keys.live === name) return { is: 'live' }\n  if (keys.filling",
     'if (keys.filling',
   ]),
-  bug('what is left over is not dropped', CLEAN_UP, [
-    'const answer = await generations.drop(partition, generation)',
-    "const answer = { is: 'filling' }",
+  bug('what is left over is not dropped', REBUILD, [
+    'const result = await generations.drop(partition, generation)',
+    "const result = { is: 'filling' }",
   ]),
   bug(
     'a projector applies to the generation that was live once',
@@ -87,13 +87,13 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ],
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
-  rare(162, 'nothing is compared', GENERATION_VERIFIER, ['return findings.kept', 'return []']),
+  rare(162, 'nothing is compared', GENERATION_VERIFIER, ['return findings.listed', 'return []']),
   rare(162, 'what is read back counts as proved', PROOF, [
-    'isSame &&= sameSpan(stored, fold.plants.span(begin, counts.plants))',
+    'isSame &&= sameSpan(stored, fold.plants.span(start, counts.plants))',
     'isSame &&= stored !== undefined',
   ]),
   rare(1496, 'entries are not compared', COMPARE, [
-    'if (wanted[field] !== had[field])',
+    'if (wanted[field] !== stored[field])',
     'if (false as boolean)',
   ]),
   rare(162, 'the order is not compared', COMPARE, [
@@ -102,7 +102,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
   ]),
   rare(1673, 'what is parked is not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
   rare(2019, 'counts are not compared', GENERATION_VERIFIER, [
-    '      ...metaDifferences(found, { ...log, counts: sum, held }),\n',
+    '      ...metaDifferences(state, { ...expected, counts: sum, stored }),\n',
     '',
   ]),
   rare(109970, 'what came after the cut is compared, too', COMPARE, [
@@ -115,11 +115,11 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'if (false as boolean) {',
   ]),
   rare(48, 'the fold goes on where the generation was left', FILL, [
-    'filled = begun.checkpoint\n',
-    'filled = begun.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
+    'filled = started.checkpoint\n',
+    'filled = started.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),
   rare(16167, 'a rebuild does not follow back to where the generation fell', FINISH, [
-    '    await fill.look()\n    refollow(partition)\n    return false',
-    '    await fill.look()\n    return false',
+    '    await fill.refresh()\n    refollow(partition)\n    return false',
+    '    await fill.refresh()\n    return false',
   ]),
 ]

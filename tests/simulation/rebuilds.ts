@@ -1,4 +1,4 @@
-import type { Finished } from '@plant-store/plantctl/src/rebuild/finish.ts'
+import type { PartitionResult } from '@plant-store/plantctl/src/rebuild/finish.ts'
 import { createRebuild } from '@plant-store/plantctl/src/rebuild/rebuild.ts'
 import { createGenerationVerifier } from '@plant-store/plantctl/src/verify/generation-verifier.ts'
 import { ofSlice } from '@plant-store/plantctl/src/verify/slice.ts'
@@ -26,7 +26,7 @@ export type SimulatedRebuild = {
   /** Breaks it off, as an operator does. */
   stop(): void
   /** What became of it; undefined while it works. */
-  ended(): { finished: Finished[] } | { failure: Error } | undefined
+  ended(): { finished: PartitionResult[] } | { failure: Error } | undefined
 }
 
 /** An operator begins a rebuild, as the command does. */

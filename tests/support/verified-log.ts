@@ -60,8 +60,10 @@ export async function openVerifiedLog(redisUrl: string, partitions: number) {
 
     verify(options: Partial<VerifierOptions> = {}) {
       const verifier = createVerifier({
-        ...{ generations: readModel.generations, partitions, time: systemTime },
-        ends: async () => [...ends],
+        generations: readModel.generations,
+        partitions,
+        time: systemTime,
+        readEnds: async () => [...ends],
         read,
         ...options,
       })

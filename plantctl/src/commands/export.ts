@@ -6,29 +6,29 @@ import { writeExport } from '../export/write-export.ts'
 import { readOptions } from '../options.ts'
 import { openStore } from '../store/open-store.ts'
 import { logReader } from '../store/read-log.ts'
-import { createReadingProgress } from '../terminal/reading-progress.ts'
+import { createReadingProgress } from '../terminal/progress.ts'
 
-const help = `Writes all plants as JSON Lines, by a replay of the log up to where it ends now.
+const help = `Writes all plants as JSON Lines, from a replay of the log up to its current end.
 
   plantctl export > plants.jsonl
   plantctl export --output plants.jsonl
   plantctl export --from-redis | tail -n 1
 
-  --output      a file, which gets this name when it is whole; what was there before stays until then
-  --from-redis  what the read model serves, in place of what the log says
+  --output      writes to this file, which appears under its name when it is complete; until then a previous file stays
+  --from-redis  exports what the read model serves instead of the log
 
-A line for each plant: {"id":"7","name":"…","tag":"…","position":"3-120","event":"<uuid>"}, with "unreadable":true in place of
-name and tag where this release can't read the event. The id is text, as in the event: most readers of JSON
-lose digits of large numbers. The lines are in the order of the partitions, and in each of the log.
+One line per plant: {"id":"7","name":"…","tag":"…","position":"3-120","event":"<uuid>"}, with "unreadable":true instead of
+name and tag when this release cannot read the event. The id is a string, as in the event, because most JSON parsers
+lose digits of large numbers. Lines are ordered by partition, then by offset.
 
-The last line is {"export":{"topic","partitions","plants","unreadable","positions","sha256"}}; without it the export is not
-whole. "sha256" is that of all lines before it ("head -n -1 | sha256sum"): the same up to the same positions, whenever,
-from wherever. "plantctl as-of <positions> --rest empty" makes the same again.
+The last line is {"export":{"topic","partitions","plants","unreadable","positions","sha256"}}; an export without it is
+incomplete. "sha256" is the digest of all lines before it ("head -n -1 | sha256sum"). Exports up to the same positions
+are identical, from the log as from Redis. "plantctl as-of <positions> --rest empty" writes the same export again.
 `
 
 /** plantctl export */
 export const exportPlants: Command = {
-  summary: 'writes all plants as JSON Lines, by a replay of the log',
+  summary: 'writes all plants as JSON Lines, from a replay of the log',
   help,
   async run(args, context) {
     const { values } = readOptions(args, {
@@ -42,11 +42,11 @@ export const exportPlants: Command = {
         if (values['from-redis']) return readPlantsOfReadModel(store.readModel, store.partitions, add)
         const { ends } = await checkTopic(store.kafka, store)
         const read = logReader(store, context.signal, progress.onRead)
-        await readPlantsOfLog({ read, ends, onPlants: add, onBegin: progress.begin })
+        await readPlantsOfLog({ read, ends, onPlants: add, onStart: progress.start })
         await progress.end()
         return ends
       })
-      return EXIT.done
+      return EXIT.ok
     } finally {
       await progress.end()
       await store.close()

@@ -7,36 +7,35 @@ import {
   type Partition,
 } from '@plant-store/shared/plant/position.ts'
 import { type Command, EXIT } from '../command.ts'
-import { limitOf, readOptions } from '../options.ts'
+import { limitOf, partitionsOf, readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
-import { counted, grouped } from '../terminal/quantity.ts'
+import { formatCount, formatNumber } from '../terminal/format.ts'
+import { tableLines } from '../terminal/layout.ts'
 import { safeJson } from '../terminal/safe-text.ts'
-import { tableLines } from '../terminal/table.ts'
 import { parkedAfter } from './parked/parked-records.ts'
-import { partitionsAmong } from './partition-option.ts'
 
-const LISTED = 1_000
-const LISTED_MAX = 1_000_000
-const help = `Lists the records that are parked in the read model: those that are no claim of an id, and those that claim one but
-can't be read by the release that applied them. They are still in the log, and always will be.
+const LIMIT = 1_000
+const LIMIT_MAX = 1_000_000
+const help = `Lists the parked records of the read model: records that claim no id, and claims that the release that applied them
+could not read. Parking loses nothing: the log still has every record.
 
   plantctl parked list
   plantctl parked list --partition 3 --limit 20
   plantctl parked list --json | jq .reasons
 
-  --partition  only this partition; may be given several times
-  --limit      at most so many, the first of each partition first; ${LISTED} without it
-  --json       one JSON object: how many are parked in all, how many of those listed for which reason, and these
+  --partition  only this partition; may be repeated
+  --limit      lists at most this many, lowest partition and offset first; default ${LIMIT}
+  --json       one JSON object: the number of parked records, the number of listed ones by reason, and the list
 
-Exit codes: 0 listed, 1 Kafka or Redis does not answer.
+Exit codes: 0 listed, 1 Kafka or Redis does not respond.
 `
 
-type Listed = LogPosition & { reason: number }
-type Listing = { parked: number; listed: Listed[]; reasons: Map<number, number> }
+type ListedRecord = LogPosition & { reason: number }
+type Listing = { parked: number; listed: ListedRecord[]; reasons: Map<number, number> }
 
 /** plantctl parked list */
 export const parkedList: Command = {
-  summary: 'lists the records that could not be read, and why',
+  summary: 'lists the records that could not be read, with the reason',
   help,
   async run(args, context) {
     const { values } = readOptions(args, {
@@ -44,14 +43,13 @@ export const parkedList: Command = {
       limit: { type: 'string' },
       json: { type: 'boolean' },
     })
-    const limit = limitOf(values.limit, LISTED_MAX) ?? LISTED
+    const limit = limitOf(values.limit, LIMIT_MAX) ?? LIMIT
     const store = await openStore(context)
     try {
-      const partitions =
-        partitionsAmong(values.partition, store.partitions) ?? allPartitions(store.partitions)
+      const partitions = partitionsOf(values.partition, store.partitions) ?? allPartitions(store.partitions)
       const listing = await list(store, partitions, limit)
-      await context.out(values.json ? `${safeJson(jsonOf(listing))}\n` : inWords(listing, context.columns))
-      return EXIT.done
+      await context.print(values.json ? `${safeJson(jsonOf(listing))}\n` : textOf(listing, context.columns))
+      return EXIT.ok
     } finally {
       await store.close()
     }
@@ -59,18 +57,14 @@ export const parkedList: Command = {
 }
 
 async function list({ readModel }: Store, partitions: readonly Partition[], limit: number): Promise<Listing> {
+  const { generations } = readModel
   const listing: Listing = { parked: 0, listed: [], reasons: new Map() }
   for (const partition of partitions) {
     const { parked } = await readModel.meta(partition)
     listing.parked += parked
     const room = limit - listing.listed.length
     if (parked === 0 || room === 0) continue
-    for (const { offset, reason } of await parkedAfter(
-      readModel.generations,
-      partition,
-      BEFORE_FIRST,
-      room,
-    )) {
+    for (const { offset, reason } of await parkedAfter(generations, partition, BEFORE_FIRST, room)) {
       listing.listed.push({ partition, offset, reason })
       listing.reasons.set(reason, (listing.reasons.get(reason) ?? 0) + 1)
     }
@@ -78,21 +72,21 @@ async function list({ readModel }: Store, partitions: readonly Partition[], limi
   return listing
 }
 
-function inWords({ parked, listed, reasons }: Listing, columns: number): string {
-  if (parked === 0) return 'Nothing is parked.\n'
+function textOf({ parked, listed, reasons }: Listing, columns: number): string {
+  if (parked === 0) return 'No parked records.\n'
   const table = tableLines(
     [
       { title: 'position', align: 'right', cell: formatPosition },
-      { title: 'why', cell: ({ reason }: Listed) => reasonText(reason) },
+      { title: 'reason', cell: ({ reason }: ListedRecord) => reasonText(reason) },
     ],
     listed,
     columns,
   )
   const sums = [...reasons]
     .sort(([a], [b]) => a - b)
-    .map(([reason, count]) => `  ${grouped(count).padStart(7)}  ${reasonText(reason)}`)
-  const more = parked > listed.length ? `, the first ${grouped(listed.length)} listed (--limit)` : ''
-  return `${table.join('\n')}\n\n${counted(parked, 'record')} parked${more}:\n${sums.join('\n')}\n`
+    .map(([reason, count]) => `  ${formatNumber(count).padStart(7)}  ${reasonText(reason)}`)
+  const more = parked > listed.length ? `, the first ${formatNumber(listed.length)} listed (--limit)` : ''
+  return `${table.join('\n')}\n\n${formatCount(parked, 'record')} parked${more}:\n${sums.join('\n')}\n`
 }
 
 function jsonOf({ parked, listed, reasons }: Listing): object {
@@ -102,7 +96,8 @@ function jsonOf({ parked, listed, reasons }: Listing): object {
     listed: listed.map((one) => ({
       position: formatPosition(one),
       ...one,
-      ...{ name: reasonName(one.reason), why: reasonText(one.reason) },
+      name: reasonName(one.reason),
+      why: reasonText(one.reason),
     })),
   }
 }

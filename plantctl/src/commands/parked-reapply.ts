@@ -1,35 +1,38 @@
-import type { Range } from '@plant-store/shared/event-log/replay.ts'
-import { allPartitions, formatPosition, type Offset } from '@plant-store/shared/plant/position.ts'
+import {
+  allPartitions,
+  formatPosition,
+  type Offset,
+  type Partition,
+} from '@plant-store/shared/plant/position.ts'
 import { type CliContext, type Command, EXIT } from '../command.ts'
-import { readOptions } from '../options.ts'
+import { partitionsOf, readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { logReader } from '../store/read-log.ts'
-import { startProgressLine } from '../terminal/progress-line.ts'
-import { counted, grouped } from '../terminal/quantity.ts'
+import { formatCount, formatNumber } from '../terminal/format.ts'
+import { startProgressLine } from '../terminal/progress.ts'
 import { type Reapplication, reapplyParked } from './parked/reapply.ts'
-import { partitionsAmong } from './partition-option.ts'
 
-const help = `Reads parked records from the log again, and puts into place what this release can read: after an upgrade that
-knows a newer version of the event, or mends how one is read. The read model is then what a rebuild would make of it,
-without reading the whole log; made twice it changes nothing. Services may run meanwhile.
+const help = `Reads the parked records from the log again and applies those that this release can read: after an upgrade that
+adds a version of the event, or fixes how one is read. The result is what a rebuild would make, without reading the
+whole log. Services may keep running. A second run changes nothing.
 
   plantctl parked reapply --dry-run
   plantctl parked reapply
 
-  --dry-run    only tells what would be put into place
-  --partition  only this partition; may be given several times
+  --dry-run    only reports what would change
+  --partition  only this partition; may be repeated
   --json       one JSON object
 
-Upgrade all projectors first: an older one goes on to park what it can't read. Who has an id was decided when the record
-was written, and does not change: a claim that was void stays void.
+Upgrade all projectors first: an older one keeps parking what it cannot read. The owner of an id does not change: it was
+decided when the record was written, and a void claim stays void.
 
-Exit codes: 0 done, 1 it could not be done (a newer release has folded the read model, or Kafka or Redis does not
-answer), 3 there are records that only a rebuild can put into place: they are told.
+Exit codes: 0 done, 1 failed (a newer release has folded the read model, or Kafka or Redis does not respond), 3 some
+records need a rebuild; they are listed.
 `
 
 /** plantctl parked reapply */
 export const parkedReapply: Command = {
-  summary: 'puts into place what this release can read',
+  summary: 'applies parked records that this release can read',
   help,
   async run(args, context) {
     const { values } = readOptions(args, {
@@ -40,10 +43,10 @@ export const parkedReapply: Command = {
     const dryRun = values['dry-run'] ?? false
     const store = await openStore(context)
     try {
-      const partitions = partitionsAmong(values.partition, store.partitions)
-      const result = await reapply(store, context, partitions ?? allPartitions(store.partitions), dryRun)
-      await context.out(values.json ? `${JSON.stringify({ dryRun, ...result })}\n` : inWords(result, dryRun))
-      return result.needRebuild.length === 0 ? EXIT.done : EXIT.notAsItShouldBe
+      const partitions = partitionsOf(values.partition, store.partitions) ?? allPartitions(store.partitions)
+      const result = await reapply(store, context, partitions, dryRun)
+      await context.print(values.json ? `${JSON.stringify({ dryRun, ...result })}\n` : textOf(result, dryRun))
+      return result.needRebuild.length === 0 ? EXIT.ok : EXIT.problems
     } finally {
       await store.close()
     }
@@ -53,51 +56,57 @@ export const parkedReapply: Command = {
 async function reapply(
   store: Store,
   context: CliContext,
-  partitions: ReturnType<typeof allPartitions>,
+  partitions: readonly Partition[],
   dryRun: boolean,
 ): Promise<Reapplication> {
   const { readModel } = store
-  const { generations } = readModel
-  // Also refuses what a newer release has folded.
+  // Throws for a read model that a newer release has folded.
   const metas = await Promise.all(partitions.map(readModel.meta))
-  const some = partitions.filter((_, n) => (metas[n]?.parked ?? 0) > 0)
-  const of = metas.reduce((sum, { parked }) => sum + (parked || 0), 0)
+  const withParked = partitions.filter((_, n) => (metas[n]?.parked ?? 0) > 0)
+  const total = metas.reduce((sum, { parked }) => sum + (parked || 0), 0)
   const read = logReader(store, context.signal, () => {})
   let looked = 0
-  const line = startProgressLine(context, () => `${grouped(looked)} of ${counted(of, 'parked record')}`)
+  const line = startProgressLine(
+    context,
+    () => `${formatNumber(looked)} of ${formatCount(total, 'parked record')}`,
+  )
   try {
     return await reapplyParked(
       {
-        ...{ generations, dryRun },
+        generations: readModel.generations,
+        dryRun,
         onLooked(records) {
           looked += records
         },
-        // Not from a place that the read model has been at: there is no event that it must hold.
+        // The spans start at no checkpoint of the read model, so there is no event id to verify.
         read: (spans, onRecords) =>
-          read(new Map([...spans].map(([p, span]) => [p, fromAnywhere(span)])), onRecords),
+          read(
+            new Map(
+              [...spans].map(([partition, { from, end }]) => [
+                partition,
+                { from: { offset: (from - 1) as Offset, eventId: '' }, end },
+              ]),
+            ),
+            onRecords,
+          ),
       },
-      some,
+      withParked,
     )
   } finally {
     await line.end()
   }
 }
 
-const fromAnywhere = ({ from, end }: { from: Offset; end: Offset }): Range => ({
-  from: { offset: (from - 1) as Offset, eventId: '' },
-  end,
-})
-
-function inWords({ looked, placed, renamed, kept, needRebuild }: Reapplication, dryRun: boolean): string {
-  if (looked === 0) return 'Nothing is parked.\n'
+function textOf({ looked, placed, renamed, kept, needRebuild }: Reapplication, dryRun: boolean): string {
+  if (looked === 0) return 'No parked records.\n'
   const lines = [
-    `${counted(looked, 'parked record')}:`,
-    `  ${grouped(placed)} ${dryRun ? 'would be put' : 'put'} into place`,
-    `  ${grouped(renamed)} ${dryRun ? 'would stay parked' : 'parked'} for another reason now`,
-    `  ${grouped(kept)} can not be read by this release either`,
+    `${formatCount(looked, 'parked record')}:`,
+    `  ${formatNumber(placed)} ${dryRun ? 'would be applied' : 'applied'}`,
+    `  ${formatNumber(renamed)} ${dryRun ? 'would stay parked' : 'parked'} with another reason`,
+    `  ${formatNumber(kept)} not readable by this release`,
   ]
   if (needRebuild.length > 0) {
-    lines.push(`Only plantctl rebuild can put into place: ${needRebuild.map(formatPosition).join(', ')}`)
+    lines.push(`Run plantctl rebuild to apply: ${needRebuild.map(formatPosition).join(', ')}`)
   }
   return `${lines.join('\n')}\n`
 }

@@ -10,33 +10,32 @@ import {
 import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
 import { readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
-import { createPaint } from '../terminal/paint.ts'
+import { createPaint } from '../terminal/layout.ts'
 import { safeJson, safeText } from '../terminal/safe-text.ts'
 import { eventHead, eventJson, parkedJson } from './events/format-event.ts'
-import type { LogEvent } from './events/log-event.ts'
-import { readEvents } from './events/read-events.ts'
-import { type Ruled, rulingsByReadModel } from './events/rulings.ts'
+import { type LogEvent, readEvents } from './events/read-events.ts'
+import { type ClaimRuling, rulingsByReadModel } from './events/rulings.ts'
 
 const VALUE_CHARACTERS = 2_000
 const NAME_CHARACTERS = 100
-const help = `Shows one record of the log: all that it holds, why it is parked, and what this release makes of it.
+const help = `Shows one record of the log: its content, why it is parked, and how this release reads it.
 
   plantctl parked show 3-120
   plantctl parked show 3-120 --raw | jq -r .raw.value | base64 -d
 
   --json  one JSON object
-  --raw   as --json, with key, headers and value whole, in base64
+  --raw   as --json, with the complete key, headers and value in base64
 
-The position is that of "plantctl parked list", <partition>-<offset>.
+The position is one of "plantctl parked list", <partition>-<offset>.
 
-Exit codes: 0 shown, 1 there is no such record, or Kafka or Redis does not answer.
+Exit codes: 0 shown, 1 there is no such record, or Kafka or Redis does not respond.
 `
 
-type Shown = { event: LogEvent; ruled: Ruled | undefined; reason: number | undefined }
+type FoundRecord = { event: LogEvent; ruling: ClaimRuling | undefined; reason: number | undefined }
 
 /** plantctl parked show */
 export const parkedShow: Command = {
-  summary: 'shows one record, and what this release makes of it',
+  summary: 'shows one record, and how this release reads it',
   help,
   async run(args, context) {
     const { values, positionals } = readOptions(
@@ -54,77 +53,78 @@ export const parkedShow: Command = {
           `${text}: expected a position such as 3-120: a partition, at most ${store.partitions - 1}, and an offset`,
         )
       }
-      const shown = await find(store, position, context.signal)
+      const record = await find(store, position, context.signal)
       const asJson = values.json === true || values.raw === true
-      await context.out(asJson ? json(shown, values.raw === true) : inWords(shown, context))
-      return EXIT.done
+      await context.print(asJson ? jsonOf(record, values.raw === true) : textOf(record, context))
+      return EXIT.ok
     } finally {
       await store.close()
     }
   },
 }
 
-async function find(store: Store, { partition, offset }: LogPosition, signal: AbortSignal): Promise<Shown> {
+async function find(store: Store, position: LogPosition, signal: AbortSignal): Promise<FoundRecord> {
+  const { partition, offset } = position
   const { readModel, kafka } = store
   const { ends } = await checkTopic(kafka, store)
   if (offset >= (ends[partition] as Offset)) {
     throw new Error(
-      `There is no record at ${formatPosition({ partition, offset })}: the log ends before offset ${ends[partition]}.`,
+      `There is no record at ${formatPosition(position)}: the log ends before offset ${ends[partition]}.`,
     )
   }
   const { checkpoint } = await readModel.meta(partition)
   const reason = await readModel.generations.parkedAt(partition, offset)
-  const { startFor, note, rule } = rulingsByReadModel(readModel, partition, checkpoint.offset)
+  const { startFor, add, rule } = rulingsByReadModel(readModel, partition, checkpoint.offset)
   let event: LogEvent | undefined
   await readEvents(store, {
     ranges: new Map([[partition, { from: startFor(offset), end: after(offset) }]]),
     signal,
     async onEvents(_partition, events) {
-      for (const { claim } of events) if (claim !== undefined) note(claim)
+      for (const { claim } of events) if (claim !== undefined) add(claim)
       event = events.find((one) => one.offset === offset) ?? event
     },
   })
   if (event === undefined) {
     throw new Error(
-      `There is no record at ${formatPosition({ partition, offset })}: Kafka gave this offset to a control record, or to a transaction that was aborted.`,
+      `There is no record at ${formatPosition(position)}: the offset belongs to a control record or an aborted transaction.`,
     )
   }
-  const [ruled] = event.claim === undefined ? [] : await rule([event.claim])
-  return { event, ruled, reason }
+  const [ruling] = event.claim === undefined ? [] : await rule([event.claim])
+  return { event, ruling, reason }
 }
 
-function json({ event, ruled, reason }: Shown, raw: boolean): string {
-  const told = JSON.parse(eventJson(event, ruled, raw))
-  return `${safeJson({ ...told, readModel: reason === undefined ? null : parkedJson(reason) })}\n`
+function jsonOf({ event, ruling, reason }: FoundRecord, raw: boolean): string {
+  const record = JSON.parse(eventJson(event, ruling, raw))
+  return `${safeJson({ ...record, readModel: reason === undefined ? null : parkedJson(reason) })}\n`
 }
 
-function inWords({ event, ruled, reason }: Shown, { colours }: CliContext): string {
+function textOf({ event, ruling, reason }: FoundRecord, { colours }: CliContext): string {
   const { key, value, headers } = event.stored
-  const text = (bytes: Buffer | string | null | undefined, max: number) =>
+  const quoted = (bytes: Buffer | string | null | undefined, max: number) =>
     bytes === null || bytes === undefined ? 'none' : `"${safeText(String(bytes), max)}"`
   const lines = Object.entries(headers).map(
     ([name, header]) =>
       `  ${safeText(name, NAME_CHARACTERS)}: ${[header]
         .flat()
-        .map((one) => text(one, VALUE_CHARACTERS))
+        .map((one) => quoted(one, VALUE_CHARACTERS))
         .join(', ')}`,
   )
-  return `${eventHead(event, ruled, createPaint(colours), 0).join('  ')}
+  return `${eventHead(event, ruling, createPaint(colours), 0).join('  ')}
 
-key      ${text(key, NAME_CHARACTERS)}
+key      ${quoted(key, NAME_CHARACTERS)}
 headers
 ${lines.join('\n')}
-value    ${text(value, VALUE_CHARACTERS)} (${value?.length ?? 0} bytes)
+value    ${quoted(value, VALUE_CHARACTERS)} (${value?.length ?? 0} bytes)
 
 In the read model  ${reason === undefined ? 'not parked' : `parked: ${reasonText(reason)}`}
-This release       ${judgement(event, reason)}
+This release       ${assess(event, reason)}
 `
 }
 
-function judgement({ claim, parked }: LogEvent, reason: number | undefined): string {
-  if (parked !== undefined) return `can not read it either: ${reasonText(parked)}`
+function assess({ claim, parked }: LogEvent, reason: number | undefined): string {
+  if (parked !== undefined) return `cannot read it: ${reasonText(parked)}`
   if (reason === undefined) return `reads it: plant ${claim?.id}`
   if (!claimsItsId(reason))
-    return 'takes it for a claim of its id: only plantctl rebuild can put it into place'
-  return `reads it: plant ${claim?.id}. plantctl parked reapply puts it into place`
+    return `reads it as a claim of plant ${claim?.id}: run plantctl rebuild to apply it`
+  return `reads it: plant ${claim?.id}. Run plantctl parked reapply to apply it`
 }

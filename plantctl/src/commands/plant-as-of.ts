@@ -2,32 +2,34 @@ import type { FetchedRecord } from '@plant-store/shared/event-log/follow.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, type LogRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import {
+  BEFORE_FIRST,
+  formatPosition,
+  type Offset,
+  type Partition,
+} from '@plant-store/shared/plant/position.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Store } from '../store/open-store.ts'
-import { recordedTime } from '../terminal/recorded-time.ts'
+import { keyOf, partitionOfId } from '../store/read-log.ts'
+import { formatTimestamp } from '../terminal/format.ts'
 import { safeText } from '../terminal/safe-text.ts'
 
-/** What the log says of one id up to some place; without `first` nothing created it. */
+/** A plant as the log has it up to some offset. */
 export type PlantAsOf = {
   id: PlantId
   partition: Partition
-  /** The last offset looked at, -1 for none. */
+  /** The last offset read, -1 for none. */
   upTo: number
+  /** The first claim of the id; undefined when no event created the plant. */
   first: { claim: Claim; timestampMs: number } | undefined
 }
 
-const TEXT_CHARACTERS = 1_000
-
 type TimedRecord = LogRecord & { timestampMs: number }
 
-const keyOf = (id: PlantId) => Buffer.from(String(id), 'latin1')
+const TEXT_CHARACTERS = 1_000
 
-export const partitionOfId = (id: PlantId, partitions: number): Partition =>
-  partitionOf(keyOf(id), partitions)
-
-/** Looks for the first claim of an id, in its partition up to before the end given there. */
-export async function plantAsOf(
+/** Searches the log for the first claim of an id, before the offset that `ends` has for its partition. */
+export async function readPlantAsOf(
   store: Store,
   id: PlantId,
   ends: readonly Offset[],
@@ -35,34 +37,33 @@ export async function plantAsOf(
 ): Promise<PlantAsOf> {
   const { partitions } = store
   const key = keyOf(id)
-  const partition = partitionOf(key, partitions)
+  const partition = partitionOfId(id, partitions)
   const end = ends[partition] as Offset
   const found = new AbortController()
   let first: PlantAsOf['first']
-  const reading = replay<TimedRecord>({
-    ...store,
-    ranges: new Map([[partition, { from: { offset: BEFORE_FIRST, eventId: '' }, end }]]),
-    time: systemTime,
-    signal: AbortSignal.any([signal, found.signal]),
-    read: (record, from) => timedRecord(record, from, partitions, key),
-    onRecords(_partition, records) {
-      for (const { claim, timestampMs } of records) {
-        if (claim !== undefined) first ??= { claim, timestampMs }
-      }
-      if (first !== undefined) found.abort()
-    },
-  })
   try {
-    await reading
+    await replay<TimedRecord>({
+      ...store,
+      ranges: new Map([[partition, { from: { offset: BEFORE_FIRST, eventId: '' }, end }]]),
+      time: systemTime,
+      signal: AbortSignal.any([signal, found.signal]),
+      read: (record, from) => readTimed(record, from, partitions, key),
+      onRecords(_partition, records) {
+        for (const { claim, timestampMs } of records) {
+          if (claim !== undefined) first ??= { claim, timestampMs }
+        }
+        if (first !== undefined) found.abort()
+      },
+    })
   } catch (error) {
-    // What comes after the first claim changes nothing: nobody waits for it.
+    // The replay is aborted at the first claim: later records cannot change the plant.
     if (first === undefined) throw error
   }
   return { id, partition, upTo: end - 1, first }
 }
 
-/** Of records with another key nothing is read. */
-function timedRecord(
+/** Decodes only records with this key. */
+function readTimed(
   record: FetchedRecord,
   partition: Partition,
   partitions: number,
@@ -74,25 +75,26 @@ function timedRecord(
 }
 
 export function plantJson({ id, partition, upTo, first }: PlantAsOf): object {
-  const about = { id: String(id), state: stateOf(first), partition, upTo }
-  if (first === undefined) return about
+  const common = { id: String(id), state: stateOf(first), partition, upTo }
+  if (first === undefined) return common
   const { claim, timestampMs } = first
-  const position = `${partition}-${claim.offset}`
-  return { ...about, position, event: claim.eventId, at: recordedTime(timestampMs), ...claim.plant }
+  const position = formatPosition({ partition, offset: claim.offset })
+  return { ...common, position, event: claim.eventId, at: formatTimestamp(timestampMs), ...claim.plant }
 }
 
-export function plantInWords({ id, partition, upTo, first }: PlantAsOf): string {
-  const looked =
-    upTo < 0 ? `partition ${partition} had no record then` : `partition ${partition} up to offset ${upTo}`
-  if (first === undefined) return `plant ${id} was not there (${looked})\n`
+export function formatPlant({ id, partition, upTo, first }: PlantAsOf): string {
+  const range =
+    upTo < 0 ? `partition ${partition} had no records yet` : `partition ${partition} up to offset ${upTo}`
+  if (first === undefined) return `plant ${id} did not exist (${range})\n`
   const { claim, timestampMs } = first
   const { plant, offset, eventId } = claim
-  const words = plant === undefined ? 'was there, but this release can’t read its event' : 'was there'
+  const state = plant === undefined ? 'existed, but this release cannot read its event' : 'existed'
   const texts = Object.entries(plant ?? {}).map(
     ([name, text]) => `  ${name.padEnd(9)}"${safeText(text, TEXT_CHARACTERS)}"\n`,
   )
-  const created = `created at ${partition}-${offset}, ${recordedTime(timestampMs)}, by event ${eventId}`
-  return `plant ${id} ${words} (${looked})\n${texts.join('')}  ${created}\n`
+  const position = formatPosition({ partition, offset })
+  const created = `created at ${position}, ${formatTimestamp(timestampMs)}, by event ${eventId}`
+  return `plant ${id} ${state} (${range})\n${texts.join('')}  ${created}\n`
 }
 
 function stateOf(first: PlantAsOf['first']): 'created' | 'unreadable' | 'absent' {

@@ -1,34 +1,33 @@
 import { randomBytes } from 'node:crypto'
-import { formatInstant } from '@plant-store/shared/access/instant.ts'
+import { formatInstant, INSTANT_EXAMPLE, parseInstant } from '@plant-store/shared/access/instant.ts'
 import { isScope, SCOPES, type Scope, scopesAmong } from '@plant-store/shared/access/scope.ts'
 import { digestOf, formatTokenEntry, isLabel } from '@plant-store/shared/access/token-entry.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { readOptions } from '../options.ts'
-import { endOf } from './token-lifetime.ts'
 
 const TOKEN_BYTES = 32
-const help = `Makes a bearer token for one client of the api, and the entry by which the api knows it. The token is shown only
-now and stored nowhere; the entry holds its SHA-256, and is no secret.
+const help = `Creates a bearer token for one client of the api, and the entry by which the api accepts it. The token is printed once
+and stored nowhere. The entry has only its SHA-256 digest and is no secret.
 
   plantctl token create --label reports --scope plants:read
   plantctl token create --label shop --scope plants:write --scope plants:read --expires 90d
   plantctl token create --label shop --scope plants:write --expires 2027-01-31T00:00:00Z --json
 
-  --label    who the token is for: up to 64 of a-z 0-9 . _ - ; a token that replaces another keeps its label,
-             for it is also what tells whose Idempotency-Key it is
-  --scope    what it is for, plants:write or plants:read; both when given twice
-  --expires  how long it is accepted, as 90d, 12h or 30m, or an instant in UTC; without it there is no end
-  --json     one JSON object with token, entry, label, scopes and, if it has an end, expires
+  --label    names the client: up to 64 of a-z 0-9 . _ - . A replacement token keeps the label: Idempotency-Keys belong
+             to it
+  --scope    plants:write or plants:read; give it twice for both
+  --expires  how long the token is valid, such as 90d, 12h or 30m, or until which instant in UTC; without it, forever
+  --json     one JSON object with token, entry, label, scopes and, if it expires, expires
 
-Add the entry to PLANT_STORE_TOKEN_DIGESTS, where commas separate entries, or as a line to the file of
-PLANT_STORE_TOKEN_DIGESTS_FILE, which each api reads again within 5 s. Then give the client its token.
+Add the entry to PLANT_STORE_TOKEN_DIGESTS (separated by commas), or as a line to the file of
+PLANT_STORE_TOKEN_DIGESTS_FILE, which every api reads again within 5 s. Then hand the token to its client.
 `
 
 /** plantctl token create */
 export const tokenCreate: Command = {
-  summary: 'makes a bearer token, and the entry by which the api knows it',
+  summary: 'creates a bearer token, and the entry by which the api accepts it',
   help,
-  async run(args, { out }) {
+  async run(args, { print }) {
     const { values } = readOptions(args, {
       label: { type: 'string' },
       scope: { type: 'string', multiple: true },
@@ -38,17 +37,19 @@ export const tokenCreate: Command = {
     const { expires, json } = values
     const label = labelOf(values.label)
     const scopes = scopesOf(values.scope ?? [])
-    const end = expires === undefined ? {} : { expiresAtMs: endOf(expires, Date.now()) }
+    const end = expires === undefined ? {} : { expiresAtMs: expiryOf(expires, Date.now()) }
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
     const entry = formatTokenEntry({ label, digest: digestOf(token), scopes, ...end })
-    const told = end.expiresAtMs === undefined ? {} : { expires: formatInstant(end.expiresAtMs) }
-    await out(json ? `${JSON.stringify({ token, entry, label, scopes, ...told })}\n` : inWords(token, entry))
-    return EXIT.done
+    const expiry = end.expiresAtMs === undefined ? {} : { expires: formatInstant(end.expiresAtMs) }
+    await print(
+      json ? `${JSON.stringify({ token, entry, label, scopes, ...expiry })}\n` : textOf(token, entry),
+    )
+    return EXIT.ok
   },
 }
 
-function inWords(token: string, entry: string): string {
-  return `The token, for the client. It is shown only now:
+function textOf(token: string, entry: string): string {
+  return `The token, for the client. It is not shown again:
   ${token}
 
 Its entry, for PLANT_STORE_TOKEN_DIGESTS or a line of the file PLANT_STORE_TOKEN_DIGESTS_FILE:
@@ -57,18 +58,43 @@ Its entry, for PLANT_STORE_TOKEN_DIGESTS or a line of the file PLANT_STORE_TOKEN
 }
 
 function labelOf(label: string | undefined): string {
-  if (label === undefined) throw new UsageError('--label is missing: who is the token for?')
+  if (label === undefined) throw new UsageError('--label is missing: name the client that gets the token')
   if (!isLabel(label)) {
     throw new UsageError(
-      `--label ${label}: expected up to 64 of a-z 0-9 . _ - , beginning with a letter or a digit`,
+      `--label ${label}: expected up to 64 of a-z 0-9 . _ - , starting with a letter or a digit`,
     )
   }
   return label
 }
 
-function scopesOf(given: readonly string[]): Scope[] {
-  const wrong = given.find((scope) => !isScope(scope))
+function scopesOf(texts: readonly string[]): Scope[] {
+  const wrong = texts.find((text) => !isScope(text))
   if (wrong !== undefined) throw new UsageError(`--scope ${wrong}: expected ${SCOPES.join(' or ')}`)
-  if (given.length === 0) throw new UsageError(`--scope is missing: ${SCOPES.join(', or ')}, or both`)
-  return scopesAmong(given)
+  if (texts.length === 0) throw new UsageError(`--scope is missing: ${SCOPES.join(', or ')}, or both`)
+  return scopesAmong(texts)
+}
+
+const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+const DURATION = /^([1-9]\d{0,6})([mhd])$/
+const LIFETIME_MAX_MS = 3_650 * UNITS_MS.d
+
+/**
+ * Parses `--expires`: a duration (`90d`, `12h`, `30m`) or an instant; in ms since 1970, as is `now`. Throws a UsageError
+ * for anything else, for the past, and for more than ten years.
+ */
+export function expiryOf(text: string, now: number): number {
+  const expiresAt = expiryOfDuration(text, now) ?? parseInstant(text)
+  if (expiresAt === undefined) {
+    throw new UsageError(`--expires ${text}: expected 90d, 12h, 30m or an instant such as ${INSTANT_EXAMPLE}`)
+  }
+  if (expiresAt <= now) throw new UsageError(`--expires ${text}: is in the past; it is ${formatInstant(now)}`)
+  if (expiresAt - now > LIFETIME_MAX_MS) throw new UsageError(`--expires ${text}: expected ten years at most`)
+  return expiresAt
+}
+
+function expiryOfDuration(text: string, now: number): number | undefined {
+  const [, count, unit] = DURATION.exec(text) ?? []
+  if (count === undefined || unit === undefined) return undefined
+  // Entries have whole seconds.
+  return Math.ceil((now + Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS]) / 1000) * 1000
 }

@@ -2,41 +2,38 @@ import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { type CliContext, type Command, EXIT } from '../command.ts'
-import { readOptions } from '../options.ts'
+import { partitionsOf, readOptions } from '../options.ts'
 import { openStore } from '../store/open-store.ts'
 import { logReader } from '../store/read-log.ts'
-import { counted, grouped } from '../terminal/quantity.ts'
-import { createReadingProgress } from '../terminal/reading-progress.ts'
+import { formatCount, formatNumber } from '../terminal/format.ts'
+import { createReadingProgress } from '../terminal/progress.ts'
 import { safeJson, safeText } from '../terminal/safe-text.ts'
-import { differenceInWords } from '../verify/difference.ts'
-import { countOf } from '../verify/findings.ts'
+import { countOf, formatDifference } from '../verify/difference.ts'
 import { createVerifier, type Verified } from '../verify/verifier.ts'
-import { partitionsAmong } from './partition-option.ts'
 
 const SHOWN_MAX = 20
 const LINE_CHARACTERS = 1_000
-const help = `Holds the read model to the log: reads the log from its first record, folds it, and compares each entry, their
-order, what is parked, the counts and the checkpoint of each live generation, byte for byte, and looks for keys that
-nothing needs, and for partitions of which nothing serves though the log has records. It only reads, and what serves
-goes on: of each partition the log is folded up to the checkpoint that the partition has when its turn comes; what
-comes in later is left out.
+const help = `Compares the read model with the log: folds the log from its first record and compares, byte for byte, each entry,
+their order, parked records, counts and checkpoint of each live generation. Also finds keys that nothing uses, and
+partitions without a live generation although the log has records. Verify only reads, and the read model keeps serving:
+a partition is compared up to the checkpoint it has when its comparison starts; later records are left out.
 
   plantctl verify
   plantctl verify --partition 3 --partition 5
   plantctl verify --json
 
-  --partition  one of the partitions to look at; all of them without it
-  --json       one JSON object: "differences" with all there are (of the first 100,000), "more" for the number of the
-               others, "partitions" with the generation, "upTo" (the last offset compared), "end" (the log's next
-               offset) and the number of plants of each
+  --partition  only this partition; may be repeated
+  --json       one JSON object: "differences" with the first 100,000 differences, "more" with the number of others, and
+               "partitions" with generation, "upTo" (the last offset compared), "end" (the log's next offset) and number
+               of plants of each
 
-Exit code 3 says that there are differences. "plantctl rebuild" makes the partitions anew from the log while they serve; of an
-emptied Redis a projector that runs does, or "plantctl rebuild --from-empty".
+Exit code 3 means that there are differences. "plantctl rebuild" repairs partitions from the log while they serve. An
+emptied Redis is filled by a running projector, or by "plantctl rebuild --from-empty".
 `
 
 /** plantctl verify */
 export const verify: Command = {
-  summary: 'holds the read model to the log, and tells each difference',
+  summary: 'compares the read model with the log, and lists each difference',
   help,
   async run(args, context) {
     const { values } = readOptions(args, {
@@ -46,17 +43,19 @@ export const verify: Command = {
     const store = await openStore(context)
     const progress = createReadingProgress(context, 'comparing')
     try {
-      const asked = partitionsAmong(values.partition, store.partitions) ?? allPartitions(store.partitions)
+      const partitions = partitionsOf(values.partition, store.partitions) ?? allPartitions(store.partitions)
       const verifier = createVerifier({
-        ...{ generations: store.readModel.generations, partitions: store.partitions, time: systemTime },
-        ends: async () => (await checkTopic(store.kafka, store)).ends,
-        onBegin: progress.begin,
+        generations: store.readModel.generations,
+        partitions: store.partitions,
+        time: systemTime,
+        readEnds: async () => (await checkTopic(store.kafka, store)).ends,
+        onStart: progress.start,
         read: logReader(store, context.signal, progress.onRead),
       })
-      const verified = await verifier.verify(asked)
+      const verified = await verifier.verify(partitions)
       await progress.end()
-      await (values.json ? tellJson : tellInWords)(verified, context)
-      return countOf(verified.findings) === 0 ? EXIT.done : EXIT.notAsItShouldBe
+      await (values.json ? printJson : printText)(verified, context)
+      return countOf(verified.findings) === 0 ? EXIT.ok : EXIT.problems
     } finally {
       await progress.end()
       await store.close()
@@ -64,45 +63,52 @@ export const verify: Command = {
   },
 }
 
-async function tellJson({ partitions, findings }: Verified, { out }: CliContext): Promise<void> {
-  await out(`${safeJson({ differences: findings.kept, more: findings.more, partitions })}\n`)
+async function printJson({ partitions, findings }: Verified, { print }: CliContext): Promise<void> {
+  await print(`${safeJson({ differences: findings.listed, more: findings.more, partitions })}\n`)
 }
 
-async function tellInWords(verified: Verified, { out, tell }: CliContext): Promise<void> {
-  const { partitions, findings } = verified
+async function printText(verified: Verified, { print, printError }: CliContext): Promise<void> {
+  const { findings } = verified
   const count = countOf(findings)
   if (count === 0) {
-    await out(`no difference: ${extentOf(verified)}\n`)
+    await print(`no difference: ${extentOf(verified)}\n`)
     return
   }
-  const shown = findings.kept.slice(0, SHOWN_MAX)
-  await out(
-    shown.map((difference) => `${safeText(differenceInWords(difference), LINE_CHARACTERS)}\n`).join(''),
+  const shown = findings.listed.slice(0, SHOWN_MAX)
+  await print(
+    shown.map((difference) => `${safeText(formatDifference(difference), LINE_CHARACTERS)}\n`).join(''),
   )
-  if (count > shown.length) await out(`… and ${grouped(count - shown.length)} more; --json tells them\n`)
-  tell(`${counted(count, 'difference')}; compared were ${extentOf(verified)}\n`)
+  if (count > shown.length)
+    await print(`… and ${formatNumber(count - shown.length)} more; --json lists them\n`)
+  printError(`${formatCount(count, 'difference')}; compared ${extentOf(verified)}\n`)
+  for (const remedy of remediesOf(verified)) printError(`${remedy}\n`)
+}
+
+function remediesOf({ partitions, findings }: Verified): string[] {
+  const remedies: string[] = []
   const differing = new Set(
-    findings.kept.flatMap((one) => (one.what === 'strangeKey' ? [] : [one.partition])),
+    findings.listed.flatMap((one) => (one.what === 'strangeKey' ? [] : [one.partition])),
   )
-  const isEmpty = findings.kept.some(({ what }) => what === 'noGeneration')
-  const options = partitions
-    .filter(({ partition }) => differing.has(partition))
-    .map(({ partition }) => ` --partition ${partition}`)
+  const isEmpty = findings.listed.some(({ what }) => what === 'noGeneration')
   if (isEmpty)
-    tell('A projector that runs fills what is empty from the log; plantctl status tells how far it is.\n')
+    remedies.push(
+      'A running projector fills empty partitions from the log; plantctl status shows its progress.',
+    )
   if (differing.size > 0) {
+    const options = partitions
+      .filter(({ partition }) => differing.has(partition))
+      .map(({ partition }) => ` --partition ${partition}`)
     const which = options.length === partitions.length ? '' : options.join('')
-    const fromEmpty = isEmpty ? ' --from-empty' : ''
-    tell(`To make them anew from the log, while they serve: plantctl rebuild${fromEmpty}${which}\n`)
+    remedies.push(`To repair it from the log: plantctl rebuild${isEmpty ? ' --from-empty' : ''}${which}`)
   }
-  if (findings.kept.some(({ what }) => what === 'strangeKey')) {
-    tell('What belongs to nothing is nobody’s here: see who wrote it, and delete it.\n')
-  }
+  if (findings.listed.some(({ what }) => what === 'strangeKey'))
+    remedies.push('Keys that belong to nothing: find out what wrote them, then delete them.')
+  return remedies
 }
 
 function extentOf({ partitions }: Verified): string {
   const plants = partitions.reduce((sum, one) => sum + one.plants, 0)
   const behind = partitions.reduce((sum, { upTo, end }) => sum + Math.max(0, end - 1 - upTo), 0)
-  const lag = behind === 0 ? '' : `; ${counted(behind, 'record')} of the log lay beyond the checkpoints`
-  return `${counted(plants, 'plant')} in ${counted(partitions.length, 'partition')}${lag}`
+  const lag = behind === 0 ? '' : `; left out ${formatCount(behind, 'record')} after the checkpoints`
+  return `${formatCount(plants, 'plant')} in ${formatCount(partitions.length, 'partition')}${lag}`
 }

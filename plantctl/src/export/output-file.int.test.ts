@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { UsageError } from '../command.ts'
 import { openOutputFile } from './output-file.ts'
 
-it('a file has its name when it is whole, and what was there before stays until then', async () => {
+it('appears under its name when it is complete; until then the previous file stays', async () => {
   const folder = temporaryFolder()
   const file = join(folder, 'plants.jsonl')
   writeFileSync(file, 'before')
@@ -18,7 +18,7 @@ it('a file has its name when it is whole, and what was there before stays until 
   expect(readdirSync(folder)).toEqual(['plants.jsonl'])
 })
 
-it('what is abandoned leaves nothing', async () => {
+it('leaves nothing behind when it is abandoned', async () => {
   const folder = temporaryFolder()
   const output = await openOutputFile(join(folder, 'plants.jsonl'))
   await output.write('one\n')
@@ -26,7 +26,7 @@ it('what is abandoned leaves nothing', async () => {
   expect(readdirSync(folder)).toEqual([])
 })
 
-it('a place where nothing can be written is refused before anything is read', async () => {
+it('refuses a path that cannot be written before anything is read', async () => {
   const folder = temporaryFolder()
   for (const file of [join(folder, 'no', 'plants.jsonl'), folder, '']) {
     await expect(openOutputFile(file)).rejects.toThrow(UsageError)

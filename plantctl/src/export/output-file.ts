@@ -4,8 +4,8 @@ import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../command.ts'
 
 /**
- * A file that gets its name when it is whole: until then there is what was there before, or nothing. Throws a
- * UsageError where there can be no such file.
+ * Opens a file that appears under its name when it is complete; until then a previous file stays. Throws a UsageError
+ * when the file cannot be created.
  */
 export async function openOutputFile(file: string) {
   const isFolder = await stat(file).then(
@@ -22,14 +22,14 @@ export async function openOutputFile(file: string) {
       await handle.writeFile(text)
     },
 
-    /** Puts it in its place. */
+    /** Moves the complete file to its name. */
     async finish(): Promise<void> {
       await handle.sync()
       await handle.close()
       await rename(temporary, file)
     },
 
-    /** Takes away what was written. */
+    /** Deletes what was written. */
     async abandon(): Promise<void> {
       await handle.close().catch(() => {})
       await rm(temporary, { force: true })

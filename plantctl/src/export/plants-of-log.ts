@@ -2,9 +2,7 @@ import type { Range } from '@plant-store/shared/event-log/replay.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
-import { partitionGroups } from '../verify/partition-groups.ts'
-import { ofSlice, RECORDS_AT_ONCE_MAX, slicesFor, slicesOf } from '../verify/slice.ts'
-import { createCreations } from './creations.ts'
+import { ofSlice, partitionGroups, RECORDS_AT_ONCE_MAX, slicesFor, slicesOf } from '../verify/slice.ts'
 
 /** Reads ranges of the log, as replay.ts does. */
 export type ReadLog = (
@@ -14,20 +12,21 @@ export type ReadLog = (
 
 export type PlantsOfLog = {
   read: ReadLog
-  /** Before which offset of each partition to end. */
+  /** The offset before which each partition ends. */
   ends: readonly Offset[]
-  /** Takes in plants in their order: by partition, then as the log created them. */
+  /** Called with the plants by partition, then in the order of their creation. */
   onPlants(partition: Partition, claims: Claim[]): Promise<void>
-  /** Told how many records there are to read. */
-  onBegin?(records: number): void
+  /** Called with the number of records to read. */
+  onStart?(records: number): void
   recordsAtOnceMax?: number
 }
 
 const PLANTS_AT_ONCE = 1_000
+const BITS = 8
 
 /**
- * Tells the plants that a log has created up to some place. Of a partition with more records than fit into memory it
- * is found out slice by slice which of them create a plant; then they are read once more, in their order.
+ * Reads the plants that a log has created before some offsets. A partition with more records than fit into memory is
+ * folded slice by slice to find its creations; then it is read once more, and these are returned in log order.
  */
 export async function readPlantsOfLog(options: PlantsOfLog): Promise<void> {
   const { ends, recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
@@ -36,7 +35,7 @@ export async function readPlantsOfLog(options: PlantsOfLog): Promise<void> {
   const slicesOfPartition = (partition: Partition) => slicesFor(recordsOf(partition), recordsAtOnceMax)
   const readings = (partition: Partition) =>
     slicesOfPartition(partition) === 1 ? 1 : slicesOfPartition(partition) + 1
-  options.onBegin?.(partitions.reduce((sum, p) => sum + recordsOf(p) * readings(p), 0))
+  options.onStart?.(partitions.reduce((sum, p) => sum + recordsOf(p) * readings(p), 0))
   for (const group of partitionGroups(partitions, recordsOf, recordsAtOnceMax)) {
     const slices = Math.max(...group.map(slicesOfPartition))
     if (slices === 1) await readAtOnce(group, options)
@@ -55,14 +54,14 @@ async function readAtOnce(group: readonly Partition[], { read, ends, onPlants }:
     fold(states.get(partition) ?? emptyPartition(), records)
   })
   for (const [partition, { plants }] of states) {
-    let some: Claim[] = []
+    let batch: Claim[] = []
     for (const claim of plants.values()) {
-      some.push(claim)
-      if (some.length < PLANTS_AT_ONCE) continue
-      await onPlants(partition, some)
-      some = []
+      batch.push(claim)
+      if (batch.length < PLANTS_AT_ONCE) continue
+      await onPlants(partition, batch)
+      batch = []
     }
-    await onPlants(partition, some)
+    await onPlants(partition, batch)
   }
 }
 
@@ -71,7 +70,7 @@ async function readInSlices(
   slices: number,
   { read, ends, onPlants }: PlantsOfLog,
 ): Promise<void> {
-  const creations = createCreations(ends[partition] as Offset)
+  const creations = createOffsetSet(ends[partition] as Offset)
   const range = new Map([wholeOf(partition, ends)])
   for (const slice of slicesOf(slices)) {
     const state = emptyPartition()
@@ -84,4 +83,16 @@ async function readInSlices(
       records.flatMap(({ offset, claim }) => (claim !== undefined && creations.has(offset) ? [claim] : [])),
     ),
   )
+}
+
+/** A set of offsets below `end`, in one bit each. */
+function createOffsetSet(end: Offset) {
+  const bits = new Uint8Array(Math.ceil(end / BITS))
+  const byteOf = (offset: Offset) => Math.floor(offset / BITS)
+  return {
+    add(offset: Offset): void {
+      bits[byteOf(offset)] = (bits[byteOf(offset)] as number) | (1 << (offset % BITS))
+    },
+    has: (offset: Offset): boolean => ((bits[byteOf(offset)] as number) & (1 << (offset % BITS))) !== 0,
+  }
 }

@@ -4,13 +4,13 @@ import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
-import { createExport } from './export.ts'
 import { type ReadLog, readPlantsOfLog } from './plants-of-log.ts'
+import { createExport } from './write-export.ts'
 
 const P = 1 as Partition
 const recordsOf = (batches: readonly LogBatch[]) => batches.flatMap(({ records }) => records)
 
-/** Tells a log of partitions in memory, a few records at a time; partitions take turns. */
+/** Reads a log in memory: one batch of each partition in turn. */
 function readerOf(partitions: readonly (readonly LogBatch[])[]): ReadLog {
   return async (ranges, onRecords) => {
     const longest = Math.max(...partitions.map(({ length }) => length))
@@ -28,19 +28,21 @@ function readerOf(partitions: readonly (readonly LogBatch[])[]): ReadLog {
 
 async function plantsOf(read: ReadLog, ends: Offset[], recordsAtOnceMax: number) {
   const plants = ends.map((): Claim[] => [])
-  const turns: Partition[] = []
+  const order: Partition[] = []
   await readPlantsOfLog({
-    ...{ read, ends, recordsAtOnceMax },
+    read,
+    ends,
+    recordsAtOnceMax,
     async onPlants(partition, claims) {
-      turns.push(partition)
+      order.push(partition)
       plants[partition]?.push(...claims)
     },
   })
-  expect(turns).toEqual(turns.toSorted((a, b) => a - b))
+  expect(order).toEqual(order.toSorted((a, b) => a - b))
   return plants
 }
 
-it('at each position the plants are those of the fold of what comes before, in the order of the log', async () => {
+it('reads, for every end, the plants of a fold up to there, in log order', async () => {
   await fc.assert(
     fc.asyncProperty(logs, logs, fc.constantFrom(1, 4, 1_000), async (first, second, atOnce) => {
       const read = readerOf([first, second])
@@ -57,13 +59,12 @@ it('at each position the plants are those of the fold of what comes before, in t
   )
 })
 
-it('an export is the same bytes however it was cut, and its digest tells any difference', async () => {
+it('writes the same bytes for any number of slices, and another digest for any difference', async () => {
   const exported = async (batches: LogBatch[], end: Offset, recordsAtOnceMax: number) => {
     const written: string[] = []
     const { add, finish } = createExport(async (lines) => void written.push(lines))
-    await readPlantsOfLog({
-      ...{ read: readerOf([[], batches]), ends: [FIRST, end], onPlants: add, recordsAtOnceMax },
-    })
+    const read = readerOf([[], batches])
+    await readPlantsOfLog({ read, ends: [FIRST, end], onPlants: add, recordsAtOnceMax })
     return { ...(await finish('plants', [FIRST, end])), text: written.join('') }
   }
   await fc.assert(
@@ -76,8 +77,10 @@ it('an export is the same bytes however it was cut, and its digest tells any dif
       expect(lines).toHaveLength(plants.length + 1)
       expect(lines.slice(0, -1).map((line) => JSON.parse(line))).toEqual(
         plants.map(({ id, plant, offset, eventId }) => ({
-          ...{ id: String(id), ...(plant ?? { unreadable: true }) },
-          ...{ position: `${P}-${offset}`, event: eventId },
+          id: String(id),
+          ...(plant ?? { unreadable: true }),
+          position: `${P}-${offset}`,
+          event: eventId,
         })),
       )
       const lastPlant = plants.at(-1)

@@ -1,5 +1,6 @@
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import {
+  after,
   allPartitions,
   BEFORE_FIRST,
   type Offset,
@@ -10,8 +11,9 @@ import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 const PLANTS_AT_ONCE = 1_000
 
 /**
- * Tells the plants that the read model serves, in the order of the log, each partition as it is when its turn comes;
- * resolves with the offsets before which they end. Rejects when the read model falls back meanwhile, and for what is no entry.
+ * Reads the plants that the read model serves, in log order, each partition up to the checkpoint it has at its first
+ * read; resolves with the offsets before which they end. Rejects when the read model falls back, and for invalid
+ * entries.
  */
 export async function readPlantsOfReadModel(
   { list }: Pick<ReadModel, 'list'>,
@@ -25,17 +27,17 @@ export async function readPlantsOfReadModel(
     for (let from = 0; from === 0 || from < plants; from += PLANTS_AT_ONCE) {
       const count = from === 0 ? PLANTS_AT_ONCE : Math.min(PLANTS_AT_ONCE, plants - from)
       const [span] = await list([{ partition, from, count }])
-      if (span === undefined) throw new Error('the read model did not answer')
+      if (span === undefined) throw new Error('the read model returned no plants')
       if (from === 0) {
         reached = span.checkpoint
         plants = span.plants
       }
       if (span.checkpoint < reached) {
-        throw new Error(`partition ${partition} of the read model fell back while it was read: try again`)
+        throw new Error(`the read model of partition ${partition} fell back during the export: try again`)
       }
       await onPlants(partition, span.claims)
     }
-    ends.push((reached + 1) as Offset)
+    ends.push(after(reached))
   }
   return ends
 }

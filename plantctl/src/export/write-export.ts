@@ -1,29 +1,84 @@
-import type { Offset } from '@plant-store/shared/plant/position.ts'
+import { createHash } from 'node:crypto'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import { formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { CliContext } from '../command.ts'
 import type { Store } from '../store/open-store.ts'
-import { counted } from '../terminal/quantity.ts'
-import { createExport } from './export.ts'
+import { formatCount } from '../terminal/format.ts'
 import { openOutputFile } from './output-file.ts'
 
-type Written = ReturnType<typeof createExport>
+/** The last line of an export, about all lines before it. */
+export type ExportSummary = {
+  topic: string
+  partitions: number
+  plants: number
+  /** Plants whose event this release cannot read. */
+  unreadable: number
+  /** The last offset of each partition, in the format that `plantctl as-of` takes; partitions without records are left out. */
+  positions: string
+  /** SHA-256 of all lines before this one. */
+  sha256: string
+}
 
-/** Writes an export to a file, whole or not at all, or else to stdout; `fill` tells before which offsets it ends. */
+type Export = ReturnType<typeof createExport>
+
+/** Writes an export to a file, complete or not at all, or to stdout. `fill` adds the plants and returns where they end. */
 export async function writeExport(
   { topic }: Pick<Store, 'topic'>,
-  { out, tell }: CliContext,
+  { print, printError }: CliContext,
   output: string | undefined,
-  fill: (written: Written) => Promise<readonly Offset[]>,
+  fill: (target: Export) => Promise<readonly Offset[]>,
 ): Promise<void> {
   const file = output === undefined ? undefined : await openOutputFile(output)
   try {
-    const written = createExport(file?.write ?? out)
-    const summary = await written.finish(topic, await fill(written))
+    const target = createExport(file?.write ?? print)
+    const summary = await target.finish(topic, await fill(target))
     await file?.finish()
     const unreadable =
       summary.unreadable === 0 ? '' : `, ${summary.unreadable} of them not readable by this release`
-    tell(`${counted(summary.plants, 'plant')}${unreadable}; SHA-256 ${summary.sha256}\n`)
+    printError(`${formatCount(summary.plants, 'plant')}${unreadable}; SHA-256 ${summary.sha256}\n`)
   } catch (error) {
     await file?.abandon()
     throw error
   }
+}
+
+/** Writes plants as lines, and their summary at the end. */
+export function createExport(write: (lines: string) => Promise<void>) {
+  const hash = createHash('sha256')
+  let [plants, unreadable] = [0, 0]
+  return {
+    async add(partition: Partition, claims: readonly Claim[]): Promise<void> {
+      if (claims.length === 0) return
+      const lines = claims.map((claim) => plantLine(partition, claim)).join('')
+      hash.update(lines)
+      plants += claims.length
+      unreadable += claims.filter(({ plant }) => plant === undefined).length
+      await write(lines)
+    },
+
+    /** Writes the last line. An export without it is incomplete. */
+    async finish(topic: string, ends: readonly Offset[]): Promise<ExportSummary> {
+      const summary = {
+        topic,
+        partitions: ends.length,
+        plants,
+        unreadable,
+        positions: positionsOf(ends),
+        sha256: hash.digest('hex'),
+      }
+      await write(`${JSON.stringify({ export: summary })}\n`)
+      return summary
+    },
+  }
+}
+
+/** The id is a string, as in the event: many JSON parsers lose digits of an int64. The same log gives the same bytes. */
+function plantLine(partition: Partition, { id, plant, offset, eventId }: Claim): string {
+  const texts = plant === undefined ? { unreadable: true } : { name: plant.name, tag: plant.tag }
+  const position = formatPosition({ partition, offset })
+  return `${JSON.stringify({ id: String(id), ...texts, position, event: eventId })}\n`
+}
+
+function positionsOf(ends: readonly Offset[]): string {
+  return ends.flatMap((end, partition) => (end > 0 ? [`${partition}-${end - 1}`] : [])).join(',')
 }

@@ -10,9 +10,9 @@ import { ofSlice, type Slice } from '../verify/slice.ts'
 export type FillOptions = {
   partition: Partition
   generations: Pick<Generations, 'startFilling' | 'fill' | 'state'>
-  /** Makes a name that no generation ever had. */
+  /** Returns a name that no generation ever had. */
   freshName(): string
-  /** The part of the ids that the fold in memory keeps. */
+  /** The slice that is folded in memory. */
   slice: Slice
   maxRecordsPerApply: number
   plantsPerSpan?: number | undefined
@@ -23,87 +23,90 @@ const NAMES_MAX = 3
 export type Fill = ReturnType<typeof createFill>
 
 /**
- * Makes one generation of one partition, twice: in Redis, and apart from it in memory, by the rule itself, to compare
- * the two. Each has its own checkpoint: the fold begins at the log's first offset, the generation where an earlier
- * rebuild left it.
+ * Builds a new generation of one partition twice, in Redis and independently in memory by the fold itself, so that the
+ * two can be compared. Each has its own checkpoint: the fold starts at the log's first offset, the generation where an
+ * earlier rebuild left it.
  */
 export function createFill(options: FillOptions) {
   const { partition, generations, freshName, slice, maxRecordsPerApply, plantsPerSpan } = options
   const folded = emptyPartitionOf(createFoldedPlants({ plantsPerSpan }))
   let generation = ''
   let filled: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
-  let turn: Promise<unknown> = Promise.resolve()
+  let queue: Promise<unknown> = Promise.resolve()
   let hasEnded = false
-  let waiting: { offset: Offset; resolve: () => void }[] = []
+  let waiters: { offset: Offset; resolve: () => void }[] = []
 
-  /** One at a time: after a rebalance the records of before may still be on their way. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = turn.then(work)
-    turn = result.catch(() => {})
+  /** Runs work one at a time: after a rebalance, records of the previous assignment may still arrive. */
+  function enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const result = queue.then(work)
+    queue = result.catch(() => {})
     return result
   }
 
-  /** Behind the fold no event is named: that this is the log that was folded, the fold has seen. */
-  const standing = (): Checkpoint =>
+  /**
+   * The checkpoint that both have passed. If the generation is behind the fold, it has no event id to verify: the fold has
+   * read that part of this log.
+   */
+  const reached = (): Checkpoint =>
     filled.offset < folded.checkpoint.offset ? { offset: filled.offset, eventId: '' } : folded.checkpoint
 
-  async function begin(): Promise<void> {
+  async function start(): Promise<void> {
     for (let n = 0; n < NAMES_MAX; n++) {
-      const begun = await generations.startFilling(partition, freshName())
-      if (begun.is === 'nameTaken') continue
-      generation = begun.generation
-      filled = begun.checkpoint
+      const started = await generations.startFilling(partition, freshName())
+      if (started.is === 'nameTaken') continue
+      generation = started.generation
+      filled = started.checkpoint
       return
     }
-    throw new Error(`partition ${partition}: ${NAMES_MAX} names for a generation that should be new were not`)
+    throw new Error(`partition ${partition}: ${NAMES_MAX} random names of generations were already in use`)
   }
 
-  /** Where the generation stands in Redis: a failover may have set it back, or taken it. */
-  async function look(): Promise<void> {
+  /** Reads the checkpoint of the generation from Redis: a failover may have set it back or removed it. */
+  async function refresh(): Promise<void> {
     const { checkpoint } = await generations.state(partition, generation)
-    if (checkpoint === undefined) await begin()
+    if (checkpoint === undefined) await start()
     else filled = checkpoint
   }
 
-  function foldIn(records: readonly LogRecord[], next: Checkpoint): void {
+  function addToFold(records: readonly LogRecord[], next: Checkpoint): void {
     const { offset } = folded.checkpoint
     if (next.offset <= offset) return
     fold(folded, ofSlice(slice, after(records, offset)))
     folded.checkpoint = next
   }
 
-  async function fillIn(
+  async function addToGeneration(
     records: readonly LogRecord[],
     next: Checkpoint,
     from: Checkpoint,
   ): Promise<Checkpoint> {
     while (filled.offset < next.offset) {
-      // It fell back behind these records.
-      if (filled.offset < from.offset) return standing()
+      // A failover has set it back to before these records.
+      if (filled.offset < from.offset) return reached()
       const left = after(records, filled.offset)
       let isGone = false
-      const reached = await applyInChunks(
+      const applied = await applyInChunks(
         async (expected, chunk, chunkEnd) => {
-          const answer = await generations.fill(partition, generation, expected, chunkEnd, chunk)
-          isGone ||= answer.is === 'gone'
-          if (answer.is === 'applied') return chunkEnd
-          return answer.is === 'stale' ? answer.checkpoint : expected
+          const result = await generations.fill(partition, generation, expected, chunkEnd, chunk)
+          isGone ||= result.is === 'gone'
+          if (result.is === 'applied') return chunkEnd
+          return result.is === 'stale' ? result.checkpoint : expected
         },
         filled,
         left,
         next,
         maxRecordsPerApply,
       )
-      if (isGone) await begin()
-      else filled = reached
+      if (isGone) await start()
+      else filled = applied
     }
     return next
   }
 
-  function tellWaiting(): void {
-    const { offset } = standing()
-    for (const { resolve } of waiting.filter((one) => one.offset <= offset)) resolve()
-    waiting = waiting.filter((one) => one.offset > offset)
+  function resolveWaiters(): void {
+    const { offset } = reached()
+    for (const { resolve } of waiters.filter((one) => one.offset <= offset)) resolve()
+    waiters = waiters.filter((one) => one.offset > offset)
   }
 
   return {
@@ -111,45 +114,44 @@ export function createFill(options: FillOptions) {
     folded,
     generation: (): string => generation,
 
-    /** How far the generation has come. */
+    /** The checkpoint of the generation. */
     filled: (): Checkpoint => filled,
 
-    /** How far both have come. */
-    standing,
+    reached,
 
-    begin: () => inTurn(begin),
-    look: () => inTurn(look),
+    start: () => enqueue(start),
+    refresh: () => enqueue(refresh),
 
-    /** Takes in what follows `from` up to `next`; tells the checkpoint to go on from, as an sink does. */
-    take: (records: readonly LogRecord[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint> =>
-      inTurn(async () => {
+    /** Adds the records after `from` up to `next`; resolves with the checkpoint to continue from, as a record sink does. */
+    add: (records: readonly LogRecord[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint> =>
+      enqueue(async () => {
         if (hasEnded) return next
-        foldIn(records, next)
-        const reached = await fillIn(records, next, from)
-        tellWaiting()
-        return reached
+        addToFold(records, next)
+        const checkpoint = await addToGeneration(records, next, from)
+        resolveWaiters()
+        return checkpoint
       }),
 
-    /** While this works, nothing is taken in. */
-    hold: inTurn,
+    /** Runs work while no records are added. */
+    exclusively: enqueue,
 
-    /** From now on nothing is taken in, and nothing is kept in memory. */
+    /** From now on records are ignored; frees the memory of the fold. */
     end: () =>
-      inTurn(async () => {
+      enqueue(async () => {
         hasEnded = true
         folded.plants.clear()
         folded.parked.clear()
       }),
 
-    /** Resolves when both have come so far. */
-    untilAt(offset: Offset): Promise<void> {
-      if (standing().offset >= offset) return Promise.resolve()
-      return new Promise((resolve) => waiting.push({ offset, resolve }))
+    /** Resolves when both have passed this offset. */
+    untilReached(offset: Offset): Promise<void> {
+      if (reached().offset >= offset) return Promise.resolve()
+      return new Promise((resolve) => waiters.push({ offset, resolve }))
     },
   }
 }
 
-/** Those that come after an offset. */
+/** The records after an offset. */
 function after(records: readonly LogRecord[], offset: Offset): readonly LogRecord[] {
   const first = records.findIndex((record) => record.offset > offset)
   return first === -1 ? [] : records.slice(first)

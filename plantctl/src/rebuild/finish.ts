@@ -3,16 +3,16 @@ import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import type { Difference } from '../verify/difference.ts'
-import type { Cut, VerifyGeneration } from '../verify/generation-verifier.ts'
+import type { Snapshot, VerifyGeneration } from '../verify/generation-verifier.ts'
 import type { Slice } from '../verify/slice.ts'
-import { isFinal, neverQuiet, nothingOf, RebuildError } from './failures.ts'
 import type { Fill } from './fill.ts'
-import type { Phase } from './progress.ts'
+import { isFinal, neverStable, nothingLive } from './rebuild-error.ts'
+import type { Phase } from './rebuild-progress.ts'
 
-/** What became of a partition. */
-export type Finished =
+/** The result of the rebuild of a partition. */
+export type PartitionResult =
   | { is: 'switched'; partition: Partition; generation: string; replaced: string }
-  /** Nothing was switched; the generation is gone. */
+  /** The new generation was dropped; the live one is unchanged. */
   | { is: 'different'; partition: Partition; generation: string; differences: Difference[] }
 
 export type FinishOptions = {
@@ -20,13 +20,13 @@ export type FinishOptions = {
   slice: Slice
   generations: Pick<Generations, 'mark' | 'state' | 'switchTo' | 'drop'>
   verify: VerifyGeneration
-  /** The last offset that the log had when the rebuild began. */
+  /** The last offset of the log when the rebuild started. */
   atLeast: Offset
-  /** Whether a partition may have no live generation. */
+  /** Whether a partition without a live generation is filled. */
   fromEmpty: boolean
-  /** Makes a mark that no generation ever had. */
+  /** Returns a mark that no generation ever had. */
   freshMark(): string
-  /** Has the log followed from where the fill stands, should that be further back than where it is followed. */
+  /** Moves the follower back to the checkpoint of the fill if it is ahead of it. */
   refollow(partition: Partition): void
   onPhase(phase: Phase): void
   onAlive(): void
@@ -35,145 +35,152 @@ export type FinishOptions = {
   signal: AbortSignal
 }
 
-/** Where a generation stands is looked at again so often while nothing comes. */
-const LOOK_EVERY_MS = 1_000
+/** Without progress the checkpoint is read again from Redis after this time. */
+const REFRESH_EVERY_MS = 1_000
 const RETRY_MS = 250
 const VERIFICATIONS_MAX = 20
-/** Between two of these the live one was written to; each takes one call of a script. */
+/** Each failed switch means that the live generation has moved on; each costs one call of a script. */
 const SWITCHES_MAX = 1_000
 
 /**
- * Waits until a generation has caught up with the live one, verifies it, and switches to it. Whatever fails is begun
- * again from what Redis then has. Rejects when it can't succeed, or is broken off.
+ * Waits until the new generation has caught up with the live one, verifies it, and switches to it. After an error it
+ * starts again from the state in Redis. Rejects when it cannot succeed or is interrupted.
  */
-export async function finish(options: FinishOptions): Promise<Finished> {
+export async function finishPartition(options: FinishOptions): Promise<PartitionResult> {
   const { fill, generations, verify, fromEmpty, freshMark, refollow, onPhase, time, log, signal } = options
   const { partition } = fill
   let verifications = 0
   let isDoubted = false
-  let refused: Finished | undefined
+  let rejected: PartitionResult | undefined
 
   while (true) {
     signal.throwIfAborted()
     try {
-      const finished = await attempt()
-      if (finished !== undefined) return finished
+      const result = await attempt()
+      if (result !== undefined) return result
     } catch (error) {
       if (isFinal(error) || signal.aborted) throw error
-      log.warn({ err: error, partition }, 'the rebuild of a partition was held up; it goes on')
+      log.warn({ err: error, partition }, 'the rebuild of a partition failed and is retried')
       await delay(time, RETRY_MS, signal)
     }
   }
 
-  /** Undefined when it is to be begun again. */
-  async function attempt(): Promise<Finished | undefined> {
-    if (refused !== undefined) return abandon(refused)
+  /** Undefined when another attempt is needed. */
+  async function attempt(): Promise<PartitionResult | undefined> {
+    if (rejected !== undefined) return drop(rejected)
     const live = await generations.state(partition)
     if (live.live !== '' && live.live === fill.generation()) return switched(live.live, '')
-    if (live.checkpoint === undefined && !fromEmpty) throw new RebuildError(nothingOf([partition]))
+    if (live.checkpoint === undefined && !fromEmpty) throw nothingLive([partition])
     const goal = Math.max(options.atLeast, live.checkpoint?.offset ?? BEFORE_FIRST) as Offset
-    if (!(await arrive(goal))) return undefined
+    if (!(await reach(goal))) return undefined
     return verifyAndSwitch()
   }
 
-  /** Whether fold and generation have come so far; when not after a while, what Redis has is looked at again. */
-  async function arrive(goal: Offset): Promise<boolean> {
-    if (fill.standing().offset >= goal) return true
+  /** Whether fold and generation have passed the goal. If they do not in time, the state in Redis is read again. */
+  async function reach(goal: Offset): Promise<boolean> {
+    if (fill.reached().offset >= goal) return true
     onPhase('filling')
-    await untilAt(goal)
-    if (fill.standing().offset >= goal) return true
-    await fill.look()
+    await untilReached(goal)
+    if (fill.reached().offset >= goal) return true
+    await fill.refresh()
     refollow(partition)
     return false
   }
 
-  function untilAt(goal: Offset): Promise<void> {
+  function untilReached(goal: Offset): Promise<void> {
     return new Promise((resolve) => {
-      const takeBack = time.after(LOOK_EVERY_MS, resolve)
-      void fill.untilAt(goal).then(() => {
-        takeBack()
+      const cancel = time.after(REFRESH_EVERY_MS, resolve)
+      void fill.untilReached(goal).then(() => {
+        cancel()
         resolve()
       })
     })
   }
 
-  async function verifyAndSwitch(): Promise<Finished | undefined> {
-    if (verifications++ === VERIFICATIONS_MAX) throw new RebuildError(neverQuiet(partition))
+  async function verifyAndSwitch(): Promise<PartitionResult | undefined> {
+    if (verifications++ === VERIFICATIONS_MAX) throw neverStable(partition)
     onPhase('verifying')
     const mark = freshMark()
-    const cut = await takeCut(mark)
-    if (cut === undefined) {
-      await fill.look()
+    const snapshot = await takeSnapshot(mark)
+    if (snapshot === undefined) {
+      await fill.refresh()
       refollow(partition)
-      await untilAt(after(fill.standing().offset))
+      await untilReached(after(fill.reached().offset))
       return undefined
     }
-    const generation = cut.found.generation
-    const differences = await verify(partition, generation, fill.folded, cut, {
-      ...{ onRead: options.onAlive, signal },
+    const { generation } = snapshot.state
+    const differences = await verify(partition, generation, fill.folded, snapshot, {
+      onRead: options.onAlive,
+      signal,
     })
-    if (differences.length > 0) return refuse(generation, mark, differences)
-    return switchOver(cut, mark)
+    if (differences.length > 0) return reject(generation, mark, differences)
+    return switchOver(snapshot, mark)
   }
 
-  /** Marks the generation and takes the cut, between two batches; undefined when fold and generation stand elsewhere. */
-  function takeCut(mark: string): Promise<Cut | undefined> {
-    return fill.hold(async () => {
+  /** Marks the generation and takes a snapshot between two batches; undefined when fold and generation are apart. */
+  function takeSnapshot(mark: string): Promise<Snapshot | undefined> {
+    return fill.exclusively(async () => {
       const generation = fill.generation()
       const marked = await generations.mark(partition, generation, mark)
       if (marked.is !== 'marked') return undefined
-      const found = await generations.state(partition, generation)
+      const state = await generations.state(partition, generation)
       const { checkpoint, plants, voids, parked } = fill.folded
-      if (found.checkpoint?.offset !== checkpoint.offset || found.mark !== mark) return undefined
+      if (state.checkpoint?.offset !== checkpoint.offset || state.mark !== mark) return undefined
       const counts = { plants: plants.size, voids, parked: parked.size }
-      return { checkpoint, slice: options.slice, counts, found }
+      return { checkpoint, slice: options.slice, counts, state }
     })
   }
 
   /**
-   * A failover in between shows parts of two states, that both may have the mark. So what differs counts only with the
-   * mark still there, and when another verification finds differences, too.
+   * A failover during the verification shows parts of two states that may both have the mark. Differences therefore count
+   * only if the mark is still there, and if a second verification finds differences, too.
    */
-  async function refuse(
+  async function reject(
     generation: string,
     mark: string,
     differences: Difference[],
-  ): Promise<Finished | undefined> {
+  ): Promise<PartitionResult | undefined> {
     const { mark: found } = await generations.state(partition, generation)
     if (found !== mark) return undefined
     if (!isDoubted) {
       isDoubted = true
       return undefined
     }
-    // Else what is dropped would be begun anew.
+    // Otherwise records that still arrive would start the dropped generation again.
     await fill.end()
-    refused = { is: 'different', partition, generation, differences }
-    return abandon(refused)
+    rejected = { is: 'different', partition, generation, differences }
+    return drop(rejected)
   }
 
-  async function abandon(difference: Finished): Promise<Finished> {
-    await generations.drop(partition, difference.generation, { abandon: true })
-    return difference
+  async function drop(result: PartitionResult): Promise<PartitionResult> {
+    await generations.drop(partition, result.generation, { abandon: true })
+    return result
   }
 
-  async function switchOver({ checkpoint, found }: Cut, mark: string): Promise<Finished | undefined> {
-    const { generation, live: expectedLive } = found
+  async function switchOver(
+    { checkpoint, state }: Snapshot,
+    mark: string,
+  ): Promise<PartitionResult | undefined> {
+    const { generation, live: expectedLive } = state
     onPhase('switching')
     for (let n = 0; n < SWITCHES_MAX; n++) {
       signal.throwIfAborted()
-      const answer = await generations.switchTo(partition, {
-        ...{ generation, mark, expectedLive, verified: checkpoint.offset },
+      const result = await generations.switchTo(partition, {
+        generation,
+        mark,
+        expectedLive,
+        verified: checkpoint.offset,
       })
       options.onAlive()
-      if (answer.is === 'switched') return switched(generation, expectedLive)
-      log.info({ partition, generation, answer }, 'the switch is not possible yet')
-      if (answer.is !== 'behind') return undefined
-      await untilAt(answer.live)
+      if (result.is === 'switched') return switched(generation, expectedLive)
+      log.info({ partition, generation, result }, 'the switch is not possible yet')
+      if (result.is !== 'behind') return undefined
+      await untilReached(result.live)
     }
-    throw new RebuildError(neverQuiet(partition))
+    throw neverStable(partition)
   }
 
-  async function switched(generation: string, replaced: string): Promise<Finished> {
+  async function switched(generation: string, replaced: string): Promise<PartitionResult> {
     await fill.end()
     return { is: 'switched', partition, generation, replaced }
   }

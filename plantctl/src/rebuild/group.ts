@@ -8,12 +8,13 @@ import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { VerifyGeneration } from '../verify/generation-verifier.ts'
 import { slicesFor } from '../verify/slice.ts'
-import { stuck } from './failures.ts'
 import { createFill, type Fill } from './fill.ts'
-import { type Finished, finish } from './finish.ts'
-import { type Phase, type Progress, watchProgress } from './progress.ts'
+import { finishPartition, type PartitionResult } from './finish.ts'
+import type { PartitionProgress, Phase } from './rebuild-progress.ts'
+import { noProgress, startWatchdog } from './watchdog.ts'
 
-export type GroupOptions = {
+/** What a group is rebuilt with. */
+export type GroupDependencies = {
   generations: Pick<Generations, 'startFilling' | 'fill' | 'mark' | 'state' | 'switchTo' | 'drop'>
   /** Follows some partitions of the log into a record sink. */
   follow(
@@ -22,73 +23,78 @@ export type GroupOptions = {
   ): Pick<Follower, 'start' | 'assigned' | 'reloadCheckpoints' | 'close'>
   /** Reads the next offset of each partition of the log. */
   readEnds(): Promise<Offset[]>
-  /** The next offset of each partition when the rebuild started. */
-  ends: readonly Offset[]
   verify: VerifyGeneration
-  /** Makes a name that no generation ever had. */
+  /** Returns a name that no generation ever had. */
   freshName(): string
-  /** Makes a mark that no generation ever had. */
+  /** Returns a mark that no generation ever had. */
   freshMark(): string
-  /** Waits until so many more records are allowed. */
-  keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void>
-  onProgress(progress: Progress): void
-  /** Whether partitions of which Redis has nothing are filled, too. */
-  fromEmpty: boolean
-  /** Records folded in memory at once: about 80 bytes each with short texts, twice that while a large partition is verified. */
-  recordsAtOnceMax: number
-  maxRecordsPerApply: number
-  /** Plants read back and compared at once; a power of two. */
+  /** Plants that are read back and compared at once; a power of two. */
   plantsPerSpan?: number | undefined
   time: Time
   log: Log
+}
+
+/** How a group is rebuilt. */
+export type GroupOptions = {
+  /** Whether partitions that Redis has nothing of are filled, too. */
+  fromEmpty: boolean
+  onProgress(progress: PartitionProgress): void
   /** Interrupts the rebuild, which then rejects with the signal's reason. The next one continues with what was filled. */
   signal: AbortSignal
+  /** The next offset of each partition when the rebuild started. */
+  ends: readonly Offset[]
+  /** Waits until so many more records are allowed. */
+  keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void>
+  /** Records folded in memory at once: about 80 bytes each with short texts, twice that while a large partition is verified. */
+  recordsAtOnceMax: number
+  maxRecordsPerApply: number
 }
 
 const RETRY_MS = 250
-const BEGIN_GIVE_UP_MS = 10_000
+const START_GIVE_UP_MS = 10_000
 
-/** Rebuilds some partitions side by side, from one reading of the log. */
-export async function rebuildGroup(group: readonly Partition[], options: GroupOptions): Promise<Finished[]> {
+/** Rebuilds some partitions side by side from one reading of the log. */
+export async function rebuildGroup(
+  group: readonly Partition[],
+  options: GroupDependencies & GroupOptions,
+): Promise<PartitionResult[]> {
   const { follow, ends, keepPace, onProgress, time } = options
   const failed = Promise.withResolvers<never>()
   const ending = new AbortController()
   const signal = AbortSignal.any([options.signal, ending.signal])
   const phases = new Map<Partition, Phase>()
   const slice = (partition: Partition) => ({
-    ...{ index: 0, count: slicesFor(ends[partition] as Offset, options.recordsAtOnceMax) },
+    index: 0,
+    count: slicesFor(ends[partition] as Offset, options.recordsAtOnceMax),
   })
   const fills = new Map(
     group.map((partition) => [partition, createFill({ ...options, partition, slice: slice(partition) })]),
   )
   const fillOf = (partition: Partition) => fills.get(partition) as Fill
+  await startFills([...fills.values()], options)
 
-  // A begin whose answer was lost is taken up by the next one.
-  const patience = { time, everyMs: RETRY_MS, giveUpAfterMs: BEGIN_GIVE_UP_MS }
-  for (const fill of fills.values()) await retry(fill.begin, patience)
-  // After the checkpoints: the other way round one could seem to lie beyond the end.
-  const endsNow = await retry(options.readEnds, patience)
-  for (const fill of fills.values())
-    await retry(() => beginAnewBeyond(endsNow[fill.partition] as Offset, fill, options), patience)
+  const unfinished = () => group.filter((partition) => !isDone(phases.get(partition)))
+  const { onAlive } = startWatchdog({
+    time,
+    signal,
+    onStuck: () => failed.reject(noProgress(unfinished())),
+  })
 
-  const { onAlive } = watchProgress({ time, signal, onStuck: () => failed.reject(stuck(left())) })
-  const left = () => group.filter((partition) => !isDone(phases.get(partition)))
-
-  function tell(partition: Partition, phase = phases.get(partition) ?? 'filling'): void {
+  function showProgress(partition: Partition, phase = phases.get(partition) ?? 'filling'): void {
     phases.set(partition, phase)
-    const passed = after(fillOf(partition).standing().offset)
-    onProgress({ partition, phase, passed, of: ends[partition] as Offset })
+    const passed = after(fillOf(partition).reached().offset)
+    onProgress({ partition, phase, passed, total: ends[partition] as Offset })
   }
 
   const follower = follow(
     {
-      checkpointOf: async (partition) => fillOf(partition).standing(),
+      checkpointOf: async (partition) => fillOf(partition).reached(),
       async onRecords(partition, records, next, from) {
-        const reached = await fillOf(partition).take(records, next, from)
-        // What still comes of one that is done says nothing of the others.
+        const reached = await fillOf(partition).add(records, next, from)
+        // Records of a partition that is done are no progress of the others.
         if (isDone(phases.get(partition))) return reached
         onAlive()
-        tell(partition)
+        showProgress(partition)
         await keepPace(records.length, signal, onAlive)
         return reached
       },
@@ -98,22 +104,26 @@ export async function rebuildGroup(group: readonly Partition[], options: GroupOp
   )
 
   function refollow(partition: Partition): void {
-    const at = follower.assigned()?.get(partition)
-    if (at !== undefined && at.offset > fillOf(partition).standing().offset) {
-      follower.reloadCheckpoints(new Map([[partition, at]]))
+    const cursor = follower.assigned()?.get(partition)
+    if (cursor !== undefined && cursor.offset > fillOf(partition).reached().offset) {
+      follower.reloadCheckpoints(new Map([[partition, cursor]]))
     }
   }
 
   const finishing = group.map(async (partition) => {
-    const finished = await finish({
+    const result = await finishPartition({
       ...options,
-      ...{ fill: fillOf(partition), slice: slice(partition), refollow, onAlive, signal },
+      fill: fillOf(partition),
+      slice: slice(partition),
+      refollow,
+      onAlive,
+      signal,
       atLeast: ((ends[partition] as Offset) - 1) as Offset,
-      onPhase: (phase) => tell(partition, phase),
+      onPhase: (phase) => showProgress(partition, phase),
     })
-    tell(partition, finished.is)
-    if (finished.is === 'switched') await makeRoom(finished, options)
-    return finished
+    showProgress(partition, result.is)
+    if (result.is === 'switched') await dropReplaced(result, options)
+    return result
   })
   const abort = () => failed.reject(options.signal.reason)
   options.signal.addEventListener('abort', abort)
@@ -128,25 +138,41 @@ export async function rebuildGroup(group: readonly Partition[], options: GroupOp
   }
 }
 
-/** What an earlier rebuild has filled beyond the end of the log is of another one. */
-async function beginAnewBeyond(end: Offset, fill: Fill, { generations, log }: GroupOptions): Promise<void> {
+/** Starts new generations, or continues those of an earlier rebuild. */
+async function startFills(fills: readonly Fill[], dependencies: GroupDependencies): Promise<void> {
+  const { readEnds, time } = dependencies
+  // If the response to a start is lost, the retry continues the same generation.
+  const retrying = { time, everyMs: RETRY_MS, giveUpAfterMs: START_GIVE_UP_MS }
+  for (const fill of fills) await retry(fill.start, retrying)
+  // After the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
+  const ends = await retry(readEnds, retrying)
+  for (const fill of fills)
+    await retry(() => restartBeyondEnd(fill, ends[fill.partition] as Offset, dependencies), retrying)
+}
+
+/** A generation that an earlier rebuild filled beyond the end of the log is of another log. */
+async function restartBeyondEnd(
+  fill: Fill,
+  end: Offset,
+  { generations, log }: GroupDependencies,
+): Promise<void> {
   const { partition } = fill
   const reason = outOfBounds(fill.filled(), end)
   if (reason === undefined) return
-  log.warn({ partition, generation: fill.generation(), reason }, 'what was being filled is abandoned')
+  log.warn({ partition, generation: fill.generation(), reason }, 'the partly filled generation is abandoned')
   await generations.drop(partition, fill.generation(), { abandon: true })
-  await fill.begin()
+  await fill.start()
 }
 
-/** Drops what was replaced before the next group is filled; if that fails, the clean-up at the end does it. */
-async function makeRoom(
+/** Frees memory before the next group is filled; if this fails, the clean-up at the end drops the generation. */
+async function dropReplaced(
   { partition, replaced }: { partition: Partition; replaced: string },
-  { generations, log }: GroupOptions,
+  { generations, log }: GroupDependencies,
 ): Promise<void> {
   if (replaced === '') return
   await generations
     .drop(partition, replaced)
-    .catch((err: unknown) => log.warn({ err, partition }, 'what was replaced is not dropped yet'))
+    .catch((err: unknown) => log.warn({ err, partition }, 'the replaced generation is not dropped yet'))
 }
 
 const isDone = (phase: Phase | undefined) => phase === 'switched' || phase === 'different'

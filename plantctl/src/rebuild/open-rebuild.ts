@@ -11,7 +11,7 @@ import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { createFoldedPlants } from '../verify/folded-plants.ts'
-import { createGenerationVerifier, type Going } from '../verify/generation-verifier.ts'
+import { createGenerationVerifier, type ReadOptions } from '../verify/generation-verifier.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
 import { createRebuild, type Rebuild } from './rebuild.ts'
 
@@ -23,26 +23,32 @@ export type OpenRebuildOptions = TopicSettings & {
   read?: FollowOptions['read']
 }
 
-/** Near the end of the log Kafka answers soon: the new generation has to draw level with the live one. */
+/** Short waits near the end of the log: the new generation has to catch up with the live one. */
 const MAX_WAIT_MS = 10
 const MIN_BYTES = 1
 
-/** A rebuild on a real Kafka and a real Redis. */
+/** Creates a rebuild on Kafka and Redis. */
 export function openRebuild(options: OpenRebuildOptions): Rebuild {
   const { kafka, topic, partitions, generations, log, recordsAtOnceMax } = options
   const { read = recordReader(partitions) } = options
   const settings = { topic, partitions }
   const common = { kafka, ...settings, log, time: systemTime, read }
 
-  async function foldSlice(partition: Partition, upTo: Offset, slice: Slice, going: Going) {
+  async function foldSlice(
+    partition: Partition,
+    upTo: Offset,
+    slice: Slice,
+    { onRead, signal }: ReadOptions,
+  ) {
     const state = emptyPartitionOf(createFoldedPlants())
     const from = { offset: BEFORE_FIRST, eventId: '' as const }
     await replay({
-      ...{ ...common, signal: going.signal },
+      ...common,
+      signal,
       ranges: new Map([[partition, { from, end: after(upTo) }]]),
       onRecords(_partition, records) {
         fold(state, ofSlice(slice, records))
-        going.onRead()
+        onRead()
       },
     })
     return state
@@ -64,7 +70,10 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
     },
     readEnds: async () => (await checkTopic(kafka, settings)).ends,
     verify: createGenerationVerifier({ reader: generations, partitions, foldSlice }),
-    ...{ freshName: randomUUID, freshMark: randomUUID, time: systemTime, log },
+    freshName: randomUUID,
+    freshMark: randomUUID,
+    time: systemTime,
+    log,
     ...(recordsAtOnceMax !== undefined && { recordsAtOnceMax }),
   })
 }

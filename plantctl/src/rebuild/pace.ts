@@ -1,15 +1,15 @@
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 
-/** At most so long no word comes from a wait, though a slow pace may hold one fetch up for hours. */
+/** A slow pace may hold up one fetch for hours; `onAlive` is called at least this often during a wait. */
 const ALIVE_EVERY_MS = 1_000
 
-/** Holds work to so many records a second at most, all partitions together; without a limit it never waits. */
+/** Limits work to a number of records per second, over all partitions; without a number it never waits. */
 export function createPace(recordsPerSecond: number | undefined, time: Time) {
   let freeAt = time.now()
 
   /**
-   * Resolves when so many more are allowed to have been taken in, or when the work is broken off. Tells meanwhile
-   * that it is the pace that holds the work up.
+   * Resolves when so many more records are allowed, or when the signal is aborted. Calls `onAlive` while it waits: the
+   * rebuild is not stuck, only slowed down.
    */
   return async function keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void> {
     if (recordsPerSecond === undefined || records === 0) return

@@ -1,39 +1,39 @@
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, it } from 'vitest'
 import { createPace } from './pace.ts'
-import { NO_PROGRESS_MS } from './progress.ts'
+import { NO_PROGRESS_MS } from './watchdog.ts'
 
-/** Time that jumps to whatever is waited for next. */
+/** A clock that jumps to the next timer. */
 function jumpingTime(): Time {
   let now = 0
   return {
     now: () => now,
     after(ms, callback) {
-      let isTakenBack = false
+      let isCancelled = false
       setImmediate(() => {
-        if (isTakenBack) return
+        if (isCancelled) return
         now += ms
         callback()
       })
       return () => {
-        isTakenBack = true
+        isCancelled = true
       }
     },
   }
 }
 
 describe('the pace of a rebuild', () => {
-  it('that holds a fetch up for long tells all the time that the work goes on', async () => {
+  it('reports that the work is alive during a long wait', async () => {
     const time = jumpingTime()
-    const told = [0]
+    const aliveAt = [0]
     const { signal } = new AbortController()
-    await createPace(100, time)(70_000, signal, () => told.push(time.now()))
+    await createPace(100, time)(70_000, signal, () => aliveAt.push(time.now()))
     expect(time.now()).toBe(700_000)
-    const gaps = [...told, time.now()].slice(1).map((at, n) => at - (told[n] as number))
+    const gaps = [...aliveAt, time.now()].slice(1).map((at, n) => at - (aliveAt[n] as number))
     expect(Math.max(...gaps)).toBeLessThan(NO_PROGRESS_MS)
   })
 
-  it('holds up nothing that is broken off', async () => {
+  it('does not delay an interruption', async () => {
     const time = jumpingTime()
     const abort = new AbortController()
     await createPace(1, time)(70_000, abort.signal, () => abort.abort())

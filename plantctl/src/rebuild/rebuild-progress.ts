@@ -1,44 +1,45 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import { partitionsNamed } from '../terminal/partitions-named.ts'
-import { progressBar } from '../terminal/progress-bar.ts'
-import { counted } from '../terminal/quantity.ts'
-import type { Phase, Progress } from './progress.ts'
+import { formatCount, formatPartitions } from '../terminal/format.ts'
+import { progressBar } from '../terminal/progress.ts'
+
+export type Phase = 'filling' | 'verifying' | 'switching' | 'switched' | 'different'
+
+/** Progress of one partition: offsets passed, of those that the log had when the rebuild started. */
+export type PartitionProgress = { partition: Partition; phase: Phase; passed: number; total: number }
 
 const SHOWN_PHASES: Phase[] = ['filling', 'verifying', 'switching']
 
-/** How far a rebuild of some partitions is, all together. */
+/** The progress of all partitions of a rebuild together. */
 export function createRebuildProgress(partitions: readonly Partition[], ends: readonly Offset[]) {
-  const progress = new Map<Partition, Progress>()
-  const of = partitions.reduce((sum, partition) => sum + (ends[partition] as Offset), 0)
-  /** What was there already when the first was told: a rebuild that goes on did not read that now. */
-  const begunAt = new Map<Partition, number>()
+  const progress = new Map<Partition, PartitionProgress>()
+  const total = partitions.reduce((sum, partition) => sum + (ends[partition] as Offset), 0)
+  /** Offsets that an earlier rebuild had filled: they do not count for the pace. */
+  const passedBefore = new Map<Partition, number>()
 
-  function passed(): number {
-    return [...progress.values()].reduce((sum, { passed, of }) => sum + Math.min(passed, of), 0)
+  function line(elapsedMs: number, columns: number): string {
+    const before = [...passedBefore.values()].reduce((sum, offsets) => sum + offsets, 0)
+    const passed = [...progress.values()].reduce((sum, one) => sum + Math.min(one.passed, one.total), 0)
+    return progressBar({ passed, before, total, elapsedMs }, formatPhases(), columns)
+  }
+
+  function formatPhases(): string {
+    const partitionsIn = (phase: Phase) =>
+      [...progress.values()].filter((one) => one.phase === phase).map(({ partition }) => partition)
+    const phases = SHOWN_PHASES.flatMap((phase) => {
+      const inPhase = partitionsIn(phase)
+      return inPhase.length === 0 ? [] : [`${phase} ${formatPartitions(inPhase)}`]
+    })
+    const done = partitionsIn('switched').length
+    if (done > 0) phases.push(`${formatCount(done, 'partition')} done`)
+    return phases.join('; ')
   }
 
   return {
-    note(told: Progress): void {
-      if (!begunAt.has(told.partition)) begunAt.set(told.partition, Math.min(told.passed, told.of))
-      progress.set(told.partition, told)
+    update(one: PartitionProgress): void {
+      if (!passedBefore.has(one.partition)) passedBefore.set(one.partition, Math.min(one.passed, one.total))
+      progress.set(one.partition, one)
     },
-    of,
-
-    line(elapsedMs: number, columns: number): string {
-      const before = [...begunAt.values()].reduce((sum, offsets) => sum + offsets, 0)
-      return progressBar({ passed: passed(), before, of, elapsedMs }, phases(), columns)
-    },
-  }
-
-  function phases(): string {
-    const told = SHOWN_PHASES.flatMap((phase) => {
-      const some = [...progress.values()]
-        .filter((one) => one.phase === phase)
-        .map(({ partition }) => partition)
-      return some.length === 0 ? [] : [`${phase} ${partitionsNamed(some)}`]
-    })
-    const done = [...progress.values()].filter(({ phase }) => phase === 'switched').length
-    if (done > 0) told.push(`${counted(done, 'partition')} done`)
-    return told.join('; ')
+    total,
+    line,
   }
 }

@@ -15,17 +15,17 @@ import { openRedis } from '../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { dumpKeys, readStoredPartition } from '../../../tests/support/stored-partition.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
-import { RebuildError } from './failures.ts'
 import { openRebuild } from './open-rebuild.ts'
-import type { Progress } from './progress.ts'
 import type { RebuildRun } from './rebuild.ts'
+import { RebuildError } from './rebuild-error.ts'
+import type { PartitionProgress } from './rebuild-progress.ts'
 
 const PARTITIONS = 2
 const ALL = allPartitions(PARTITIONS)
 const WAIT_MS = 30_000
 const eventOf = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, PARTITIONS)
 
-/** So many events of so many ids, some twice, some unreadable, some foreign. */
+/** `count` events of `ids` ids; some are repeated, unreadable or foreign. */
 function mixedEvents(count: number, ids: number): NewRecord[] {
   return Array.from({ length: count }, (_, n) => eventOf(BigInt(n % ids))).flatMap((event, n) => {
     if (n % 7 === 0) return [event, event]
@@ -48,12 +48,15 @@ async function openStore() {
   })
   const at = (partition: Partition) => `{${log.topic}:${partition}}:`
   const metas = () => Promise.all(ALL.map((partition) => readModel.meta(partition)))
-  const quietly = { log: quietLog, time: systemTime }
+  const common = { log: quietLog, time: systemTime }
 
   return {
-    ...{ redis, readModel, generations, at, append: appender.append },
+    redis,
+    generations,
+    at,
+    append: appender.append,
 
-    /** Leaves nothing but what nobody reads at the end of the log. */
+    /** Appends records that no consumer reads: those of an aborted transaction. */
     async abortTransaction(records: NewRecord[]): Promise<void> {
       const size = async () => (await checkTopic(log.kafka, log)).ends.reduce((sum, end) => sum + end, 0)
       const before = await size()
@@ -67,7 +70,7 @@ async function openStore() {
       await transaction.send({ topic: log.topic, messages: records })
       await transaction.abort()
       await producer.disconnect()
-      // The control record of each partition is written after the end of the transaction was answered.
+      // The control record of each partition is written after the response to the abort.
       await vi.waitFor(async () => expect(await size()).toBe(before + records.length + PARTITIONS), WAIT_MS)
     },
 
@@ -76,11 +79,15 @@ async function openStore() {
         readModel,
         follow: (sink) =>
           createFollower({
-            ...{ ...log, ...sink, ...quietly, minBytes: 1, maxWaitMs: 20 },
+            ...log,
+            ...sink,
+            ...common,
+            minBytes: 1,
+            maxWaitMs: 20,
             groupId: () => `${log.topic}-projector`,
             read: (record, partition) => readRecord(record, partition, PARTITIONS),
           }),
-        ...quietly,
+        ...common,
         freshGeneration: randomUUID,
         onHalt: () => undefined,
       })
@@ -104,11 +111,11 @@ async function openStore() {
     },
 
     names: async () => (await metas()).map(({ generation }) => generation),
-    /** All that the live generations hold, key by key. */
+    /** The contents of the live generations, key by key. */
     content: () => Promise.all(ALL.map((partition) => readStoredPartition(redis, log.topic, partition))),
     dump: () => dumpKeys(redis, log.topic),
 
-    /** Besides the live generations there is no key. */
+    /** Expects no keys besides those of the live generations. */
     async expectNothingLeft(): Promise<void> {
       for (const { live, filling, names } of (await generations.list()).partitions) {
         expect({ filling, names }).toEqual({ filling: '', names: [live] })
@@ -117,7 +124,7 @@ async function openStore() {
   }
 }
 
-/** A store whose log is projected, and whose projector has ended. */
+/** A store whose log was projected by a projector that has ended. */
 async function openProjected(events = mixedEvents(1_500, 900)) {
   const store = await openStore()
   await store.append(events)
@@ -127,30 +134,30 @@ async function openProjected(events = mixedEvents(1_500, 900)) {
   return store
 }
 
-/** Breaks off the rebuild when it has passed so many records of some partition. */
-function brokenOffAfter(records: number): Partial<RebuildRun> {
+/** Interrupts the rebuild when it has passed this many records of a partition. */
+function interruptedAfter(records: number): Partial<RebuildRun> {
   const abort = new AbortController()
-  const onProgress = ({ passed }: Progress) => {
-    if (passed >= records) abort.abort(new Error('broken off'))
+  const onProgress = ({ passed }: PartitionProgress) => {
+    if (passed >= records) abort.abort(new Error('interrupted'))
   }
   return { signal: abort.signal, onProgress, recordsPerSecond: 50_000 }
 }
 
 describe('a rebuild', () => {
-  it('makes the same again under new names, and leaves nothing else', async () => {
+  it('makes equal generations under new names, and leaves nothing else', async () => {
     const store = await openProjected()
     const [before, old] = [await store.content(), await store.names()]
     const phases = new Set<string>()
-    const finished = await store.rebuild({
-      onProgress: ({ phase, passed, of }) => {
+    const results = await store.rebuild({
+      onProgress: ({ phase, passed, total }) => {
         phases.add(phase)
-        expect(passed).toBeLessThanOrEqual(of)
+        expect(passed).toBeLessThanOrEqual(total)
       },
     })
-    expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
     expect(await store.content()).toEqual(before)
     const names = await store.names()
-    expect(finished.map(({ generation }) => generation)).toEqual(names)
+    expect(results.map(({ generation }) => generation)).toEqual(names)
     expect(names.filter((name) => old.includes(name))).toEqual([])
     await store.expectNothingLeft()
     expect(phases).toEqual(new Set(['filling', 'verifying', 'switching', 'switched']))
@@ -159,7 +166,7 @@ describe('a rebuild', () => {
   it.each([
     ['after', mixedEvents(300, 200)],
     ['without', []],
-  ])('of a log that ends with an aborted transaction, %s others, comes to its end', async (_what, events) => {
+  ])('completes for a log that ends with an aborted transaction, %s other records', async (_what, events) => {
     const store = await openStore()
     if (events.length > 0) await store.append(events)
     await store.abortTransaction(Array.from({ length: 50 }, (_, n) => eventOf(BigInt(5_000 + n))))
@@ -168,23 +175,23 @@ describe('a rebuild', () => {
     await projector.close()
     const before = await store.content()
     for (const recordsAtOnceMax of [undefined, 100]) {
-      const finished = await store.rebuild({}, recordsAtOnceMax)
-      expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+      const results = await store.rebuild({}, recordsAtOnceMax)
+      expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
       expect(await store.content()).toEqual(before)
     }
     await store.expectNothingLeft()
   })
 
-  it('in groups, and with slices of the ids, makes the same', async () => {
+  it('makes equal generations in groups and in slices', async () => {
     const store = await openProjected()
     const before = await store.content()
-    const finished = await store.rebuild({}, 300)
-    expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+    const results = await store.rebuild({}, 300)
+    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
     expect(await store.content()).toEqual(before)
     await store.expectNothingLeft()
   })
 
-  it('while events come and a projector applies them, switches to what is no older', async () => {
+  it('switches to generations that are no older while a projector applies new events', async () => {
     const store = await openProjected()
     store.startProjector()
     let isDone = false
@@ -193,10 +200,10 @@ describe('a rebuild', () => {
         await store.append(Array.from({ length: 20 }, (_, k) => eventOf(BigInt(10_000 + 20 * n + k))))
       }
     })()
-    const finished = await store.rebuild()
+    const results = await store.rebuild()
     isDone = true
     await writing
-    expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
     await store.untilProjected()
     const live = await store.content()
     await store.rebuild()
@@ -204,10 +211,10 @@ describe('a rebuild', () => {
     await store.expectNothingLeft()
   })
 
-  it('that is broken off leaves what it filled, and the next one goes on there', async () => {
+  it('leaves what it filled when it is interrupted, and the next one continues it', async () => {
     const store = await openProjected()
     const before = await store.dump()
-    await expect(store.rebuild(brokenOffAfter(600))).rejects.toThrow('broken off')
+    await expect(store.rebuild(interruptedAfter(600))).rejects.toThrow('interrupted')
     const left = (await store.generations.list()).partitions.map(({ filling }) => filling)
     const states = await Promise.all(ALL.map((p) => store.generations.state(p, left[p])))
     expect(states.some(({ checkpoint }) => (checkpoint?.offset ?? BEFORE_FIRST) > BEFORE_FIRST)).toBe(true)
@@ -217,10 +224,10 @@ describe('a rebuild', () => {
     await store.expectNothingLeft()
   })
 
-  it('does not fill again what was filled', async () => {
+  it('does not fill again what an interrupted one has filled', async () => {
     const store = await openProjected()
-    await expect(store.rebuild(brokenOffAfter(600))).rejects.toThrow('broken off')
-    // The partition may be filled already: so that there is something to fill.
+    await expect(store.rebuild(interruptedAfter(600))).rejects.toThrow('interrupted')
+    // The partition may be complete already: this adds something to fill.
     await store.append(mixedEvents(200, 900))
     const { names: _names, ...left } = (await store.generations.list()).partitions[0] as {
       filling: string
@@ -244,26 +251,26 @@ describe('a rebuild', () => {
     expect(Math.min(...expected)).toBe(checkpoint?.offset)
   })
 
-  it('refuses what was filled wrongly, tells how it differs, drops it, and leaves the live one alone', async () => {
+  it('rejects and drops a new generation that differs, reports the differences, and keeps the live one', async () => {
     const store = await openProjected()
-    await expect(store.rebuild(brokenOffAfter(600))).rejects.toThrow('broken off')
+    await expect(store.rebuild(interruptedAfter(600))).rejects.toThrow('interrupted')
     const P = ((await store.generations.list()).partitions.find(({ names }) => names.length > 1)?.partition ??
       0) as Partition
     const { filling } = (await store.generations.list()).partitions[P] as { filling: string }
     const [id = ''] = await store.redis.hkeys(`${store.at(P)}${filling}:plants`)
     await store.redis.hdel(`${store.at(P)}${filling}:plants`, id)
     const before = await store.names()
-    const finished = await store.rebuild()
-    const different = finished[P]
+    const results = await store.rebuild()
+    const different = results[P]
     expect(different).toMatchObject({ is: 'different', partition: P, generation: filling })
-    const told = different?.is === 'different' ? different.differences : []
-    expect(told).toContainEqual(expect.objectContaining({ partition: P, generation: filling, id }))
+    const differences = different?.is === 'different' ? different.differences : []
+    expect(differences).toContainEqual(expect.objectContaining({ partition: P, generation: filling, id }))
     expect((await store.names())[P]).toBe(before[P])
     await store.expectNothingLeft()
     expect((await store.rebuild()).map(({ is }) => is)).toEqual(['switched', 'switched'])
   })
 
-  it('two at once harm nothing, and one of them at least succeeds', async () => {
+  it('succeeds at least once when two run at the same time, and harms nothing', async () => {
     const store = await openProjected()
     const before = await store.content()
     const both = await Promise.allSettled([store.rebuild(), store.rebuild()])
@@ -274,7 +281,7 @@ describe('a rebuild', () => {
     await store.expectNothingLeft()
   })
 
-  it('begins anew when what it fills is taken away', async () => {
+  it('starts again when the generation that it fills is dropped', async () => {
     const store = await openProjected()
     const before = await store.content()
     let dropped: Promise<unknown> | undefined
@@ -282,32 +289,32 @@ describe('a rebuild', () => {
       for (const { partition, filling } of (await store.generations.list()).partitions)
         await store.generations.drop(partition, filling, { abandon: true })
     }
-    const finished = await store.rebuild({
+    const results = await store.rebuild({
       onProgress() {
         dropped ??= drop()
       },
       recordsPerSecond: 5_000,
     })
     await dropped
-    expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
     expect(await store.content()).toEqual(before)
     await store.expectNothingLeft()
   })
 
-  it('abandons what was filled from a longer log, and begins anew', async () => {
+  it('abandons a generation that was filled from a longer log, and starts again', async () => {
     const store = await openProjected()
     const before = await store.content()
     const P = 0 as Partition
     await store.generations.startFilling(P, 'of-a-longer-log')
     await store.redis.hset(`${store.at(P)}of-a-longer-log:meta`, 'checkpoint', 1_000_000)
-    const finished = await store.rebuild()
-    expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+    const results = await store.rebuild()
+    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
     expect((await store.names())[P]).not.toBe('of-a-longer-log')
     expect(await store.content()).toEqual(before)
     await store.expectNothingLeft()
   })
 
-  it('refuses a partition of which Redis holds nothing, and fills it when told so', async () => {
+  it('refuses a partition that Redis has nothing of, and fills it with fromEmpty', async () => {
     const store = await openProjected()
     const before = await store.content()
     await store.redis.del(`${store.at(0 as Partition)}live`)
@@ -315,29 +322,32 @@ describe('a rebuild', () => {
     await expect(store.rebuild()).rejects.toThrow(RebuildError)
     await expect(store.rebuild()).rejects.toThrow(/nothing of partition 0.*--from-empty/)
     expect(await store.dump()).toEqual(unchanged)
-    const finished = await store.rebuild({ fromEmpty: true })
-    expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+    const results = await store.rebuild({ fromEmpty: true })
+    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
     expect(await store.content()).toEqual(before)
     await store.expectNothingLeft()
   })
 
-  describe('mends a live generation', () => {
-    const mends: [string, (redis: Redis, at: string, name: string) => Promise<unknown>][] = [
-      ['whose pointer would expire', (redis, at) => redis.expire(`${at}live`, 1_000)],
-      ['whose fold version is no number', (redis, at, name) => redis.hset(`${at}${name}:meta`, 'fold', 'x')],
-      ['whose order is of another type', (redis, at, name) => redis.set(`${at}${name}:order`, 'text')],
+  describe('repairs a live generation', () => {
+    const damages: [string, (redis: Redis, at: string, name: string) => Promise<unknown>][] = [
+      ['whose pointer expires', (redis, at) => redis.expire(`${at}live`, 1_000)],
       [
-        'whose checkpoint is no offset',
+        'whose fold version is not a number',
+        (redis, at, name) => redis.hset(`${at}${name}:meta`, 'fold', 'x'),
+      ],
+      ['whose order has another type', (redis, at, name) => redis.set(`${at}${name}:order`, 'text')],
+      [
+        'whose checkpoint is not an offset',
         (redis, at, name) => redis.hset(`${at}${name}:meta`, 'checkpoint', 'x'),
       ],
     ]
-    it.each(mends)('%s', async (_what, harm) => {
+    it.each(damages)('%s', async (_what, harm) => {
       const store = await openProjected()
       const before = await store.content()
       const [name = ''] = await store.names()
       await harm(store.redis, store.at(0 as Partition), name)
-      const finished = await store.rebuild({ fromEmpty: true })
-      expect(finished.map(({ is }) => is)).toEqual(['switched', 'switched'])
+      const results = await store.rebuild({ fromEmpty: true })
+      expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
       expect(await store.content()).toEqual(before)
       expect(await store.redis.ttl(`${store.at(0 as Partition)}live`)).toBe(-1)
       await store.expectNothingLeft()

@@ -4,23 +4,19 @@ import { MAX_RECORDS_PER_APPLY } from '@plant-store/shared/read-model/apply.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import { partitionGroups } from '../verify/partition-groups.ts'
-import { cleanUp } from './clean-up.ts'
-import { nothingOf, RebuildError } from './failures.ts'
-import type { Finished } from './finish.ts'
-import { type GroupOptions, rebuildGroup } from './group.ts'
+import { partitionGroups } from '../verify/slice.ts'
+import type { PartitionResult } from './finish.ts'
+import { type GroupDependencies, type GroupOptions, rebuildGroup } from './group.ts'
 import { createPace } from './pace.ts'
+import { nothingLive } from './rebuild-error.ts'
 
-export type RebuildDependencies = Omit<
-  GroupOptions,
-  keyof RebuildRun | 'generations' | 'ends' | 'keepPace' | 'recordsAtOnceMax' | 'maxRecordsPerApply'
-> & {
-  generations: GroupOptions['generations'] & Pick<Generations, 'list'>
+export type RebuildDependencies = GroupDependencies & {
+  generations: GroupDependencies['generations'] & Pick<Generations, 'list'>
 } & Partial<Pick<GroupOptions, 'recordsAtOnceMax' | 'maxRecordsPerApply'>>
 
-export type RebuildRun = Pick<GroupOptions, 'fromEmpty' | 'signal' | 'onProgress'> & {
+export type RebuildRun = Pick<GroupOptions, 'fromEmpty' | 'onProgress' | 'signal'> & {
   partitions: readonly Partition[]
-  /** Of all partitions together; unlimited without it. */
+  /** Over all partitions; unlimited without it. */
   recordsPerSecond?: number | undefined
 }
 
@@ -31,25 +27,24 @@ const RETRY_MS = 250
 export type Rebuild = ReturnType<typeof createRebuild>
 
 /**
- * Rebuilds partitions of the read model from the log while they serve: each gets a new generation, filled from the
- * log's first offset, compared with an independent fold, and made live by a switch that refuses anything else than
- * what was verified.
+ * Rebuilds partitions of the read model from the log while they serve. Each gets a new generation: it is filled from the
+ * log's first offset, compared with an independent fold, and made live by a switch that accepts only the verified state.
  */
 export function createRebuild(dependencies: RebuildDependencies) {
   const { generations, readEnds, time, log } = dependencies
   const { recordsAtOnceMax = RECORDS_FOLDED_MAX, maxRecordsPerApply = MAX_RECORDS_PER_APPLY } = dependencies
 
   /**
-   * Which partitions there is something to do for, and where the log ends. Throws when Redis holds nothing of a
-   * partition that would be replaced, or what is of another log.
+   * Resolves with the partitions that have anything to rebuild, and the ends of the log. Throws when nothing is live of a
+   * partition that is to be replaced, or when its read model is of another log.
    */
   async function checkLive({ partitions, fromEmpty }: RebuildRun) {
     const states = await Promise.all(partitions.map((partition) => generations.state(partition)))
-    // After the checkpoints: the other way round one could seem to lie beyond the end.
+    // After the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
     const ends = await readEnds()
     const isWritten = (partition: Partition) => (ends[partition] as Offset) > FIRST
     const empty = partitions.filter((p, n) => states[n]?.checkpoint === undefined && isWritten(p))
-    if (empty.length > 0 && !fromEmpty) throw new RebuildError(nothingOf(empty))
+    if (empty.length > 0 && !fromEmpty) throw nothingLive(empty)
     for (const [n, partition] of partitions.entries()) {
       const checkpoint = states[n]?.checkpoint
       const reason = checkpoint && outOfBounds(checkpoint, ends[partition] as Offset)
@@ -59,26 +54,48 @@ export function createRebuild(dependencies: RebuildDependencies) {
     return { ends, filled }
   }
 
+  /**
+   * Drops each generation of these partitions that is neither live nor being filled: replaced ones, those that an
+   * interrupted rebuild left behind, and those that a failover restored.
+   */
+  async function dropLeftovers(partitions: readonly Partition[]): Promise<Leftover[]> {
+    const dropped: Leftover[] = []
+    for (const { partition, names } of (await generations.list()).partitions) {
+      if (!partitions.includes(partition)) continue
+      for (const generation of names) {
+        // The script refuses to drop a generation that is live or being filled at that moment.
+        const result = await generations.drop(partition, generation)
+        if (result.is === 'dropped') dropped.push({ partition, generation })
+      }
+    }
+    return dropped
+  }
+
   return {
     /**
-     * Resolves with what became of each partition that holds anything, in the log or in Redis. Rejects with a RebuildError or a PreconditionError, whose message
-     * says what to do, or with the signal's reason; live generations are as they were, or already the new ones.
+     * Resolves with the result of each partition that has anything in the log or in Redis. Rejects with a RebuildError or
+     * a PreconditionError, whose message names the remedy, or with the signal's reason. Live generations are then
+     * unchanged or already the new ones.
      */
-    async run(run: RebuildRun): Promise<Finished[]> {
+    async run(run: RebuildRun): Promise<PartitionResult[]> {
       const { partitions, signal } = run
       signal.throwIfAborted()
       const { ends, filled } = await checkLive(run)
       const keepPace = createPace(run.recordsPerSecond, time)
-      const finished: Finished[] = []
+      const results: PartitionResult[] = []
       for (const group of partitionGroups(filled, (p) => ends[p] as Offset, recordsAtOnceMax)) {
         const limits = { recordsAtOnceMax, maxRecordsPerApply }
-        finished.push(...(await rebuildGroup(group, { ...dependencies, ...run, ...limits, ends, keepPace })))
+        results.push(...(await rebuildGroup(group, { ...dependencies, ...run, ...limits, ends, keepPace })))
       }
-      const dropped = await retry(() => cleanUp(generations, partitions), {
-        ...{ time, everyMs: RETRY_MS, giveUpAfterMs: CLEAN_UP_GIVE_UP_MS },
+      const dropped = await retry(() => dropLeftovers(partitions), {
+        time,
+        everyMs: RETRY_MS,
+        giveUpAfterMs: CLEAN_UP_GIVE_UP_MS,
       })
-      for (const leftover of dropped) log.info(leftover, 'dropped a generation that was left over')
-      return finished
+      for (const leftover of dropped) log.info(leftover, 'dropped a leftover generation')
+      return results
     },
   }
 }
+
+type Leftover = { partition: Partition; generation: string }

@@ -5,16 +5,16 @@ import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { expect, it } from 'vitest'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
-import { NO_PROGRESS_MS } from './progress.ts'
 import { createRebuild } from './rebuild.ts'
+import { NO_PROGRESS_MS } from './watchdog.ts'
 
 const OTHER = 1 as Partition
 const END = offsetOf(RECORDS.length)
 
-it('a rebuild of which one partition is stuck ends, though another that is done is still written to', async () => {
+it('a rebuild with one stuck partition fails, although a finished one still gets records', async () => {
   const { readModel } = await openCorruptible()
   let [isDone, skippedMs] = [false, 0]
-  /** As soon as the other one is done, no wait takes long. */
+  /** Once the other partition is done, every wait ends at once. */
   const time: Time = {
     now: () => systemTime.now() + skippedMs,
     after(ms, callback) {
@@ -33,17 +33,24 @@ it('a rebuild of which one partition is stuck ends, though another that is done 
     }
   }
   const rebuild = createRebuild({
-    ...{ generations: readModel.generations, time, log: quietLog },
+    generations: readModel.generations,
+    time,
+    log: quietLog,
     follow: (sink) => ({
-      ...{ assigned: () => new Map(), reloadCheckpoints() {}, close: async () => {} },
+      assigned: () => new Map(),
+      reloadCheckpoints() {},
+      close: async () => {},
       start: () => void deliver(sink),
     }),
     readEnds: async () => [END, END],
     verify: async () => [],
-    ...{ freshName: () => crypto.randomUUID(), freshMark: () => crypto.randomUUID() },
+    freshName: () => crypto.randomUUID(),
+    freshMark: () => crypto.randomUUID(),
   })
   const running = rebuild.run({
-    ...{ partitions: [P, OTHER], fromEmpty: true, signal: new AbortController().signal },
+    partitions: [P, OTHER],
+    fromEmpty: true,
+    signal: new AbortController().signal,
     onProgress({ partition, phase }) {
       if (partition === OTHER && phase === 'switched') isDone = true
     },

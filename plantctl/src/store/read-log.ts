@@ -1,6 +1,7 @@
 import { type Range, replay } from '@plant-store/shared/event-log/replay.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
-import type { Partition } from '@plant-store/shared/plant/position.ts'
+import { type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Store } from './open-store.ts'
@@ -11,16 +12,25 @@ export type OnRecords = (
   reached: Checkpoint,
 ) => Promise<void> | void
 
-/** Reads ranges of a store's log; each record once, and then it ends. */
+/** Reads ranges of a store's log: each record once, then it resolves. */
 export function logReader(store: Store, signal: AbortSignal, onRead: (records: number) => void) {
   const read = recordReader(store.partitions)
   return (ranges: ReadonlyMap<Partition, Range>, onRecords: OnRecords): Promise<void> =>
     replay({
       ...store,
-      ...{ ranges, read, signal, time: systemTime },
+      ranges,
+      read,
+      signal,
+      time: systemTime,
       async onRecords(partition, records, reached) {
         await onRecords(partition, records, reached)
         onRead(records.length)
       },
     })
 }
+
+/** The key of the events of a plant. */
+export const keyOf = (id: PlantId): Buffer => Buffer.from(String(id), 'latin1')
+
+export const partitionOfId = (id: PlantId, partitions: number): Partition =>
+  partitionOf(keyOf(id), partitions)

@@ -1,9 +1,9 @@
-/** Control characters, those that turn the direction of writing, and others that are not seen: a terminal would obey them. */
+/** Control characters, direction overrides and other invisible characters, which a terminal would act on. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu
-/** Of these the ones that JSON.stringify leaves as they are. */
+/** Those of them that JSON.stringify does not escape. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** A text that anybody may have written, for a terminal: what could do harm is escaped, and what is too long cut. */
+/** Makes untrusted text safe for a terminal: escapes unsafe characters, and cuts what is longer than `maxCharacters`. */
 export function safeText(text: string, maxCharacters: number): string {
   const characters = Array.from(text)
   const kept = characters.slice(0, maxCharacters).join('')
@@ -11,7 +11,7 @@ export function safeText(text: string, maxCharacters: number): string {
   return characters.length > maxCharacters ? `${shown}… (${characters.length} characters)` : shown
 }
 
-/** One line of JSON that a terminal shows without harm; what it says is the same. */
+/** One line of JSON that is safe for a terminal; it parses to the same value. */
 export function safeJson(value: unknown): string {
   return JSON.stringify(value).replace(UNSAFE_IN_JSON, (found) =>
     [...Array(found.length).keys()].map((at) => `\\u${hex(found.charCodeAt(at), 4)}`).join(''),

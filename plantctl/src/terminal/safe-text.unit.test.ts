@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { safeJson, safeText } from './safe-text.ts'
 
-/** What a terminal obeys, or shows in another order or not at all. */
+/** Characters that a terminal acts on, reorders or does not show. */
 const HARMFUL: [first: number, last: number][] = [
   [0x00, 0x1f],
   [0x7f, 0x9f],
@@ -18,13 +18,13 @@ const harmfulIn = (text: string) =>
     return HARMFUL.some(([first, last]) => code >= first && code <= last)
   })
 
-it('what a terminal would obey is escaped', () => {
+it('escapes characters that a terminal would act on', () => {
   expect(safeText('a\x1b[31mred\r\n', 99)).toBe('a\\x1b[31mred\\x0d\\x0a')
   expect(safeText('\u202eevil \\x1b', 99)).toBe('\\u{202e}evil \\\\x1b')
   expect(safeText('Grüße, 蕨 🌿', 99)).toBe('Grüße, 蕨 🌿')
 })
 
-it('what is too long is cut, between characters', () => {
+it('cuts long texts between characters', () => {
   expect(safeText('🌿🌿🌿', 2)).toBe('🌿🌿… (3 characters)')
 })
 
@@ -33,7 +33,7 @@ const texts = fc.oneof(
   fc.string({ unit: fc.constantFrom('\x1b', '\x9b', '\u202e', '\n', '\\', 'x', '\ufeff') }),
 )
 
-it('nothing harmful is left of any text', () => {
+it('leaves no unsafe character in any text', () => {
   fc.assert(
     fc.property(texts, (text) => {
       expect(harmfulIn(safeText(text, 1_000))).toEqual([])
@@ -41,7 +41,7 @@ it('nothing harmful is left of any text', () => {
   )
 })
 
-it('JSON is escaped likewise, and says the same', () => {
+it('escapes JSON likewise without changing its value', () => {
   fc.assert(
     fc.property(fc.array(fc.dictionary(texts, texts)), (value) => {
       const json = safeJson(value)

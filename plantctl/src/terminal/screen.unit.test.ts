@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import { openScreen } from './screen.ts'
 
-/** A terminal of so many rows that knows what is needed here: where it writes, clearing, and the other screen. */
+/** A terminal with `rows` rows that knows the escapes used here: home, clearing, and the alternate screen. */
 function terminalOf(rows: number) {
   let screen: string[] = []
-  let isOther = false
+  let isAlternate = false
   return {
-    async out(text: string): Promise<void> {
-      if (text.includes('\x1b[?1049h')) isOther = true
-      if (text.includes('\x1b[?1049l')) isOther = false
+    async print(text: string): Promise<void> {
+      if (text.includes('\x1b[?1049h')) isAlternate = true
+      if (text.includes('\x1b[?1049l')) isAlternate = false
       const drawn = text.split('\x1b[H')[1]
       if (drawn === undefined) return
       expect(drawn.endsWith('\x1b[K\x1b[J')).toBe(true)
@@ -17,24 +17,24 @@ function terminalOf(rows: number) {
       expect(screen.length).toBeLessThanOrEqual(rows)
     },
     shown: () => screen.map((line) => line.replace('\x1b[K', '')),
-    isOther: () => isOther,
+    isAlternate: () => isAlternate,
   }
 }
 
-it('each drawing takes the place of the one before, in one write; at the end the terminal is as it was', async () => {
+it('replaces the previous drawing in one write, and restores the terminal at the end', async () => {
   const terminal = terminalOf(3)
   const screen = openScreen(terminal)
-  expect(terminal.isOther()).toBe(false)
+  expect(terminal.isAlternate()).toBe(false)
   await screen.draw(['one', 'two'], 3)
-  expect([terminal.isOther(), terminal.shown()]).toEqual([true, ['one', 'two']])
+  expect([terminal.isAlternate(), terminal.shown()]).toEqual([true, ['one', 'two']])
   await screen.draw(['1', '2', '3', '4'], 3)
   expect(terminal.shown()).toEqual(['1', '2', '… 2 more lines'])
   await screen.close()
-  expect(terminal.isOther()).toBe(false)
+  expect(terminal.isAlternate()).toBe(false)
 })
 
-it('what was never drawn changes nothing', async () => {
+it('writes nothing when nothing was drawn', async () => {
   const written: string[] = []
-  await openScreen({ out: async (text) => void written.push(text) }).close()
+  await openScreen({ print: async (text) => void written.push(text) }).close()
   expect(written).toEqual([])
 })

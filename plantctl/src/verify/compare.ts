@@ -6,41 +6,44 @@ import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { EntryField, GenerationDifference } from './difference.ts'
 import { isIn, isParkedIn, type Slice } from './slice.ts'
 
-/** What a generation is read with, in bounded batches. */
+/** Reads a generation in bounded batches. */
 export type GenerationReader = Pick<Generations, 'state' | 'plants' | 'entries' | 'order' | 'parked'>
 
-/** A slice of a generation, and the fold that it is held to. */
-export type Compared = {
+/** A slice of a generation, and the fold to compare it with. */
+export type Comparison = {
   partition: Partition
   generation: string
-  /** The fold of this slice, up to the offset `upTo` at least. What lies beyond is left out on both sides. */
+  /** The fold of this slice, at least up to offset `upTo`. Later records are left out on both sides. */
   fold: Pick<PartitionState<FirstClaims>, 'plants' | 'parked'>
   slice: Slice
   upTo: Offset
-  /** How many ids the generation had in order when it had come up to there. */
-  listed: number
-  tell(difference: GenerationDifference): void
-  /** Told after each batch. */
+  /** The length of the generation's order at `upTo`. */
+  orderLength: number
+  report(difference: GenerationDifference): void
+  /** Called after each batch. */
   onRead?: () => void
 }
 
-/** How much of this slice the generation has, up to `upTo`. */
-export type Held = { plants: number; parked: number }
+/** The plants and parked records that the generation has of a slice, up to `upTo`. */
+export type StoredCounts = { plants: number; parked: number }
 
 /**
- * Tells what the entries, their order and what is parked have that the fold of the log has not, the other way round,
- * and what is different. The generation may grow meanwhile. If it is dropped or falls back meanwhile, all that
- * is told is worthless: look at its state afterwards.
+ * Reports every difference between a generation and the fold of the log: in the entries, their order, and the parked
+ * records. The generation may grow during the comparison. The reports are worthless if it is dropped or falls back in
+ * between: check its state afterwards.
  */
-export async function compareWithFold(reader: GenerationReader, compared: Compared): Promise<Held> {
-  const plants = await compareEntries(reader, compared)
-  await compareOrder(reader, compared)
-  return { plants, parked: await compareParked(reader, compared) }
+export async function compareWithFold(
+  reader: GenerationReader,
+  comparison: Comparison,
+): Promise<StoredCounts> {
+  const plants = await compareEntries(reader, comparison)
+  await compareOrder(reader, comparison)
+  return { plants, parked: await compareParked(reader, comparison) }
 }
 
-async function compareEntries(reader: GenerationReader, compared: Compared): Promise<number> {
-  const { partition, generation, fold, slice, upTo, tell } = compared
-  const isLater = laterThan(reader, compared)
+async function compareEntries(reader: GenerationReader, comparison: Comparison): Promise<number> {
+  const { partition, generation, fold, slice, upTo, report } = comparison
+  const isLater = laterThan(reader, comparison)
   const seen = new Set<PlantId>()
   const extra = new Set<string>()
   for await (const batch of reader.plants(partition, generation)) {
@@ -49,34 +52,39 @@ async function compareEntries(reader: GenerationReader, compared: Compared): Pro
       if (!isTextIn(slice, id)) continue
       const expected = id === undefined ? undefined : fold.plants.get(id)
       if (id !== undefined && expected !== undefined && expected.offset <= upTo) {
-        if (!seen.has(id)) compareEntry(text, expected, claim, tell)
+        if (!seen.has(id)) compareEntry(text, expected, claim, report)
         seen.add(id)
       } else if (!extra.has(text) && expected === undefined && !(await isLater(claim?.offset))) {
         extra.add(text)
-        tell({ what: 'entryExtra', id: text, found: claimInWords(claim) })
+        report({ what: 'entryExtra', id: text, found: formatClaim(claim) })
       }
     }
-    compared.onRead?.()
+    comparison.onRead?.()
   }
   for (const [id, claim] of fold.plants) {
-    // In log order: beyond this one all are.
+    // The fold is in log order, so all others are later, too.
     if (claim.offset > upTo) break
-    if (!seen.has(id)) tell({ what: 'entryMissing', id: String(id), expected: claimInWords(claim) })
+    if (!seen.has(id)) report({ what: 'entryMissing', id: String(id), expected: formatClaim(claim) })
   }
   return seen.size + extra.size
 }
 
-function compareEntry(id: string, expected: Claim, found: Claim | undefined, tell: Compared['tell']): void {
+function compareEntry(
+  id: string,
+  expected: Claim,
+  found: Claim | undefined,
+  report: Comparison['report'],
+): void {
   if (found === undefined) {
-    tell({ what: 'entryUndecodable', id, expected: claimInWords(expected) })
+    report({ what: 'entryUndecodable', id, expected: formatClaim(expected) })
     return
   }
-  const [wanted, had] = [fieldsOf(expected), fieldsOf(found)]
-  // Whether it can be read says all of name and tag, if that differs.
-  const last = wanted.readable === had.readable ? FIELDS.length : FIELDS.indexOf('readable') + 1
+  const [wanted, stored] = [fieldsOf(expected), fieldsOf(found)]
+  // If only one of them is readable, name and tag differ for that reason.
+  const last = wanted.readable === stored.readable ? FIELDS.length : FIELDS.indexOf('readable') + 1
   for (const field of FIELDS.slice(0, last)) {
-    if (wanted[field] !== had[field])
-      tell({ what: 'entryChanged', id, field, expected: wanted[field], found: had[field] })
+    if (wanted[field] !== stored[field])
+      report({ what: 'entryChanged', id, field, expected: wanted[field], found: stored[field] })
   }
 }
 
@@ -84,21 +92,24 @@ const FIELDS: readonly EntryField[] = ['eventId', 'offset', 'readable', 'name', 
 
 function fieldsOf({ eventId, offset, plant }: Claim): Record<EntryField, string | null> {
   return {
-    ...{ eventId, offset: String(offset), readable: plant === undefined ? 'no' : 'yes' },
-    ...{ name: plant?.name ?? null, tag: plant?.tag ?? null },
+    eventId,
+    offset: String(offset),
+    readable: plant === undefined ? 'no' : 'yes',
+    name: plant?.name ?? null,
+    tag: plant?.tag ?? null,
   }
 }
 
 /**
- * A pair that stands the wrong way round is told once, by its second id. That is compared with the one before it: of
- * another slice only the entry in the generation tells how early it was created.
+ * A pair in the wrong order is reported once, by its second id, which is compared with the id before it. For an id of
+ * another slice only its entry in the generation has the offset of its creation.
  */
-async function compareOrder(reader: GenerationReader, compared: Compared): Promise<void> {
-  const { partition, generation, fold, slice, upTo, tell } = compared
+async function compareOrder(reader: GenerationReader, comparison: Comparison): Promise<void> {
+  const { partition, generation, fold, slice, upTo, report } = comparison
   const seen = new Set<PlantId>()
   let before: { id: string; offset: Offset } | undefined
-  for await (const ids of reader.order(partition, generation, compared.listed)) {
-    const offsets = await otherOffsets(reader, compared, ids)
+  for await (const ids of reader.order(partition, generation, comparison.orderLength)) {
+    const offsets = await otherOffsets(reader, comparison, ids)
     for (const text of ids) {
       const id = parsePlantId(text)
       if (!isTextIn(slice, id)) {
@@ -107,27 +118,27 @@ async function compareOrder(reader: GenerationReader, compared: Compared): Promi
         continue
       }
       const claim = id === undefined ? undefined : fold.plants.get(id)
-      if (claim === undefined || claim.offset > upTo) tell({ what: 'orderExtra', id: text })
-      else if (seen.has(claim.id)) tell({ what: 'orderRepeated', id: text })
+      if (claim === undefined || claim.offset > upTo) report({ what: 'orderExtra', id: text })
+      else if (seen.has(claim.id)) report({ what: 'orderRepeated', id: text })
       else {
         if (before !== undefined && before.offset > claim.offset)
-          tell({ what: 'orderMisplaced', id: text, after: before.id })
+          report({ what: 'orderMisplaced', id: text, after: before.id })
         seen.add(claim.id)
         before = { id: text, offset: claim.offset }
       }
     }
-    compared.onRead?.()
+    comparison.onRead?.()
   }
   for (const [id, { offset }] of fold.plants) {
     if (offset > upTo) break
-    if (!seen.has(id)) tell({ what: 'orderMissing', id: String(id) })
+    if (!seen.has(id)) report({ what: 'orderMissing', id: String(id) })
   }
 }
 
-/** Where the ids of other slices were created, as the generation has it; not if that can't be. */
+/** The offsets at which ids of other slices were created according to the generation; invalid ones are left out. */
 async function otherOffsets(
   reader: GenerationReader,
-  { partition, generation, slice, upTo }: Compared,
+  { partition, generation, slice, upTo }: Comparison,
   ids: readonly string[],
 ): Promise<Map<string, Offset>> {
   const others = ids.filter((text) => !isTextIn(slice, parsePlantId(text)))
@@ -139,9 +150,9 @@ async function otherOffsets(
   return offsets
 }
 
-async function compareParked(reader: GenerationReader, compared: Compared): Promise<number> {
-  const { partition, generation, fold, slice, upTo, tell } = compared
-  const isLater = laterThan(reader, compared)
+async function compareParked(reader: GenerationReader, comparison: Comparison): Promise<number> {
+  const { partition, generation, fold, slice, upTo, report } = comparison
+  const isLater = laterThan(reader, comparison)
   const seen = new Set<Offset>()
   const extra = new Set<string>()
   for await (const batch of reader.parked(partition, generation)) {
@@ -151,29 +162,29 @@ async function compareParked(reader: GenerationReader, compared: Compared): Prom
       const reason = offset === undefined ? undefined : fold.parked.get(offset)
       if (offset !== undefined && offset <= upTo && reason !== undefined) {
         if (!seen.has(offset) && found !== String(reason))
-          tell({ what: 'parkedReason', offset: text, expected: String(reason), found })
+          report({ what: 'parkedReason', offset: text, expected: String(reason), found })
         seen.add(offset)
       } else if (!extra.has(text) && !(await isLater(offset))) {
         extra.add(text)
-        tell({ what: 'parkedExtra', offset: text, found })
+        report({ what: 'parkedExtra', offset: text, found })
       }
     }
-    compared.onRead?.()
+    comparison.onRead?.()
   }
   for (const [offset, reason] of fold.parked) {
     if (offset > upTo) break
-    if (!seen.has(offset)) tell({ what: 'parkedMissing', offset: String(offset), expected: String(reason) })
+    if (!seen.has(offset)) report({ what: 'parkedMissing', offset: String(offset), expected: String(reason) })
   }
   return seen.size + extra.size
 }
 
 /**
- * Whether what was read came into the generation after it had passed `upTo`. Then its checkpoint has passed that
- * offset, too; for that it is asked again, each time something lies further than was known.
+ * Whether what was read was added after the generation had passed `upTo`. Then its checkpoint has passed that offset,
+ * too: the checkpoint is read again whenever an offset is beyond the last known one.
  */
 function laterThan(
   reader: GenerationReader,
-  { partition, generation, upTo }: Compared,
+  { partition, generation, upTo }: Comparison,
 ): (offset: Offset | undefined) => Promise<boolean> {
   let reach = upTo
   return async (offset) => {
@@ -183,7 +194,7 @@ function laterThan(
   }
 }
 
-/** What is no id at all is told with the first slice. */
+/** An invalid id is reported with the first slice. */
 function isTextIn(slice: Slice, id: PlantId | undefined): boolean {
   return id === undefined ? slice.index === 0 : isIn(slice, id)
 }
@@ -195,8 +206,8 @@ function parseOffset(text: string): Offset | undefined {
     : undefined
 }
 
-function claimInWords(claim: Claim | undefined): string {
-  if (claim === undefined) return 'bytes that are no entry'
+function formatClaim(claim: Claim | undefined): string {
+  if (claim === undefined) return 'an invalid entry'
   const { offset, eventId, plant } = claim
   return JSON.stringify({ offset, event: eventId, ...(plant ?? { unreadable: true }) })
 }

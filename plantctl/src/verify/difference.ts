@@ -5,10 +5,10 @@ export type EntryField = 'eventId' | 'offset' | 'readable' | 'name' | 'tag'
 
 export type Counted = 'plants' | 'voids' | 'parked'
 
-/** What a key of a generation, or a pointer, is called. */
+/** A pointer, or a key of a generation. */
 export type KeyName = 'live' | 'filling' | 'meta' | 'plants' | 'order' | 'parked'
 
-/** Ids and offsets are told as the read model has them, which may be no id or offset at all. */
+/** Ids and offsets are the texts of the read model, which may be invalid. */
 type EntryDifference =
   | { what: 'entryMissing'; id: string; expected: string }
   | { what: 'entryExtra'; id: string; found: string }
@@ -19,7 +19,7 @@ type OrderDifference =
   | { what: 'orderMissing'; id: string }
   | { what: 'orderExtra'; id: string }
   | { what: 'orderRepeated'; id: string }
-  /** It is listed right after one that was created later. */
+  /** It is listed right after a plant that was created later. */
   | { what: 'orderMisplaced'; id: string; after: string }
 
 type ParkedDifference =
@@ -28,13 +28,13 @@ type ParkedDifference =
   | { what: 'parkedReason'; offset: string; expected: string; found: string }
 
 type MetaDifference =
-  /** It is no offset, or the log ends before it. */
+  /** It is not an offset, or the log ends before it. */
   | { what: 'checkpoint'; expected: string; found: string }
   | { what: 'checkpointEvent'; offset: Offset; expected: string; found: string }
   | { what: 'strangeField'; found: string }
   | { what: 'foldVersion' | 'partitionCount' | 'mark'; expected: string; found: string }
   | { what: 'count'; of: Counted; expected: string; found: string }
-  /** How much a key holds, where the differences of what it holds do not tell it. */
+  /** The size of a key, where no difference of its fields explains it. */
   | { what: 'size'; of: 'plants' | 'parked'; expected: string; found: string }
 
 type KeyDifference =
@@ -43,10 +43,10 @@ type KeyDifference =
   | { what: 'wrongType'; key: KeyName; expected: string; found: string }
   /** Keys of a generation that is neither live nor being filled. */
   | { what: 'leftover'; found: string }
-  /** Nothing is live, though the log has records: its next offset is this. */
+  /** Nothing is live although the log has records; `end` is its next offset. */
   | { what: 'noGeneration'; end: Offset }
 
-/** One thing in which the read model is not the fold of the log. */
+/** One difference between the read model and the fold of the log. */
 export type Difference =
   | ({ partition: Partition; generation: string } & (
       | EntryDifference
@@ -55,10 +55,10 @@ export type Difference =
       | MetaDifference
       | KeyDifference
     ))
-  /** A key under this topic's name that belongs to no partition or generation. */
+  /** A key with this topic's prefix that belongs to no partition or generation. */
   | { what: 'strangeKey'; found: string }
 
-/** What a difference is about, of one generation. */
+/** A difference within one generation. */
 export type GenerationDifference = DistributiveOmit<
   Exclude<Difference, { what: 'strangeKey' }>,
   'partition' | 'generation'
@@ -66,62 +66,62 @@ export type GenerationDifference = DistributiveOmit<
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
-/** A difference in one line. */
-export function differenceInWords(difference: Difference): string {
+/** A difference as one line of text. */
+export function formatDifference(difference: Difference): string {
   if (difference.what === 'strangeKey') return `key ${difference.found} belongs to no partition or generation`
-  return `partition ${difference.partition}, generation ${difference.generation || '(none)'}: ${subject(difference)}`
+  return `partition ${difference.partition}, generation ${difference.generation || '(none)'}: ${describeDifference(difference)}`
 }
 
-function subject(told: GenerationDifference): string {
-  switch (told.what) {
+function describeDifference(one: GenerationDifference): string {
+  switch (one.what) {
     case 'entryMissing':
-      return `plant ${told.id} is missing: the log has ${told.expected}`
+      return `plant ${one.id} is missing: the log has ${one.expected}`
     case 'entryExtra':
-      return `plant ${told.id} is not in the log: the read model has ${told.found}`
+      return `plant ${one.id} is not in the log: the read model has ${one.found}`
     case 'entryUndecodable':
-      return `plant ${told.id} has bytes that are no entry: the log has ${told.expected}`
+      return `plant ${one.id} has an invalid entry: the log has ${one.expected}`
     case 'entryChanged':
-      return `plant ${told.id} has another ${told.field}: ${expectedAndFound(told)}`
+      return `plant ${one.id} has another ${one.field}: ${expectedAndFound(one)}`
     case 'orderMissing':
-      return `plant ${told.id} is missing in the order`
+      return `plant ${one.id} is missing from the order`
     case 'orderExtra':
-      return `${told.id} is in the order, but the log has no such plant`
+      return `${one.id} is in the order, but the log has no such plant`
     case 'orderRepeated':
-      return `plant ${told.id} is in the order more than once`
+      return `plant ${one.id} is in the order more than once`
     case 'orderMisplaced':
-      return `plant ${told.id} is listed right after plant ${told.after}, which was created later`
+      return `plant ${one.id} is listed right after plant ${one.after}, which was created later`
     case 'parkedMissing':
-      return `offset ${told.offset} is not parked: expected with reason ${told.expected}`
+      return `offset ${one.offset} is not parked: expected with reason ${one.expected}`
     case 'parkedExtra':
-      return `offset ${told.offset} is parked with reason ${told.found}: nothing is to be parked there`
+      return `offset ${one.offset} is parked with reason ${one.found}: the log has nothing to park there`
     case 'parkedReason':
-      return `offset ${told.offset} is parked with another reason: ${expectedAndFound(told)}`
+      return `offset ${one.offset} is parked with another reason: ${expectedAndFound(one)}`
     case 'checkpoint':
-      return `the checkpoint is no offset of this log: ${expectedAndFound(told)}`
+      return `the checkpoint is not an offset of this log: ${expectedAndFound(one)}`
     case 'checkpointEvent':
-      return `another event at checkpoint ${told.offset}: ${expectedAndFound(told)}`
+      return `another event at checkpoint ${one.offset}: ${expectedAndFound(one)}`
     case 'strangeField':
-      return `key meta has a field ${JSON.stringify(told.found)} that means nothing`
+      return `key meta has a field ${JSON.stringify(one.found)} that no release writes`
     case 'foldVersion':
-      return `another fold version: ${expectedAndFound(told)}`
+      return `another fold version: ${expectedAndFound(one)}`
     case 'partitionCount':
-      return `folded from a topic of another size: ${expectedAndFound(told)}`
+      return `folded with another number of partitions: ${expectedAndFound(one)}`
     case 'mark':
-      return `a mark of a verification: ${expectedAndFound(told)}`
+      return `another mark of a rebuild: ${expectedAndFound(one)}`
     case 'count':
-      return `another count of ${told.of}: ${expectedAndFound(told)}`
+      return `the count of ${one.of} is wrong: ${expectedAndFound(one)}`
     case 'size':
-      return `key ${told.of} holds another number: ${expectedAndFound(told)}`
+      return `key ${one.of} has the wrong size: ${expectedAndFound(one)}`
     case 'pointerDangling':
-      return `pointer ${told.key} names ${told.found}, which is not there`
+      return `pointer ${one.key} names generation ${one.found}, which does not exist`
     case 'expiry':
-      return `key ${told.key} expires in ${told.found} ms; no key should`
+      return `key ${one.key} expires in ${one.found} ms`
     case 'wrongType':
-      return `key ${told.key} is of another type: ${expectedAndFound(told)}`
+      return `key ${one.key} has the wrong type: ${expectedAndFound(one)}`
     case 'leftover':
-      return `keys of generation ${told.found}, which is neither live nor being filled`
+      return `leftover keys of generation ${one.found}, which is neither live nor being filled`
     case 'noGeneration':
-      return `the read model serves nothing of it, though the log has records up to offset ${told.end - 1}`
+      return `nothing is live, but the log has records up to offset ${one.end - 1}`
   }
 }
 
@@ -130,3 +130,36 @@ function expectedAndFound({ expected, found }: { expected: string | null; found:
 }
 
 const shown = (text: string | null) => (text === null ? 'none' : JSON.stringify(text))
+
+/** The differences found: the first ones, and the number of others. */
+export type Findings = { listed: Difference[]; more: number }
+
+/** With more differences than this a rebuild is needed, whatever they are. */
+const DIFFERENCES_LISTED_MAX = 100_000
+
+export function noFindings(): Findings {
+  return { listed: [], more: 0 }
+}
+
+export function addDifference(
+  findings: Findings,
+  difference: Difference,
+  listedMax = DIFFERENCES_LISTED_MAX,
+): void {
+  if (findings.listed.length < listedMax) findings.listed.push(difference)
+  else findings.more++
+}
+
+/** Adds the findings of another comparison. */
+export function addFindings(
+  findings: Findings,
+  { listed, more }: Findings,
+  listedMax = DIFFERENCES_LISTED_MAX,
+): void {
+  for (const difference of listed) addDifference(findings, difference, listedMax)
+  findings.more += more
+}
+
+export function countOf({ listed, more }: Findings): number {
+  return listed.length + more
+}

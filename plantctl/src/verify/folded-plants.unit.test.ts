@@ -11,16 +11,18 @@ import { logs } from '../../../tests/support/generated-logs.ts'
 import { createFoldedPlants } from './folded-plants.ts'
 
 const spanSizes = fc.constantFrom(1, 2, 4, 512)
-/** Enough for the table and the place for entries to grow several times. */
+/** Enough for the hash table and the entry buffer to grow several times. */
 const MANY = 20_000
 
 const claimOf = (id: bigint, at: number): Claim => ({
-  ...{ id: id as PlantId, offset: offsetOf(at), eventId: '00000000-0000-4000-8000-000000000000' as EventId },
+  id: id as PlantId,
+  offset: offsetOf(at),
+  eventId: '00000000-0000-4000-8000-000000000000' as EventId,
   plant: { name: 'x'.repeat(at % 300) },
 })
 
 describe('the plants of a fold', () => {
-  it('are folded as a map of them is', () => {
+  it('equal those of a fold into a Map', () => {
     fc.assert(
       fc.property(logs, spanSizes, fc.nat(), (batches, plantsPerSpan, seed) => {
         const records = batches.flatMap((batch) => batch.records)
@@ -38,8 +40,8 @@ describe('the plants of a fold', () => {
   })
 
   it.each([
-    ['that follow one another', (n: number) => BigInt(n)],
-    ['that differ in their high half alone', (n: number) => BigInt(n) << 32n],
+    ['in sequence', (n: number) => BigInt(n)],
+    ['that differ only in their high half', (n: number) => BigInt(n) << 32n],
     [
       'from both ends of int64',
       (n: number) => (n % 2 === 0 ? 2n ** 63n - 1n - BigInt(n) : BigInt(n) - 2n ** 63n),
@@ -56,7 +58,7 @@ describe('the plants of a fold', () => {
     for (const claim of claims) expect(plants.get(claim.id)).toEqual(claim)
   })
 
-  it('are packed as they are to be stored, up to any of them', () => {
+  it('are packed as they are stored, up to any of them', () => {
     fc.assert(
       fc.property(logs, spanSizes, fc.nat(40), (batches, plantsPerSpan, last) => {
         const records = batches.flatMap((batch) => batch.records)
@@ -76,7 +78,7 @@ describe('the plants of a fold', () => {
     )
   })
 
-  it('are none when cleared, and can be folded anew', () => {
+  it('can be cleared and folded again', () => {
     const plants = createFoldedPlants({ plantsPerSpan: 2 })
     for (const at of [1, 2, 3]) plants.set(BigInt(at) as PlantId, claimOf(BigInt(at), at))
     plants.clear()

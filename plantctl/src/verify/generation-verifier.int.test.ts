@@ -5,34 +5,35 @@ import { createFoldedPlants } from './folded-plants.ts'
 import { createGenerationVerifier } from './generation-verifier.ts'
 import { ofSlice } from './slice.ts'
 
-it('the verification of a rebuild tells that it goes on also while it reads the log for other slices', async () => {
+it('reports progress while it reads the log for other slices', async () => {
   const { readModel } = await openCorruptible()
   const reader = readModel.generations
-  let told = 0
-  const toldInLog: number[] = []
+  let reads = 0
+  const readsOfLog: number[] = []
   const verify = createGenerationVerifier({
-    ...{ reader, partitions: 2 },
+    reader,
+    partitions: 2,
     async foldSlice(_partition, _upTo, slice, { onRead }) {
-      const before = told
+      const before = reads
       onRead()
-      toldInLog.push(told - before)
+      readsOfLog.push(reads - before)
       return fold(emptyPartition(), ofSlice(slice, RECORDS))
     },
   })
   const slice = { index: 0, count: 3 }
-  const state = fold(emptyPartitionOf(createFoldedPlants()), ofSlice(slice, RECORDS))
-  const counts = { plants: state.plants.size, voids: state.voids, parked: state.parked.size }
-  const found = await reader.state(P, GENERATION)
+  const folded = fold(emptyPartitionOf(createFoldedPlants()), ofSlice(slice, RECORDS))
+  const counts = { plants: folded.plants.size, voids: folded.voids, parked: folded.parked.size }
+  const state = await reader.state(P, GENERATION)
   const differences = await verify(
     P,
     GENERATION,
-    state,
-    { checkpoint: LOG.next, slice, counts, found },
+    folded,
+    { checkpoint: LOG.next, slice, counts, state },
     {
-      onRead: () => void told++,
+      onRead: () => void reads++,
       signal: new AbortController().signal,
     },
   )
   expect(differences).toEqual([])
-  expect(toldInLog).toEqual([1, 1])
+  expect(readsOfLog).toEqual([1, 1])
 })

@@ -1,26 +1,26 @@
 import type { Offset } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { FOLD_VERSION, type GenerationState } from '@plant-store/shared/read-model/state.ts'
-import type { Held } from './compare.ts'
+import type { StoredCounts } from './compare.ts'
 import type { Counted, GenerationDifference, KeyName } from './difference.ts'
 
 export type Counts = Record<Counted, number>
 
-/** What the log says that a generation should say of itself. */
+/** The metadata that a generation should have according to the log. */
 export type ExpectedMeta = {
-  /** Where the log was folded to: the checkpoint of the generation, if the log has that offset. */
+  /** The checkpoint of the fold: that of the generation, if the log has that offset. */
   reached: Checkpoint
-  /** The next offset of the log, asked for after the state. */
+  /** The next offset of the log, read after the state. */
   end: Offset
   counts: Counts
-  /** How much of what it should hold, and of what it should not, was found in it. */
-  held: Held
+  /** What the comparison found in the generation, expected or not. */
+  stored: StoredCounts
   partitions: number
-  /** '' for one that serves. */
+  /** '' for a live generation. */
   mark: string
 }
 
-/** What a generation says of itself that is not so, by its state before its contents were compared. */
+/** Compares the metadata of a generation, read before its contents were compared. */
 export function metaDifferences(state: GenerationState, expected: ExpectedMeta): GenerationDifference[] {
   const { texts, sizes } = state
   return [
@@ -30,19 +30,19 @@ export function metaDifferences(state: GenerationState, expected: ExpectedMeta):
     ...differing('mark', expected.mark, texts.mark),
     ...(['plants', 'voids', 'parked'] as const).flatMap((of): GenerationDifference[] => {
       const count = String(expected.counts[of])
-      // Counts begin to exist with the first thing counted.
+      // A count does not exist before it is first incremented.
       return (texts[of] || '0') === count ? [] : [{ what: 'count', of, expected: count, found: texts[of] }]
     }),
     ...(['plants', 'parked'] as const).flatMap((of): GenerationDifference[] => {
-      const [found, told] = [String(sizes[of]), String(expected.held[of])]
-      return found === told ? [] : [{ what: 'size', of, expected: told, found }]
+      const [found, stored] = [String(sizes[of]), String(expected.stored[of])]
+      return found === stored ? [] : [{ what: 'size', of, expected: stored, found }]
     }),
   ]
 }
 
 type Expiry = Extract<GenerationDifference, { what: 'expiry' }>
 
-/** The keys that would vanish by themselves. */
+/** Keys with an expiry: Redis would delete them. */
 export function expiryDifferences({ ttlMs }: GenerationState): Expiry[] {
   return Object.entries(ttlMs).flatMap(([key, ms]): Expiry[] =>
     ms < 0 ? [] : [{ what: 'expiry', key: key as KeyName, found: String(ms) }],

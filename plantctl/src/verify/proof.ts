@@ -5,78 +5,81 @@ import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import type { FoldedPlants } from './folded-plants.ts'
 import type { Counts } from './meta-differences.ts'
 
-/** What a generation is proved with, in bounded batches. */
+/** Reads a generation in bounded batches. */
 export type ProofReader = Pick<Generations, 'state' | 'span' | 'parked'>
 
-/** A generation, and the fold of its whole partition that it is held to. */
-export type Proved = {
+/** A generation, and the fold of its whole partition to compare it with. */
+export type ProofInput = {
   partition: Partition
   generation: string
-  /** The fold, up to the offset `upTo` at least. What lies beyond is left out. */
+  /** The fold, at least up to offset `upTo`. Later records are left out. */
   fold: Pick<PartitionState<FoldedPlants>, 'plants' | 'parked'>
   upTo: Offset
-  /** How much the fold had at `upTo`. */
+  /** The counts of the fold at `upTo`. */
   counts: Counts
-  /** What the generation said of itself there. */
-  found: GenerationState
-  /** Told after each batch. */
+  /** The state of the generation at `upTo`. */
+  state: GenerationState
+  /** Called after each batch. */
   onRead(): void
 }
 
-/** While Redis packs the next ones, what came is compared. */
-const SPANS_UNDER_WAY = 3
+/** Spans requested at once: Redis packs the next ones while one is compared. */
+const SPANS_IN_FLIGHT = 3
 
 /**
- * Whether entries, order and what is parked are the fold's to the last byte. The order is that of the fold, plant by
- * plant; each of these plants has the fold's entry; and there are as many entries, so that there are no others. The
- * generation may grow meanwhile. "No" says nothing about what is different: that is for `compareWithFold` to find.
+ * Whether entries, order and parked records equal the fold byte for byte. This holds when the order is that of the fold,
+ * each plant in it has the fold's entry, and the number of entries is the same, so that there are no others. The
+ * generation may grow during the comparison. If it does not match, `compareWithFold` finds the differences.
  */
-export async function isProved(reader: ProofReader, proved: Proved): Promise<boolean> {
-  const { partition, generation, counts, found } = proved
-  if (!holds(found, counts)) return false
-  if (!(await hasAllPlants(reader, proved)) || !(await hasAllParked(reader, proved))) return false
-  // What was put there in between, past the counts, is in none of the plants that were read.
+export async function matchesFold(reader: ProofReader, input: ProofInput): Promise<boolean> {
+  const { partition, generation, counts, state } = input
+  if (!hasSizes(state, counts)) return false
+  if (!(await hasAllPlants(reader, input)) || !(await hasAllParked(reader, input))) return false
+  // Entries that were added during the comparison without being counted were not read with any plant.
   const after = await reader.state(partition, generation)
-  return holds(after, after)
+  return hasSizes(after, after)
 }
 
-/** Each key holds as much as was counted: all of it is then told by the order. */
-function holds({ sizes }: GenerationState, { plants, parked }: Pick<Counts, 'plants' | 'parked'>): boolean {
+/** Whether each key has the size that was counted: then the order names every entry. */
+function hasSizes(
+  { sizes }: GenerationState,
+  { plants, parked }: Pick<Counts, 'plants' | 'parked'>,
+): boolean {
   return sizes.plants === plants && sizes.order === plants && sizes.parked === parked
 }
 
-async function hasAllPlants(reader: ProofReader, proved: Proved): Promise<boolean> {
-  const { partition, generation, fold, counts, onRead } = proved
+async function hasAllPlants(reader: ProofReader, input: ProofInput): Promise<boolean> {
+  const { partition, generation, fold, counts, onRead } = input
   const { plantsPerSpan } = fold.plants
   const failures: unknown[] = []
   let from = 0
   let isSame = true
 
-  /** Where the next span begins; that of an empty fold is read, too. */
+  /** The start of the next span. The first span is read even of an empty fold. */
   function nextSpan(): number | undefined {
-    const begin = from
+    const start = from
     from += plantsPerSpan
-    const goesOn = isSame && failures.length === 0
-    return goesOn && (begin === 0 || begin < counts.plants) ? begin : undefined
+    const continues = isSame && failures.length === 0
+    return continues && (start === 0 || start < counts.plants) ? start : undefined
   }
 
   async function compareSpans(): Promise<void> {
-    for (let begin = nextSpan(); begin !== undefined; begin = nextSpan()) {
-      const count = Math.min(plantsPerSpan, Math.max(counts.plants - begin, 1))
-      const stored = await reader.span(partition, generation, begin, count)
-      isSame &&= sameSpan(stored, fold.plants.span(begin, counts.plants))
+    for (let start = nextSpan(); start !== undefined; start = nextSpan()) {
+      const count = Math.min(plantsPerSpan, Math.max(counts.plants - start, 1))
+      const stored = await reader.span(partition, generation, start, count)
+      isSame &&= sameSpan(stored, fold.plants.span(start, counts.plants))
       onRead()
     }
   }
-  // One that fails ends the others: a second try would have to share Redis with what is left of the first.
-  const readers = Array.from({ length: SPANS_UNDER_WAY }, compareSpans)
+  // A failure stops the other readers, so that a retry does not share Redis with them.
+  const readers = Array.from({ length: SPANS_IN_FLIGHT }, compareSpans)
   await Promise.all(readers.map((reading) => reading.catch((error: unknown) => failures.push(error))))
   if (failures.length > 0) throw failures[0]
   return isSame
 }
 
-async function hasAllParked(reader: ProofReader, proved: Proved): Promise<boolean> {
-  const { partition, generation, fold, upTo, counts, onRead } = proved
+async function hasAllParked(reader: ProofReader, input: ProofInput): Promise<boolean> {
+  const { partition, generation, fold, upTo, counts, onRead } = input
   const seen = new Set<string>()
   for await (const batch of reader.parked(partition, generation)) {
     for (const [text, reason] of batch) {

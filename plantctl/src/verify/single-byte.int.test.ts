@@ -9,27 +9,27 @@ import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
 const P = 0 as Partition
 const GENERATION = 'live-one'
 
-/** Cuts of the work in one slice and in several. */
-const cuts = fc.constantFrom(500_000, 2)
+/** Work in one slice, and in several. */
+const limits = fc.constantFrom(500_000, 2)
 
-it('the fold of any log is found to be it', async () => {
+it('finds no difference in the fold of any log', async () => {
   const log = await openVerifiedLog(inject('redisUrl'), 2)
   await fc.assert(
-    fc.asyncProperty(logs, cuts, async (batches, recordsAtOnceMax) => {
+    fc.asyncProperty(logs, limits, async (batches, recordsAtOnceMax) => {
       await log.empty()
       for (const batch of batches) {
         log.write(P, batch)
         await log.apply(P, batch, GENERATION)
-        expect((await log.verify({ recordsAtOnceMax })).findings).toEqual({ kept: [], more: 0 })
+        expect((await log.verify({ recordsAtOnceMax })).findings).toEqual({ listed: [], more: 0 })
       }
     }),
     { numRuns: 60 },
   )
 })
 
-it('any byte that is changed in any key is found', async () => {
+it('finds any changed byte in any key', async () => {
   const log = await openVerifiedLog(inject('redisUrl'), 2)
-  // What is left over is looked for again after a while; here nothing else goes on.
+  // Leftovers are checked again after a delay, which is pointless here.
   const atOnce: Time = {
     now: () => 0,
     after(_ms, callback) {
@@ -40,7 +40,7 @@ it('any byte that is changed in any key is found', async () => {
   await fc.assert(
     fc.asyncProperty(
       logs.filter((batches) => batches.length > 0),
-      cuts,
+      limits,
       byteChanges,
       async (batches, recordsAtOnceMax, change) => {
         await log.empty()
@@ -51,8 +51,8 @@ it('any byte that is changed in any key is found', async () => {
         const keys = (await log.redis.keys(`{${log.topic}:*`)).sort()
         const changed = await changeOneByte(log.redis, keys, change)
         const { findings } = await log.verify({ recordsAtOnceMax, time: atOnce })
-        expect(findings.kept).not.toEqual([])
-        // A key that was renamed may not be one of this topic any more, and its name no text.
+        expect(findings.listed).not.toEqual([])
+        // A renamed key may no longer have the prefix of this topic, and its name may be no valid text.
         await log.redis.del(changed)
       },
     ),

@@ -1,30 +1,29 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import type { Offset } from '@plant-store/shared/plant/position.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 
 /**
- * One of so many parts of a partition: of its ids by hash, of its parked offsets in turn. Each part can be folded and
- * compared by itself, so that memory is bounded however long the log is.
+ * One of `count` parts of a partition: ids by hash, parked records by offset. Each slice can be folded and compared on
+ * its own, so that memory is bounded however long the log is.
  */
 export type Slice = { index: number; count: number }
 
-/** The plants of so many records are in memory at once, at about 250 bytes each, and half of that again while they are compared. */
+/** Records whose plants are in memory at once: about 250 bytes each, half as much again while they are compared. */
 export const RECORDS_AT_ONCE_MAX = 1_000_000
 
-/** 2^64 divided by the golden ratio, so that ids which follow each other are spread. */
+/** 2^64 divided by the golden ratio, which spreads consecutive ids. */
 const SPREAD = 0x9e3779b97f4a7c15n
 const HASH_BITS = 64
 const DROPPED_BITS = 32n
 
-/** How many slices it takes so that each has about so many records at most. */
+/** The number of slices that keeps each at about `recordsMax` records. */
 export const slicesFor = (records: number, recordsMax: number) => Math.max(1, Math.ceil(records / recordsMax))
 
-/** All slices that are so many together. */
 export function slicesOf(count: number): Slice[] {
   return Array.from({ length: count }, (_, index) => ({ index, count }))
 }
 
-/** Not by the hash that chose the partition: all ids of a partition have much of that one in common. */
+/** Not by the hash that selects the partition: all ids of a partition have many bits of that hash in common. */
 export function isIn({ index, count }: Slice, id: PlantId): boolean {
   return count === 1 || Number(BigInt.asUintN(HASH_BITS, id * SPREAD) >> DROPPED_BITS) % count === index
 }
@@ -33,7 +32,7 @@ export function isParkedIn({ index, count }: Slice, offset: Offset): boolean {
   return offset % count === index
 }
 
-/** What of these records lies in the slice; of a claim that is parked the claim may lie in one, the offset in another. */
+/** The records in a slice. The claim of a parked record may be in one slice and its offset in another. */
 export function ofSlice(slice: Slice, records: readonly LogRecord[]): readonly LogRecord[] {
   if (slice.count === 1) return records
   return records.flatMap(({ offset, claim, parked }) => {
@@ -41,4 +40,29 @@ export function ofSlice(slice: Slice, records: readonly LogRecord[]): readonly L
     const ownParked = parked !== undefined && isParkedIn(slice, offset) ? { parked } : undefined
     return ownClaim || ownParked ? [{ offset, ...ownClaim, ...ownParked }] : []
   })
+}
+
+/**
+ * Groups partitions, in order, so that a group has at most `maxRecords` records; a larger partition is a group of its
+ * own. `recordsOf` returns the number of records of a partition.
+ */
+export function partitionGroups(
+  partitions: readonly Partition[],
+  recordsOf: (partition: Partition) => number,
+  maxRecords: number,
+): Partition[][] {
+  const groups: Partition[][] = []
+  let room = 0
+  for (const partition of partitions) {
+    const records = recordsOf(partition)
+    const last = groups.at(-1)
+    if (last === undefined || records > room) {
+      groups.push([partition])
+      room = maxRecords - records
+    } else {
+      last.push(partition)
+      room -= records
+    }
+  }
+  return groups
 }

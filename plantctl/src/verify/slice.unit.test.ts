@@ -1,13 +1,14 @@
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { logs } from '../../../tests/support/generated-logs.ts'
 import { plantIds } from '../../../tests/support/generated-plants.ts'
-import { isIn, ofSlice, slicesFor, slicesOf } from './slice.ts'
+import { isIn, ofSlice, partitionGroups, slicesFor, slicesOf } from './slice.ts'
 
 const counts = fc.integer({ min: 1, max: 7 })
 
-it('each id is in one slice', () => {
+it('assigns each id to one slice', () => {
   fc.assert(
     fc.property(plantIds, counts, (id, count) => {
       expect(slicesOf(count).filter((slice) => isIn(slice, id))).toHaveLength(1)
@@ -15,17 +16,17 @@ it('each id is in one slice', () => {
   )
 })
 
-it('ids that follow one another spread over all slices', () => {
+it('spreads consecutive ids over all slices', () => {
   for (const count of [2, 3, 7, 8]) {
     for (const slice of slicesOf(count)) {
-      const held = Array.from({ length: 8_000 }, (_, n) => BigInt(n)).filter((id) => isIn(slice, id as never))
-      expect(held.length).toBeGreaterThan((8_000 / count) * 0.9)
-      expect(held.length).toBeLessThan((8_000 / count) * 1.1)
+      const ids = Array.from({ length: 8_000 }, (_, n) => BigInt(n)).filter((id) => isIn(slice, id as never))
+      expect(ids.length).toBeGreaterThan((8_000 / count) * 0.9)
+      expect(ids.length).toBeLessThan((8_000 / count) * 1.1)
     }
   }
 })
 
-it('the folds of all slices are together the fold of the log', () => {
+it('gives the fold of the log when the folds of all slices are merged', () => {
   fc.assert(
     fc.property(logs, counts, (batches, count) => {
       const records = batches.flatMap((batch) => batch.records)
@@ -42,6 +43,36 @@ it('the folds of all slices are together the fold of the log', () => {
   )
 })
 
-it('there are as many as it takes, and at least one', () => {
+it('uses as many slices as needed, and at least one', () => {
   expect([0, 1, 10, 11, 20, 21].map((records) => slicesFor(records, 10))).toEqual([1, 1, 1, 2, 2, 3])
+})
+
+describe('partition groups', () => {
+  const MAX = 100
+  const sizes = fc.array(fc.nat(150), { maxLength: 20 })
+  const groupsOf = (records: readonly number[]) =>
+    partitionGroups(allPartitions(records.length), (partition) => records[partition] as number, MAX)
+
+  it('have each partition once, in order', () => {
+    fc.assert(
+      fc.property(sizes, (records) => {
+        expect(groupsOf(records).flat()).toEqual(allPartitions(records.length))
+      }),
+    )
+  })
+
+  it('are within the bound unless they are a single partition, and are as large as possible', () => {
+    fc.assert(
+      fc.property(sizes, (records) => {
+        const groups = groupsOf(records)
+        const sums = groups.map((group) => group.reduce((sum, p) => sum + (records[p] as number), 0))
+        for (const [n, group] of groups.entries()) {
+          expect(group.length).toBeGreaterThan(0)
+          if (group.length > 1) expect(sums[n]).toBeLessThanOrEqual(MAX)
+          const next = groups[n + 1]?.[0]
+          if (next !== undefined) expect((sums[n] as number) + (records[next] as number)).toBeGreaterThan(MAX)
+        }
+      }),
+    )
+  })
 })

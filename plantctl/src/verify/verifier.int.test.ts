@@ -5,14 +5,19 @@ import type { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
 import { eventId, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
-import type { Difference, GenerationDifference } from './difference.ts'
-import { countOf, noFindings, note } from './findings.ts'
+import {
+  addDifference,
+  countOf,
+  type Difference,
+  type GenerationDifference,
+  noFindings,
+} from './difference.ts'
 
 const claimOf = (id: bigint) =>
   RECORDS.find(({ claim }) => claim?.id === id)?.claim as NonNullable<LogRecord['claim']>
 const entry = (id: bigint, changed: Partial<NonNullable<LogRecord['claim']>> = {}) =>
   encodeEntry({ ...claimOf(id), ...changed })
-const words = (id: bigint) => {
+const claimText = (id: bigint) => {
   const { offset, eventId, plant } = claimOf(id)
   return JSON.stringify({ offset, event: eventId, ...(plant ?? { unreadable: true }) })
 }
@@ -59,18 +64,18 @@ const CORRUPTIONS: Corruption[] = [
   [
     'an entry is missing',
     (redis, at) => redis.hdel(`${at}${GENERATION}:plants`, '2'),
-    [{ what: 'entryMissing', id: '2', expected: words(2n) }],
+    [{ what: 'entryMissing', id: '2', expected: claimText(2n) }],
   ],
-  ['an entry too many', inPlants('9', entry(2n)), [{ what: 'entryExtra', id: '9', found: words(2n) }]],
+  ['an extra entry', inPlants('9', entry(2n)), [{ what: 'entryExtra', id: '9', found: claimText(2n) }]],
   [
-    'an entry too many from beyond the checkpoint',
+    'an extra entry from after the checkpoint',
     inPlants('9', entry(2n, { offset: offsetOf(70) })),
-    [{ what: 'entryExtra', id: '9', found: words(2n).replace(':1,', ':70,') }],
+    [{ what: 'entryExtra', id: '9', found: claimText(2n).replace(':1,', ':70,') }],
   ],
   [
-    'an entry of what is no id',
+    'an entry of an invalid id',
     inPlants('007', entry(2n)),
-    [{ what: 'entryExtra', id: '007', found: 'bytes that are no entry' }],
+    [{ what: 'entryExtra', id: '007', found: 'an invalid entry' }],
   ],
   [
     'another event',
@@ -85,12 +90,12 @@ const CORRUPTIONS: Corruption[] = [
   ],
   ['another name', inPlants('2', entry(2n, { plant: { name: 'x' } })), [changed(2n, 'name', 'plant 2', 'x')]],
   [
-    'a tag more',
+    'an added tag',
     inPlants('2', entry(2n, { plant: { name: 'plant 2', tag: '' } })),
     [changed(2n, 'tag', null, '')],
   ],
   [
-    'a tag less',
+    'a removed tag',
     inPlants('1', entry(1n, { plant: { name: 'plant 1' } })),
     [changed(1n, 'tag', 'herb', null)],
   ],
@@ -100,33 +105,33 @@ const CORRUPTIONS: Corruption[] = [
     [changed(1n, 'tag', 'herb', 'tree')],
   ],
   [
-    'what could be read can not',
+    'a readable event stored as unreadable',
     inPlants('2', entry(2n, { plant: undefined })),
     [changed(2n, 'readable', 'yes', 'no')],
   ],
   [
-    'what could not be read can',
+    'an unreadable event stored as readable',
     inPlants('3', entry(3n, { plant: { name: 'x' } })),
     [changed(3n, 'readable', 'no', 'yes')],
   ],
   [
-    'bytes that are no entry',
+    'an invalid entry',
     inPlants('2', Buffer.from([9, 9])),
-    [{ what: 'entryUndecodable', id: '2', expected: words(2n) }],
+    [{ what: 'entryUndecodable', id: '2', expected: claimText(2n) }],
   ],
   [
-    'two ids exchanged in the order',
+    'two swapped ids in the order',
     order('1', '3', '2', '4', '5'),
     [{ what: 'orderMisplaced', id: '2', after: '3' }],
   ],
   [
-    'two ids exchanged that were created one right after the other',
+    'two swapped ids that were created one after the other',
     order('1', '2', '3', '5', '4'),
     [{ what: 'orderMisplaced', id: '4', after: '5' }],
   ],
-  ['an id missing in the order', order('1', '2', '4', '5'), [{ what: 'orderMissing', id: '3' }]],
-  ['an id too many in the order', order('1', '2', '3', '9', '4', '5'), [{ what: 'orderExtra', id: '9' }]],
-  ['no id in the order', order('1', '2', 'x', '3', '4', '5'), [{ what: 'orderExtra', id: 'x' }]],
+  ['an id missing from the order', order('1', '2', '4', '5'), [{ what: 'orderMissing', id: '3' }]],
+  ['an extra id in the order', order('1', '2', '3', '9', '4', '5'), [{ what: 'orderExtra', id: '9' }]],
+  ['an invalid id in the order', order('1', '2', 'x', '3', '4', '5'), [{ what: 'orderExtra', id: 'x' }]],
   ['an id twice in the order', order('1', '2', '3', '4', '2', '5'), [{ what: 'orderRepeated', id: '2' }]],
   [
     'no order',
@@ -159,12 +164,12 @@ const CORRUPTIONS: Corruption[] = [
     [{ what: 'checkpoint', expected: 'an offset from -1 to 6', found: '7' }],
   ],
   [
-    'a checkpoint that is no offset',
+    'a checkpoint that is not an offset',
     inMeta('checkpoint', '6x'),
     [{ what: 'checkpoint', expected: 'an offset from -1 to 6', found: '6x' }],
   ],
   [
-    'a checkpoint written otherwise',
+    'a checkpoint with a leading zero',
     inMeta('checkpoint', '06'),
     [{ what: 'checkpoint', expected: 'an offset from -1 to 6', found: '06' }],
   ],
@@ -179,29 +184,33 @@ const CORRUPTIONS: Corruption[] = [
     [{ what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6), found: '' }],
   ],
   [
-    'a parked record missing',
+    'a missing parked record',
     (redis, at) => redis.hdel(`${at}${GENERATION}:parked`, '3'),
     [{ what: 'parkedMissing', offset: '3', expected: String(PARKED.otherType) }],
   ],
-  ['a parked record too many', inParked('1', '2'), [{ what: 'parkedExtra', offset: '1', found: '2' }]],
+  ['an extra parked record', inParked('1', '2'), [{ what: 'parkedExtra', offset: '1', found: '2' }]],
   [
-    'one parked beyond the checkpoint',
+    'a record parked after the checkpoint',
     inParked('50', '2'),
     [{ what: 'parkedExtra', offset: '50', found: '2' }],
   ],
-  ['one parked at no offset', inParked('03', '1'), [{ what: 'parkedExtra', offset: '03', found: '1' }]],
   [
-    'another reason',
+    'a record parked at an invalid offset',
+    inParked('03', '1'),
+    [{ what: 'parkedExtra', offset: '03', found: '1' }],
+  ],
+  [
+    'another reason of a parked record',
     inParked('3', '2'),
     [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found: '2' }],
   ],
   [
-    'a reason written otherwise',
+    'a reason with a leading zero',
     inParked('3', '01'),
     [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found: '01' }],
   ],
-  ['a mark left over', inMeta('mark', 'm'), [{ what: 'mark', expected: '', found: 'm' }]],
-  ['a field too many in the meta', inMeta('hint', ''), [{ what: 'strangeField', found: 'hint' }]],
+  ['a leftover mark', inMeta('mark', 'm'), [{ what: 'mark', expected: '', found: 'm' }]],
+  ['an extra field in the meta', inMeta('hint', ''), [{ what: 'strangeField', found: 'hint' }]],
   ['an older fold', inMeta('fold', '0'), [{ what: 'foldVersion', expected: '1', found: '0' }]],
   ['a newer fold', inMeta('fold', '2'), [{ what: 'foldVersion', expected: '1', found: '2' }]],
   [
@@ -210,7 +219,7 @@ const CORRUPTIONS: Corruption[] = [
     [{ what: 'partitionCount', expected: '2', found: '3' }],
   ],
   [
-    'a filling pointer that names nothing',
+    'a filling pointer to a missing generation',
     (redis, at) => redis.set(`${at}filling`, 'nothing'),
     [{ what: 'pointerDangling', key: 'filling', found: 'nothing' }],
   ],
@@ -249,18 +258,18 @@ const CORRUPTIONS: Corruption[] = [
   ],
 ]
 
-/** Each way of cutting the work has to find the same. */
-const CUTS = [500_000, 3]
+/** One slice and several have to find the same. */
+const LIMITS = [500_000, 3]
 
 it.each(CORRUPTIONS)('finds %s, and nothing else', async (_what, corrupt, expected) => {
   const { redis, at, verify } = await openCorruptible()
-  for (const recordsAtOnceMax of CUTS)
-    expect((await verify({ recordsAtOnceMax })).findings).toEqual({ kept: [], more: 0 })
+  for (const recordsAtOnceMax of LIMITS)
+    expect((await verify({ recordsAtOnceMax })).findings).toEqual({ listed: [], more: 0 })
   await corrupt(redis, at)
-  for (const recordsAtOnceMax of CUTS) {
+  for (const recordsAtOnceMax of LIMITS) {
     const { findings } = await verify({ recordsAtOnceMax })
     expect(findings.more).toBe(0)
-    expect(sorted(findings.kept)).toEqual(
+    expect(sorted(findings.listed)).toEqual(
       sorted(expected.map((difference) => ({ partition: P, generation: GENERATION, ...difference }))),
     )
   }
@@ -271,25 +280,25 @@ const sorted = (differences: readonly Difference[]) =>
 const subjectOf = (difference: Difference) =>
   JSON.stringify([difference.what, 'id' in difference ? difference.id : ''])
 
-it('finds an event at a checkpoint that should name none', async () => {
+it('finds an event id at a checkpoint that has no event', async () => {
   const { redis, at, verify, write, apply } = await openCorruptible()
   const control = { records: [], next: { offset: offsetOf(7), eventId: '' as const } }
   write(P, control)
   await apply(P, control, GENERATION)
-  expect((await verify()).findings).toEqual({ kept: [], more: 0 })
+  expect((await verify()).findings).toEqual({ listed: [], more: 0 })
   await redis.hset(`${at}${GENERATION}:meta`, 'event', 'some')
   const found = { what: 'checkpointEvent', offset: offsetOf(7), expected: '', found: 'some' }
-  expect((await verify()).findings.kept).toEqual([{ partition: P, generation: GENERATION, ...found }])
+  expect((await verify()).findings.listed).toEqual([{ partition: P, generation: GENERATION, ...found }])
 })
 
 const noGeneration: Difference = { partition: P, generation: '', what: 'noGeneration', end: offsetOf(7) }
-const aboutKeys: [
+const KEY_CORRUPTIONS: [
   what: string,
   corrupt: (redis: Redis, at: string) => Promise<unknown>,
   found: Difference[],
 ][] = [
   [
-    'a pointer that names nothing',
+    'a live pointer to a missing generation',
     (redis, at) => redis.set(`${at}live`, 'nothing'),
     [
       { partition: P, generation: 'nothing', what: 'pointerDangling', key: 'live', found: 'nothing' },
@@ -297,12 +306,12 @@ const aboutKeys: [
     ],
   ],
   [
-    'no pointer',
+    'a missing live pointer',
     (redis, at) => redis.del(`${at}live`),
     [{ partition: P, generation: GENERATION, what: 'leftover', found: GENERATION }, noGeneration],
   ],
   [
-    'that nothing is left',
+    'a partition without any key',
     (redis, at) =>
       redis.del(...['live', ...KEYS.map((key) => `${GENERATION}:${key}`)].map((key) => at + key)),
     [noGeneration],
@@ -317,44 +326,44 @@ const aboutKeys: [
     ],
   ],
   [
-    'what a rebuild left over',
+    'a leftover of a rebuild',
     (redis, at) => redis.rpush(`${at}old-one:order`, '1'),
     [{ partition: P, generation: 'old-one', what: 'leftover', found: 'old-one' }],
   ],
-  ...['', ':other', ':live:', 'x'].map((rest): (typeof aboutKeys)[number] => [
+  ...['', ':other', ':live:', 'x'].map((rest): (typeof KEY_CORRUPTIONS)[number] => [
     `a key with the end "${rest}" that belongs to nothing`,
     (redis, at) => redis.set(`${at.slice(0, -1)}${rest}`, 'x'),
     [{ what: 'strangeKey', found: expect.stringMatching(`}${rest}$`) as string }],
   ]),
   [
-    'a key of a partition that there is not',
+    'a key of a partition that does not exist',
     (redis, at) => redis.set(at.replace(':0}', ':2}').concat('live'), 'x'),
     [{ what: 'strangeKey', found: expect.stringMatching(':2}:live$') as string }],
   ],
 ]
 
-it.each(aboutKeys)('finds %s, and nothing else', async (_what, corrupt, expected) => {
+it.each(KEY_CORRUPTIONS)('finds %s, and nothing else', async (_what, corrupt, expected) => {
   const { redis, at, verify } = await openCorruptible()
   await corrupt(redis, at)
-  expect((await verify()).findings).toEqual({ kept: expected, more: 0 })
+  expect((await verify()).findings).toEqual({ listed: expected, more: 0 })
 })
 
-it('a store that nothing was written to is as it should be; one that holds nothing of its log is not', async () => {
+it('finds no difference in a store without records, and one in a store whose log was never folded', async () => {
   const log = await openVerifiedLog(inject('redisUrl'), 2)
   expect(await log.verify()).toMatchObject({
-    findings: { kept: [], more: 0 },
+    findings: { listed: [], more: 0 },
     partitions: [{ generation: '', upTo: -1, end: 0 }, { generation: '' }],
   })
   log.write(P, LOG)
   expect(await log.verify()).toMatchObject({
-    findings: { kept: [noGeneration], more: 0 },
+    findings: { listed: [noGeneration], more: 0 },
     partitions: [{ generation: '', upTo: -1, end: 7 }, { generation: '' }],
   })
 })
 
-it('keeps so many differences and counts the others', () => {
+it('lists a limited number of differences and counts the others', () => {
   const findings = noFindings()
-  for (let n = 0; n < 5; n++) note(findings, { what: 'strangeKey', found: String(n) }, 3)
-  expect(findings.kept.map((one) => 'found' in one && one.found)).toEqual(['0', '1', '2'])
+  for (let n = 0; n < 5; n++) addDifference(findings, { what: 'strangeKey', found: String(n) }, 3)
+  expect(findings.listed.map((one) => 'found' in one && one.found)).toEqual(['0', '1', '2'])
   expect(countOf(findings)).toBe(5)
 })

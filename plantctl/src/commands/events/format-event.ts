@@ -1,10 +1,10 @@
 import { claimsItsId, reasonName, reasonText } from '@plant-store/shared/plant/plant-created.ts'
 import { formatPosition } from '@plant-store/shared/plant/position.ts'
-import type { Paint } from '../../terminal/paint.ts'
-import { recordedTime } from '../../terminal/recorded-time.ts'
+import { formatTimestamp } from '../../terminal/format.ts'
+import type { Paint } from '../../terminal/layout.ts'
 import { safeJson, safeText } from '../../terminal/safe-text.ts'
-import type { LogEvent } from './log-event.ts'
-import type { Ruled } from './rulings.ts'
+import type { LogEvent } from './read-events.ts'
+import type { ClaimRuling } from './rulings.ts'
 
 const KEY_CHARACTERS = 40
 const VALUE_CHARACTERS = 80
@@ -15,8 +15,8 @@ const MARK_WIDTH = 'repeated'.length
 
 type Header = LogEvent['stored']['headers'][string]
 
-/** What a record is: what its claim came to, or foreign for one that claims nothing. */
-const markOf = (ruled: Ruled | undefined) => ruled?.is ?? 'foreign'
+/** The ruling on a record's claim, or foreign for a record without one. */
+const markOf = (ruling: ClaimRuling | undefined) => ruling?.is ?? 'foreign'
 
 const COLOURS = {
   created: 'green',
@@ -26,40 +26,40 @@ const COLOURS = {
   unknown: 'cyan',
 } as const
 
-/** A record in one line for a person; nothing in it can do harm to a terminal. */
+/** A record as one line of text that is safe for a terminal. */
 export function eventLine(
   event: LogEvent,
-  ruled: Ruled | undefined,
+  ruling: ClaimRuling | undefined,
   paint: Paint,
   positionWidth: number,
 ): string {
-  return [...eventHead(event, ruled, paint, positionWidth), ...contentOf(event)].join('  ')
+  return [...eventHead(event, ruling, paint, positionWidth), ...contentOf(event)].join('  ')
 }
 
-/** When and where it was written, and what it came to. */
+/** Time, position, ruling and id of a record. */
 export function eventHead(
   event: LogEvent,
-  ruled: Ruled | undefined,
+  ruling: ClaimRuling | undefined,
   paint: Paint,
   positionWidth: number,
 ): string[] {
   const { claim, partition } = event
-  const mark = markOf(ruled)
+  const mark = markOf(ruling)
   const head = [
-    recordedTime(event.stored.timestampMs),
+    formatTimestamp(event.stored.timestampMs),
     formatPosition(event).padStart(positionWidth),
     paint(COLOURS[mark], mark.padEnd(MARK_WIDTH)),
   ]
   if (claim !== undefined) head.push(String(claim.id))
-  if (ruled?.is === 'void')
-    head.push(`the id was given at ${formatPosition({ partition, offset: ruled.first })}`)
-  if (ruled?.is === 'repeated')
-    head.push(`the same event is at ${formatPosition({ partition, offset: ruled.first })}`)
-  if (ruled?.is === 'unknown') head.push(UNKNOWN)
+  if (ruling?.is === 'void')
+    head.push(`the id was created at ${formatPosition({ partition, offset: ruling.first })}`)
+  if (ruling?.is === 'repeated')
+    head.push(`the same event is at ${formatPosition({ partition, offset: ruling.first })}`)
+  if (ruling?.is === 'unknown') head.push(UNKNOWN)
   return head
 }
 
-const UNKNOWN = 'who was first is not known: the read model does not fit the log (plantctl verify)'
+const UNKNOWN = 'the read model does not match the log: run plantctl verify'
 
 function contentOf({ claim, parked, stored }: LogEvent): string[] {
   const details: string[] = []
@@ -78,13 +78,16 @@ function contentOf({ claim, parked, stored }: LogEvent): string[] {
   return details
 }
 
-/** A record as one line of JSON; `raw`: with its key, headers and value whole, in base64. */
-export function eventJson(event: LogEvent, ruled: Ruled | undefined, raw: boolean): string {
+/** A record as one line of JSON; with `raw` including the complete key, headers and value in base64. */
+export function eventJson(event: LogEvent, ruling: ClaimRuling | undefined, raw: boolean): string {
   const { partition, offset, claim, parked, stored } = event
-  const first = ruled?.is === 'void' || ruled?.is === 'repeated' ? ruled.first : undefined
+  const first = ruling?.is === 'void' || ruling?.is === 'repeated' ? ruling.first : undefined
   return safeJson({
     position: formatPosition(event),
-    ...{ partition, offset, time: recordedTime(event.stored.timestampMs), is: markOf(ruled) },
+    partition,
+    offset,
+    time: formatTimestamp(stored.timestampMs),
+    is: markOf(ruling),
     ...(first !== undefined && { of: formatPosition({ partition, offset: first }) }),
     ...(claim !== undefined && { id: String(claim.id), event: claim.eventId, plant: claim.plant ?? null }),
     ...(parked !== undefined && { parked: parkedJson(parked), ...storedTexts(stored) }),
@@ -96,7 +99,7 @@ export function parkedJson(reason: number): object {
   return { reason, name: reasonName(reason), why: reasonText(reason) }
 }
 
-/** Key, headers and value as texts; long ones are cut, and what is no UTF-8 has U+FFFD instead. */
+/** Key, headers and value as text. Long texts are cut; bytes that are not UTF-8 become U+FFFD. */
 export function storedTexts({ key, value, headers }: LogEvent['stored']): object {
   const cut = (text: string) => (text.length > JSON_CHARACTERS ? `${text.slice(0, JSON_CHARACTERS)}…` : text)
   const text = (bytes: Header) => (bytes === null || bytes === undefined ? null : cut(String(bytes)))
@@ -109,7 +112,7 @@ function storedBytes({ key, value, headers }: LogEvent['stored']): object {
   return { key: base64(key), headers: mapped(headers, base64), value: base64(value) }
 }
 
-/** Kafka allows several headers of one name. */
+/** Kafka allows several headers with the same name. */
 function mapped(headers: LogEvent['stored']['headers'], of: (header: Header) => string | null): object {
   return Object.fromEntries(
     Object.entries(headers).map(([name, header]) => [
@@ -123,7 +126,7 @@ const quoted = (text: string, max: number) => `"${safeText(text, max)}"`
 
 function bytesText(bytes: Buffer | null, max: number): string {
   if (bytes === null) return 'none'
-  // Only as much as can be shown is decoded; a character has at most 4 bytes.
+  // Decodes no more than is shown; a character has at most 4 bytes.
   const part = bytes.subarray(0, (max + 1) * 4).toString()
   const shown = quoted(part, max).replace(/… \(\d+ characters\)/, '…')
   return bytes.length > part.length || shown.endsWith('…"') ? `${shown} (${bytes.length} bytes)` : shown

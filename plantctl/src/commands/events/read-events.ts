@@ -1,15 +1,18 @@
-import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { createFollower, type FetchedRecord } from '@plant-store/shared/event-log/follow.ts'
 import { createThrowawayGroups, groupPrefix } from '@plant-store/shared/event-log/groups.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
+import { type LogRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { ClosedPipe } from '../../cli-context.ts'
 import type { Store } from '../../store/open-store.ts'
-import { eventReader, type LogEvent } from './log-event.ts'
+
+/** A record of the log: decoded, and as it is stored. */
+export type LogEvent = LogRecord & { partition: Partition; stored: FetchedRecord }
 
 export type Reading = {
-  /** From where on each partition is read, and up to before where; undefined: it goes on with the log. */
+  /** The first offset of each partition, and the offset before which it ends; undefined: it follows the log. */
   ranges: ReadonlyMap<Partition, { from: Offset; end: Offset | undefined }>
   onEvents(partition: Partition, events: LogEvent[]): Promise<void>
   /** Ends the reading, which then resolves. */
@@ -19,10 +22,15 @@ export type Reading = {
 /** A single new event is shown at once. */
 const FOLLOWING = { minBytes: 1, maxWaitMs: 100 }
 
-/** Reads ranges of the log, each in log order, and ends; or goes on until the signal, when one of them has no end. */
+/** Reads ranges of the log, each in log order. Resolves at their end, or if one has no end, when the signal is aborted. */
 export async function readEvents(store: Store, { ranges, onEvents, signal }: Reading): Promise<void> {
   const { kafka, topic, partitions, log } = store
-  const common = { kafka, topic, partitions, log, time: systemTime, read: eventReader(partitions) }
+  const read = (stored: FetchedRecord, partition: Partition): LogEvent => ({
+    ...readRecord(stored, partition, partitions),
+    partition,
+    stored,
+  })
+  const common = { kafka, topic, partitions, log, time: systemTime, read }
   if (signal.aborted) return
   if ([...ranges.values()].some(({ end }) => end === undefined)) return follow()
   const bounded = [...ranges].map(
@@ -39,14 +47,16 @@ export async function readEvents(store: Store, { ranges, onEvents, signal }: Rea
     const ended = Promise.withResolvers<void>()
     const reached = new Map([...ranges].map(([partition, { from }]) => [partition, before(from)]))
     const follower = createFollower({
-      ...{ ...common, ...FOLLOWING, groupId },
+      ...common,
+      ...FOLLOWING,
+      groupId,
       only: new Set(ranges.keys()),
       checkpointOf: async (partition) => reached.get(partition) as Checkpoint,
       async onRecords(partition, events, next) {
         try {
           if (!signal.aborted) await onEvents(partition, events)
         } catch (error) {
-          // Whatever else it is may be better the next time.
+          // Any other error may pass: the follower retries.
           if (!(error instanceof ClosedPipe)) throw error
           ended.reject(error)
         }
@@ -66,5 +76,5 @@ export async function readEvents(store: Store, { ranges, onEvents, signal }: Rea
   }
 }
 
-/** The log proves nothing about a place that nobody has been at. */
+/** A checkpoint without an event id: there is none to verify against the log. */
 const before = (from: Offset): Checkpoint => ({ offset: (from - 1) as Offset, eventId: '' })

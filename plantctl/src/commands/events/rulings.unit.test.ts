@@ -6,14 +6,14 @@ import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { logs } from '../../../../tests/support/generated-logs.ts'
-import { type Ruled, rulingsByReadModel, rulingsOfOneId } from './rulings.ts'
+import { type ClaimRuling, rulingsByReadModel, rulingsOfOneId } from './rulings.ts'
 
 const P = 0 as Partition
 const records = logs.map((batches) => batches.flatMap(({ records }) => records))
 const claimsOf = (records: readonly { claim?: Claim }[]) => records.flatMap(({ claim }) => claim ?? [])
 
-/** What each claim came to, by the rule itself. */
-function truthOf(claims: readonly Claim[]): Ruled[] {
+/** The ruling on each claim by the rule itself. */
+function truthOf(claims: readonly Claim[]): ClaimRuling[] {
   const firsts = new Map<PlantId, Claim>()
   return claims.map((claim) => {
     const first = firsts.get(claim.id)
@@ -23,31 +23,31 @@ function truthOf(claims: readonly Claim[]): Ruled[] {
   })
 }
 
-/** The fold of the claims up to a checkpoint, which goes up between two look-ups. */
+/** A read model that folds the claims up to a checkpoint, which moves from look-up to look-up. */
 function readModelOf(claims: readonly Claim[], checkpoints: readonly Offset[]) {
   let lookUps = 0
   return {
-    async lookUp([asked]: readonly { ids: readonly PlantId[] }[]) {
+    async lookUp([request]: readonly { ids: readonly PlantId[] }[]) {
       const checkpoint = checkpoints[Math.min(lookUps++, checkpoints.length - 1)] as Offset
       const { plants } = fold(
         emptyPartition(),
         claims.filter(({ offset }) => offset <= checkpoint).map((claim) => ({ offset: claim.offset, claim })),
       )
-      return [{ checkpoint, entries: asked?.ids.map((id) => plants.get(id)) ?? [] }]
+      return [{ checkpoint, entries: request?.ids.map((id) => plants.get(id)) ?? [] }]
     },
   }
 }
 
 type Case = [records: LogRecord[], checkpoints: number[], from: number, batchSize: number]
 
-/** Where the read model stands at each look-up: here and there, as where Redis falls back. */
+/** The checkpoint at each look-up in any order, as when Redis falls back. */
 const falling: fc.Arbitrary<Case> = fc.tuple(
   records,
   fc.array(fc.integer({ min: -1, max: 30 }), { minLength: 1, maxLength: 6 }),
   fc.nat(20),
   fc.integer({ min: 1, max: 5 }),
 )
-/** Further on each time. */
+/** The checkpoint rises from look-up to look-up. */
 const cases = falling.map(
   ([records, checkpoints, ...rest]): Case => [records, checkpoints.sort((a, b) => a - b), ...rest],
 )
@@ -58,19 +58,19 @@ async function rule([records, checkpoints, from, batchSize]: Case, claimsMax?: n
   const rulings = rulingsByReadModel(readModelOf(claims, known), P, known[0], claimsMax)
   const start = rulings.startFor(from as Offset)
   const read = claims.filter(({ offset }) => offset >= start)
-  const ruled: [Claim, Ruled][] = []
+  const ruled: [Claim, ClaimRuling][] = []
   for (let n = 0; n < read.length; n += batchSize) {
     const batch = read.slice(n, n + batchSize)
-    for (const claim of batch) rulings.note(claim)
+    for (const claim of batch) rulings.add(claim)
     const shown = batch.filter(({ offset }) => offset >= from)
-    const told = await rulings.rule(shown)
-    ruled.push(...shown.map((claim, m) => [claim, told[m] as Ruled] as [Claim, Ruled]))
+    const rulingsOfBatch = await rulings.rule(shown)
+    ruled.push(...shown.map((claim, m) => [claim, rulingsOfBatch[m] as ClaimRuling] as [Claim, ClaimRuling]))
   }
   const truth = truthOf(claims)
   return { ruled, expected: claims.flatMap((claim, n) => (claim.offset < from ? [] : [[claim, truth[n]]])) }
 }
 
-it('read model and log together tell of every claim what it came to, however far the read model is', async () => {
+it('rules on every claim from read model and log together, wherever the checkpoint is', async () => {
   await fc.assert(
     fc.asyncProperty(cases, async (one) => {
       const { ruled, expected } = await rule(one)
@@ -81,17 +81,17 @@ it('read model and log together tell of every claim what it came to, however far
 })
 
 it.each<[string, fc.Arbitrary<Case>, number | undefined]>([
-  ['too little memory for what the read model does not know yet', cases, 1],
+  ['too little memory for the claims after the checkpoint', cases, 1],
   ['a read model that falls back', falling, undefined],
   ['both', falling, 1],
-])('with %s, nothing wrong is told', async (_what, cases, claimsMax) => {
+])('with %s, no ruling is wrong', async (_what, cases, claimsMax) => {
   let unknown = 0
   await fc.assert(
     fc.asyncProperty(cases, async (one) => {
       const { ruled, expected } = await rule(one, claimsMax)
-      for (const [n, [claim, told]] of ruled.entries()) {
-        if (told.is === 'unknown') unknown++
-        else expect([claim, told]).toEqual(expected[n])
+      for (const [n, [claim, ruling]] of ruled.entries()) {
+        if (ruling.is === 'unknown') unknown++
+        else expect([claim, ruling]).toEqual(expected[n])
       }
     }),
     { numRuns: 1_000 },
@@ -99,42 +99,44 @@ it.each<[string, fc.Arbitrary<Case>, number | undefined]>([
   expect(unknown).toBeGreaterThan(0)
 })
 
-it('of one id the log alone tells', () => {
+it('rules on a single id from the log alone', () => {
   return fc.assert(
     fc.asyncProperty(records, async (records) => {
       const claims = claimsOf(records)
       const id = claims[0]?.id
       fc.pre(id !== undefined)
-      const { note, rule } = rulingsOfOneId(id as PlantId)
-      for (const claim of claims) note(claim)
+      const { add, rule } = rulingsOfOneId(id as PlantId)
+      for (const claim of claims) add(claim)
       const own = claims.filter((claim) => claim.id === id)
       expect(await rule(own)).toEqual(truthOf(own))
     }),
   )
 })
 
-it('a read model that is no fold of this log makes nobody first: an entry from further on, none where there should be one, bytes that are none', async () => {
+it('rules unknown when the read model is no fold of this log: a later entry, a missing entry, an invalid entry', async () => {
   const [first, second] = [10, 20].map(
     (offset) => ({ offset, id: 7n, eventId: `${offset}`, plant: undefined }) as unknown as Claim,
   ) as [Claim, Claim]
-  const told = async (lookUp: () => Promise<unknown>, checkpoint = 30) => {
+  const ruleFirst = async (lookUp: () => Promise<unknown>, checkpoint = 30) => {
     const rulings = rulingsByReadModel(
       { lookUp } as Parameters<typeof rulingsByReadModel>[0],
       P,
       checkpoint as Offset,
     )
-    for (const claim of [first, second]) rulings.note(claim)
+    for (const claim of [first, second]) rulings.add(claim)
     return (await rulings.rule([first])).map(({ is }) => is)
   }
-  expect(await told(async () => [{ checkpoint: 30, entries: [second] }])).toEqual(['unknown'])
-  expect(await told(async () => [{ checkpoint: 30, entries: [undefined] }])).toEqual(['unknown'])
-  // Noted though the read model passed it meanwhile: it should have an entry then.
-  expect(await told(async () => [{ checkpoint: 30, entries: [undefined] }], BEFORE_FIRST)).toEqual([
+  expect(await ruleFirst(async () => [{ checkpoint: 30, entries: [second] }])).toEqual(['unknown'])
+  expect(await ruleFirst(async () => [{ checkpoint: 30, entries: [undefined] }])).toEqual(['unknown'])
+  // The read model has passed the added claim since, so it should have an entry.
+  expect(await ruleFirst(async () => [{ checkpoint: 30, entries: [undefined] }], BEFORE_FIRST)).toEqual([
     'unknown',
   ])
-  expect(await told(async () => [{ checkpoint: BEFORE_FIRST, entries: [undefined] }])).toEqual(['unknown'])
-  expect(await told(async () => [{ checkpoint: 30, entries: [new EntryError('no entry')] }])).toEqual([
+  expect(await ruleFirst(async () => [{ checkpoint: BEFORE_FIRST, entries: [undefined] }])).toEqual([
     'unknown',
   ])
-  await expect(told(() => Promise.reject(new Error('Redis is away')))).rejects.toThrow('Redis is away')
+  expect(await ruleFirst(async () => [{ checkpoint: 30, entries: [new EntryError('no entry')] }])).toEqual([
+    'unknown',
+  ])
+  await expect(ruleFirst(() => Promise.reject(new Error('Redis is away')))).rejects.toThrow('Redis is away')
 })

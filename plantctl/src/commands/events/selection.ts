@@ -1,9 +1,9 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { UsageError } from '../../command.ts'
 import type { LogPoint } from '../../store/log-point.ts'
 
-/** What to show: of these partitions what lies from the one point on and up to the other. */
+/** The records to show: those of these partitions between two points. */
 export type Selection = {
   partitions: readonly Partition[]
   id: PlantId | undefined
@@ -12,10 +12,10 @@ export type Selection = {
   follow: boolean
 }
 
-/** What of a partition is shown; `end` is undefined when it goes on with the log. */
-export type Shown = { from: Offset; end: Offset | undefined }
+/** The offsets to show of a partition, `end` excluded; `end` is undefined when the log is followed. */
+export type OffsetRange = { from: Offset; end: Offset | undefined }
 
-/** Where things stand in the log: the next offset to be written, and the first one not before a moment. */
+/** The next offset of each partition, and the first offset at or after a moment. */
 export type LogBounds = {
   ends: readonly Offset[]
   fromMoment?: readonly Offset[]
@@ -23,8 +23,8 @@ export type LogBounds = {
 }
 
 /**
- * Of which partitions something is selected: those that are named, else that of the id or of the positions, else all.
- * Throws a UsageError when these contradict each other.
+ * The selected partitions: the partition of the id or the positions, else those of `--partition`, else all. Throws a
+ * UsageError when these contradict each other.
  */
 export function selectedPartitions(
   named: readonly Partition[] | undefined,
@@ -38,22 +38,24 @@ export function selectedPartitions(
   if (one === undefined) return named ?? all
   const contradicts = implied.some((other) => other !== one) || named?.some((other) => other !== one)
   if (contradicts) {
-    throw new UsageError('--id, --partition and the positions of --from and --to must be of one partition')
+    throw new UsageError(
+      '--id, --partition and the positions of --from and --to must name the same partition',
+    )
   }
   return [one]
 }
 
-/** What is shown of each partition. A position is shown itself; a moment ends before it. */
-export function shownOf(
+/** The range of each partition. A position is included; a moment ends before it. */
+export function rangesOf(
   { partitions, id, from, to, follow }: Selection,
   bounds: LogBounds,
-): Map<Partition, Shown> {
+): Map<Partition, OffsetRange> {
   const { ends, fromMoment, toMoment } = bounds
   return new Map(
     partitions.map((partition) => {
       const logEnd = ends[partition] as Offset
-      const begins = follow && id === undefined ? logEnd : (0 as Offset)
-      const first = pointOffset(from, fromMoment?.[partition], (offset) => offset) ?? begins
+      const start = follow && id === undefined ? logEnd : FIRST
+      const first = pointOffset(from, fromMoment?.[partition], (offset) => offset) ?? start
       const last = pointOffset(to, toMoment?.[partition], after)
       const end = last ?? (follow ? undefined : logEnd)
       const bounded = end === undefined || follow ? end : (Math.min(end, logEnd) as Offset)

@@ -2,7 +2,7 @@ import { allPartitions, type Offset, type Partition } from '@plant-store/shared/
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../command.ts'
 import type { LogPoint } from '../../store/log-point.ts'
-import { selectedPartitions, shownOf } from './selection.ts'
+import { rangesOf, selectedPartitions } from './selection.ts'
 
 const ALL = allPartitions(3)
 const at = (partition: number, offset: number): LogPoint => ({
@@ -12,36 +12,42 @@ const at = (partition: number, offset: number): LogPoint => ({
 const MOMENT: LogPoint = { is: 'moment', ms: 0 }
 const partitions = (...some: number[]) => some as Partition[]
 
-describe('partitions', () => {
+describe('the selected partitions', () => {
   it.each([
-    ['all, when nothing names any', undefined, undefined, [undefined, MOMENT], ALL],
-    ['those named', partitions(0, 2), undefined, [], partitions(0, 2)],
-    ['that of an id', undefined, partitions(1)[0], [], partitions(1)],
-    ['that of a position', undefined, undefined, [at(2, 7), MOMENT], partitions(2)],
-    ['the one that all name', partitions(2), partitions(2)[0], [at(2, 7), at(2, 9)], partitions(2)],
+    ['are all when no option names one', undefined, undefined, [undefined, MOMENT], ALL],
+    ['are those of --partition', partitions(0, 2), undefined, [], partitions(0, 2)],
+    ['are the one of the id', undefined, partitions(1)[0], [], partitions(1)],
+    ['are the one of a position', undefined, undefined, [at(2, 7), MOMENT], partitions(2)],
+    [
+      'are the one that all options name',
+      partitions(2),
+      partitions(2)[0],
+      [at(2, 7), at(2, 9)],
+      partitions(2),
+    ],
   ])('%s', (_what, named, ids, points, expected) => {
     expect(selectedPartitions(named, ids, points, ALL)).toEqual(expected)
   })
 
   it.each([
-    ['an id elsewhere', partitions(1), partitions(2)[0], []],
-    ['a position elsewhere', partitions(0, 2), undefined, [at(2, 7)]],
-    ['two positions', undefined, undefined, [at(1, 7), at(2, 7)]],
-  ])('%s contradicts', (_what, named, ids, points) => {
+    ['the id is in another one', partitions(1), partitions(2)[0], []],
+    ['a position is in another one', partitions(0, 2), undefined, [at(2, 7)]],
+    ['two positions differ', undefined, undefined, [at(1, 7), at(2, 7)]],
+  ])('are refused when %s', (_what, named, ids, points) => {
     expect(() => selectedPartitions(named, ids, points, ALL)).toThrow(UsageError)
   })
 })
 
-describe('what is shown', () => {
+describe('the range of a partition', () => {
   const ends = [10, 20, 30] as Offset[]
   const nothing = { partitions: ALL, id: undefined, from: undefined, to: undefined, follow: false }
   const shown = (selection: Partial<typeof nothing> & object, bounds = {}) =>
-    [...shownOf({ ...nothing, ...selection }, { ends, ...bounds }).values()].map(({ from, end }) => [
+    [...rangesOf({ ...nothing, ...selection }, { ends, ...bounds }).values()].map(({ from, end }) => [
       from,
       end,
     ])
 
-  it('is everything there is', () => {
+  it('is the whole log by default', () => {
     expect(shown({})).toEqual([
       [0, 10],
       [0, 20],
@@ -49,13 +55,13 @@ describe('what is shown', () => {
     ])
   })
 
-  it('includes the positions themselves, and ends with the log', () => {
+  it('includes the positions, and ends with the log', () => {
     const of = (to: number) => shown({ partitions: partitions(1), from: at(1, 5), to: at(1, to) } as object)
     expect(of(7)).toEqual([[5, 8]])
     expect(of(99)).toEqual([[5, 20]])
   })
 
-  it('begins with the first record of a time, and ends before that of another', () => {
+  it('starts at the first record of a time, and ends before that of another', () => {
     const bounds = { fromMoment: [1, 2, 30], toMoment: [4, 20, 30] as Offset[] }
     expect(shown({ from: MOMENT, to: MOMENT } as object, bounds)).toEqual([
       [1, 4],
@@ -64,7 +70,7 @@ describe('what is shown', () => {
     ])
   })
 
-  it('begins at the end when it is followed, unless something else was asked for', () => {
+  it('starts at the end when the log is followed, unless --id or --from is given', () => {
     expect(shown({ follow: true })).toEqual([
       [10, undefined],
       [20, undefined],

@@ -3,14 +3,14 @@ import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 
 export type ParkedRecord = { offset: Offset; reason: number }
 
-/** A rebuild that ends meanwhile takes away what is being read; then it is read again. */
+/** A rebuild that switches during the scan drops the generation that is read; then the scan starts again. */
 const ATTEMPTS_MAX = 5
 
 type Reader = Pick<Generations, 'state' | 'parked'>
 
 /**
- * The first parked records of a partition's live generation after an offset, in order, at most so many: memory is
- * bounded however many there are. Whatever is parked meanwhile may be among them.
+ * Reads the first `max` parked records of a partition's live generation after an offset, in order. Memory is bounded by
+ * `max`. Records that are parked during the scan may be included.
  */
 export async function parkedAfter(
   reader: Reader,
@@ -18,43 +18,31 @@ export async function parkedAfter(
   after: Offset,
   max: number,
 ): Promise<ParkedRecord[]> {
-  let lowest: ParkedRecord[] = []
-  await scan(reader, partition, {
-    begin() {
-      lowest = []
-    },
-    take(batch) {
-      lowest.push(...batch.filter(({ offset }) => offset > after))
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const { live } = await reader.state(partition)
+    let lowest: ParkedRecord[] = []
+    for await (const batch of reader.parked(partition, live)) {
+      for (const [offset, reason] of batch) {
+        const record = parseParked(offset, reason)
+        if (record !== undefined && record.offset > after) lowest.push(record)
+      }
       if (lowest.length > 2 * max) lowest = firstOf(lowest, max)
-    },
-  })
-  return firstOf(lowest, max)
+    }
+    if ((await reader.state(partition)).live === live) return firstOf(lowest, max)
+  }
+  throw new Error(
+    `the live generation of partition ${partition} changed ${ATTEMPTS_MAX} times during the scan: wait until no rebuild runs`,
+  )
 }
 
-/** In order, each once: Redis may tell one twice. */
+/** Sorted, without repetitions: a scan in Redis may return a field twice. */
 function firstOf(records: readonly ParkedRecord[], max: number): ParkedRecord[] {
   const byOffset = new Map(records.map((record) => [record.offset, record]))
   return [...byOffset.values()].sort((a, b) => a.offset - b.offset).slice(0, max)
 }
 
-type Taking = { begin(): void; take(batch: ParkedRecord[]): void }
-
-async function scan(reader: Reader, partition: Partition, { begin, take }: Taking): Promise<void> {
-  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-    const { live } = await reader.state(partition)
-    begin()
-    for await (const batch of reader.parked(partition, live)) {
-      take(batch.flatMap(([offset, reason]) => parkedRecord(offset, reason) ?? []))
-    }
-    if ((await reader.state(partition)).live === live) return
-  }
-  throw new Error(
-    `the live generation of partition ${partition} changes again and again: is it being rebuilt over and over?`,
-  )
-}
-
-/** Undefined for what no release parks: plantctl verify tells of it. */
-function parkedRecord(offset: string, reason: string): ParkedRecord | undefined {
+/** Undefined for an invalid field, which no release writes: plantctl verify reports it. */
+function parseParked(offset: string, reason: string): ParkedRecord | undefined {
   return /^\d{1,15}$/.test(offset) && /^\d{1,9}$/.test(reason)
     ? { offset: offsetOf(offset), reason: Number(reason) }
     : undefined

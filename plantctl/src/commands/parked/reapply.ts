@@ -1,44 +1,43 @@
 import { claimsItsId, type LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Reapplied } from '@plant-store/shared/read-model/apply.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { type ParkedRecord, parkedAfter } from './parked-records.ts'
-import { type Run, runsOf } from './runs.ts'
 
 export type ReapplyDependencies = {
   generations: Pick<Generations, 'state' | 'parked' | 'reapply'>
-  /** Reads spans of the log, one of each partition. */
+  /** Reads spans of the log, one per partition. */
   read(
     spans: ReadonlyMap<Partition, { from: Offset; end: Offset }>,
     onRecords: (partition: Partition, records: LogRecord[]) => Promise<void>,
   ): Promise<void>
-  /** Only tells what would change. */
+  /** Counts the changes without making them. */
   dryRun: boolean
   onLooked(records: number): void
 }
 
 export type Reapplication = {
-  /** Parked records that were looked at. */
+  /** Parked records that were read again. */
   looked: number
-  /** Those that this release reads, and that were put into place; of a dry run, would be. */
+  /** Records that this release can read and that became entries; in a dry run, would become. */
   placed: number
-  /** Those that stay parked, for another reason than before. */
+  /** Records that stay parked with another reason. */
   renamed: number
-  /** Those that stay as they are. */
+  /** Records that stay parked with the same reason. */
   kept: number
-  /** Those of which this release thinks otherwise whether they claim an id: only a rebuild can put them into place. */
+  /** Records that claim an id for this release but not for the one that parked them, or the reverse: a rebuild is needed. */
   needRebuild: { partition: Partition; offset: Offset }[]
 }
 
-/** All partitions together. */
+/** Of all partitions together. */
 const PARKED_AT_ONCE_MAX = 200_000
-/** One call of the script. */
+/** Per call of the script. */
 const REAPPLIED_AT_ONCE_MAX = 256
-const NEED_REBUILD_TOLD_MAX = 100
+const NEED_REBUILD_LISTED_MAX = 100
 
 /**
- * Reads the parked records of these partitions from the log again and puts into place what this release reads
- * otherwise than the one that parked them. The read model is then what a rebuild by this release would make of it.
+ * Reads the parked records of these partitions from the log again and applies those that this release reads differently
+ * than the one that parked them. The read model is then what a rebuild with this release would make of it.
  */
 export async function reapplyParked(
   { generations, read, dryRun, onLooked }: ReapplyDependencies,
@@ -60,21 +59,23 @@ export async function reapplyParked(
   }
   return result
 
-  /** A reading of the log has one span of each partition; so the first runs of all come together, then the second ones. */
+  /** One reading of the log has one span per partition: it reads the first runs of all partitions, the next one the second. */
   async function reapplyRuns(runs: ReadonlyMap<Partition, Run[]>): Promise<void> {
     for (let n = 0; ; n++) {
-      const turn = new Map<Partition, Run>()
-      for (const [partition, some] of runs) {
-        const run = some[n]
-        if (run !== undefined) turn.set(partition, run)
+      const spans = new Map<Partition, Run>()
+      for (const [partition, ofPartition] of runs) {
+        const run = ofPartition[n]
+        if (run !== undefined) spans.set(partition, run)
       }
-      if (turn.size === 0) return
-      const reasons = new Map([...turn].map(([partition, { records }]) => [partition, reasonsOf(records)]))
-      await read(turn, (partition, records) => take(partition, records, reasons.get(partition) ?? new Map()))
+      if (spans.size === 0) return
+      const reasons = new Map([...spans].map(([partition, { records }]) => [partition, reasonsOf(records)]))
+      await read(spans, (partition, records) =>
+        reapply(partition, records, reasons.get(partition) ?? new Map()),
+      )
     }
   }
 
-  async function take(
+  async function reapply(
     partition: Partition,
     records: LogRecord[],
     reasons: ReadonlyMap<Offset, number>,
@@ -83,19 +84,19 @@ export async function reapplyParked(
       const was = reasons.get(record.offset)
       return was === undefined ? [] : [{ was, record }]
     })
-    const changing: Reapplied[] = []
+    const changed: Reapplied[] = []
     for (const one of parked) {
       if (claimsItsId(one.was) !== (one.record.claim !== undefined)) {
-        if (result.needRebuild.length < NEED_REBUILD_TOLD_MAX)
+        if (result.needRebuild.length < NEED_REBUILD_LISTED_MAX)
           result.needRebuild.push({ partition, offset: one.record.offset })
       } else if (one.was === one.record.parked) result.kept++
-      else changing.push(one)
+      else changed.push(one)
     }
-    for (let n = 0; n < changing.length; n += REAPPLIED_AT_ONCE_MAX) {
-      const some = changing.slice(n, n + REAPPLIED_AT_ONCE_MAX)
-      if (!dryRun) await generations.reapply(partition, some)
-      result.placed += some.filter(({ record }) => record.parked === undefined).length
-      result.renamed += some.filter(({ record }) => record.parked !== undefined).length
+    for (let n = 0; n < changed.length; n += REAPPLIED_AT_ONCE_MAX) {
+      const batch = changed.slice(n, n + REAPPLIED_AT_ONCE_MAX)
+      if (!dryRun) await generations.reapply(partition, batch)
+      result.placed += batch.filter(({ record }) => record.parked === undefined).length
+      result.renamed += batch.filter(({ record }) => record.parked !== undefined).length
     }
     result.looked += parked.length
     onLooked(parked.length)
@@ -104,4 +105,23 @@ export async function reapplyParked(
 
 function reasonsOf(records: readonly ParkedRecord[]): Map<Offset, number> {
   return new Map(records.map(({ offset, reason }) => [offset, reason]))
+}
+
+/** Parked records that are read from the log in one go: all of it from the first record to before `end`. */
+export type Run = { from: Offset; end: Offset; records: ParkedRecord[] }
+
+/** Reading over this many records takes about as long as starting another reading. */
+const GAP_MAX = 100_000
+
+/** Groups sorted records into runs where they are close to each other. */
+export function runsOf(records: readonly ParkedRecord[], gapMax = GAP_MAX): Run[] {
+  const runs: Run[] = []
+  for (const record of records) {
+    const run = runs.at(-1)
+    if (run !== undefined && record.offset - run.end <= gapMax) {
+      run.records.push(record)
+      run.end = after(record.offset)
+    } else runs.push({ from: record.offset, end: after(record.offset), records: [record] })
+  }
+  return runs
 }

@@ -1,74 +1,76 @@
 import type { Member } from '@plant-store/shared/event-log/groups.ts'
-import type { Paint } from '../../terminal/paint.ts'
-import { partitionsNamed } from '../../terminal/partitions-named.ts'
-import { counted, grouped, sized } from '../../terminal/quantity.ts'
-import { type Column, tableLines } from '../../terminal/table.ts'
-import { wrapped } from '../../terminal/wrap.ts'
-import { checkpointOf, judge, lagOf, totalOf } from './judge.ts'
+import { formatBytes, formatCount, formatNumber, formatPartitions } from '../../terminal/format.ts'
+import { type Column, type Paint, tableLines, wrapLines } from '../../terminal/layout.ts'
+import { assess, checkpointOf, lagOf, totalOf } from './assess.ts'
 import type { PartitionStatus, StoreStatus } from './read-status.ts'
 
-/** With more than this many partitions only those are shown that stand out, and of those as many. */
+/** With more partitions than this, only those that stand out are shown, at most this many. */
 const ROWS_MAX = 24
 const MEMBERS_MAX = 12
 const SHORT_NAME = 8
 
-export type Showing = { paint: Paint; columns: number; all: boolean }
+export type Format = { paint: Paint; columns: number; all: boolean }
 
-/** The status for a person. */
-export function statusLines(status: StoreStatus, showing: Showing): string[] {
+/** The status as text. */
+export function statusLines(status: StoreStatus, format: Format): string[] {
   return [
-    ...verdictLines(status, showing),
+    ...verdictLines(status, format),
     '',
-    ...totalLines(status, showing),
+    ...totalLines(status, format),
     '',
-    ...readerLines(status, showing),
+    ...readerLines(status, format),
     '',
-    ...partitionLines(status, showing),
+    ...partitionLines(status, format),
   ]
 }
 
-function verdictLines(status: StoreStatus, { paint, columns }: Showing): string[] {
-  const { problems, notices } = judge(status)
+function verdictLines(status: StoreStatus, { paint, columns }: Format): string[] {
+  const { problems, notices } = assess(status)
   const verdict =
-    problems.length === 0 ? paint('green', 'All well.') : paint('red', counted(problems.length, 'problem'))
+    problems.length === 0
+      ? paint('green', 'No problems.')
+      : paint('red', formatCount(problems.length, 'problem'))
   return [
     paint('bold', verdict),
-    ...problems.flatMap((problem) => wrapped(paint('red', '! '), problem, columns)),
-    ...notices.flatMap((notice) => wrapped(paint('yellow', '- '), notice, columns)),
+    ...problems.flatMap((problem) => wrapLines(paint('red', '! '), problem, columns)),
+    ...notices.flatMap((notice) => wrapLines(paint('yellow', '- '), notice, columns)),
   ]
 }
 
-function totalLines({ topic, partitions }: StoreStatus, { columns }: Showing): string[] {
+function totalLines({ topic, partitions }: StoreStatus, { columns }: Format): string[] {
   const total = (of: (one: PartitionStatus) => number | undefined) => totalOf(partitions, of)
-  const log = [counted(partitions.length, 'partition')]
+  const log = [formatCount(partitions.length, 'partition')]
   if (partitions.every(({ end }) => end !== undefined))
     log.push(
-      counted(
+      formatCount(
         total(({ end }) => end),
         'offset',
       ),
     )
-  log.push(`read model ${grouped(total(lagOf))} behind`)
+  log.push(`read model ${formatNumber(total(lagOf))} behind`)
   const sums = [
-    counted(
+    formatCount(
       total(({ live }) => live.plants),
       'plant',
     ),
-    `${grouped(total(({ live }) => live.voids))} void`,
-    `${grouped(total(({ live }) => live.parked))} parked`,
-    `${sized(total(({ bytes }) => bytes))} in Redis`,
+    `${formatNumber(total(({ live }) => live.voids))} void`,
+    `${formatNumber(total(({ live }) => live.parked))} parked`,
+    `${formatBytes(total(({ bytes }) => bytes))} in Redis`,
   ]
-  return [...wrapped('', `${topic}: ${log.join(', ')}`, columns), ...wrapped('  ', sums.join(', '), columns)]
+  return [
+    ...wrapLines('', `${topic}: ${log.join(', ')}`, columns),
+    ...wrapLines('  ', sums.join(', '), columns),
+  ]
 }
 
-function readerLines({ readers, partitions }: StoreStatus, { paint, columns }: Showing): string[] {
+function readerLines({ readers, partitions }: StoreStatus, { paint, columns }: Format): string[] {
   const { projectors, apis, rebuilds, replays } = readers
   const lines = (title: string, members: readonly Member[]) => {
-    const told = members
+    const shown = members
       .slice(0, MEMBERS_MAX)
-      .flatMap((member) => wrapped('  ', memberWords(member, partitions.length), columns))
+      .flatMap((member) => wrapLines('  ', formatMember(member, partitions.length), columns))
     const more = members.length > MEMBERS_MAX ? [`  … and ${members.length - MEMBERS_MAX} more`] : []
-    return [paint('bold', `${title}: ${members.length === 0 ? 'none' : members.length}`), ...told, ...more]
+    return [paint('bold', `${title}: ${members.length === 0 ? 'none' : members.length}`), ...shown, ...more]
   }
   return [
     ...lines('Projectors', projectors),
@@ -78,26 +80,26 @@ function readerLines({ readers, partitions }: StoreStatus, { paint, columns }: S
   ]
 }
 
-function memberWords({ clientId, host, partitions }: Member, count: number): string {
-  const has =
+function formatMember({ clientId, host, partitions }: Member, count: number): string {
+  const assignment =
     partitions.length === count
       ? 'all partitions'
       : partitions.length === 0
-        ? 'no partition yet'
-        : partitionsNamed(partitions)
-  return `${clientId} at ${host}: ${has}`
+        ? 'no partitions yet'
+        : formatPartitions(partitions)
+  return `${clientId} at ${host}: ${assignment}`
 }
 
-function partitionLines({ partitions }: StoreStatus, { paint, columns, all }: Showing): string[] {
-  const shown = all || partitions.length <= ROWS_MAX ? partitions : standingOut(partitions)
+function partitionLines({ partitions }: StoreStatus, { paint, columns, all }: Format): string[] {
+  const shown = all || partitions.length <= ROWS_MAX ? partitions : outstanding(partitions)
   const [titles = '', ...rows] = tableLines(COLUMNS, shown, columns)
   const hidden = partitions.length - shown.length
-  const rest = hidden === 0 ? [] : [`${counted(hidden, 'more partition')} (--all shows every one)`]
+  const rest = hidden === 0 ? [] : [`${formatCount(hidden, 'more partition')} (--all shows them)`]
   return [...(shown.length === 0 ? [] : [paint('bold', titles)]), ...rows, ...rest]
 }
 
-/** Those that are behind, hold something parked, or are being rebuilt, most behind first. */
-function standingOut(partitions: readonly PartitionStatus[]): PartitionStatus[] {
+/** Those with a lag, parked records or a rebuild; if they are too many, those with the highest lag. */
+function outstanding(partitions: readonly PartitionStatus[]): PartitionStatus[] {
   return partitions
     .filter(
       (one) =>
@@ -111,15 +113,15 @@ function standingOut(partitions: readonly PartitionStatus[]): PartitionStatus[] 
 const number = (
   title: string,
   of: (one: PartitionStatus) => number | undefined,
-  givesWay?: number,
+  dropRank?: number,
 ): Column<PartitionStatus> => ({
   title,
   align: 'right',
   cell: (one) => {
     const value = of(one)
-    return value === undefined ? '?' : grouped(value)
+    return value === undefined ? '?' : formatNumber(value)
   },
-  ...(givesWay !== undefined && { givesWay }),
+  ...(dropRank !== undefined && { dropRank }),
 })
 
 const COLUMNS: Column<PartitionStatus>[] = [
@@ -128,24 +130,65 @@ const COLUMNS: Column<PartitionStatus>[] = [
   {
     title: 'checkpoint',
     align: 'right',
-    cell: (one) => (one.live.checkpoint ? grouped(checkpointOf(one)) : '-'),
-    givesWay: 2,
+    cell: (one) => (one.live.checkpoint ? formatNumber(checkpointOf(one)) : '-'),
+    dropRank: 2,
   },
   number('lag', lagOf),
   number('plants', ({ live }) => live.plants, 1),
   number('voids', ({ live }) => live.voids, 4),
   number('parked', ({ live }) => live.parked, 2),
-  { title: 'size', align: 'right', cell: ({ bytes }) => sized(bytes), givesWay: 4 },
-  { title: 'generation', cell: generationWords, givesWay: 5 },
+  { title: 'size', align: 'right', cell: ({ bytes }) => formatBytes(bytes), dropRank: 4 },
+  { title: 'generation', cell: formatGenerations, dropRank: 5 },
 ]
 
-function generationWords({ live, filling, leftovers }: PartitionStatus): string {
+function formatGenerations({ live, filling, leftovers }: PartitionStatus): string {
   const words = [live.live === '' ? 'none' : live.live.slice(0, SHORT_NAME)]
   if (filling !== undefined) {
     words.push(
-      `filling ${filling.generation.slice(0, SHORT_NAME)} (at ${grouped(filling.checkpoint?.offset ?? -1)})`,
+      `filling ${filling.generation.slice(0, SHORT_NAME)} (at ${formatNumber(filling.checkpoint?.offset ?? -1)})`,
     )
   }
-  if (leftovers.length > 0) words.push(`${leftovers.length} left over`)
+  if (leftovers.length > 0) words.push(`${leftovers.length} leftover`)
   return words.join(', ')
+}
+
+/** The status as one object; unknown values are null. */
+export function statusJson(status: StoreStatus): object {
+  const { topic, partitions, readers } = status
+  const { problems, notices } = assess(status)
+  const total = (of: (one: PartitionStatus) => number | undefined) => totalOf(partitions, of)
+  return {
+    well: problems.length === 0,
+    problems,
+    notices,
+    topic,
+    totals: {
+      offsets: partitions.some(({ end }) => end === undefined) ? null : total(({ end }) => end),
+      lag: total(lagOf),
+      plants: total(({ live }) => live.plants),
+      voids: total(({ live }) => live.voids),
+      parked: total(({ live }) => live.parked),
+      bytes: total(({ bytes }) => bytes),
+    },
+    ...readers,
+    partitions: partitions.map(partitionJson),
+  }
+}
+
+function partitionJson(one: PartitionStatus): object {
+  const { partition, end, live, filling, leftovers, bytes } = one
+  return {
+    partition,
+    end: end ?? null,
+    checkpoint: checkpointOf(one),
+    event: live.checkpoint?.eventId || null,
+    lag: lagOf(one) ?? null,
+    plants: live.plants,
+    voids: live.voids,
+    parked: live.parked,
+    generation: live.live || null,
+    filling: filling && { generation: filling.generation, checkpoint: filling.checkpoint?.offset ?? -1 },
+    leftovers,
+    bytes,
+  }
 }

@@ -8,14 +8,14 @@ import type { Store } from '../../store/open-store.ts'
 
 export type PartitionStatus = {
   partition: Partition
-  /** The next offset of the log; undefined while the topic is not as it must be. */
+  /** The next offset of the log; undefined while a precondition of the topic does not hold. */
   end: Offset | undefined
   live: GenerationState
-  /** What a rebuild fills, or filled when it was broken off. */
+  /** The generation that a rebuild fills, or was filling when it was interrupted. */
   filling: GenerationState | undefined
-  /** Generations that are neither. */
+  /** Generations that are neither live nor being filled. */
   leftovers: string[]
-  /** Memory of all of them in Redis. */
+  /** Memory of all generations in Redis. */
   bytes: number
 }
 
@@ -23,26 +23,28 @@ export type StoreStatus = {
   topic: string
   partitions: PartitionStatus[]
   readers: Readers
-  /** What is not as the guarantees need it, with what to do. */
+  /** Preconditions that do not hold, with their remedies. */
   broken: string[]
-  /** What production would want otherwise. */
+  /** Settings that are not recommended for production. */
   warnings: string[]
   /** Keys of this topic in Redis that belong to no generation. */
   strangeKeys: string[]
 }
 
-/** Looks at log, read model and readers, each once, one after another. */
+/** Reads the state of read model, log and readers, once each and in this order. */
 export async function readStatus({ kafka, readModel, topic, partitions }: Store): Promise<StoreStatus> {
   const { generations } = readModel
   const server = await orBroken(readModel.checkServer)
   const listed = await generations.list()
   const found = await Promise.all(listed.partitions.map(readPartition))
-  // The log's ends after the checkpoints: the other way round a checkpoint could seem to lie beyond the end.
+  // The ends after the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
   const log = await orBroken(() => checkTopic(kafka, { topic, partitions }))
   const readers = await readReaders(kafka, topic)
   const { ends, warnings } = log.found ?? { ends: [], warnings: [] }
   return {
-    ...{ topic, readers, warnings },
+    topic,
+    readers,
+    warnings,
     partitions: allPartitions(partitions).map((partition) => ({
       ...(found[partition] as (typeof found)[number]),
       end: ends[partition],
@@ -53,20 +55,21 @@ export async function readStatus({ kafka, readModel, topic, partitions }: Store)
 
   async function readPartition({ partition, filling, names }: PartitionGenerations) {
     const live = await generations.state(partition)
-    const isFilled = filling !== '' && filling !== live.live
+    const isFilling = filling !== '' && filling !== live.live
     const sizes = await Promise.all(names.map((name) => generations.bytes(partition, name)))
     return {
-      ...{ partition, live },
-      filling: isFilled ? await generations.state(partition, filling) : undefined,
+      partition,
+      live,
+      filling: isFilling ? await generations.state(partition, filling) : undefined,
       leftovers: names.filter((name) => name !== live.live && name !== filling),
       bytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
     }
   }
 }
 
-async function orBroken<T>(ask: () => Promise<T>): Promise<{ found?: T; broken?: string }> {
+async function orBroken<T>(request: () => Promise<T>): Promise<{ found?: T; broken?: string }> {
   try {
-    return { found: await ask() }
+    return { found: await request() }
   } catch (error) {
     if (error instanceof PreconditionError) return { broken: error.message }
     throw error

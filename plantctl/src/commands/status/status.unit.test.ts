@@ -2,12 +2,10 @@ import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { describe, expect, it } from 'vitest'
-import { createPaint } from '../../terminal/paint.ts'
-import { lengthOf } from '../../terminal/table.ts'
-import { statusLines } from './format-status.ts'
-import { judge } from './judge.ts'
+import { createPaint, widthOf } from '../../terminal/layout.ts'
+import { assess } from './assess.ts'
+import { statusJson, statusLines } from './format-status.ts'
 import type { PartitionStatus, StoreStatus } from './read-status.ts'
-import { statusJson } from './status-json.ts'
 
 const NAME = '0123abcd-0000-4000-8000-000000000000'
 const TEXTS = {
@@ -24,9 +22,16 @@ const NO_EXPIRY = { live: -1, filling: -2, meta: -1, plants: -1, order: -1, park
 
 function stateAt(offset: number, changes: Partial<GenerationState> = {}): GenerationState {
   return {
-    ...{ generation: NAME, live: NAME, filling: '', mark: '', fold: 1, partitions: 12 },
+    generation: NAME,
+    live: NAME,
+    filling: '',
+    mark: '',
+    fold: 1,
+    partitions: 12,
     checkpoint: { offset: offset as Offset, eventId: '' as EventId },
-    ...{ plants: 5, voids: 1, parked: 0 },
+    plants: 5,
+    voids: 1,
+    parked: 0,
     sizes: { plants: 5, order: 5, parked: 0 },
     texts: TEXTS,
     ttlMs: NO_EXPIRY,
@@ -35,8 +40,12 @@ function stateAt(offset: number, changes: Partial<GenerationState> = {}): Genera
 }
 
 const partitionAt = (partition: number, changes: Partial<PartitionStatus> = {}): PartitionStatus => ({
-  ...{ partition: partition as Partition, end: 7 as Offset, live: stateAt(6) },
-  ...{ filling: undefined, leftovers: [], bytes: 1_000 },
+  partition: partition as Partition,
+  end: 7 as Offset,
+  live: stateAt(6),
+  filling: undefined,
+  leftovers: [],
+  bytes: 1_000,
   ...changes,
 })
 
@@ -48,12 +57,14 @@ function storeOf(count: number, changes: Partial<StoreStatus> = {}): StoreStatus
       partitionAt(partition, { live: stateAt(6, { partitions: count }) }),
     ),
     readers: { projectorState: 'Stable', projectors: [member], apis: [member], replays: [], rebuilds: [] },
-    ...{ broken: [], warnings: [], strangeKeys: [] },
+    broken: [],
+    warnings: [],
+    strangeKeys: [],
     ...changes,
   }
 }
 
-/** A store of 12 partitions of which one is another. */
+/** A store of 12 partitions, one of them changed. */
 function storeWith(changes: Partial<PartitionStatus>): StoreStatus {
   const store = storeOf(12)
   return {
@@ -65,11 +76,11 @@ function storeWith(changes: Partial<PartitionStatus>): StoreStatus {
 const readersWith = (changes: Partial<StoreStatus['readers']>) =>
   storeOf(12, { readers: { ...storeOf(12).readers, ...changes } })
 
-describe('the verdict', () => {
-  it('all is well when everything is passed, read and as it was folded', () => {
-    expect(judge(storeOf(12))).toEqual({ problems: [], notices: [] })
-    // A little behind is no problem: something was just written.
-    expect(judge(storeWith({ end: 500 as Offset })).problems).toEqual([])
+describe('the assessment', () => {
+  it('finds no problem in a store that is read and projected', () => {
+    expect(assess(storeOf(12))).toEqual({ problems: [], notices: [] })
+    // A small lag is normal after a write.
+    expect(assess(storeWith({ end: 500 as Offset })).problems).toEqual([])
   })
 
   it.each<[string, StoreStatus, RegExp]>([
@@ -78,94 +89,102 @@ describe('the verdict', () => {
       storeOf(12, { broken: ['set retention.ms to -1'] }),
       /^set retention.ms to -1$/,
     ],
-    ['no projector runs', readersWith({ projectors: [] }), /no projector runs.*npm run start:projector/],
     [
-      'nobody has a partition',
+      'no projector is running',
+      readersWith({ projectors: [] }),
+      /no projector is running.*npm run start:projector/,
+    ],
+    [
+      'a partition has no projector',
       readersWith({ projectors: [{ clientId: 'p', host: 'h', partitions: allPartitions(10) }] }),
-      /no projector has partitions 10-11/,
+      /no projector reads partitions 10-11/,
     ],
     ['the read model is far behind', storeWith({ end: 10_008 as Offset }), /10,001 records behind the log/],
     [
-      'the log is another one',
+      'the log is another log',
       storeWith({ end: 6 as Offset }),
       /partition 3: another log.*passed offset 6, but the log ends before offset 6/,
     ],
     ['a newer release has folded', storeWith({ live: stateAt(6, { fold: 2 }) }), /newer release/],
     [
-      'the topic had another size',
+      'the topic had another number of partitions',
       storeWith({ live: stateAt(6, { partitions: 6 }) }),
       /topic of 6 partitions/,
     ],
     [
-      'only the name is left',
+      'only the live pointer is left',
       storeWith({ live: stateAt(6, { checkpoint: undefined }) }),
       /of partition 3 is gone/,
     ],
     [
-      'plants were taken away',
+      'plants were removed',
       storeWith({ live: stateAt(6, { sizes: { plants: 4, order: 5, parked: 0 } }) }),
-      /partition 3: the read model holds another number of plants.*plantctl verify/,
+      /partition 3: the numbers of plants or parked records do not match.*plantctl verify/,
     ],
     [
       'keys expire',
       storeWith({ live: stateAt(6, { ttlMs: { ...NO_EXPIRY, order: 0 } }) }),
       /partition 3: keys of the read model expire/,
     ],
-  ])('a problem: %s', (_what, store, words) => {
-    const { problems } = judge(store)
+  ])('reports a problem when %s', (_what, store, words) => {
+    const { problems } = assess(store)
     expect(problems).toEqual([expect.stringMatching(words)])
     expect(statusJson(store)).toMatchObject({ well: false, problems })
   })
 
   it.each<[string, StoreStatus, RegExp]>([
-    ['no api runs', readersWith({ apis: [] }), /no api runs/],
+    ['no api is running', readersWith({ apis: [] }), /no api is running/],
     [
-      'partitions are being shared out',
+      'the projectors rebalance',
       readersWith({
         projectorState: 'PreparingRebalance',
         projectors: [{ clientId: 'p', host: 'h', partitions: [] }],
       }),
-      /sharing out/,
+      /rebalancing/,
     ],
     [
-      'a rebuild was broken off',
+      'a rebuild was interrupted',
       storeWith({ filling: stateAt(2) }),
-      /broken off while it filled partition 3: plantctl rebuild/,
+      /interrupted while it filled partition 3: plantctl rebuild/,
     ],
-    ['something is left over', storeWith({ leftovers: ['old'] }), /left over of partition 3/],
+    ['a generation is left over', storeWith({ leftovers: ['old'] }), /leftover generations of partition 3/],
     [
-      'something is parked',
+      'a record is parked',
       storeWith({ live: stateAt(6, { parked: 2, sizes: { plants: 5, order: 5, parked: 2 } }) }),
       /2 records parked: plantctl parked list/,
     ],
     [
-      'keys belong to nothing',
+      'keys belong to no generation',
       storeOf(12, { strangeKeys: ['{plants:3}:\x1b[31m'] }),
       /1 keys.*such as "\{plants:3\}:\\u001b\[31m"/,
     ],
-    ['production would want more', storeOf(12, { warnings: ['1 of 3 replicas'] }), /1 of 3 replicas/],
-  ])('no problem, but told: %s', (_what, store, words) => {
-    expect(judge(store)).toEqual({ problems: [], notices: [expect.stringMatching(words)] })
+    [
+      'a setting is not recommended for production',
+      storeOf(12, { warnings: ['1 of 3 replicas'] }),
+      /1 of 3 replicas/,
+    ],
+  ])('reports a notice when %s', (_what, store, words) => {
+    expect(assess(store)).toEqual({ problems: [], notices: [expect.stringMatching(words)] })
   })
 
-  it('a rebuild that runs is told as such', () => {
+  it('tells a running rebuild from an interrupted one', () => {
     const store = {
       ...storeWith({ filling: stateAt(2) }),
       readers: { ...storeOf(12).readers, rebuilds: storeOf(12).readers.apis },
     }
-    expect(judge(store).notices).toEqual(['a rebuild is under way: it fills partition 3'])
+    expect(assess(store).notices).toEqual(['a rebuild is running: it fills partition 3'])
   })
 })
 
-describe('shown', () => {
+describe('the output', () => {
   const lines = (store: StoreStatus, columns = Number.POSITIVE_INFINITY, all = false) =>
     statusLines(store, { paint: createPaint(false), columns, all })
   const rowsOf = (shown: string[]) => shown.filter((line) => /^ +\d+ /.test(line) && !line.includes(','))
 
-  it('with the verdict first, then sums, readers and each partition', () => {
+  it('has a summary first, then totals, readers and each partition', () => {
     expect(lines(storeWith({ end: 9 as Offset }))).toEqual(
       expect.arrayContaining([
-        'All well.',
+        'No problems.',
         'plants: 12 partitions, 86 offsets, read model 2 behind',
         '  60 plants, 12 void, 0 parked, 12.0 kB in Redis',
         'Projectors: 1',
@@ -175,21 +194,21 @@ describe('shown', () => {
     )
   })
 
-  it('on any terminal without a line that is too wide', () => {
+  it('has no line that is wider than the terminal', () => {
     const store = {
       ...storeWith({ end: 10_008 as Offset, leftovers: ['old'] }),
       warnings: ['a warning of many words '.repeat(9).trim()],
     }
     for (const columns of [40, 60, 80, 120]) {
-      expect(Math.max(...lines(store, columns).map(lengthOf))).toBeLessThanOrEqual(columns)
+      expect(Math.max(...lines(store, columns).map(widthOf))).toBeLessThanOrEqual(columns)
     }
     expect(lines(store, 40)).toEqual(expect.arrayContaining([expect.stringMatching(/^partition +lag( |$)/)]))
   })
 
-  it('of 1,000 partitions those that stand out, or all that are asked for', () => {
+  it('shows of 1,000 partitions those that stand out, or with --all every one', () => {
     const store = storeOf(1_000)
     expect(rowsOf(lines(store))).toEqual([])
-    expect(lines(store).at(-1)).toBe('1,000 more partitions (--all shows every one)')
+    expect(lines(store).at(-1)).toBe('1,000 more partitions (--all shows them)')
     const some = store.partitions.map((one) =>
       one.partition % 100 === 7 ? { ...one, end: 8 as Offset } : one,
     )
@@ -199,22 +218,22 @@ describe('shown', () => {
     expect(rowsOf(lines(store, 120, true))).toHaveLength(1_000)
   })
 
-  it('as JSON with every partition, and null for what is not known', () => {
+  it('has every partition as JSON, and null for unknown values', () => {
     const store = { ...storeOf(1_000), broken: ['the topic is gone'] }
     const unknown = store.partitions.map((one) => ({
       ...one,
       end: undefined,
       live: stateAt(0, { live: '', checkpoint: undefined }),
     }))
-    const told = JSON.parse(JSON.stringify(statusJson({ ...store, partitions: unknown })))
-    expect(told.partitions).toHaveLength(1_000)
-    expect(told.partitions[9]).toMatchObject({
+    const json = JSON.parse(JSON.stringify(statusJson({ ...store, partitions: unknown })))
+    expect(json.partitions).toHaveLength(1_000)
+    expect(json.partitions[9]).toMatchObject({
       partition: 9,
       end: null,
       checkpoint: -1,
       lag: null,
       generation: null,
     })
-    expect(told.totals.offsets).toBeNull()
+    expect(json.totals.offsets).toBeNull()
   })
 })

@@ -1,13 +1,13 @@
 import { offsetOf } from '@plant-store/shared/plant/position.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { runsOf } from './runs.ts'
+import { runsOf } from './reapply.ts'
 
 const records = fc
   .uniqueArray(fc.nat(2_000), { maxLength: 60 })
   .map((offsets) => offsets.sort((a, b) => a - b).map((offset) => ({ offset: offsetOf(offset), reason: 1 })))
 
-it('each record is in one run, in order, and what is read over between two is bounded', () => {
+it('groups each record into one run, in order, with bounded gaps', () => {
   fc.assert(
     fc.property(records, fc.nat(300), (records, gapMax) => {
       const runs = runsOf(records, gapMax)

@@ -1,0 +1,25 @@
+import type { Partition } from '@plant-store/shared/plant/position.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { formatPartitions } from '../terminal/format.ts'
+
+/** A rebuild cannot continue; the message names the cause and the remedy. The next rebuild continues with what was filled. */
+export class RebuildError extends Error {
+  override name = 'RebuildError'
+}
+
+/** Whether retrying is pointless. */
+export const isFinal = (error: unknown) => error instanceof RebuildError || error instanceof PreconditionError
+
+export function nothingLive(partitions: readonly Partition[]): RebuildError {
+  return new RebuildError(
+    `Redis has nothing of ${formatPartitions(partitions)}. Check that REDIS_URL names the right Redis. A running projector ` +
+      'fills empty partitions; to fill them by the rebuild, add --from-empty',
+  )
+}
+
+export function neverStable(partition: Partition): RebuildError {
+  return new RebuildError(
+    `partition ${partition} changed after each verification and could not be switched: another rebuild is running, or ` +
+      'Redis keeps failing over. Run the rebuild again',
+  )
+}

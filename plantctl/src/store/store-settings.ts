@@ -1,0 +1,62 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
+import { Type } from 'typebox'
+
+const { KAFKA_BROKERS, REDIS_URL, PLANTS_TOPIC, PLANTS_PARTITIONS } = SERVICE_SETTINGS
+const StoreSettings = Type.Object({ KAFKA_BROKERS, REDIS_URL, PLANTS_TOPIC, PLANTS_PARTITIONS })
+
+/** Settings of a running `npm start`, and the file that has them. */
+type LocalStart = { file: string; settings: Record<keyof typeof StoreSettings.properties, string> }
+
+const LOCAL_DIR = '.local'
+
+/**
+ * The settings of the store that the environment selects, else those of a running `npm start`, then with the `file` that
+ * has them. Throws a PreconditionError when neither names a store.
+ */
+export function readStoreSettings(env: NodeJS.ProcessEnv) {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value))
+  if (given.KAFKA_BROKERS && given.REDIS_URL) return { settings: readSettings(StoreSettings, given) }
+  const local = readLocalStart(process.cwd(), given.PLANT_STORE_LOCAL_DIR)
+  if (local === undefined && !given.KAFKA_BROKERS && !given.REDIS_URL) {
+    throw new PreconditionError(
+      'No store selected. Set KAFKA_BROKERS and REDIS_URL (and PLANTS_TOPIC and PLANTS_PARTITIONS unless they are plants ' +
+        'and 12), or run npm start: plantctl then uses its store.',
+    )
+  }
+  // Never the log of one store with the read model of another.
+  const { KAFKA_BROKERS, REDIS_URL } = local?.settings ?? {}
+  const fits =
+    [KAFKA_BROKERS, undefined].includes(given.KAFKA_BROKERS) &&
+    [REDIS_URL, undefined].includes(given.REDIS_URL)
+  if (local === undefined || !fits) return { settings: readSettings(StoreSettings, given) }
+  return { settings: readSettings(StoreSettings, { ...local.settings, ...given }), file: local.file }
+}
+
+/**
+ * Reads `run.json` of a running `npm start`: from PLANT_STORE_LOCAL_DIR, else from `.local` in this folder or the nearest
+ * folder above. Throws when the file is not JSON.
+ */
+function readLocalStart(folder: string, localDir: string | undefined): LocalStart | undefined {
+  const file = localDir ? join(resolve(folder, localDir), 'run.json') : nearestRunFile(folder)
+  if (file === undefined || !existsSync(file)) return undefined
+  const { kafkaBrokers, redisUrl, topic, partitions } = JSON.parse(readFileSync(file, 'utf8'))
+  return {
+    file,
+    settings: {
+      KAFKA_BROKERS: kafkaBrokers,
+      REDIS_URL: redisUrl,
+      PLANTS_TOPIC: topic,
+      PLANTS_PARTITIONS: String(partitions),
+    },
+  }
+}
+
+function nearestRunFile(folder: string): string | undefined {
+  const file = join(folder, LOCAL_DIR, 'run.json')
+  if (existsSync(file)) return file
+  const above = dirname(folder)
+  return above === folder ? undefined : nearestRunFile(above)
+}

@@ -7,6 +7,7 @@ import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const BEYOND_DOUBLES = 9007199254740993n
+const VIEWPORT = { width: 1200, height: 800 }
 
 const executablePath = (process.env.PATH ?? '')
   .split(delimiter)
@@ -36,9 +37,10 @@ afterAll(async () => {
 it.skipIf(executablePath === undefined)(
   'the page /docs creates and reads a plant with its exact id, and sends requests to the service only',
   async () => {
-    const page = await browser.newPage()
+    const page = await browser.newPage({ viewport: VIEWPORT })
     const { requests, complaints } = watch(page)
     await page.goto(`${api.url}/docs`)
+    await expectOperationsFirst(page)
     await authorize(page)
 
     const create = await open(page, 'createPlant')
@@ -74,6 +76,19 @@ function watch(page: Page): { requests: string[]; complaints: string[] } {
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
   return { requests, complaints }
+}
+
+/** All operations are visible without scrolling, and the table of error numbers follows them. */
+async function expectOperationsFirst(page: Page): Promise<void> {
+  const operations = page.locator('.opblock')
+  await operations.last().waitFor()
+  expect(await operations.count()).toBe(3)
+  const last = await operations.last().boundingBox()
+  const errors = await page.getByRole('heading', { name: 'Errors' }).boundingBox()
+  const end = (last?.y ?? 0) + (last?.height ?? 0)
+  expect(end).toBeLessThan(VIEWPORT.height)
+  expect(errors?.y).toBeGreaterThan(end)
+  expect(await page.getByRole('cell', { name: '40003' }).count()).toBe(1)
 }
 
 async function authorize(page: Page): Promise<void> {

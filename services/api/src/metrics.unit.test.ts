@@ -11,7 +11,7 @@ async function samplesOf(metrics: ReturnType<typeof createMetrics>, name: string
   return Object.fromEntries(samples.map((sample) => [sample.name.slice(name.length), sample.value]))
 }
 
-it('an append that fails is counted and timed as every other, and fails all the same', async () => {
+it('counts and times a failed append like any other, and rethrows its error', async () => {
   const metrics = createMetrics()
   const lost = new Error('lost')
   const failing = addApiMetrics(metrics).observeAppends({
@@ -23,7 +23,7 @@ it('an append that fails is counted and timed as every other, and fails all the 
   expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
 })
 
-it('an append counts as long as it takes', async () => {
+it('measures the duration of an append', async () => {
   const metrics = createMetrics()
   const { promise, resolve } = Promise.withResolvers<void>()
   const appending = addApiMetrics(metrics)
@@ -36,7 +36,7 @@ it('an append counts as long as it takes', async () => {
   expect(await samplesOf(metrics, 'plant_store_append_failures_total')).toEqual({ '': 0 })
 })
 
-it('two apis in one process share nothing', async () => {
+it('shares nothing between two apis in one process', async () => {
   const [first, second] = [createMetrics(), createMetrics()]
   const observe = addApiMetrics(first)
   addApiMetrics(second)

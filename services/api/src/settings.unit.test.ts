@@ -29,7 +29,7 @@ describe('the settings of JWTs', () => {
     expect(() => read({ JWT_JWKS_URL: url })).not.toThrow(/hunter2/)
   })
 
-  it('bound how far clocks may differ: 5 s when not said', () => {
+  it('limit the clock tolerance, by default to 5 s', () => {
     expect(read({})).toMatchObject({ JWT_CLOCK_TOLERANCE_SECONDS: 5 })
     expect(() => read({ JWT_CLOCK_TOLERANCE_SECONDS: '301' })).toThrow(/from 0 to 300/)
   })

@@ -105,7 +105,7 @@ function mixedEvents(count: number, ids: number): NewRecord[] {
 }
 
 describe('the projector', () => {
-  it('makes of the read model the fold of the log, and keeps it so', async () => {
+  it('brings the read model to the fold of the log, and keeps it there', async () => {
     const store = await openStore()
     // More than one call of the script takes at once.
     await store.append(mixedEvents(1_500, 900))
@@ -119,7 +119,7 @@ describe('the projector', () => {
     expect(halts).toEqual([])
   })
 
-  it('counts what it parks, by reason', async () => {
+  it('counts parked records by reason', async () => {
     const store = await openStore()
     const event = eventOf(1n)
     await store.append([{ ...event, headers: {} }, { ...event, value: Buffer.from('{') }, event])
@@ -130,7 +130,7 @@ describe('the projector', () => {
     expect(await store.readModel.meta(event.partition)).toMatchObject({ plants: 1, parked: 2, voids: 0 })
   })
 
-  it('fills an emptied Redis again though no event comes', async () => {
+  it('refills an emptied Redis without a new event', async () => {
     const store = await openStore()
     await store.append(mixedEvents(100, 60))
     store.startProjector()
@@ -140,7 +140,7 @@ describe('the projector', () => {
     await store.expectFoldOfLog()
   })
 
-  it('says that it can not compare checkpoints, until it can again', async () => {
+  it('reports a problem while it cannot compare checkpoints', async () => {
     const store = await openStore()
     await store.append(mixedEvents(20, 20))
     const { projector, halts } = store.startProjector()
@@ -159,7 +159,7 @@ describe('the projector', () => {
     expect(halts).toEqual([])
   })
 
-  it('goes on from where Redis fell back to', async () => {
+  it('continues from the checkpoint to which Redis has fallen back', async () => {
     const store = await openStore()
     await store.append(mixedEvents(50, 30))
     store.startProjector()
@@ -175,7 +175,7 @@ describe('the projector', () => {
     await store.expectFoldOfLog()
   })
 
-  it('harms nothing beside another one of another group, on the same partitions', async () => {
+  it('does no harm next to one of another group, on the same partitions', async () => {
     const store = await openStore()
     await store.append(mixedEvents(600, 400))
     const zombie = followLog(store.topic, {
@@ -192,7 +192,7 @@ describe('the projector', () => {
     expect([...halts, ...zombie.halts]).toEqual([])
   })
 
-  it('stops for good when a newer release took the read model over', async () => {
+  it('halts when a newer release has taken over the read model', async () => {
     const store = await openStore()
     await store.append([eventOf(1n), eventOf(2n), eventOf(3n), eventOf(4n)])
     const { halts } = store.startProjector()

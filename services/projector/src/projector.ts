@@ -9,7 +9,7 @@ import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 
-type Following = Pick<
+type LogFollower = Pick<
   Follower,
   | 'start'
   | 'assigned'
@@ -24,11 +24,11 @@ type Following = Pick<
 
 export type ProjectorOptions = {
   readModel: Pick<ReadModel, 'apply' | 'meta'>
-  /** Follows the log into an sink. */
-  follow(sink: RecordSink): Following
+  /** Creates a follower of the log that feeds the sink. */
+  follow(sink: RecordSink): LogFollower
   log: Log
   time: Time
-  /** Makes a name that no generation ever had. */
+  /** Creates a name that no generation has had before. */
   freshGeneration(): string
   maxRecordsPerApply?: number
   onHalt(error: Error): void
@@ -38,9 +38,9 @@ const COMPARE_EVERY_MS = 1_000
 const COMMIT_EVERY_MS = 5_000
 
 /**
- * Folds the log into the live generation of the read model. Where it goes on is what the read model's own
- * checkpoint says; the script refuses anything that does not follow it. So a zombie, a second projector on
- * the same partition or a batch taken twice is harmless.
+ * Folds the log into the live generation of the read model. It continues at the checkpoint that the read model itself
+ * stores, and the script rejects any batch that does not start there. So a zombie, a second projector on the same
+ * partition or a repeated batch does no harm.
  */
 export function createProjector(options: ProjectorOptions) {
   const { readModel, log, time, freshGeneration, onHalt } = options
@@ -57,12 +57,12 @@ export function createProjector(options: ProjectorOptions) {
     if (applied.is === 'stale') {
       log.info(
         { partition, expected: from.offset, found: applied.checkpoint.offset },
-        'the checkpoint moved; seeking',
+        'the checkpoint has moved, seeking',
       )
       return applied.checkpoint
     }
     log.debug({ partition, from: from.offset, to: next.offset, records: records.length }, 'applied')
-    // One line for all of them: somebody may have written millions.
+    // One line per batch, because there may be millions of parked records.
     const [first] = parked
     if (first !== undefined) {
       const { offset, parked: reason } = first
@@ -84,7 +84,7 @@ export function createProjector(options: ProjectorOptions) {
       ),
   })
 
-  /** An emptied Redis must be refilled though no event comes: the api, seeing a gap, appends none. */
+  /** Refills an emptied Redis without a new event: the api sees a coverage gap and appends none. */
   async function compareCheckpoints(): Promise<void> {
     const moved = new Map<Partition, Checkpoint>()
     for (const [partition, standing] of follower.assigned() ?? []) {
@@ -116,11 +116,11 @@ export function createProjector(options: ProjectorOptions) {
     /** Resolves when the log was seen to be the one that the read model was folded from. */
     verified: follower.verified,
 
-    /** How many records lie before it, as far as is known; undefined without partitions. */
+    /** The number of known records that are not applied yet; undefined without partitions. */
     lag: follower.lag,
     updateEnds: follower.updateEnds,
 
-    /** The checkpoints of the partitions this projector has. */
+    /** The checkpoints of the assigned partitions. */
     checkpoints(): Map<Partition, Checkpoint> {
       const known = new Map<Partition, Checkpoint>()
       for (const [partition, checkpoint] of follower.assigned() ?? []) {
@@ -129,7 +129,7 @@ export function createProjector(options: ProjectorOptions) {
       return known
     },
 
-    /** Why something is not projected now, in words; none when the work goes on. */
+    /** The reasons why records are not applied at the moment; empty when they are. */
     problems(): string[] {
       const comparison = comparing.problem()
       return [...follower.problems(), ...(comparison === undefined ? [] : [comparison])]

@@ -20,13 +20,13 @@ async function openPort(parts: Partial<OperationsParts> = {}) {
 const anError = { error: expect.any(Number), message: expect.any(String) }
 
 describe('the operations port', () => {
-  it('tells that the process lives, ready or not', async () => {
+  it('reports on /livez that the process runs, ready or not', async () => {
     const { url } = await openPort({ readiness: () => ['kafka: away'] })
     const answer = await fetch(`${url}/livez`)
     expect([answer.status, await answer.json()]).toEqual([200, { live: true }])
   })
 
-  it('tells whether it is ready, anew each time, and if not, why', async () => {
+  it('reports on /readyz whether the process is ready at the moment, and the reasons if not', async () => {
     const reasons = ['kafka: away', 'redis: away']
     const { url } = await openPort({ readiness: () => reasons })
     const before = await fetch(`${url}/readyz`)
@@ -39,7 +39,7 @@ describe('the operations port', () => {
     expect([after.status, await after.json()]).toEqual([200, { ready: true, reasons: [] }])
   })
 
-  it('tells the metrics of its process in the text format of Prometheus', async () => {
+  it('serves the metrics of its process in the text format of Prometheus', async () => {
     const { url } = await openPort({ metrics: createMetrics() })
     const answer = await fetch(`${url}/metrics`)
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
@@ -49,7 +49,7 @@ describe('the operations port', () => {
     expect(await answer.text()).toMatch(/^# TYPE nodejs_eventloop_lag_p99_seconds gauge$/m)
   })
 
-  it('says that it could not answer when a part of it fails, and goes on', async () => {
+  it('responds with 500 when a part of it fails, and continues to run', async () => {
     const fail = () => {
       throw new Error('out of order')
     }
@@ -64,7 +64,7 @@ describe('the operations port', () => {
     expect((await fetch(`${url}/livez`)).status).toBe(200)
   })
 
-  it('has nothing else, and says so in the shape of every error', async () => {
+  it('responds with 404 in the Error shape to any other path', async () => {
     const { url } = await openPort()
     for (const path of ['/', '/readyz/', '/livezz', '/metrics/x', '/plants', '//', '/%', '/__proto__']) {
       const answer = await fetch(`${url}${path}`)
@@ -73,7 +73,7 @@ describe('the operations port', () => {
     }
   })
 
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('is only read: not %s', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('rejects %s', async (method) => {
     const { url } = await openPort()
     for (const path of ['/livez', '/readyz', '/metrics']) {
       const answer = await fetch(`${url}${path}`, { method, ...(method === 'POST' && { body: '{' }) })
@@ -82,7 +82,7 @@ describe('the operations port', () => {
     }
   })
 
-  it('answers HEAD as it would GET, without the body', async () => {
+  it('responds to HEAD like to GET, without the body', async () => {
     const { url } = await openPort({ readiness: () => ['kafka: away'], metrics: createMetrics() })
     for (const path of ['/livez', '/readyz', '/metrics', '/nothing']) {
       const [got, head] = [await fetch(`${url}${path}`), await fetch(`${url}${path}`, { method: 'HEAD' })]
@@ -94,23 +94,23 @@ describe('the operations port', () => {
     }
   })
 
-  it('is not opened where another process listens', async () => {
+  it('does not open on a port in use', async () => {
     const { port } = await openPort()
     await expect(openOperationsPort(port, '127.0.0.1', idle)).rejects.toThrow(/EADDRINUSE/)
   })
 
-  it('closes although a connection is kept open', async () => {
+  it('closes although a connection is open', async () => {
     const { port, close, url } = await openPort()
-    const kept = request({ port, host: '127.0.0.1', path: '/livez', headers: { expect: '100-continue' } })
-    kept.on('error', () => {})
-    kept.flushHeaders()
+    const open = request({ port, host: '127.0.0.1', path: '/livez', headers: { expect: '100-continue' } })
+    open.on('error', () => {})
+    open.flushHeaders()
     await fetch(`${url}/livez`)
     await close()
     await expect(fetch(`${url}/livez`)).rejects.toThrow()
   })
 })
 
-describe('what is no proper request to the operations port', () => {
+describe('unusual requests to the operations port', () => {
   it.each([
     ['nonsense', 'nonsense\r\n\r\n', 400],
     ['two lengths', 'GET /livez HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
@@ -119,7 +119,7 @@ describe('what is no proper request to the operations port', () => {
     ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
     ['a body that does not end', 'POST /livez HTTP/1.1\r\nContent-Length: 9\r\n\r\n{', 405],
     ['a head that does not end', 'GET /livez HTTP/1.1\r\n', 408],
-  ])('%s is answered in the shape of every error, and the connection ends', async (_what, sent, status) => {
+  ])('%s: the response has the Error shape, and the connection ends', async (_what, sent, status) => {
     const { url } = await openPort()
     const connection = openRaw(url)
     connection.write(sent)
@@ -131,14 +131,14 @@ describe('what is no proper request to the operations port', () => {
     expect((await fetch(`${url}/livez`)).status).toBe(200)
   })
 
-  it('it is understood without a Host', async () => {
+  it('a request needs no Host header', async () => {
     const { url } = await openPort()
     const connection = openRaw(url)
     connection.write('GET /livez HTTP/1.1\r\n\r\n')
     await vi.waitFor(() => expect(connection.responses()).toMatchObject([{ status: 200 }]))
   })
 
-  it('nonsense behind a request gets no answer: it would be taken for that of the request', async () => {
+  it('nonsense after a request gets no response, because it would be taken for that to the request', async () => {
     const waiting = Promise.withResolvers<string>()
     const { url } = await openPort({ metrics: { ...noMetrics, metrics: () => waiting.promise } })
     const connection = openRaw(url)
@@ -149,7 +149,7 @@ describe('what is no proper request to the operations port', () => {
     expect((await fetch(`${url}/livez`)).status).toBe(200)
   })
 
-  it('a request before the answer to the one before ends the connection: there may be thousands', async () => {
+  it('pipelining ends the connection, because there may be thousands of requests', async () => {
     const { url } = await openPort()
     const connection = openRaw(url)
     connection.write('GET /metrics HTTP/1.1\r\n\r\n'.repeat(2_000))
@@ -157,7 +157,7 @@ describe('what is no proper request to the operations port', () => {
     expect(connection.received()).toBe('')
   })
 
-  it('metrics are made once for all who ask meanwhile, and anew for those who ask later', async () => {
+  it('concurrent scrapes share one rendering of the metrics, and a later scrape gets a new one', async () => {
     const texts: ((text: string) => void)[] = []
     const metrics = () => new Promise<string>((resolve) => texts.push(resolve))
     const { url } = await openPort({ metrics: { ...noMetrics, metrics } })
@@ -174,7 +174,7 @@ describe('what is no proper request to the operations port', () => {
     expect(await (await later).text()).toBe('second')
   })
 
-  it('connections that are reset in the middle of anything harm nobody', async () => {
+  it('connections that are reset at any point do no harm', async () => {
     const { url } = await openPort({ metrics: createMetrics() })
     const beginnings = ['CONNECT x:1 HTTP/1.1\r\n\r\n', 'GET /metrics HTTP/1.1\r\n\r\n', 'GET /livez', 'x']
     for (let round = 0; round < 20; round++) {
@@ -189,7 +189,7 @@ describe('what is no proper request to the operations port', () => {
     expect((await fetch(`${url}/livez`)).status).toBe(200)
   })
 
-  it('connections beyond a hundred are closed, and there is room again when others leave', async () => {
+  it('connections beyond a hundred are closed, until others end', async () => {
     const { url } = await openPort()
     const many = Array.from({ length: 100 }, () => openRaw(url))
     for (const { write } of many) write('GET /livez HTTP/1.1\r\n\r\n')

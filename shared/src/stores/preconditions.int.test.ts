@@ -16,10 +16,10 @@ import { systemTime, type Time } from '../runtime/time.ts'
 import { watchPreconditions } from './preconditions.ts'
 
 const WAIT = { timeout: 30_000 }
-/** Half a minute of it passes in 300 ms. */
+/** 30 s of it pass in 300 ms. */
 const fastTime: Time = { ...systemTime, after: (ms, callback) => systemTime.after(ms / 100, callback) }
 
-/** A topic with ten events of one partition, all passed, that is watched. */
+/** A watched topic with one partition and ten events, which the reader has passed. */
 async function watchTopic() {
   const topic = await createTestTopic(inject('kafkaBrokers'), 1)
   const [appender, admin] = [createAppender(topic.kafka, topic.topic), topic.kafka.admin()]
@@ -43,7 +43,8 @@ async function watchTopic() {
   await vi.waitFor(() => expect(ends).not.toEqual([]), WAIT)
   expect([ends[0], halts]).toEqual([[10], []])
   return {
-    ...{ ...topic, admin },
+    ...topic,
+    admin,
     async expectHalt(message: RegExp): Promise<void> {
       await vi.waitFor(() => expect(halts).not.toEqual([]), WAIT)
       expect(halts).toEqual([expect.any(PreconditionError)])
@@ -52,35 +53,35 @@ async function watchTopic() {
   }
 }
 
-describe('what the protocol rests on is watched, also while no event comes', () => {
-  it('a topic that was made anew', async () => {
+describe('the watch of the preconditions ends the service, also without new events, for', () => {
+  it('a recreated topic', async () => {
     const { kafka, topic, partitions, admin, expectHalt } = await watchTopic()
     await admin.deleteTopics({ topics: [topic] })
     await vi.waitFor(async () => expect(await createTopic(kafka, { topic, partitions })).toBe(true), WAIT)
     await expectHalt(/another log: .* passed offset 9, but the log ends before offset 0 .* delete the keys/)
   })
 
-  it('a topic that was made anew and filled beyond what was passed', async () => {
+  it('a recreated topic with more records than the reader has passed', async () => {
     const topic = await watchTopic()
     await recreateTopic(topic, 20)
     await topic.expectHalt(/another log: the topic had the id \S{22}, it has \S{22}: .* delete the keys/)
   })
 
-  it('a topic that is gone', async () => {
+  it('a deleted topic', async () => {
     const { topic, admin, expectHalt } = await watchTopic()
     await admin.deleteTopics({ topics: [topic] })
     await expectHalt(/does not exist: create it/)
   })
 
-  it('a topic that lost its beginning', async () => {
+  it('a topic whose first records are deleted', async () => {
     const { topic, admin, expectHalt } = await watchTopic()
-    // Without the metadata kafkajs does not know whom to ask.
+    // Without the metadata kafkajs does not know the leader.
     await admin.fetchTopicMetadata({ topics: [topic] })
     await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '5' }] })
     await expectHalt(/starts at offset 5: .* Restore the topic/)
   })
 
-  it('a topic that would forget', async () => {
+  it('a topic with a limited retention', async () => {
     const { topic, admin, expectHalt } = await watchTopic()
     const settings = { 'retention.ms': '1000', 'retention.bytes': '-1', 'cleanup.policy': 'delete' }
     const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }))
@@ -89,7 +90,7 @@ describe('what the protocol rests on is watched, also while no event comes', () 
     await expectHalt(/would lose events: set retention.ms to -1/)
   })
 
-  it('a topic that grew', async () => {
+  it('a topic with an added partition', async () => {
     const { topic, admin, expectHalt } = await watchTopic()
     await admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
     await expectHalt(/has 2 partitions, but PLANTS_PARTITIONS is 1/)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { extractComponents } from './schemas.ts'
 
 describe('schemas of routes in the description', () => {
-  it('are components where they have a title, wherever they are', () => {
+  it('become components where they have a title, at any depth', () => {
     const Leaf = Type.Object({ form: Type.String() }, { title: 'Leaf' })
     const { tree, schemas } = extractComponents({
       body: Leaf,
@@ -36,7 +36,7 @@ describe('schemas of routes in the description', () => {
     expect(extractComponents(schema).tree).toEqual({ type: 'integer', format: 'int64' })
   })
 
-  it('leave other formats and fields called title alone', () => {
+  it('keep other formats and fields with the name title', () => {
     const tree = { when: { type: 'string', format: 'date' }, properties: { title: { type: 'string' } } }
     expect(extractComponents(tree)).toEqual({ tree, schemas: {} })
   })

@@ -8,14 +8,12 @@ const MOST_PARTITIONS = 1_000
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('')
 
 const counts = fc.oneof(fc.nat(200), fc.nat({ max: 2 ** 48 - 1 }), fc.constantFrom(127, 128, 2 ** 48 - 1))
-const cursors: fc.Arbitrary<Cursor> = fc
-  .array(counts, { minLength: 1, maxLength: 30 })
-  .chain((listed) =>
-    fc.record({
-      partition: fc.nat(listed.length - 1).map((p) => p as Partition),
-      listed: fc.constant(listed),
-    }),
-  )
+const cursors: fc.Arbitrary<Cursor> = fc.array(counts, { minLength: 1, maxLength: 30 }).chain((listed) =>
+  fc.record({
+    partition: fc.nat(listed.length - 1).map((p) => p as Partition),
+    listed: fc.constant(listed),
+  }),
+)
 
 describe('a cursor', () => {
   it('decodes to what was encoded', () => {

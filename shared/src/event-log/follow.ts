@@ -283,8 +283,8 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     },
 
     /**
-     * Reads the ends of the log. Throws a PreconditionError when the topic is another one or not as required. Follow an
-     * idle log with regular calls: without records the follower does not see such a change itself.
+     * Reads the ends of the log. Throws a PreconditionError when the topic is another one or not as required. Call it
+     * regularly while the log is idle: the follower notices such a change only when it fetches records.
      */
     ends,
 

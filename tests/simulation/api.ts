@@ -22,7 +22,7 @@ const READ_DEADLINE_MS = 2_000
 const RETRY_MS = 500
 const GIVE_UP_AFTER_MS = 120_000
 const RETENTION_READINGS = 2
-/** Small enough to be reached. */
+/** Small, so that schedules reach them. */
 const LIMITS = {
   maxQueuedBytes: 900,
   maxQueueAgeMs: 5_000,
@@ -33,27 +33,27 @@ const LIST_LIMITS = { maxCandidates: 2, spareCandidates: 1, maxPlantsPerRead: 4 
 
 export type SimulatedApi = {
   process: SimulatedProcess
-  /** The log's ends when it asked for them, at its start. */
+  /** The log's ends at its start. */
   startedAt: Offset[]
-  /** What this instance has shown to anybody. */
+  /** The plants that this instance has shown. */
   shown: Set<PlantId>
-  /** What it gave to Kafka to append, in order. */
-  given: NewRecord[]
+  /** The records that it sent to Kafka, in order. */
+  appended: NewRecord[]
   tail: SimulatedFollower
   claimIndex: ClaimIndex
   creation: ReturnType<typeof createPlantCreation>
-  /** For one read, to see what it saw. */
+  /** A reader for one request, with the reach that the request had. */
   startReading(): PlantReader & { reach(partition: Partition): number }
   startListing(): PlantLister & { reach(partition: Partition): number }
   isListening: boolean
   isStopping: boolean
-  /** How many requests wait for its answer. */
+  /** Requests in flight. */
   waiting: number
-  /** How many of them are creates. */
+  /** Creates among them. */
   creating: number
 }
 
-/** Starts an api as its main.ts does. Resolves once it can tell where it stands; requests come when it listens. */
+/** Starts an api like its main.ts. Resolves when its start state is read; it listens when the log is verified. */
 export async function startApi(
   process: SimulatedProcess,
   windowBytes: number,
@@ -64,21 +64,23 @@ export async function startApi(
   const time = clock.timeOf(process)
   const readModel = connectReadModel(process, network, rules, onApplied)
   const ends = async () => ({
-    ends: (await network.call(process, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
+    ends: (await network.call(process, 'read of the log ends', [log.ends]))[0] as Offset[],
   })
-  const patience = { time, everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS }
-  const standing = await retry(() => readStartState(readModel, ends, { partitions }), patience)
+  const retryOptions = { time, everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS }
+  const startState = await retry(() => readStartState(readModel, ends, { partitions }), retryOptions)
   const common = { log: quiet, time, onHalt: (error: Error) => onHalt(process, error) }
   const claimIndex = createClaimIndex({
-    ...{ ...common, ...standing, readModel },
+    ...common,
+    ...startState,
+    readModel,
     windowMaxBytes: windowBytes * partitions,
     retentionReadings: RETENTION_READINGS,
   })
   const tail = createSimulatedFollower(process, claimIndex.sink, { ...context, time })
-  const given: NewRecord[] = []
+  const appended: NewRecord[] = []
   const appender = {
     async append(records: NewRecord[]): Promise<void> {
-      given.push(...records)
+      appended.push(...records)
       const what = `append of ${records.map(({ key }) => key.toString()).join(', ')}`
       await network.call(
         process,
@@ -88,47 +90,49 @@ export async function startApi(
     },
   }
   const creation = createPlantCreation(readModel, appender, claimIndex, {
-    ...{ ...common, deadlineMs: CREATE_DEADLINE_MS, limits: LIMITS },
+    ...common,
+    deadlineMs: CREATE_DEADLINE_MS,
+    limits: LIMITS,
   })
 
   /**
-   * The read model for one request, and how far the view reached: when it answered last, or for a request that
-   * asks for the same partition several times, when it reached furthest.
+   * The read model for one request, and the reach at its last response, or at the one with the furthest reach for a
+   * request that reads a partition several times.
    */
   function watchReach(counts: 'last' | 'furthest') {
-    const seen = new Map<Partition, { checkpoint: Offset; reach: number }>()
+    const reaches = new Map<Partition, { checkpoint: Offset; reach: number }>()
     function reachOf(partition: Partition, checkpoint: Offset): number {
       const { start, next } = claimIndex.window(partition)
       return start > checkpoint + 1 ? checkpoint : Math.max(checkpoint, next - 1)
     }
-    function note(
-      asked: readonly { partition: Partition }[],
-      answers: readonly { checkpoint: Offset }[],
+    function addResponses(
+      requests: readonly { partition: Partition }[],
+      responses: readonly { checkpoint: Offset }[],
     ): void {
-      for (const [n, { partition }] of asked.entries()) {
-        const { checkpoint } = answers[n] as { checkpoint: Offset }
+      for (const [n, { partition }] of requests.entries()) {
+        const { checkpoint } = responses[n] as { checkpoint: Offset }
         const reach = reachOf(partition, checkpoint)
-        if (counts === 'furthest' && reach < (seen.get(partition)?.reach ?? -1)) continue
-        seen.set(partition, { checkpoint, reach })
+        if (counts === 'furthest' && reach < (reaches.get(partition)?.reach ?? -1)) continue
+        reaches.set(partition, { checkpoint, reach })
       }
     }
     const watched: Pick<typeof readModel, 'lookUp' | 'list'> = {
-      async lookUp(asked) {
-        const answers = await readModel.lookUp(asked)
-        note(asked, answers)
-        return answers
+      async lookUp(requests) {
+        const responses = await readModel.lookUp(requests)
+        addResponses(requests, responses)
+        return responses
       },
-      async list(asked) {
-        const answers = await readModel.list(asked)
-        note(asked, answers)
-        return answers
+      async list(requests) {
+        const responses = await readModel.list(requests)
+        addResponses(requests, responses)
+        return responses
       },
     }
     return {
       watched,
-      /** When Redis had answered it or when the client was answered: the read judged in between. */
+      /** At the response of Redis or now: the read decided in between. */
       reach(partition: Partition): number {
-        const { checkpoint, reach } = seen.get(partition) ?? { checkpoint: BEFORE_FIRST, reach: -1 }
+        const { checkpoint, reach } = reaches.get(partition) ?? { checkpoint: BEFORE_FIRST, reach: -1 }
         return Math.max(reach, reachOf(partition, checkpoint))
       },
     }
@@ -146,18 +150,19 @@ export async function startApi(
   }
 
   const api: SimulatedApi = {
-    ...{ process, startedAt: standing.ends, shown: new Set<PlantId>(), given },
-    ...{
-      tail,
-      claimIndex,
-      creation,
-      startReading,
-      startListing,
-      isListening: false,
-      isStopping: false,
-      waiting: 0,
-      creating: 0,
-    },
+    process,
+    startedAt: startState.ends,
+    shown: new Set<PlantId>(),
+    appended,
+    tail,
+    claimIndex,
+    creation,
+    startReading,
+    startListing,
+    isListening: false,
+    isStopping: false,
+    waiting: 0,
+    creating: 0,
   }
   tail.assign(allPartitions(partitions) as Partition[])
   void tail.verified.then(() => {

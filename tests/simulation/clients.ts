@@ -5,26 +5,26 @@ import type { NewPlant, PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { ConsistencyToken, LogPosition, Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { SimulatedApi } from './api.ts'
 import type { Log } from './kafka.ts'
-import { at, createListings } from './listings.ts'
+import { createListings, describeToken } from './listings.ts'
 import { winnerOf } from './oracle.ts'
 import type { Random } from './random.ts'
 import { eventIdOf } from './records.ts'
 
-/** What a client asked to be created; the same key with the same plant may be asked for again. */
+/** A create request of a client; a keyed one may be sent again with the same key and plant. */
 type CreateRequest = { plant: NewPlant; eventId: EventId; keyed: boolean }
 
-/** How clients are in one schedule. */
+/** What the clients of one schedule send. Shares are from 0 to 1. */
 export type Workload = {
-  /** The ids they ask for. */
+  /** The plant ids of requests. */
   ids: readonly PlantId[]
-  /** How many creates have an Idempotency-Key, and how many repeat an earlier one, from 0 to 1. */
+  /** The share of creates with an Idempotency-Key, and the share that repeats an earlier one. */
   keyed: number
-  again: number
-  /** How many reads have more than one position, and how many are followed by a page of a list, from 0 to 1. */
+  repeated: number
+  /** The share of reads with more than one position, and the share that is followed by a page of a list. */
   lists: number
 }
 
-/** Clients that create and read plants, and hold every answer to the log. */
+/** Clients that create and read plants and compare every response with the log. */
 export function createClients(
   log: Log,
   { ids, ...workload }: Workload,
@@ -32,11 +32,11 @@ export function createClients(
   broken: (guarantee: string) => void,
 ) {
   const requests: CreateRequest[] = []
-  const asked = new Set<EventId>()
-  /** Event ids of attempts that were told to be in no log. */
+  const sent = new Set<EventId>()
+  /** Event ids of creates with the outcome 'not written'. */
   const notWritten = new Set<EventId>()
   const positions: LogPosition[] = []
-  /** Keyed ones that were told 'outcome unknown'. */
+  /** Keyed creates with the outcome 'outcome unknown'. */
   const unknown = new Set<CreateRequest>()
 
   function newRequest(random: Random, id = random.pick(ids) as PlantId): CreateRequest {
@@ -52,26 +52,28 @@ export function createClients(
   async function create(api: SimulatedApi, request: CreateRequest): Promise<Outcome> {
     const { plant, eventId } = request
     const { name } = api.process
-    const given = api.given.length
-    trace(() => `${name} is asked to create ${plant.id} (${plant.name}${request.keyed ? ', keyed' : ''})`)
-    asked.add(eventId)
+    const appendedBefore = api.appended.length
+    trace(() => `${name} gets a create of ${plant.id} (${plant.name}${request.keyed ? ', keyed' : ''})`)
+    sent.add(eventId)
     api.waiting++
     api.creating++
     const outcome = await api.creation.create(request)
     api.waiting--
     api.creating--
-    trace(() => `${name} answers ${plant.name} of ${plant.id}: ${told(outcome)}`)
+    trace(() => `${name} responds to ${plant.name} of ${plant.id}: ${describe(outcome)}`)
     if (outcome.is === 'notWritten') {
-      const written = api.given.slice(given).some(({ headers }) => String(headers.ce_id) === eventId)
-      if (written) broken('"not written" though it gave the event to Kafka')
+      const written = api.appended
+        .slice(appendedBefore)
+        .some(({ headers }) => String(headers.ce_id) === eventId)
+      if (written) broken('"not written" though it sent the event to Kafka')
       if (!request.keyed) notWritten.add(eventId)
     }
     if (outcome.is === 'outcomeUnknown' && request.keyed) unknown.add(request)
-    if (outcome.is === 'created' || outcome.is === 'duplicate') judge(api, request, outcome)
+    if (outcome.is === 'created' || outcome.is === 'duplicate') checkVerdict(api, request, outcome)
     return outcome
   }
 
-  function judge(
+  function checkVerdict(
     api: SimulatedApi,
     { plant, eventId }: CreateRequest,
     outcome: Outcome & { is: 'created' | 'duplicate' },
@@ -83,15 +85,15 @@ export function createClients(
     }
     if (outcome.is === 'created' && winner.eventId !== eventId) broken('a 200 whose event did not win')
     if (outcome.is === 'duplicate' && winner.eventId === eventId) broken('a duplicate though its event won')
-    // A duplicate may name a later claim of the id: whoever reaches it knows the winner, too.
+    // A duplicate may have the position of a later claim of the id: a reach that includes it includes the winner.
     const named = log.records(winner.partition).find(({ offset }) => offset === outcome.offset)?.claim
     const isRight = outcome.is === 'created' ? named?.eventId === eventId : named?.id === plant.id
     if (outcome.partition !== winner.partition || !isRight) broken('a position where the plant is not')
     if (outcome.offset < winner.offset) broken('a position from before the plant')
-    show(api, plant.id, outcome)
+    addShown(api, plant.id, outcome)
   }
 
-  function show(api: SimulatedApi, id: PlantId, { partition, offset }: LogPosition): void {
+  function addShown(api: SimulatedApi, id: PlantId, { partition, offset }: LogPosition): void {
     api.shown.add(id)
     positions.push({ partition, offset })
   }
@@ -106,37 +108,37 @@ export function createClients(
     broken,
   )
 
-  async function read(api: SimulatedApi, id: PlantId, positions: ConsistencyToken): Promise<ReadPlant> {
+  async function read(api: SimulatedApi, id: PlantId, token: ConsistencyToken): Promise<ReadPlant> {
     const { name } = api.process
-    trace(() => `${name} is asked for ${id}${at(positions)}`)
+    trace(() => `${name} gets a read of ${id}${describeToken(token)}`)
     const known = winnerOf(log, id)
     const mustKnow =
       known !== undefined &&
       (api.shown.has(id) ||
         known.offset < (api.startedAt[known.partition] as number) ||
-        (positions.get(known.partition) ?? -1) >= known.offset)
+        (token.get(known.partition) ?? -1) >= known.offset)
     api.waiting++
     const reading = api.startReading()
-    const answer = await reading.read(id, positions)
+    const result = await reading.read(id, token)
     api.waiting--
-    trace(() => `${name} answers for ${id}: ${answer.is}`)
-    if (answer.is === 'coverageGap') return answer
-    if ([...positions].some(([partition, offset]) => reading.reach(partition) < offset))
-      broken('a read answered from before its position')
+    trace(() => `${name} responds to the read of ${id}: ${result.is}`)
+    if (result.is === 'coverageGap') return result
+    if ([...token].some(([partition, offset]) => reading.reach(partition) < offset))
+      broken('a read from before its token')
     const winner = winnerOf(log, id)
-    if (answer.is === 'noSuchPlant') {
+    if (result.is === 'noSuchPlant') {
       if (mustKnow) broken('a read forgot a plant')
-      return answer
+      return result
     }
     if (winner === undefined) broken('a read invented a plant')
-    else if (winner.plant !== (answer.is === 'plant' ? answer.plant : undefined))
+    else if (winner.plant !== (result.is === 'plant' ? result.plant : undefined))
       broken('a read changed a plant')
-    if (answer.is === 'plant') show(api, id, answer)
+    if (result.is === 'plant') addShown(api, id, result)
     else if (winner !== undefined) api.shown.add(id)
-    return answer
+    return result
   }
 
-  /** Up to three. */
+  /** Up to three positions. */
   function morePositions(random: Random): (LogPosition | undefined)[] {
     return workload.lists > 0 && random.chance(workload.lists)
       ? [1, 2, 3].map(() => random.pick(positions))
@@ -145,10 +147,10 @@ export function createClients(
 
   return {
     create(api: SimulatedApi, random: Random): void {
-      const again = random.chance(workload.again)
+      const repeated = random.chance(workload.repeated)
         ? random.pick(requests.filter(({ keyed }) => keyed))
         : undefined
-      void create(api, again ?? newRequest(random))
+      void create(api, repeated ?? newRequest(random))
     },
 
     read(api: SimulatedApi, random: Random): void {
@@ -162,34 +164,33 @@ export function createClients(
     /** At rest: this api lists exactly the fold of the log. */
     listAll: listings.all,
 
-    /** Asks again for what was told to be unknown, with the same keys: now it is told. */
+    /** Repeats the creates with unknown outcome, with the same keys: now they must have a verdict. */
     async retryUnknown(api: SimulatedApi): Promise<void> {
       for (const request of [...unknown]) {
         const { is } = await create(api, request)
         if (is !== 'created' && is !== 'duplicate')
-          broken(`a retry with the same key is told '${is}' though all has settled`)
+          broken(`a retry with the same key has the outcome '${is}' though all has settled`)
       }
     },
 
-    /** A plant that nobody has, to see whether creates work. */
+    /** Creates a plant with a new id. */
     createNew: (api: SimulatedApi, random: Random, id: PlantId) => create(api, newRequest(random, id)),
     readAt: (api: SimulatedApi, id: PlantId, position?: LogPosition) => read(api, id, tokenOf([position])),
 
-    /** At rest: what was told to be not written is not there, and nothing is that nobody asked for. */
+    /** At rest: no event of a create that was 'not written' is in the log, and every event there was sent by somebody. */
     checkLog(foreign: ReadonlySet<EventId>): void {
       for (const partition of log.ends().keys()) {
         for (const { claim } of log.records(partition as never)) {
           if (claim === undefined) continue
           if (notWritten.has(claim.eventId)) broken('"not written", but it is in the log')
-          if (!asked.has(claim.eventId) && !foreign.has(claim.eventId))
-            broken('an event that nobody asked for')
+          if (!sent.has(claim.eventId) && !foreign.has(claim.eventId)) broken('an event that nobody sent')
         }
       }
     },
   }
 }
 
-/** As a header has them: the tokenOf of each partition counts. */
+/** The token of these positions: the highest offset of each partition. */
 function tokenOf(some: readonly (LogPosition | undefined)[]): ConsistencyToken {
   const positions = new Map<Partition, Offset>()
   for (const position of some) {
@@ -200,6 +201,6 @@ function tokenOf(some: readonly (LogPosition | undefined)[]): ConsistencyToken {
   return positions
 }
 
-function told(outcome: Outcome): string {
+function describe(outcome: Outcome): string {
   return 'offset' in outcome ? `${outcome.is}, ${outcome.partition}-${outcome.offset}` : outcome.is
 }

@@ -13,7 +13,7 @@ type Timer = { at: number; process: SimulatedProcess; callback: (() => void) | u
 
 export type Clock = ReturnType<typeof createClock>
 
-/** Time that passes when the schedule says so. The timers of a process end with it. */
+/** Simulated time, which only the schedule advances. The timers of a process end with it. */
 export function createClock() {
   let now = 0
   let timers: Timer[] = []
@@ -33,7 +33,7 @@ export function createClock() {
       }
     },
 
-    /** How long until the next timer is due; undefined without any. */
+    /** Milliseconds until the next timer is due; undefined without timers. */
     untilNext(): number | undefined {
       timers = timers.filter(isWaiting)
       return timers.length === 0
@@ -41,7 +41,7 @@ export function createClock() {
         : Math.max(0, timers.reduce((least, { at }) => Math.min(least, at), Infinity) - now)
     },
 
-    /** Lets time pass, all at once: what comes due meanwhile comes due late. */
+    /** Advances time in one step: timers that are due before its end run late. */
     advance(ms: number): void {
       now += ms
       const due = timers.filter((timer) => isWaiting(timer) && timer.at <= now).sort((a, b) => a.at - b.at)

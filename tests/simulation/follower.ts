@@ -11,77 +11,79 @@ const MAX_RECORDS = 5
 
 export type SimulatedFollower = ReturnType<typeof createSimulatedFollower>
 
-/** Follows the log as a kafkajs consumer would, with the product's own code judging what it is given. */
+/** A model of a kafkajs consumer; the product's partition cursors decide on each delivery. */
 export function createSimulatedFollower(
   process: SimulatedProcess,
   sink: RecordSink,
   { log, network, time, quiet }: { log: Log; network: Network; time: Time; quiet: ProcessLog },
 ) {
   const partitions = log.ends().length
-  /** Where the next fetch begins; `turn` counts the seeks. */
+  /** `next` is where the next fetch starts; `epoch` counts the seeks. */
   const cursors = Array.from({ length: partitions }, () => ({
-    ...{ next: FIRST, turn: 0, busy: false, paused: false },
+    next: FIRST,
+    epoch: 0,
+    busy: false,
+    paused: false,
   }))
   const cursorOf = (partition: Partition) => cursors[partition] as (typeof cursors)[number]
-  const positions = createPartitionCursors(
+  const partitionCursors = createPartitionCursors(
     sink,
     {
       pause(partition) {
-        // Of a topic that grew there may be more than are known here.
+        // A topic that grew has partitions that this model does not.
         if (partition < partitions) cursorOf(partition).paused = true
       },
       seek(partition, offset) {
         const cursor = cursorOf(partition)
         cursor.paused = false
         cursor.next = offset
-        cursor.turn++
+        cursor.epoch++
       },
-      ends: async () =>
-        (await network.call(process, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
+      ends: async () => (await network.call(process, 'read of the log ends', [log.ends]))[0] as Offset[],
     },
     { partitions, time, log: quiet },
   )
 
   return {
-    ...positions,
+    ...partitionCursors,
     start() {},
     async commitForLagTools() {},
     async close() {
-      positions.close()
+      partitionCursors.close()
     },
 
-    /** A rebalance. Where the group thinks it stands, fetches begin until they are sought elsewhere. */
+    /** A rebalance. Fetches start at any committed offset until the product seeks. */
     rebalance(assigned: readonly Partition[], random: Random): void {
       for (const partition of assigned) {
         if (partition < partitions) cursorOf(partition).next = random.below(log.end(partition) + 1) as Offset
       }
-      positions.assign(assigned)
+      partitionCursors.assign(assigned)
     },
 
-    /** Hands over what a fetch brings. Nothing, when nothing is there or the last one is still being taken in. */
-    deliver(partition: Partition, random: Random, calm = false): void {
+    /** Delivers one fetch; does nothing without records, or while the last delivery is in progress. */
+    deliver(partition: Partition, random: Random, isCalm = false): void {
       const cursor = cursorOf(partition)
       if (cursor.busy || cursor.paused) return
-      // Out of range: Kafka begins at the first offset again.
+      // Out of range: kafkajs starts again at the first offset.
       if (cursor.next > log.end(partition)) cursor.next = FIRST
       const stray =
-        !calm && random.chance(0.05) ? (random.below(log.end(partition) + 1) as Offset) : undefined
+        !isCalm && random.chance(0.05) ? (random.below(log.end(partition) + 1) as Offset) : undefined
       const delivery = log.fetch(partition, stray ?? cursor.next, 1 + random.below(MAX_RECORDS))
       if (delivery === undefined) return
       const after = (delivery.last + 1) as Offset
       if (delivery.records.length === 0) {
-        // The consumer passes these by itself and only tells of them.
+        // The consumer passes control records and only reports them.
         cursor.next = after
-        void positions.deliver(partition, () => delivery)
+        void partitionCursors.deliver(partition, () => delivery)
         return
       }
-      const { turn } = cursor
+      const { epoch } = cursor
       cursor.busy = true
-      void positions
-        .deliver(partition, () => (cursor.turn === turn ? delivery : undefined))
+      void partitionCursors
+        .deliver(partition, () => (cursor.epoch === epoch ? delivery : undefined))
         .then((reached) => {
           cursor.busy = false
-          if (reached !== undefined && reached >= delivery.last && cursor.turn === turn) cursor.next = after
+          if (reached !== undefined && reached >= delivery.last && cursor.epoch === epoch) cursor.next = after
         })
     },
   }

@@ -65,7 +65,9 @@ export function stateScript(keys: PartitionKeys, asked: string): GenerationState
   const of = <T>(value: T | undefined, none: T) => (value === undefined ? none : value)
   const expiry = (size: number | undefined) => (size === undefined || size === 0 ? NO_KEY : NO_EXPIRY)
   return {
-    ...{ generation: name, live, filling },
+    generation: name,
+    live,
+    filling,
     checkpoint: generation?.checkpoint,
     fold: of(generation?.fold, 0),
     partitions: of(generation?.partitions, 0),
@@ -96,9 +98,14 @@ function textsOf(generation: Generation | undefined): GenerationState['texts'] {
   const text = (value: number | undefined) => (value === undefined ? '' : String(value))
   const count = (value: number | undefined) => (value === 0 ? '' : text(value))
   return {
-    ...{ checkpoint: text(checkpoint?.offset), event: checkpoint?.eventId ?? '' },
-    ...{ fold: text(fold), partitions: text(partitions), mark: mark ?? '' },
-    ...{ plants: count(plants?.size), voids: count(voids), parked: count(parkedCount) },
+    checkpoint: text(checkpoint?.offset),
+    event: checkpoint?.eventId ?? '',
+    fold: text(fold),
+    partitions: text(partitions),
+    mark: mark ?? '',
+    plants: count(plants?.size),
+    voids: count(voids),
+    parked: count(parkedCount),
   }
 }
 

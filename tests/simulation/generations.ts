@@ -18,10 +18,10 @@ import type { RebuildRules } from './rebuild-rules.ts'
 import { FOLD_VERSION, refuse } from './redis.ts'
 import { applyScript, type Generation, type PartitionKeys } from './redis-scripts.ts'
 
-/** Few, so that a failover may come between. */
+/** Small, so that a failover can come between two batches. */
 const BATCH = 3
 
-/** The generations as one process has them: each script goes over the network to the server it is connected to. */
+/** The generations for one process: each script call goes over the network to the server it is connected to. */
 export function connectGenerations(
   process: SimulatedProcess,
   network: Network,
@@ -31,12 +31,12 @@ export function connectGenerations(
   const keysOf = (partition: Partition) => process.redis.partitions[partition] as PartitionKeys
   const partitions = () => process.redis.partitions.length
 
-  async function ask<T>(what: string, script: () => T): Promise<T> {
-    const [answer] = await network.call(process, what, [script])
-    return answer as T
+  async function callScript<T>(what: string, script: () => T): Promise<T> {
+    const [result] = await network.call(process, what, [script])
+    return result as T
   }
 
-  /** One batch after the other, by index: what is there all the time is told, whatever is added. */
+  /** Batch by batch, by index: elements that exist all the time are returned, whatever is added. */
   async function* batches<T>(
     partition: Partition,
     name: string,
@@ -44,7 +44,7 @@ export function connectGenerations(
     read: (generation: Generation) => Iterable<T>,
   ): AsyncGenerator<T[]> {
     for (let from = 0; ; from += BATCH) {
-      const found = await ask(`reading of ${what} of ${name}`, () => {
+      const found = await callScript(`reading of ${what} of ${name}`, () => {
         rules.reads(process, partition, name, what)
         const generation = keysOf(partition).generations.get(name)
         return generation === undefined ? [] : [...read(generation)].slice(from, from + BATCH)
@@ -56,30 +56,33 @@ export function connectGenerations(
 
   return {
     async startFilling(partition, freshName) {
-      const begun = await ask(`begin of ${partition}`, () => {
+      const started = await callScript(`begin of ${partition}`, () => {
         const keys = keysOf(partition)
         const call = { freshName, foldVersion: FOLD_VERSION, partitions: partitions() }
         return rules.watch(keys, () => beginScript(keys, call))
       })
-      if (begun.is === 'FOLD') refuse(begun.version, undefined, process.redis)
-      if (begun.is === 'PARTITIONS') refuse(undefined, begun.count, process.redis)
-      return begun as StartResult
+      if (started.is === 'FOLD') refuse(started.version, undefined, process.redis)
+      if (started.is === 'PARTITIONS') refuse(undefined, started.count, process.redis)
+      return started as StartResult
     },
 
     async fill(partition, generation, expected, next, records) {
-      const filled = await ask(`fill of ${generation} from ${expected.offset + 1} to ${next.offset}`, () => {
-        const keys = keysOf(partition)
-        const call = { generation, expected, next, records, freshGeneration: '' }
-        const scope = { foldVersion: FOLD_VERSION, partitions: partitions() }
-        return rules.watch(keys, () => applyScript(keys, { ...call, ...scope }))
-      })
+      const filled = await callScript(
+        `fill of ${generation} from ${expected.offset + 1} to ${next.offset}`,
+        () => {
+          const keys = keysOf(partition)
+          const call = { generation, expected, next, records, freshGeneration: '' }
+          const scope = { foldVersion: FOLD_VERSION, partitions: partitions() }
+          return rules.watch(keys, () => applyScript(keys, { ...call, ...scope }))
+        },
+      )
       if (filled.is === 'FOLD') refuse(filled.version, undefined, process.redis)
       if (filled.is === 'STALE') return { is: 'stale', checkpoint: filled.checkpoint }
       return { is: filled.is === 'OK' ? 'applied' : 'gone' }
     },
 
     mark: (partition, generation, mark) =>
-      ask(`mark ${mark} of ${generation}`, () => {
+      callScript(`mark ${mark} of ${generation}`, () => {
         const keys = keysOf(partition)
         const marked = rules.watch(keys, () => markScript(keys, generation, mark))
         if (marked.is === 'marked') rules.marked(process, partition, mark)
@@ -87,31 +90,36 @@ export function connectGenerations(
       }),
 
     state: (partition, generation) =>
-      ask(`state of ${partition} ${generation}`, () => stateScript(keysOf(partition), generation ?? '')),
+      callScript(`state of ${partition} ${generation}`, () =>
+        stateScript(keysOf(partition), generation ?? ''),
+      ),
 
     async switchTo(partition, call) {
-      const switched = await ask(`switch of ${partition} to ${call.generation}`, () => {
+      const switched = await callScript(`switch of ${partition} to ${call.generation}`, () => {
         const keys = keysOf(partition)
-        const answer = rules.switchTo(process, keys, [partition, call], () =>
+        const result = rules.switchTo(process, keys, [partition, call], () =>
           switchScript(keys, call, FOLD_VERSION),
         )
         onApplied()
-        return answer
+        return result
       })
       if (switched.is === 'FOLD') refuse(switched.version, undefined, process.redis)
       return switched as SwitchResult
     },
 
     drop: (partition, generation, options) =>
-      ask(`drop of ${generation}`, () => {
+      callScript(`drop of ${generation}`, () => {
         const keys = keysOf(partition)
         return rules.watch(keys, () => dropScript(keys, generation, options?.abandon ?? false))
       }),
 
     async list() {
-      const listed = await ask('list of generations', () =>
+      const listed = await callScript('list of generations', () =>
         process.redis.partitions.map(({ live = '', filling = '', generations }, n) => ({
-          ...{ partition: n as Partition, live, filling, names: [...generations.keys()].sort() },
+          partition: n as Partition,
+          live,
+          filling,
+          names: [...generations.keys()].sort(),
         })),
       )
       return { partitions: listed, strange: [] }
@@ -123,7 +131,7 @@ export function connectGenerations(
     },
 
     entries: (partition, name, ids) =>
-      ask(`reading of entries of ${name}`, () => {
+      callScript(`reading of entries of ${name}`, () => {
         const plants = keysOf(partition).generations.get(name)?.plants
         return ids.flatMap((id) => {
           const claim = plants?.get(BigInt(id) as PlantId)
@@ -137,7 +145,7 @@ export function connectGenerations(
     },
 
     span: (partition, name, from, count) =>
-      ask(`reading of ${name} from ${from}`, () => {
+      callScript(`reading of ${name} from ${from}`, () => {
         rules.reads(process, partition, name, 'plants')
         rules.reads(process, partition, name, 'order')
         return spanScript(keysOf(partition), name, from, count)

@@ -4,7 +4,7 @@ import type { Delivery } from '@plant-store/shared/protocol/checkpoint.ts'
 
 export type Log = ReturnType<typeof createKafkaLog>
 
-/** The committed log of a topic. Offsets may have nothing at them: control records, aborted transactions. */
+/** The committed log of a topic. Some offsets have no record: control records, aborted transactions. */
 export function createKafkaLog(partitions: number) {
   const logs = Array.from({ length: partitions }, () => ({ records: [] as LogRecord[], end: 0 as Offset }))
   const at = (partition: Partition) => logs[partition] as (typeof logs)[number]
@@ -24,7 +24,7 @@ export function createKafkaLog(partitions: number) {
       log.end = after(log.end)
     },
 
-    /** Loses all from here on, as no log may. */
+    /** Loses everything from `end` on, which no real log may do. */
     truncate(partition: Partition, end: Offset): void {
       const log = at(partition)
       log.records = log.records.filter(({ offset }) => offset < end)
@@ -35,7 +35,7 @@ export function createKafkaLog(partitions: number) {
     end: (partition: Partition): Offset => at(partition).end,
     records: (partition: Partition): readonly LogRecord[] => at(partition).records,
 
-    /** What a fetch from here brings; undefined when nothing is there yet. */
+    /** The result of a fetch; undefined at the end of the log. */
     fetch(partition: Partition, requested: Offset, maxRecords: number): Delivery | undefined {
       const { records, end } = at(partition)
       if (requested >= end) return undefined

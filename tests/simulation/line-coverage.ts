@@ -4,8 +4,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = new URL('../..', import.meta.url)
 
-/** The code that decides. What is here is either reached by the simulation or not needed. */
-export const DECIDING = [
+/** The deciding code. A line that the simulation does not reach is not needed. */
+const DECIDING = [
   'shared/src/protocol/checkpoint.ts',
   'shared/src/protocol/list.ts',
   'shared/src/protocol/coverage.ts',
@@ -30,10 +30,10 @@ export const DECIDING = [
 
 export type Coverage = { file: string; lines: number; reached: number; unreached: string[] }
 
-/** Comments, types, and assertions: whatever reaches one of these is a defect. */
+/** Comments, types, and assertions, which are reached only by a defect. */
 const NO_CODE = /^(\/?\*|\/\/|import|export type|type )|throw new RangeError/
 
-/** Counts what `run` reaches of the code that decides, which must not have been imported before. */
+/** The lines of the deciding code that `run` reaches. The code must not have been imported before. */
 export async function measureCoverage(run: () => Promise<void>): Promise<Coverage[]> {
   const session = new Session()
   session.connect()
@@ -52,10 +52,10 @@ export async function measureCoverage(run: () => Promise<void>): Promise<Coverag
 
 type Range = { startOffset: number; endOffset: number; count: number }
 
-/** Node strips types in place, so that offsets into what runs are offsets into the file. */
+/** Node strips types in place, so offsets in the running code are offsets in the file. */
 function coverageOf(file: string, source: string, ranges: readonly Range[]): Coverage {
   const reachedAt = Array.from({ length: source.length }, () => false)
-  // Inner ranges come after those they lie in.
+  // Inner ranges follow the ranges that contain them.
   for (const { startOffset, endOffset, count } of ranges) reachedAt.fill(count > 0, startOffset, endOffset)
   const unreached: string[] = []
   let lines = 0

@@ -8,14 +8,14 @@ import type { Log } from './kafka.ts'
 import { firstsOf, winnerOf } from './oracle.ts'
 import type { Random } from './random.ts'
 
-/** A list that a client pages through: what it was given of each partition, and the cursor it goes on with. */
-type Listing = { given: PlantId[][]; cursor: string; hasEnded: boolean }
+/** A list that a client pages through: the plants listed of each partition, and the cursor of the next page. */
+type Listing = { listed: PlantId[][]; cursor: string; hasEnded: boolean }
 type Page = PlantList & { is: 'page' }
 
 const LIMITS = [1, 1, 2, 3, 100]
 const ALL_PAGES = 100
 
-/** Clients that page through lists, on any api and for as long as they like, and hold every page to the log. */
+/** Clients that page through lists, each page on any api, and compare every page with the log. */
 export function createListings(
   log: Log,
   onShown: (api: SimulatedApi, page: Page) => void,
@@ -23,54 +23,54 @@ export function createListings(
   broken: (guarantee: string) => void,
 ) {
   const partitions = log.ends().length
-  /** Those that nobody asks a page of at the moment. */
+  /** Lists without a page in flight. */
   let open: Listing[] = []
 
-  const begin = (): Listing => ({
-    given: allPartitions(partitions).map(() => []),
+  const start = (): Listing => ({
+    listed: allPartitions(partitions).map(() => []),
     cursor: encodeCursor(firstCursor(partitions)),
     hasEnded: false,
   })
 
-  /** The plants that a page which this api answers now must not end without. */
-  function mustKnow(api: SimulatedApi, positions: ConsistencyToken): Claim[] {
+  /** The plants that the api must include before the end of a list that it serves now. */
+  function mustKnow(api: SimulatedApi, token: ConsistencyToken): Claim[] {
     return allPartitions(partitions).flatMap((partition) =>
       firstsOf(log, partition).filter(
         ({ id, offset }) =>
           api.shown.has(id) ||
           offset < (api.startedAt[partition] as number) ||
-          offset <= (positions.get(partition) ?? -1),
+          offset <= (token.get(partition) ?? -1),
       ),
     )
   }
 
-  async function readPage(api: SimulatedApi, listing: Listing, limit: number, positions: ConsistencyToken) {
+  async function readPage(api: SimulatedApi, listing: Listing, limit: number, token: ConsistencyToken) {
     const cursor = decodeCursor(listing.cursor, partitions)
-    if (cursor === undefined) return broken('a cursor that was given is refused')
+    if (cursor === undefined) return broken('a cursor of a page is refused')
     const { name } = api.process
-    trace(() => `${name} is asked for ${limit} plants after ${cursor.listed.join()}${at(positions)}`)
-    const known = mustKnow(api, positions)
+    trace(() => `${name} gets a list of ${limit} plants after ${cursor.listed.join()}${describeToken(token)}`)
+    const known = mustKnow(api, token)
     api.waiting++
-    const asking = api.startListing()
-    const page = await asking.list({ cursor, limit, token: positions })
+    const lister = api.startListing()
+    const page = await lister.list({ cursor, limit, token })
     api.waiting--
-    trace(() => `${name} lists ${told(page)}`)
+    trace(() => `${name} lists ${describe(page)}`)
     if (page.is !== 'page') return
-    if ([...positions].some(([partition, offset]) => asking.reach(partition) < offset))
-      broken('a list answered from before its position')
+    if ([...token].some(([partition, offset]) => lister.reach(partition) < offset))
+      broken('a page from before its token')
     take(listing, page, limit)
-    if (listing.hasEnded && known.some(({ id }) => !listing.given.flat().includes(id)))
+    if (listing.hasEnded && known.some(({ id }) => !listing.listed.flat().includes(id)))
       broken('a list ended without a plant')
     onShown(api, page)
   }
 
   function take(listing: Listing, { claims, shown, next }: Page, limit: number): void {
-    if (claims.length > limit) broken('a page is longer than asked for')
+    if (claims.length > limit) broken('a page is longer than its limit')
     if (claims.length === 0 && next !== undefined) broken('an empty page that is not the last one')
     const tokenOf = new Map<number, number>()
     for (const claim of claims) {
       const partition = partitionOf(Buffer.from(claim.id.toString()), partitions)
-      takeClaim(claim, listing.given[partition] as PlantId[])
+      takeClaim(claim, listing.listed[partition] as PlantId[])
       tokenOf.set(partition, claim.offset)
     }
     if ([...shown].join() !== [...tokenOf].join()) broken('a list with a position that it does not show')
@@ -88,35 +88,34 @@ export function createListings(
   }
 
   return {
-    /** The next page of a list that somebody has begun, or the first one of a new one. */
-    page(api: SimulatedApi, random: Random, positions: ConsistencyToken): void {
-      const listing = (random.chance(0.8) ? random.pick(open) : undefined) ?? begin()
+    /** The next page of an open list, or the first page of a new one. */
+    page(api: SimulatedApi, random: Random, token: ConsistencyToken): void {
+      const listing = (random.chance(0.8) ? random.pick(open) : undefined) ?? start()
       open = open.filter((other) => other !== listing)
-      void readPage(api, listing, random.pick(LIMITS) as number, positions).then(() => {
+      void readPage(api, listing, random.pick(LIMITS) as number, token).then(() => {
         if (!listing.hasEnded) open.push(listing)
       })
     },
 
-    /** At rest: pages through a whole list, which has to be exactly the fold of the log. */
+    /** At rest: pages through a whole list, which must equal the fold of the log. */
     async all(api: SimulatedApi, limit: number): Promise<void> {
-      const listing = begin()
+      const listing = start()
       for (let pages = 0; !listing.hasEnded && pages < ALL_PAGES; pages++)
         await readPage(api, listing, limit, new Map())
       const fold = allPartitions(partitions).map((partition) => firstsOf(log, partition).map(({ id }) => id))
-      if (!listing.hasEnded || listing.given.join(';') !== fold.join(';'))
-        broken(`${api.process.name} does not list the fold of the log: ${listing.given.join(';')}`)
+      if (!listing.hasEnded || listing.listed.join(';') !== fold.join(';'))
+        broken(`${api.process.name} does not list the fold of the log: ${listing.listed.join(';')}`)
     },
   }
 }
 
-function told(list: PlantList): string {
+function describe(list: PlantList): string {
   if (list.is !== 'page') return list.is
   const ids = list.claims.map(({ id }) => id).join(', ') || 'nothing'
-  return list.next === undefined ? `${ids}, and that is all` : ids
+  return list.next === undefined ? `${ids} (end of the list)` : ids
 }
 
-/** In words. */
-export function at(positions: ConsistencyToken): string {
-  const texts = [...positions].map(([partition, offset]) => `${partition}-${offset}`)
+export function describeToken(token: ConsistencyToken): string {
+  const texts = [...token].map(([partition, offset]) => `${partition}-${offset}`)
   return texts.length === 0 ? '' : ` at ${texts.join(', ')}`
 }

@@ -1,51 +1,51 @@
 import type { SimulatedProcess } from './clock.ts'
 import type { Random } from './random.ts'
 
-/** A request on its way. Its parts are carried out one by one, each at once; then it is answered. */
+/** A request in flight. Its parts are executed one by one, each atomically; then its response is sent. */
 type Call = {
   process: SimulatedProcess
   what: string
   waiting: boolean
-  toDo: (() => void)[]
+  pending: (() => void)[]
   done: (() => void)[]
-  answer(): void
+  respond(): void
   fail(error: Error): void
 }
 
 export type Network = ReturnType<typeof createNetwork>
 
 /**
- * Carries requests to Kafka and Redis and answers back, in any order, late, twice or not at all. How often it does so
- * without a fault is its calm, from 0 to 1.
+ * Carries requests to Kafka and Redis, and their responses, in any order, late, twice or not at all. `calm` is the share
+ * of requests without a fault, from 0 to 1.
  */
 export function createNetwork(trace: (what: () => string) => void) {
   let calls: Call[] = []
   let calm = 1
   let random: Random
   const tidy = () => {
-    calls = calls.filter(({ waiting, toDo }) => waiting || toDo.length > 0)
+    calls = calls.filter(({ waiting, pending }) => waiting || pending.length > 0)
   }
 
-  function carryOut(call: Call, index: number): void {
-    const [part] = call.toDo.splice(index, 1)
+  function execute(call: Call, index: number): void {
+    const [part] = call.pending.splice(index, 1)
     if (part === undefined) return
     call.done.push(part)
     part()
   }
 
   function finish(call: Call): void {
-    while (call.toDo.length > 0) carryOut(call, 0)
-    if (call.waiting) call.answer()
+    while (call.pending.length > 0) execute(call, 0)
+    if (call.waiting) call.respond()
   }
 
   return {
-    /** What is asked for from now on finds the network so calm, by these choices. */
-    set(calmness: number, choices: Random): void {
-      calm = calmness
+    /** Sets the calm of requests from now on, and the random source that decides. */
+    set(newCalm: number, choices: Random): void {
+      calm = newCalm
       random = choices
     },
 
-    /** Resolves with what the parts returned; rejects when a part threw or the answer was lost. */
+    /** Resolves with the results of the parts; rejects when a part threw or the response was lost. */
     call<T>(process: SimulatedProcess, what: string, parts: readonly (() => T)[]): Promise<T[]> {
       const { promise, resolve, reject } = Promise.withResolvers<T[]>()
       const results: T[] = []
@@ -58,7 +58,7 @@ export function createNetwork(trace: (what: () => string) => void) {
         process,
         what,
         waiting: true,
-        toDo: parts.map((part, index) => () => {
+        pending: parts.map((part, index) => () => {
           try {
             results[index] = part()
           } catch (error) {
@@ -66,7 +66,7 @@ export function createNetwork(trace: (what: () => string) => void) {
           }
         }),
         done: [],
-        answer: () => settle(() => (failure === undefined ? resolve(results) : reject(failure))),
+        respond: () => settle(() => (failure === undefined ? resolve(results) : reject(failure))),
         fail: (error) => settle(() => reject(error)),
       }
       if (random.chance(calm)) finish(call)
@@ -74,60 +74,59 @@ export function createNetwork(trace: (what: () => string) => void) {
       return promise
     },
 
-    /** One call goes one step on. */
+    /** Executes the next part of one call, or sends its response. */
     proceed(choices: Random): void {
       const call = choices.pick(calls)
       if (call === undefined) return
-      if (call.toDo.length > 0) {
+      if (call.pending.length > 0) {
         trace(
-          () =>
-            `${call.process.name}'s ${call.what} ${call.waiting ? 'is carried out' : 'is carried out LATE'}`,
+          () => `${call.process.name}'s ${call.what} ${call.waiting ? 'is executed' : 'is executed LATE'}`,
         )
-        carryOut(call, choices.below(call.toDo.length))
-        if (call.waiting && call.toDo.length === 0 && choices.chance(0.5)) call.answer()
+        execute(call, choices.below(call.pending.length))
+        if (call.waiting && call.pending.length === 0 && choices.chance(0.5)) call.respond()
       } else {
-        trace(() => `${call.process.name}'s ${call.what} is answered`)
-        call.answer()
+        trace(() => `${call.process.name}'s ${call.what} gets its response`)
+        call.respond()
       }
       tidy()
     },
 
-    /** One call fails for who made it; whether it was or will be carried out is another matter. */
+    /** Fails one call for its caller, before or after its execution. */
     lose(choices: Random): void {
       const call = choices.pick(calls.filter(({ waiting }) => waiting))
       if (call === undefined) return
-      const keepsGoing = choices.chance(0.5)
+      const staysPending = choices.chance(0.5)
       trace(
         () =>
-          `${call.process.name}'s ${call.what} is LOST, ${call.toDo.length === 0 ? 'carried out' : keepsGoing ? 'to be carried out later' : 'not carried out'}`,
+          `${call.process.name}'s ${call.what} is LOST, ${call.pending.length === 0 ? 'executed' : staysPending ? 'to be executed later' : 'not executed'}`,
       )
-      if (!keepsGoing) call.toDo = []
+      if (!staysPending) call.pending = []
       call.fail(new Error('the connection was lost'))
       tidy()
     },
 
-    /** A part that was carried out is carried out again: a resend below the protocol. */
+    /** Executes a part a second time: a resend below the protocol. */
     repeat(choices: Random): void {
       const call = choices.pick(
         calls.filter(({ done, what }) => done.length > 0 && what.startsWith('append')),
       )
       const part = call && choices.pick(call.done)
       if (call === undefined || part === undefined) return
-      trace(() => `${call.process.name}'s ${call.what} is carried out AGAIN`)
+      trace(() => `${call.process.name}'s ${call.what} is executed AGAIN`)
       part()
     },
 
-    /** The caller is gone: its calls are answered no more, and some of them are never carried out. */
+    /** The caller has crashed: its calls get no response, and some are never executed. */
     cutOff(process: SimulatedProcess, choices: Random): void {
       for (const call of calls) {
         if (call.process !== process) continue
         call.waiting = false
-        if (choices.chance(0.5)) call.toDo = []
+        if (choices.chance(0.5)) call.pending = []
       }
       tidy()
     },
 
-    /** Everything on its way arrives, and from now on at once. */
+    /** Completes all calls in flight; later ones complete at once. */
     calmDown(): void {
       calm = 1
       for (const call of calls) finish(call)

@@ -4,9 +4,9 @@ import { type Offset, type Partition, partitionOf } from '@plant-store/shared/pl
 import type { Log } from './kafka.ts'
 import type { Generation, RedisServer } from './redis-scripts.ts'
 
-// What is true, told from the log alone and by code of its own.
+// The test oracle: the correct results, computed from the log alone and independently of the product.
 
-/** The first claim of an id in the log as it is now, which stays the first for ever. */
+/** The first claim of an id in the log. */
 export function winnerOf(log: Log, id: PlantId): (Claim & { partition: Partition }) | undefined {
   const partition = partitionOf(Buffer.from(id.toString()), log.ends().length)
   const claim = log.records(partition).find((record) => record.claim?.id === id)?.claim
@@ -21,7 +21,7 @@ export function firstsOf(log: Log, partition: Partition): Claim[] {
   return [...firsts.values()]
 }
 
-/** What differs between a server and the fold of the log up to its own checkpoints; undefined when nothing does. */
+/** The difference between a server and the fold of the log up to the server's own checkpoints; undefined if equal. */
 export function differenceFromFold(log: Log, { partitions }: RedisServer): string | undefined {
   for (const [index, { live, generations }] of partitions.entries()) {
     const generation = live === undefined ? undefined : generations.get(live)

@@ -1,18 +1,18 @@
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-/** A mistake planted into the product's source, on its way into the simulation. The files stay as they are. */
+/** A mistake in the product's source, made when the simulation loads it. The files do not change. */
 export type PlantedBug = {
   name: string
-  /** The file it is planted into, from the root of the project. */
+  /** The file, from the root of the project. */
   file: string
-  /** Text that the file has exactly once, and what stands there instead. */
+  /** A text that occurs exactly once in the file, and its replacement. */
   edits: readonly (readonly [from: string, to: string])[]
   /**
    * A seed that catches it, where the search starts: for a bug that few seeds catch. `npm run simulate -- --bugs NAME
    * --from 1` finds another one when schedules are drawn in another way.
    */
-  near?: number
+  firstSeed?: number
 }
 
 export const bug = (name: string, file: string, ...edits: [string, string][]): PlantedBug => ({
@@ -21,12 +21,15 @@ export const bug = (name: string, file: string, ...edits: [string, string][]): P
   edits,
 })
 
-/** One that few seeds catch, and a seed that does. */
-export const rare = (near: number, ...args: Parameters<typeof bug>): PlantedBug => ({ ...bug(...args), near })
+/** A bug that few seeds catch, with a seed that does. */
+export const rare = (firstSeed: number, ...args: Parameters<typeof bug>): PlantedBug => ({
+  ...bug(...args),
+  firstSeed,
+})
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** From now on what this thread imports has the bug. Throws when the source is no longer what it was made for. */
+/** Plants the bug into the later imports of this thread. Throws when the source no longer has its text. */
 export function plantBug({ name, file, edits }: PlantedBug): void {
   registerHooks({
     load(url, context, nextLoad) {
@@ -36,7 +39,7 @@ export function plantBug({ name, file, edits }: PlantedBug): void {
       for (const [from, to] of edits) {
         const [before, after, more] = source.split(from)
         if (before === undefined || after === undefined || more !== undefined) {
-          throw new Error(`"${name}": ${file} does not have this exactly once any more:\n${from}`)
+          throw new Error(`"${name}": ${file} must have this text exactly once:\n${from}`)
         }
         source = before + to + after
       }

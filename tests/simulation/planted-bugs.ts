@@ -22,15 +22,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (first === undefined) {\n      generation.plants',
     'if (true) {\n      generation.plants',
   ]),
-  bug('a claim that can not be read gets no entry', FIRST_WINS_IN_REDIS, [
+  bug('an unreadable claim gets no entry', FIRST_WINS_IN_REDIS, [
     'if (claim !== undefined) {\n    const first',
     'if (claim !== undefined && parked === undefined) {\n    const first',
   ]),
-  bug('Redis takes records that do not follow its checkpoint', FIRST_WINS_IN_REDIS, [
+  bug('Redis applies records that do not follow its checkpoint', FIRST_WINS_IN_REDIS, [
     'if (generation.checkpoint.offset !== expected.offset) {',
     'if (false as boolean) {',
   ]),
-  bug('an emptied Redis takes records that begin later', FIRST_WINS_IN_REDIS, [
+  bug('an emptied Redis applies records that start later', FIRST_WINS_IN_REDIS, [
     'if (expected.offset !== BEFORE_FIRST) return STALE_AT_START',
     '',
   ]),
@@ -38,7 +38,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '|| claims.has(claim.id)) return undefined',
     ') return undefined',
   ]),
-  bug('the verdict is always 200', protocol('coverage'), [
+  bug('the verdict is always created', protocol('coverage'), [
     "own === first.eventId ? 'created' : 'duplicate'",
     "'created'",
   ]),
@@ -55,7 +55,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'claim: { offset, id, eventId, plant: undefined }, parked: PARKED.unknownVersion',
     'parked: PARKED.unknownVersion',
   ]),
-  bug('a record whose payload can not be read claims nothing', EVENT, [
+  bug('a record with an unreadable payload claims nothing', EVENT, [
     '{ offset, claim, parked: PARKED.unreadablePayload }',
     '{ offset, parked: PARKED.unreadablePayload }',
   ]),
@@ -86,15 +86,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'window.start > after(checkpoint)',
     'window.start >= after(checkpoint)',
   ]),
-  bug('with a gap, the window tells who was first', protocol('coverage'), [
+  bug('the window decides in spite of a gap', protocol('coverage'), [
     "if (hasCoverageGap(window, checkpoint)) return { is: 'unknown' }\n  const first = window.firstClaim(id)",
     "const first = window.firstClaim(id)\n  if (first === undefined && hasCoverageGap(window, checkpoint)) return { is: 'unknown' }",
   ]),
-  bug('the entry in Redis is not looked at', protocol('coverage'), [
+  bug('the entry in Redis is ignored', protocol('coverage'), [
     "if (entry !== undefined) return { is: 'claimed', first: entry }",
     '',
   ]),
-  bug('the reach leaps over a gap', protocol('coverage'), [
+  bug('the reach ignores a gap', protocol('coverage'), [
     'return hasCoverageGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
     'return checkpoint > tail ? checkpoint : tail',
   ]),
@@ -108,7 +108,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   rare(
     60202,
-    'where the window begins is taken before the look-up',
+    'the window start is read before the look-up',
     CYCLE,
     [
       'let lookUps: BatchLookUp\n',
@@ -121,7 +121,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
   rare(
     481,
-    'where the window begins is taken before a read asks Redis',
+    'the window start is read before the look-up of a read',
     READ,
     [
       'const [own, ...others] =',
@@ -134,8 +134,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
 
   // The window.
-  bug('a full window does not move its begin', protocol('window'), ['start = after(oldest.offset)', '']),
-  rare(41, 'a window that drops does not move its begin', protocol('window'), ['      start = bound\n', '']),
+  bug('a full window does not move its start', protocol('window'), ['start = after(oldest.offset)', '']),
+  rare(41, 'a window that drops claims does not move its start', protocol('window'), [
+    '      start = bound\n',
+    '',
+  ]),
   rare(456, 'a full window pauses the tail', protocol('window'), [
     '      if (offset < next) throw',
     '      if (totalBytes > maxBytes / 2) return undefined\n      if (offset < next) throw',
@@ -144,45 +147,45 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'while (totalBytes > maxBytes) {',
     'if (totalBytes > maxBytes) claims.clear()\n      while (totalBytes < 0) {',
   ]),
-  rare(574, 'a window drops one offset too many', protocol('window'), [
+  rare(574, 'a window drops one claim too many', protocol('window'), [
     'oldest.offset < bound) {',
     'oldest.offset <= bound) {',
   ]),
   bug('control records are not passed', protocol('window'), ['if (offset > next) next = offset', '']),
 
   // The readFloor and positions.
-  rare(81, 'what was shown is forgotten', protocol('coverage'), [
+  rare(81, 'the read floor is never raised', protocol('coverage'), [
     'if (offset > (floors[partition] as Offset)) floors[partition] = offset',
     '',
   ]),
-  bug('the end of the log at the start is forgotten', CLAIM_INDEX, [
+  bug('the read floor does not start at the end of the log', CLAIM_INDEX, [
     'ends.map((end) => (end - 1) as Offset)',
     'ends.map(() => -1 as Offset)',
   ]),
-  rare(145, 'a create does not note what it shows', CREATE, [
+  rare(145, 'a create does not raise the read floor', CREATE, [
     'claimIndex.readFloor.raise(partition, first.offset)',
     '',
   ]),
-  rare(126, 'a read does not note what it shows', READ, [
+  rare(126, 'a read does not raise the read floor', READ, [
     '    claimIndex.readFloor.raise(partition, offset)\n',
     '',
   ]),
-  bug('an absence is told from any view', READ, [
+  bug('a plant is reported absent below the read floor', READ, [
     "return reachesFloor ? { is: 'noSuchPlant' } : undefined",
     "return { is: 'noSuchPlant' }",
   ]),
-  bug("the client's position is not heeded", READ, ['if (!reaches(partition, own)) return undefined', '']),
-  bug('a position in another partition is not heeded', READ, [
+  bug("the client's token is ignored", READ, ['if (!reaches(partition, own)) return undefined', '']),
+  bug('a token for another partition is ignored', READ, [
     'if (!otherPartitions.every((p, n) => reaches(p, others[n] as PartitionLookUp))) return undefined',
     '',
   ]),
-  bug('a read that can not tell says that there is none', READ, [
+  bug('a read with unknown result reports an absent plant', READ, [
     "if (known.is === 'unknown') return undefined",
     "if (known.is === 'unknown') return { is: 'noSuchPlant' }",
   ]),
 
   // Lists.
-  rare(247, 'a list goes on over a gap', protocol('list'), [
+  rare(247, 'a list continues over a gap', protocol('list'), [
     'if (claims.length === count || hasCoverageGap(window, checkpoint))\n    return',
     'if (claims.length === count) return',
   ]),
@@ -190,15 +193,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'candidates.claims.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))',
     'candidates.claims',
   ]),
-  rare(132, 'a list takes for void what Redis has had meanwhile', protocol('list'), [
+  rare(132, 'a list leaves out claims that Redis has applied in the meantime', protocol('list'), [
     'entry === undefined || entry.offset >= after(checkpoint)',
     'entry === undefined',
   ]),
-  rare(14153, 'a Redis that fell back tells a list what is void', protocol('list'), [
+  rare(14153, 'a Redis that fell back decides which claims of a list are void', protocol('list'), [
     'const isDecided = lookedUp.checkpoint >= listed.checkpoint',
     'const isDecided = true as boolean',
   ]),
-  bug('a list begins anew where Redis ends', protocol('list'), [
+  bug('a list starts again where Redis ends', protocol('list'), [
     'created.slice(Math.max(0, from - listed.plants), ',
     'created.slice(0, ',
   ]),
@@ -206,22 +209,22 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'window.claimsAfter(checkpoint, max)',
     'window.claimsAfter(after(checkpoint), max)',
   ]),
-  rare(663, 'a list ends where it stops to look', protocol('list'), ['candidates.isComplete &&\n', '']),
-  rare(70, 'the end of a list is told from any view', protocol('list'), [
+  rare(663, 'a list ends at the limit of candidates', protocol('list'), ['candidates.isComplete &&\n', '']),
+  rare(70, 'a list ends below the read floor', protocol('list'), [
     ' &&\n    reach >= required.readFloor',
     '',
   ]),
-  rare(10182, 'a list goes on in a view that does not reach the position', protocol('list'), [
+  rare(10182, 'a list continues in a partition below the token', protocol('list'), [
     'if (reach < required.token) return { claims: [], isEnd: false }',
     '',
   ]),
-  bug('a list heeds positions only where it comes by', LIST, [
+  bug('a list checks the token only in the partitions that it reads', LIST, [
     'if (!(await reachesAll(token))) return undefined',
     '',
   ]),
   rare(
     481,
-    'where the window begins is taken before a list asks Redis',
+    "the window start is read before the read model's list",
     LIST,
     [
       'const listed = await readModel.list(spans)\n',
@@ -232,11 +235,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       '{ start: starts[n] as Offset, next: claimIndex.window(span.partition).next, firstClaim: claimIndex.window(span.partition).firstClaim, claimsAfter: claimIndex.window(span.partition).claimsAfter }',
     ],
   ),
-  rare(311, 'a list ends with the last partition', LIST, [
+  rare(311, 'a list ends at the last partition', LIST, [
     'const { length } = cursor.listed\n    const partitions = cursor.listed.map((_, n) => ((cursor.partition + n) % length) as Partition)',
     'const partitions = cursor.listed.slice(cursor.partition).map((_, n) => (cursor.partition + n) as Partition)\n    const { length } = partitions',
   ]),
-  bug('a list ends where the view can not tell on', LIST, [
+  bug('a list ends where the next plant is not known', LIST, [
     'page.isEmpty() ? undefined : show(page.endIn(partition))',
     'page.isEmpty() ? undefined : show(page.end())',
   ]),
@@ -244,34 +247,34 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'page.isEmpty() ? undefined : show(page.endIn(partition))',
     'show(page.endIn(partition))',
   ]),
-  rare(647, 'a list does not note what it shows', LIST, [
+  rare(647, 'a list does not raise the read floor', LIST, [
     'claimIndex.readFloor.raise(partition, offset)',
     '{}',
   ]),
 
   // Create.
-  rare(55, 'a keyed create is a duplicate as soon as the window holds its id', CREATE, [
+  rare(55, 'a keyed create is a duplicate as soon as its id is in the window', CREATE, [
     'if (!keyed && claimed !== undefined) return verdictOn(claimed)',
     'if (claimed !== undefined) return verdictOn(claimed)',
   ]),
-  bug('a waiter is told what the leader is told', CREATE, [
+  bug('a waiter gets the outcome of its owner', CREATE, [
     "if (resolution.is === 'decided') return verdictOn(resolution.first)\n      if (remaining",
     "if (resolution.is === 'decided') return { is: 'created', partition, offset: resolution.first.offset }\n      if (remaining",
   ]),
-  bug("a keyed waiter at its deadline is told 'not written'", CREATE, [
+  bug("a keyed waiter at its deadline is 'not written'", CREATE, [
     "const timedOut = keyed ? 'outcomeUnknown' : 'notWritten'",
     "const timedOut = 'notWritten' as 'notWritten' | 'outcomeUnknown'",
   ]),
-  rare(1165, "a waiter forgets that the leader's event may be in the log", CREATE, [
+  rare(1165, "a waiter forgets that the owner's event may be in the log", CREATE, [
     "if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true",
     '',
   ]),
-  bug("whatever was given up was 'not written'", PENDING, [
+  bug("every create at its deadline is 'not written'", PENDING, [
     "this.state === 'queued' ? 'notWritten' : 'outcomeUnknown'",
     "'notWritten'",
   ]),
-  bug('nobody asks Redis for verdicts', CREATE, ['if (uncovered.length === 0) return', 'return']),
-  bug('an entry is a verdict for whoever asks', CREATE, [
+  bug('entries in Redis never decide', CREATE, ['if (uncovered.length === 0) return', 'return']),
+  bug('a missing entry decides', CREATE, [
     'if (entry !== undefined) pending.entryFound(entry)',
     'pending.entryFound(entry ?? { id: pending.id, eventId: String(pending.record.headers.ce_id) as never, offset: 0 as Offset, plant: undefined })',
   ]),
@@ -279,31 +282,31 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "if (this.state !== 'appended') return\n    const decision = decideByWindow(this.id, this.checkpoint, window)",
     "if (this.state === 'resolved') return\n    const decision = decideByWindow(this.id, Infinity as Offset, window)",
   ]),
-  bug('what was given up is appended all the same', PENDING, [
+  bug('a create that was resolved in the queue is appended', PENDING, [
     "if (this.state !== 'queued') return\n    const known",
     "if (this.state === 'appended') return\n    const known",
   ]),
-  rare(109, 'a look-up that failed tells an absence', CYCLE, [
+  rare(109, 'a failed look-up counts as an absent id', CYCLE, [
     'for (const pending of batch) pending.lookUpFailed(err)\n      return',
     'lookUps = batch.map((pending) => ({ pending, entry: undefined, checkpoint: Infinity as Offset }))',
   ]),
-  bug('nothing is remembered of the look-up', PENDING, [
+  bug('the checkpoint of the look-up is forgotten', PENDING, [
     'this.checkpoint = checkpoint',
     'this.checkpoint = Infinity as Offset',
   ]),
 
-  bug('a keyed create whose event is known is told that it is not', PENDING, [
+  bug("a keyed create whose event is in the log is 'outcome unknown'", PENDING, [
     "if (known.is === 'claimed') this.resolve({ is: 'decided', first: known.first })",
     "if (known.is === 'claimed') this.resolve(known.first.eventId === String(this.record.headers.ce_id) ? { is: 'outcomeUnknown' } : { is: 'decided', first: known.first })",
   ]),
 
   // Following the log.
-  bug('a delivery from beyond the checkpoint is taken', protocol('checkpoint'), [
+  bug('a delivery from beyond the checkpoint is applied', protocol('checkpoint'), [
     "if (delivery.requested > after(checkpoint.offset)) return { do: 'seek' }",
     '',
   ]),
   bug(
-    'a delivery is taken again',
+    'a delivery is applied again',
     protocol('checkpoint'),
     ['delivery.records.filter(({ offset }) => offset > checkpoint.offset)', '[...delivery.records]'],
     ["if (delivery.last <= checkpoint.offset) return { do: 'apply', records: [], checkpoint }", ''],
@@ -328,13 +331,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (found !== eventId) {',
     'if (false as boolean) {',
   ]),
-  bug('reading goes on after the checkpoint, not at it', protocol('checkpoint'), [
+  bug('reading continues after the checkpoint, not at it', protocol('checkpoint'), [
     'return offset === BEFORE_FIRST ? FIRST : offset',
     'return after(offset)',
   ]),
   rare(
     1596,
-    'what comes after the checkpoint counts as a proof of the log',
+    'a delivery after the checkpoint verifies the log',
     POSITIONS,
     [
       'if (!cursor.verified && delivery.requested > checkpoint.offset)\n      return source.seek(partition, seekOffset(checkpoint))\n',
@@ -342,13 +345,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
     ['if (!cursor.verified && delivery.last >= checkpoint.offset) {', 'if (!cursor.verified) {'],
   ),
-  bug('where to begin is asked for once', POSITIONS, [
-    'await delay(time, retryInMs, closing.signal)',
-    'return',
-  ]),
+  bug('a failed start is not retried', POSITIONS, ['await delay(time, retryInMs, closing.signal)', 'return']),
   rare(
     287,
-    'the ends of the log are asked for before the checkpoints',
+    'the ends of the log are read before the checkpoints',
     POSITIONS,
     ['        const ends = await source.ends()\n', ''],
     [
@@ -358,7 +358,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
   rare(
     84,
-    'at the start the ends of the log are asked for before the checkpoints',
+    'at the start the ends of the log are read before the checkpoints',
     PRECONDITIONS,
     ['  const state = await readLog()\n', ''],
     [
@@ -367,7 +367,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   ),
 
-  rare(4645, 'the proof of one checkpoint counts for another', POSITIONS, [
+  rare(4645, 'a verified checkpoint verifies another one', POSITIONS, [
     "    cursor.verified = checkpoint.eventId === ''\n",
     "    if (from === undefined) cursor.verified = checkpoint.eventId === ''\n",
   ]),
@@ -375,7 +375,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'cursor.epoch === epoch ? read() : undefined',
     'read()',
   ]),
-  rare(74922968, 'what failed for an earlier assignment pauses the partition', POSITIONS, [
+  rare(74922968, 'a failure of an earlier assignment pauses the partition', POSITIONS, [
     'if (!isCurrent(partition, cursor)) return\n      const retryInMs',
     'const retryInMs',
   ]),
@@ -383,27 +383,27 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (unknown !== undefined) {',
     'if (unknown === Infinity) {',
   ]),
-  bug('an api goes on what a newer release has folded', CLAIM_INDEX, [
+  bug('an api continues with a newer fold version', CLAIM_INDEX, [
     "what: 'reading the checkpoints',\n    log,\n    onHalt,",
     "what: 'reading the checkpoints',\n    log,\n    onHalt() {},",
   ]),
 
   // The orderly end.
-  bug('at the end a waiter keeps its own deadline', CREATE, [
+  bug('a waiter ignores the deadline of the shutdown', CREATE, [
     'Math.min(deadline, shutdownAt) - time.now()',
     'deadline - time.now()',
   ]),
-  rare(206, 'the end does not wait for those that wait for others', CREATE, [
+  rare(206, 'the shutdown does not wait for waiters', CREATE, [
     'await closing.promise',
     'await Promise.allSettled(owners.values().map(({ resolution }) => resolution))',
   ]),
-  bug('the end gives up nobody', CREATE, [
+  bug('the shutdown resolves no create', CREATE, [
     'for (const pending of owners.values()) pending.deadlinePassed()',
     '',
   ]),
 
   // The projector.
-  bug('an idle projector does not look at the checkpoint', PROJECTOR, [
+  bug('an idle projector does not compare its checkpoint', PROJECTOR, [
     'follower.reloadCheckpoints(moved)',
     '',
   ]),

@@ -12,13 +12,13 @@ const GENERATIONS_IN_REDIS = 'tests/simulation/generation-scripts.ts'
 
 /** For the rules of a rebuild, and the branches of what decides there. */
 export const REBUILD_BUGS: readonly PlantedBug[] = [
-  bug('a generation is begun under the name of an earlier one', FILL, [
+  bug('a generation gets the name of an earlier one', FILL, [
     'generations.startFilling(partition, freshName())',
     "generations.startFilling(partition, 'the new one')",
   ]),
   rare(
     46,
-    'a generation that is gone is made again',
+    'a dropped generation is recreated',
     FIRST_WINS_IN_REDIS,
     ["if (call.generation !== '') return GONE\n", ''],
     [
@@ -41,31 +41,31 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     "if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark ?? '' }\n",
     '',
   ]),
-  rare(571, 'the switch takes the place of another one than expected', GENERATIONS_IN_REDIS, [
+  rare(571, 'the switch replaces an unexpected live generation', GENERATIONS_IN_REDIS, [
     "if (live !== expectedLive) return { is: 'changed', live }\n",
     '',
   ]),
-  bug('the switch takes what is behind the live one', GENERATIONS_IN_REDIS, [
+  bug('the switch accepts a generation behind the live one', GENERATIONS_IN_REDIS, [
     "if (reached < toReach) return { is: 'behind', checkpoint: reached, live: toReach }\n",
     '',
   ]),
-  bug('what a newer release folds is switched from', GENERATIONS_IN_REDIS, [
+  bug('the switch replaces a newer fold version', GENERATIONS_IN_REDIS, [
     "if (fold > foldVersion) return { is: 'FOLD', version: fold }\n",
     '',
   ]),
-  rare(44, 'a rebuild begins beside what a newer release folds', GENERATIONS_IN_REDIS, [
+  rare(44, 'a rebuild starts beside a newer fold version', GENERATIONS_IN_REDIS, [
     'if (generation !== undefined && generation.fold > foldVersion)',
     'if (generation !== undefined && generation.fold === Infinity)',
   ]),
-  bug('what an older release was filling is taken up', GENERATIONS_IN_REDIS, [
+  bug('a rebuild resumes the generation of an older fold version', GENERATIONS_IN_REDIS, [
     'begun?.fold === foldVersion && begun.partitions',
     'begun?.partitions',
   ]),
-  bug('a generation that is live is dropped', GENERATIONS_IN_REDIS, [
+  bug('a live generation is dropped', GENERATIONS_IN_REDIS, [
     "if (keys.live === name) return { is: 'live' }\n  if (keys.filling",
     'if (keys.filling',
   ]),
-  bug('what is left over is not dropped', REBUILD, [
+  bug('left-over generations are not dropped', REBUILD, [
     'const result = await generations.drop(partition, generation)',
     "const result = { is: 'filling' }",
   ]),
@@ -88,7 +88,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
   rare(162, 'nothing is compared', GENERATION_VERIFIER, ['return findings.listed', 'return []']),
-  rare(162, 'what is read back counts as proved', PROOF, [
+  rare(162, 'entries that are read back count as equal', PROOF, [
     'isSame &&= sameSpan(stored, fold.plants.span(start, counts.plants))',
     'isSame &&= stored !== undefined',
   ]),
@@ -100,21 +100,24 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'before.offset > claim.offset',
     'before.offset === Infinity',
   ]),
-  rare(1673, 'what is parked is not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
+  rare(1673, 'parked records are not compared', COMPARE, [
+    '&& found !== String(reason))',
+    "&& found === '')",
+  ]),
   rare(2019, 'counts are not compared', GENERATION_VERIFIER, [
     '      ...metaDifferences(state, { ...expected, counts: sum, stored }),\n',
     '',
   ]),
-  rare(109970, 'what came after the cut is compared, too', COMPARE, [
+  rare(109970, 'records after the snapshot are compared', COMPARE, [
     'if (offset === undefined || offset <= upTo) return false',
     'return false',
   ]),
-  bug('other slices are not counted', GENERATION_VERIFIER, ['sum.voids += otherFold.voids\n', '']),
+  bug('the counts of other slices are left out', GENERATION_VERIFIER, ['sum.voids += otherFold.voids\n', '']),
   bug('a difference counts though a failover came between', FINISH, [
     'if (found !== mark) return undefined\n    if (!isDoubted) {',
     'if (false as boolean) {',
   ]),
-  rare(48, 'the fold goes on where the generation was left', FILL, [
+  rare(48, 'the fold continues where the generation was left', FILL, [
     'filled = started.checkpoint\n',
     'filled = started.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),

@@ -5,14 +5,14 @@ import { rebuildWeightsOf, runStep, type Schedule, weightsOf } from './schedule.
 import { flushPromises, settle, settleRebuilds } from './settle.ts'
 import { createWorld, IDS, PARTITIONS } from './world.ts'
 
-export type Played = { broken: string | undefined; words: string[] }
+export type Played = { broken: string | undefined; lines: string[] }
 
 const MIN_STEPS = 60
 const MAX_STEPS = 260
-/** In how many of all schedules somebody rebuilds. */
+/** The share of schedules with rebuilds. */
 const REBUILDS = 0.5
-/** Drawn from numbers of their own, so that a schedule without rebuilds is the same as when there were none. */
-const APART = 57
+/** Rebuilds are drawn from a seed of their own, so that they do not change the rest of a schedule. */
+const REBUILD_SEED_OFFSET = 57
 
 export function scheduleOf(seed: number): Schedule {
   const random = createRandom(seed)
@@ -22,23 +22,23 @@ export function scheduleOf(seed: number): Schedule {
   const workload = {
     ids: IDS.slice(0, random.pick([1, 2, IDS.length])),
     keyed: random.pick([0.2, 0.6, 0.9]) as number,
-    again: random.pick([0.1, 0.5]) as number,
+    repeated: random.pick([0.1, 0.5]) as number,
   }
   const windows = random.pick([[400], [800], [300, 800, 100_000]]) as number[]
   const steps = Array.from({ length: count }, () => random.below(2 ** 32))
   const ending = random.below(2 ** 32)
   const lists = random.pick([0, 0.3, 0.9]) as number
-  const apart = createRandom(seed + APART)
-  const rebuilds = apart.chance(REBUILDS)
-  if (rebuilds) weights.push(...rebuildWeightsOf(apart))
+  const rebuildRandom = createRandom(seed + REBUILD_SEED_OFFSET)
+  const rebuilds = rebuildRandom.chance(REBUILDS)
+  if (rebuilds) weights.push(...rebuildWeightsOf(rebuildRandom))
   return { calm, workload: { ...workload, lists }, windows, weights, rebuilds, steps, ending }
 }
 
-/** Plays a schedule to its end, lets everything settle, and tells the first promise that was broken. */
+/** Plays a schedule to its end, lets everything settle, and returns the first broken guarantee. */
 export async function play(schedule: Schedule, traced = false): Promise<Played> {
   const { steps } = schedule
-  const words: string[] = []
-  const trace = traced ? (what: () => string) => void words.push(what()) : () => {}
+  const lines: string[] = []
+  const trace = traced ? (what: () => string) => void lines.push(what()) : () => {}
   const world = createWorld(schedule, trace)
   const random = createRandom(schedule.ending)
   world.network.set(1, random)
@@ -49,7 +49,7 @@ export async function play(schedule: Schedule, traced = false): Promise<Played> 
     runStep(world, number, schedule)
     await flushPromises()
     const broken = world.firstBroken()
-    if (broken !== undefined) return { broken, words }
+    if (broken !== undefined) return { broken, lines }
   }
   trace(() => '--- no more faults ---')
   await settle(world, random)
@@ -60,13 +60,13 @@ export async function play(schedule: Schedule, traced = false): Promise<Played> 
     const refusals = schedule.rebuilds ? [...REFUSALS, refuseRebuildOfNewerFold] : REFUSALS
     await random.pick(refusals)?.(world, random)
   }
-  return { broken: world.firstBroken(), words }
+  return { broken: world.firstBroken(), lines }
 }
 
-/** The kind of promise that was broken: its numbers differ from schedule to schedule. */
+/** The broken guarantee without its numbers, which differ from schedule to schedule. */
 const kindOf = (broken: string | undefined) => broken?.replace(/\d+/g, '#').slice(0, 60)
 
-/** Leaves out of a schedule what it does not take to break the same promise: halves first, single steps last. */
+/** Removes the steps that the same broken guarantee does not need: first halves, finally single steps. */
 export async function shrink(schedule: Schedule): Promise<Schedule> {
   const kind = kindOf((await play(schedule)).broken)
   let { steps } = schedule

@@ -4,18 +4,18 @@ import type { Log } from './kafka.ts'
 import type { Network } from './network.ts'
 import type { RebuildRules } from './rebuild-rules.ts'
 
-/** What every process of the simulation is in. */
+/** The simulated environment of every process. */
 export type ProcessContext = {
   clock: Clock
   log: Log
   network: Network
-  /** The log of the processes: it says nothing. */
+  /** The log of the processes, which discards everything. */
   quiet: ProcessLog
-  /** What must hold of a rebuild. */
+  /** The guarantees of a rebuild. */
   rules: RebuildRules
   freshGeneration(): string
   freshMark(): string
-  /** Told after each apply, carried out or refused. */
+  /** Called after each apply, executed or refused. */
   onApplied(): void
   onHalt(process: SimulatedProcess, error: Error): void
 }

@@ -13,7 +13,7 @@ export type SimulatedProjector = {
   projector: ReturnType<typeof createProjector>
 }
 
-/** Starts a projector as its main.ts does once Kafka and Redis answer. */
+/** Starts a projector like its main.ts, once Kafka and Redis respond. */
 export function startProjector(
   process: SimulatedProcess,
   assigned: readonly Partition[],
@@ -28,7 +28,10 @@ export function startProjector(
       follower = createSimulatedFollower(process, sink, { ...context, time })
       return follower as never
     },
-    ...{ log: quiet, time, freshGeneration, maxRecordsPerApply: MAX_RECORDS_PER_APPLY },
+    log: quiet,
+    time,
+    freshGeneration,
+    maxRecordsPerApply: MAX_RECORDS_PER_APPLY,
     onHalt: (error) => onHalt(process, error),
   })
   follower?.assign(assigned)

@@ -1,9 +1,9 @@
-/** Choices that all follow from one number. */
+/** A random source that follows from one seed. */
 export type Random = {
-  /** A whole number from 0 to `count - 1`. */
+  /** An integer from 0 to `count - 1`. */
   below(count: number): number
   chance(probability: number): boolean
-  /** Undefined when there is nothing to pick from. */
+  /** Undefined for an empty array. */
   pick<T>(items: readonly T[]): T | undefined
 }
 

@@ -8,26 +8,25 @@ export type RebuildRules = ReturnType<typeof createRebuildRules>
 const FOLD_VERSION = 1
 
 /**
- * What must hold of each call of a script that a rebuild makes, told from what the keys were before it and are after
- * it, and by code of its own.
+ * Guarantees of each script call of a rebuild, checked with the keys before and after it, independently of the product.
  */
 export function createRebuildRules(broken: (guarantee: string) => void) {
   const names = new Set<string>()
   const marks = new Set<string>()
-  /** Which mark each rebuild wrote last in each partition, and what it has read there since. */
-  const begun = new Map<string, { mark: string; read: Set<string> }>()
+  /** The last mark of each rebuild in each partition, and the keys it has read there since. */
+  const verifications = new Map<string, { mark: string; read: Set<string> }>()
   const keyOf = (process: SimulatedProcess, partition: Partition) => `${process.name} ${partition}`
 
   const liveOf = ({ live, generations }: PartitionKeys): Generation | undefined =>
     live === undefined ? undefined : generations.get(live)
 
-  /** Carries out a call that makes no generation live, and none again. */
+  /** Executes a call that must neither change the live generation nor recreate a dropped one. */
   function watch<T>(keys: PartitionKeys, call: () => T): T {
     const [pointer, live, before] = [keys.live, liveOf(keys), new Set(keys.generations.keys())]
     const result = call()
     for (const name of keys.generations.keys()) {
       if (before.has(name)) continue
-      if (names.has(name)) broken(`a generation is made again: ${name}`)
+      if (names.has(name)) broken(`a generation is recreated: ${name}`)
       names.add(name)
     }
     if (keys.live !== pointer || liveOf(keys) !== live) broken(`another generation is live: ${keys.live}`)
@@ -37,7 +36,7 @@ export function createRebuildRules(broken: (guarantee: string) => void) {
   return {
     watch,
 
-    /** What others have begun. */
+    /** Adds the generations that others have started. */
     noteNames({ generations }: PartitionKeys): void {
       for (const name of generations.keys()) names.add(name)
     },
@@ -45,42 +44,42 @@ export function createRebuildRules(broken: (guarantee: string) => void) {
     marked(process: SimulatedProcess, partition: Partition, mark: string): void {
       if (marks.has(mark)) broken(`a mark is written again: ${mark}`)
       marks.add(mark)
-      begun.set(keyOf(process, partition), { mark, read: new Set() })
+      verifications.set(keyOf(process, partition), { mark, read: new Set() })
     },
 
     reads(process: SimulatedProcess, partition: Partition, generation: string, what: string): void {
-      begun.get(keyOf(process, partition))?.read.add(`${generation} ${what}`)
+      verifications.get(keyOf(process, partition))?.read.add(`${generation} ${what}`)
     },
 
-    /** Whether a switch may still come, perhaps late, of what carries this mark. */
+    /** Whether a switch with this mark may still arrive, perhaps late. */
     isAwaited: (mark: string | undefined): boolean =>
-      [...begun.values()].some((verification) => verification.mark === mark),
+      [...verifications.values()].some((verification) => verification.mark === mark),
 
     switchTo<T extends { is: string }>(
       process: SimulatedProcess,
       keys: PartitionKeys,
       [partition, call]: [Partition, SwitchCall],
-      carryOut: () => T,
+      execute: () => T,
     ): T {
       const { generation: name, mark, expectedLive, verified } = call
       const generation = keys.generations.get(name)
       const [found, reached] = [generation?.mark, liveOf(keys)?.checkpoint.offset ?? BEFORE_FIRST]
       const pointer = keys.live ?? ''
       const replaced = liveOf(keys)?.fold ?? FOLD_VERSION
-      const answer = carryOut()
-      if (answer.is !== 'switched') return answer
-      const read = begun.get(keyOf(process, partition))?.read
+      const result = execute()
+      if (result.is !== 'switched') return result
+      const read = verifications.get(keyOf(process, partition))?.read
       const isRead = ['plants', 'order', 'parked'].every((what) => read?.has(`${name} ${what}`))
       const offset = generation?.checkpoint.offset ?? BEFORE_FIRST
-      if (keys.live !== name || generation === undefined) broken(`a switch to ${name} that is not there`)
+      if (keys.live !== name || generation === undefined) broken(`a switch to ${name}, which does not exist`)
       else if (found !== mark) broken('a switch without the mark')
-      else if (!isRead) broken('a switch to what was not read since it was marked')
-      else if (pointer !== expectedLive) broken('a switch from another one than the one expected')
-      else if (offset < verified) broken('a switch to what lost a part of what was verified')
+      else if (!isRead) broken('a switch to a generation that was not read after its mark')
+      else if (pointer !== expectedLive) broken('a switch from an unexpected live generation')
+      else if (offset < verified) broken('a switch to a generation that lost verified records')
       else if (offset < reached) broken('the live checkpoint falls by a switch')
-      else if (generation.fold !== FOLD_VERSION) broken('a switch to what another release folds')
-      else if (replaced > FOLD_VERSION) broken('a switch from what a newer release folds')
-      return answer
+      else if (generation.fold !== FOLD_VERSION) broken('a switch to a generation of another fold version')
+      else if (replaced > FOLD_VERSION) broken('a switch from a generation of a newer fold version')
+      return result
     },
   }
 }

@@ -16,20 +16,20 @@ import { eventIdOf } from './records.ts'
 import { applyScript, type Generation, type PartitionKeys, type RedisServer } from './redis-scripts.ts'
 
 const MAX_RECORDS_PER_APPLY = 2
-/** Few, so that a failover may come between. */
+/** Small, so that a failover can come between two spans. */
 const PLANTS_PER_SPAN = 2
 
 export type SimulatedRebuild = {
   process: SimulatedProcess
-  /** Whoever follows the log for it now. */
+  /** Its current follower of the log. */
   follower(): SimulatedFollower | undefined
-  /** Breaks it off, as an operator does. */
+  /** Interrupts it, like an operator. */
   stop(): void
-  /** What became of it; undefined while it works. */
+  /** Its result; undefined while it runs. */
   ended(): { finished: PartitionResult[] } | { failure: Error } | undefined
 }
 
-/** An operator begins a rebuild, as the command does. */
+/** Starts a rebuild like the command. */
 export function startRebuild(
   process: SimulatedProcess,
   { recordsAtOnceMax, fromEmpty }: { recordsAtOnceMax: number; fromEmpty: boolean },
@@ -44,25 +44,23 @@ export function startRebuild(
   let ended: ReturnType<SimulatedRebuild['ended']>
 
   const rebuild = createRebuild({
-    ...{
-      generations,
-      freshMark,
-      time,
-      log: quiet,
-      recordsAtOnceMax,
-      maxRecordsPerApply: MAX_RECORDS_PER_APPLY,
-      plantsPerSpan: PLANTS_PER_SPAN,
-    },
+    generations,
+    freshMark,
+    time,
+    log: quiet,
+    recordsAtOnceMax,
+    maxRecordsPerApply: MAX_RECORDS_PER_APPLY,
+    plantsPerSpan: PLANTS_PER_SPAN,
     freshName: freshGeneration,
     follow(sink, only) {
       const followed = createSimulatedFollower(process, sink, { ...context, time })
       follower = followed
       return { ...followed, start: () => followed.assign([...only]) }
     },
-    readEnds: async () =>
-      (await network.call(process, 'asking for the ends of the log', [log.ends]))[0] as Offset[],
+    readEnds: async () => (await network.call(process, 'read of the log ends', [log.ends]))[0] as Offset[],
     verify: createGenerationVerifier({
-      ...{ reader: generations, partitions },
+      reader: generations,
+      partitions,
       async foldSlice(partition, upTo, slice) {
         const records = log.records(partition).filter(({ offset }) => offset <= upTo)
         return fold(emptyPartition(), ofSlice(slice, records))
@@ -70,7 +68,9 @@ export function startRebuild(
     }),
   })
   const run = {
-    ...{ partitions: allPartitions(partitions), fromEmpty, signal: stopping.signal },
+    partitions: allPartitions(partitions),
+    fromEmpty,
+    signal: stopping.signal,
     onProgress: () => {},
   }
   void rebuild.run(run).then(
@@ -91,10 +91,10 @@ export function startRebuild(
 
 const AT_ONCE_MAX = 2
 const OLDER_FOLD = 0
-/** With the smaller one each partition is a group of its own, and verified in slices. */
+/** With the smaller limit each partition is a group of its own and verified in slices. */
 const RECORDS_AT_ONCE = [1_000, 4]
 
-/** Those who rebuild, and what happens to what they work on. */
+/** The rebuilds of a world, and the faults of the generations they work on. */
 export function createRebuilds({
   context,
   newProcess,
@@ -106,18 +106,18 @@ export function createRebuilds({
   newProcess(name: string): SimulatedProcess
   trace(what: () => string): void
   broken(guarantee: string): void
-  /** Whether there is something that a rebuild has to refuse. */
+  /** Whether a rebuild may have to refuse with a PreconditionError. */
   mayRefuse(): boolean
 }) {
   const { log, rules, freshGeneration } = context
   let rebuilds: SimulatedRebuild[] = []
   let wasDamaged = false
 
-  /** Those that still work; what the others said is looked at once. */
+  /** The rebuilds that still run; checks the results of those that have ended. */
   function running(): SimulatedRebuild[] {
     const ended = rebuilds.filter(({ ended }) => ended() !== undefined)
     for (const { process, ended: outcome } of ended) {
-      const text = judge(outcome())
+      const text = checkResult(outcome())
       trace(() => `${process.name} has ended: ${text}`)
       process.alive = false
     }
@@ -125,7 +125,7 @@ export function createRebuilds({
     return rebuilds
   }
 
-  function judge(outcome: ReturnType<SimulatedRebuild['ended']>): string {
+  function checkResult(outcome: ReturnType<SimulatedRebuild['ended']>): string {
     if (outcome === undefined) return 'not yet'
     if ('failure' in outcome) {
       const { name, message } = outcome.failure
@@ -135,14 +135,14 @@ export function createRebuilds({
     }
     const different = outcome.finished.find(({ is }) => is === 'different')
     if (different !== undefined && !wasDamaged) {
-      broken(`a rebuild finds differences where there are none: ${JSON.stringify(different)}`)
+      broken(`a rebuild finds differences that do not exist: ${JSON.stringify(different)}`)
     }
     return outcome.finished.map(({ is }) => is).join()
   }
 
   const begin = (recordsAtOnceMax: number, fromEmpty: boolean): SimulatedRebuild => {
     const process = newProcess('rebuild')
-    trace(() => `${process.name} begins${fromEmpty ? ', from empty' : ''}`)
+    trace(() => `${process.name} starts${fromEmpty ? ', from empty' : ''}`)
     const rebuild = startRebuild(process, { recordsAtOnceMax, fromEmpty }, context)
     rebuilds.push(rebuild)
     return rebuild
@@ -166,11 +166,11 @@ export function createRebuilds({
     stop(random: Random): void {
       const rebuild = random.pick(running())
       if (rebuild === undefined) return
-      trace(() => `${rebuild.process.name} is broken off`)
+      trace(() => `${rebuild.process.name} is interrupted`)
       rebuild.stop()
     },
 
-    /** Some generation is no fold of anything any more: not a live one, and not one that is being verified. */
+    /** Damages a generation that is neither live nor being verified. */
     damage(server: RedisServer, random: Random): void {
       const generations = server.partitions.flatMap(({ live, generations }) =>
         [...generations].filter(
@@ -184,19 +184,19 @@ export function createRebuilds({
       trace(() => `generation ${name} is DAMAGED at ${generation.checkpoint.offset}`)
     },
 
-    /** A rebuild by an older release, which folds in another way, was killed. */
+    /** Leaves the generation of a killed rebuild of an older release, which has another fold version. */
     leaveOlder(server: RedisServer, random: Random): void {
       if (running().length > 0) return
       const partition = random.pick(allPartitions(server.partitions.length)) as Partition
       const keys = server.partitions[partition] as PartitionKeys
       const freshName = freshGeneration()
       const scope = { foldVersion: OLDER_FOLD, partitions: server.partitions.length }
-      const begun = beginScript(keys, { ...scope, freshName })
+      const started = beginScript(keys, { ...scope, freshName })
       const [first] = log.records(partition)
-      if (begun.is !== 'started' || first === undefined) return
+      if (started.is !== 'started' || first === undefined) return
       rules.noteNames(keys)
       const records: LogRecord[] = [{ offset: first.offset, parked: 1 }]
-      const call = { generation: freshName, freshGeneration: '', expected: begun.checkpoint, records }
+      const call = { generation: freshName, freshGeneration: '', expected: started.checkpoint, records }
       applyScript(keys, { ...scope, ...call, next: checkpointAt(first.offset, records) })
       trace(() => `an older release leaves generation ${freshName}`)
     },

@@ -12,7 +12,7 @@ export function eventIdOf(writer: keyof typeof WRITERS, n: number): EventId {
   return `${n.toString(16).padStart(8, '0')}-0000-4000-8000-${WRITERS[writer]}` as EventId
 }
 
-/** What a record that others wrote comes to: a plant, a claim that can't be read, or nothing to do with plants. */
+/** The meaning of a record of another producer. */
 type Meaning = 'plant' | 'unreadable claim' | 'foreign'
 
 const KINDS: [Meaning, (record: NewRecord, partitions: number) => Partial<NewRecord>][] = [
@@ -30,7 +30,7 @@ const KINDS: [Meaning, (record: NewRecord, partitions: number) => Partial<NewRec
   ['plant', () => ({})],
 ]
 
-/** A record that another producer writes, and what it means. */
+/** A record of another producer, and its meaning. */
 export function foreignRecord(
   { id, eventId, partitions }: { id: PlantId; eventId: EventId; partitions: number },
   random: Random,
@@ -40,7 +40,7 @@ export function foreignRecord(
   return { record: { ...plant, ...change(plant, partitions) }, meaning }
 }
 
-/** What the product takes a record for. */
+/** The meaning that the product gives a record. */
 export function meaningOf({ claim }: LogRecord): Meaning {
   if (claim === undefined) return 'foreign'
   return claim.plant === undefined ? 'unreadable claim' : 'plant'

@@ -56,8 +56,15 @@ export function emptyKeys(): PartitionKeys {
 
 export function emptyGeneration(fold: number, partitions: number): Generation {
   return {
-    ...{ checkpoint: START, fold, partitions, plants: new Map(), order: [], parked: new Map() },
-    ...{ parkedCount: 0, voids: 0, mark: undefined },
+    checkpoint: START,
+    fold,
+    partitions,
+    plants: new Map(),
+    order: [],
+    parked: new Map(),
+    parkedCount: 0,
+    voids: 0,
+    mark: undefined,
   }
 }
 

@@ -18,14 +18,14 @@ export const FOLD_VERSION = 1
 
 export type SimulatedReadModel = Pick<ReadModel, 'lookUp' | 'list' | 'meta' | 'apply'>
 
-/** As read-model.ts does. */
+/** Like read-model.ts. */
 export function refuse(fold: number | undefined, partitions: number | undefined, server: RedisServer): void {
   if (fold !== undefined && fold > FOLD_VERSION) throw new PreconditionError('folded by a newer release')
   if (partitions !== undefined && partitions !== server.partitions.length)
     throw new PreconditionError('folded from a topic of another size')
 }
 
-/** The read model as one process has it: each script goes over the network to the server it is connected to. */
+/** The read model for one process: each script call goes over the network to the server it is connected to. */
 export function connectReadModel(
   process: SimulatedProcess,
   network: Network,
@@ -34,22 +34,22 @@ export function connectReadModel(
 ): SimulatedReadModel {
   const keysOf = (partition: Partition) => process.redis.partitions[partition] as PartitionKeys
   return {
-    lookUp: (asked) =>
+    lookUp: (requests) =>
       network.call(
         process,
-        `look-up of ${asked.flatMap(({ ids }) => ids as readonly PlantId[]).join(', ')}`,
-        asked.map(
+        `look-up of ${requests.flatMap(({ ids }) => ids as readonly PlantId[]).join(', ')}`,
+        requests.map(
           ({ partition, ids }) =>
             () =>
               lookUpScript(keysOf(partition), ids),
         ),
       ),
 
-    list: (asked) =>
+    list: (requests) =>
       network.call(
         process,
-        `listing of ${asked.map(({ partition, from, count }) => `${partition} from plant ${from} to ${from + count - 1}`).join(', ')}`,
-        asked.map(
+        `listing of ${requests.map(({ partition, from, count }) => `${partition} from plant ${from} to ${from + count - 1}`).join(', ')}`,
+        requests.map(
           ({ partition, ...span }) =>
             () =>
               listScript(keysOf(partition), span),

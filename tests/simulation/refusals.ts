@@ -6,7 +6,7 @@ import type { Random } from './random.ts'
 import { runUntil } from './settle.ts'
 import { PARTITIONS, type World } from './world.ts'
 
-/** What must never be served: every service that meets it has to halt. */
+/** States that no service may serve: a service that finds one must halt. */
 export const REFUSALS: ((world: World, random: Random) => Promise<void>)[] = [
   refuseAnotherLog,
   refuseTruncatedLog,
@@ -14,7 +14,7 @@ export const REFUSALS: ((world: World, random: Random) => Promise<void>)[] = [
   refuseMorePartitions,
 ]
 
-/** Services that find a Redis which was folded from another log halt, before they answer or change anything. */
+/** A Redis that was folded from another log: services halt before they respond to or change anything. */
 async function refuseAnotherLog(world: World, random: Random): Promise<void> {
   const server = world.connectToAnotherLog(random)
   const before = JSON.stringify(server, withBigints)
@@ -24,13 +24,13 @@ async function refuseAnotherLog(world: World, random: Random): Promise<void> {
   const strangers = [world.apis[api]?.process, world.projectors[projector]?.process]
   const haveHalted = () => strangers.every((process) => process !== undefined && world.halted.has(process))
   if (!(await runUntil(world, random, haveHalted, false))) {
-    world.broken('a service goes on with the Redis of another log')
+    world.broken('a service continues with the Redis of another log')
   }
   if (world.apis[api]?.api?.isListening) world.broken('an api listens on the Redis of another log')
   if (JSON.stringify(server, withBigints) !== before) world.broken('the Redis of another log was changed')
 }
 
-/** A log that lost its end. */
+/** A log that has lost its last records. */
 async function refuseTruncatedLog(world: World, random: Random): Promise<void> {
   const partition = allPartitions(PARTITIONS).find((p) => world.log.end(p) > 1)
   if (partition === undefined) return
@@ -44,14 +44,14 @@ async function refuseTruncatedLog(world: World, random: Random): Promise<void> {
   if (!(await runUntil(world, random, haveHalted))) world.broken('a service follows a truncated log')
 }
 
-/** A newer release has folded on. */
+/** A read model with a newer fold version. */
 async function assertFoldVersion(world: World, random: Random): Promise<void> {
   world.expectHalts()
   for (const { generations } of world.master().partitions) {
     for (const generation of generations.values()) generation.fold++
   }
   const [api] = world.listening()
-  // Enough for both partitions, so that one halts while the other does.
+  // Enough plants for both partitions, so that both appliers halt.
   const plants = Array.from({ length: 6 }, (_, n) => BigInt(2_000 + n) as PlantId)
   if (api === undefined || !plants.some(world.isFolded)) return
   for (const plant of plants) void world.clients.createNew(api, random, plant)
@@ -60,12 +60,12 @@ async function assertFoldVersion(world: World, random: Random): Promise<void> {
     world.projecting().some(({ process }) => world.halted.has(process)) &&
     apis.every(({ process }) => world.halted.has(process))
   if (!(await runUntil(world, random, haveHalted)))
-    world.broken('a service goes on what a newer release has folded')
+    world.broken('a service continues with a newer fold version')
   const place = newPlace(world.projectors)
   world.startProjector(place, allPartitions(PARTITIONS))
   const { process } = world.projectors[place] as { process: SimulatedProcess }
   if (!(await runUntil(world, random, () => world.halted.has(process)))) {
-    world.broken('a projector starts on what a newer release has folded')
+    world.broken('a projector starts on a newer fold version')
   }
 }
 
@@ -77,7 +77,7 @@ async function refuseMorePartitions(world: World, random: Random): Promise<void>
   if (!(await runUntil(world, random, hasHalted))) world.broken('a projector follows a topic that grew')
 }
 
-/** A rebuild neither begins beside what a newer release has folded, nor ends beside what one folds meanwhile. */
+/** A rebuild refuses a newer fold version, both at its start and when it appears during the rebuild. */
 export async function refuseRebuildOfNewerFold(world: World, random: Random): Promise<void> {
   world.expectHalts()
   const rebuild = world.rebuilds.begin(1_000, false)
@@ -91,15 +91,16 @@ export async function refuseRebuildOfNewerFold(world: World, random: Random): Pr
   const folded = JSON.stringify(world.master(), withBigints)
   const again = world.rebuilds.begin(1_000, false)
   const haveEnded = () => rebuild.ended() !== undefined && again.ended() !== undefined
-  if (!(await runUntil(world, random, haveEnded))) world.broken('a rebuild goes on beside a newer release')
+  if (!(await runUntil(world, random, haveEnded)))
+    world.broken('a rebuild continues beside a newer fold version')
   for (const each of ended === undefined ? [rebuild, again] : [again]) {
     const outcome = each.ended()
     if (outcome !== undefined && 'failure' in outcome && outcome.failure instanceof PreconditionError)
       continue
-    world.broken(`a rebuild does not refuse what a newer release has folded: ${JSON.stringify(outcome)}`)
+    world.broken(`a rebuild does not refuse a newer fold version: ${JSON.stringify(outcome)}`)
   }
   if (ended !== undefined && JSON.stringify(world.master(), withBigints) !== folded)
-    world.broken('what a newer release has folded was changed')
+    world.broken('a generation of a newer fold version was changed')
 }
 
 const newPlace = (places: readonly unknown[]) => places.length

@@ -3,25 +3,25 @@ import type { Workload } from './clients.ts'
 import { createRandom, type Random } from './random.ts'
 import type { World } from './world.ts'
 
-/** What happens: each step follows from a number of its own, so that steps can be left out. */
+/** A schedule of events. Each step follows from a number of its own, so that steps can be removed. */
 export type Schedule = {
   calm: number
   workload: Workload
-  /** How large the windows of apis may be, in bytes a partition: 300 hold no plant, 400 one, 800 two. */
+  /** Window sizes of apis, in bytes per partition: 300 have room for no plant, 400 for one, 800 for two. */
   windows: readonly number[]
-  /** Those of rebuilds are left out when nobody rebuilds. */
+  /** Without those of rebuilds when there are none. */
   weights: readonly number[]
   rebuilds: boolean
   steps: readonly number[]
-  /** What follows the last step follows from this. */
+  /** The seed of everything after the last step. */
   ending: number
 }
 
-/** Places for processes. */
+/** Number of apis and projectors. */
 export const APIS = 3
 export const PROJECTORS = 2
 
-/** How often each thing happens, in relation to the others. What does not apply at the moment does nothing. */
+/** The kinds of steps with their relative frequency. A step that does not apply at the moment does nothing. */
 const STEPS: [weight: number, step: (world: World, random: Random) => void][] = [
   [14, create],
   [26, (world, random) => world.network.proceed(random)],
@@ -44,11 +44,11 @@ const STEPS: [weight: number, step: (world: World, random: Random) => void][] = 
   [0.5, (world, random) => world.skip(random)],
   [0.3, stopApi],
 ]
-/** What happens in schedules with rebuilds, besides. */
+/** Further steps of schedules with rebuilds. */
 const REBUILD_STEPS: typeof STEPS = [
   [2, (world, random) => world.rebuilds.start(random)],
   [16, (world, random) => world.rebuilds.deliver(random)],
-  // Not in each of these:
+  // Not in every one of these schedules:
   [0.4, (world, random) => world.rebuilds.stop(random)],
   [
     0.6,
@@ -60,18 +60,18 @@ const REBUILD_STEPS: typeof STEPS = [
   [1.5, (world, random) => world.damage(random)],
   [0.3, (world, random) => world.rebuilds.leaveOlder(world.master(), random)],
 ]
-/** The first so many are in every schedule. */
+/** The first steps of each table are in every schedule. */
 const ESSENTIAL = 6
 const ESSENTIAL_OF_REBUILDS = 2
 
-/** How often things happen in one schedule: some more than in others, and some not at all (swarm testing). */
+/** The frequencies of one schedule. Some steps never happen (swarm testing). */
 export function weightsOf(random: Random): number[] {
   return STEPS.map(
     ([weight], n) => weight * (random.pick(n < ESSENTIAL ? [0.05, 0.5, 1, 2] : [0, 0.5, 1, 5]) as number),
   )
 }
 
-/** How often what rebuilds take happens. */
+/** The frequencies of the steps of rebuilds. */
 export function rebuildWeightsOf(random: Random): number[] {
   return REBUILD_STEPS.map(
     ([weight], n) =>
@@ -81,7 +81,7 @@ export function rebuildWeightsOf(random: Random): number[] {
 
 const ALL_STEPS = [...STEPS, ...REBUILD_STEPS]
 
-/** One step, as this number has it. */
+/** Runs the step that follows from this number. */
 export function runStep(world: World, number: number, { calm, weights }: Schedule): void {
   const random = createRandom(number)
   world.network.set(calm, random)
@@ -142,10 +142,10 @@ function rebalance(world: World, random: Random): void {
     if (random.chance(0.2)) api?.tail.revoke()
     else api?.tail.rebalance(all, random)
   } else if (random.chance(0.2)) {
-    // A consumer that crashed has nothing until it has joined again.
+    // A crashed consumer has no partitions until it has joined again.
     projector?.follower.revoke()
     if (projector?.projector.problems().length === 0)
-      world.broken('a projector without partitions calls itself ready')
+      world.broken('a projector without partitions reports ready')
   } else {
     projector?.follower.rebalance(
       all.filter(() => random.chance(0.7)),

@@ -7,14 +7,14 @@ import type { SimulatedRebuild } from './rebuilds.ts'
 import { APIS } from './schedule.ts'
 import { IDS, PARTITIONS, type World } from './world.ts'
 
-/** Within so many rounds after the last fault everything has settled. */
+/** Everything must settle within this number of rounds after the last fault. */
 const SETTLING_ROUNDS = 400
 const ROUND_MS = 100
 
-/** Lets all that can go on by itself go on: the code under test waits for promises only. */
+/** Runs all promise callbacks: the code under test waits for nothing else between two events. */
 export const flushPromises = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** All that follow the log are given some of it, and a little time passes. */
+/** Delivers some records to every follower of the log and advances time a little. */
 export async function runRound(world: World, random: Random, isCalm = true): Promise<void> {
   for (const partition of allPartitions(PARTITIONS)) {
     for (const { tail } of world.started()) tail.deliver(partition, random, isCalm)
@@ -26,7 +26,7 @@ export async function runRound(world: World, random: Random, isCalm = true): Pro
   await flushPromises()
 }
 
-/** True as soon as it is so; false when it is not within the rounds there are. */
+/** Runs rounds until the condition holds; false if it does not within the limit. */
 export async function runUntil(
   world: World,
   random: Random,
@@ -40,7 +40,7 @@ export async function runUntil(
   return false
 }
 
-/** After the last fault: all has to recover by itself, to work, and to come to rest with every promise kept. */
+/** After the last fault: everything must recover, work, and come to rest with every guarantee kept. */
 export async function settle(world: World, random: Random): Promise<void> {
   world.network.calmDown()
   world.reconnectAll()
@@ -78,7 +78,7 @@ function giveEveryPartitionToSomebody(world: World, random: Random): void {
   else projecting[0].follower.rebalance(all, random)
 }
 
-/** What Redis has is read also while no record comes from Kafka. */
+/** Reads must find the plants in Redis, also while no record comes from Kafka. */
 async function checkReadsWithoutKafka(world: World): Promise<void> {
   for (const api of world.listening()) {
     for (const id of IDS) {
@@ -86,12 +86,12 @@ async function checkReadsWithoutKafka(world: World): Promise<void> {
       const reached = winner && world.reachedBy(api.process.redis, winner.partition)
       if (winner === undefined || reached === undefined || reached < winner.offset) continue
       const position = { partition: winner.partition, offset: reached }
-      const answers: { is: string }[] = []
-      void world.clients.readAt(api, id, position).then((answer) => answers.push(answer))
+      const results: { is: string }[] = []
+      void world.clients.readAt(api, id, position).then((result) => results.push(result))
       await flushPromises()
       await flushPromises()
-      if (answers[0]?.is !== 'plant' && answers[0]?.is !== 'unreadablePlant') {
-        world.broken(`${api.process.name} can't read what Redis has: ${answers[0]?.is}`)
+      if (results[0]?.is !== 'plant' && results[0]?.is !== 'unreadablePlant') {
+        world.broken(`${api.process.name} can't read what Redis has: ${results[0]?.is}`)
       }
     }
   }
@@ -128,13 +128,13 @@ function unrest(world: World): string {
   return [world.isAtEnd() ? 'Redis is at the end' : 'Redis is not at the end', ...apis].join('; ')
 }
 
-/** Each api lists exactly the fold of the log, in pages of any length. */
+/** Each api must list exactly the fold of the log, in pages of any length. */
 async function checkLists(world: World, random: Random): Promise<void> {
   const apis = world.listening()
   let done = 0
   for (const [n, api] of apis.entries()) void world.clients.listAll(api, 1 + n).then(() => done++)
   await flushPromises()
-  if (!(await runUntil(world, random, () => done === apis.length))) world.broken('a list is not answered')
+  if (!(await runUntil(world, random, () => done === apis.length))) world.broken('a list gets no response')
 }
 
 async function checkRetries(world: World, random: Random): Promise<void> {
@@ -144,37 +144,37 @@ async function checkRetries(world: World, random: Random): Promise<void> {
   void world.clients.retryUnknown(api).then(() => {
     done = true
   })
-  if (!(await runUntil(world, random, () => done))) world.broken('a retry with the same key is not answered')
+  if (!(await runUntil(world, random, () => done))) world.broken('a retry with the same key gets no response')
 }
 
-/** Each api creates a plant, and knows every plant. */
+/** Each api must create a plant and read every plant. */
 async function checkService(world: World, random: Random): Promise<void> {
   for (const [n, api] of world.listening().entries()) {
-    // What the one before has created may have pushed a small window over what Redis does not have yet.
+    // The create before may have moved a small window beyond the checkpoint of Redis.
     await runUntil(world, random, isAtRest)
     const id = BigInt(1_000 + n) as PlantId
-    const answers: { is: string }[] = []
-    void world.clients.createNew(api, random, id).then((outcome) => answers.push(outcome))
+    const results: { is: string }[] = []
+    void world.clients.createNew(api, random, id).then((outcome) => results.push(outcome))
     for (const known of [id, ...IDS]) {
-      void world.clients.readAt(api, known).then((answer) => {
-        if (answer.is === 'coverageGap') world.broken(`${api.process.name} can't read though all has settled`)
+      void world.clients.readAt(api, known).then((result) => {
+        if (result.is === 'coverageGap') world.broken(`${api.process.name} can't read though all has settled`)
       })
     }
-    await runUntil(world, random, () => answers.length > 0)
-    if (answers[0]?.is !== 'created') {
-      world.broken(`${api.process.name} can't create though all has settled: ${answers[0]?.is}`)
+    await runUntil(world, random, () => results.length > 0)
+    if (results[0]?.is !== 'created') {
+      world.broken(`${api.process.name} can't create though all has settled: ${results[0]?.is}`)
     }
   }
 }
 
-/** What is damaged is found by one, and dropped; so the second succeeds. */
+/** The first rebuild may find a damaged generation and drop it; the second must succeed. */
 const LAST_REBUILDS = 2
-/** In so many of all schedules: it takes long. */
+/** The share of schedules with a failover during the last rebuild: it takes long. */
 const DISTURBED = 0.15
 const DISTURBED_ROUNDS = 30
 const CALLS_A_ROUND = 8
 
-/** After the last fault a rebuild succeeds, and leaves the fold of the log and nothing else. */
+/** After the last fault a rebuild must succeed and leave the fold of the log and nothing else. */
 export async function settleRebuilds(world: World, random: Random): Promise<void> {
   if (!(await runUntil(world, random, () => world.rebuilds.running().length === 0)))
     return world.broken('a rebuild does not end')
@@ -192,16 +192,16 @@ export async function settleRebuilds(world: World, random: Random): Promise<void
   for (const { live, filling, generations } of world.master().partitions) {
     const names = [...generations.keys()].join()
     if (filling !== undefined || names !== (live ?? ''))
-      world.broken(`at rest there is left: ${filling}, ${names}`)
+      world.broken(`left over at rest: ${filling}, ${names}`)
   }
   world.context.onApplied()
 }
 
-/** Redis falls back under a rebuild; in half of the cases nothing is written, and it has to notice by itself. */
+/** Redis falls back during a rebuild; in half of the cases without writes that would show it. */
 async function disturb(world: World, random: Random): Promise<void> {
   const rebuild = world.rebuilds.begin(random.pick([1_000, 4]) as number, true)
   const api = random.chance(0.5) ? random.pick(world.listening()) : undefined
-  // Calls take their time: what is verified when all is written takes a while, too.
+  // Calls take time, so that the failover can also come during the verification.
   world.network.set(0, random)
   for (let left = random.below(DISTURBED_ROUNDS); left > 0; left--) {
     await runRound(world, random)
@@ -214,7 +214,7 @@ async function disturb(world: World, random: Random): Promise<void> {
   world.reconnectAll()
   world.network.calmDown()
   if (!(await runUntil(world, random, () => rebuild.ended() !== undefined)))
-    return world.broken('a rebuild does not end that fell back')
+    return world.broken('a rebuild that fell back does not end')
   if (!(await runUntil(world, random, isAtRest))) world.broken('nothing settles after Redis fell back')
 }
 

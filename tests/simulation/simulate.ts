@@ -5,16 +5,16 @@ import { type PlantedBug, plantBug } from './planted-bug.ts'
 import { PLANTED_BUGS } from './planted-bugs.ts'
 import { FIRST_SEED, huntBugs, playAll } from './threads.ts'
 
-const help = `Plays the plant store through generated schedules of faults: the code that decides is the product's own, Kafka,
+const help = `Simulates the plant store through generated schedules of faults. The deciding code is the product's own; Kafka,
 Redis, the network and time are models. Each schedule follows from its seed.
 
   npm run simulate                       10,000 new seeds
-  npm run simulate -- --seeds 200000     so many, on all cores
-  npm run simulate -- --from 1           not new ones, but from this one on
-  npm run simulate -- --seed 4711        one, told in words and shrunk when it breaks a promise
-  npm run simulate -- --bugs             plants each bug of planted-bugs.ts and tells which seed catches it
-  npm run simulate -- --bugs gap         those with this in their name; with --seed, the first of them
-  npm run simulate -- --coverage         tells what the seeds reach of the code that decides
+  npm run simulate -- --seeds 200000     200,000 new seeds, on all cores
+  npm run simulate -- --from 1           seeds from this one on
+  npm run simulate -- --seed 4711        one seed, step by step; shrunk if it breaks a guarantee
+  npm run simulate -- --bugs             plants each bug of planted-bugs.ts and reports the seed that catches it
+  npm run simulate -- --bugs gap         only bugs with this in their name; with --seed, the first of them
+  npm run simulate -- --coverage         which lines of the deciding code the seeds reach
 `
 const MAX_SEED = 999_999_999
 const DEFAULT_SEEDS = 10_000
@@ -59,32 +59,31 @@ async function main(): Promise<number> {
 
 function numberOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  if (!/^\d{1,9}$/.test(text))
-    throw new Error(`--${name} ${text}: expected a whole number, at most ${MAX_SEED}`)
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} ${text}: expected an integer, at most ${MAX_SEED}`)
   return Number(text)
 }
 
 async function search(from: number, count: number): Promise<number> {
-  const begin = performance.now()
+  const startedAt = performance.now()
   console.log(`Seeds ${from} to ${from + count - 1}`)
-  const found = await playAll(from, count, (played) => showProgress(played, count, begin))
-  const seconds = (performance.now() - begin) / 1000
+  const found = await playAll(from, count, (played) => showProgress(played, count, startedAt))
+  const seconds = (performance.now() - startedAt) / 1000
   const played = found.reduce((sum, each) => sum + each.played, 0)
   console.log(`${played} schedules in ${seconds.toFixed(1)} s, ${Math.round(played / seconds)} a second`)
   const broken = found.filter(({ seed }) => seed !== undefined)
-  for (const { seed, broken: promise } of broken) {
-    console.log(`BROKEN by seed ${seed}: ${promise}\n  npm run simulate -- --seed ${seed}`)
+  for (const { seed, broken: guarantee } of broken) {
+    console.log(`BROKEN by seed ${seed}: ${guarantee}\n  npm run simulate -- --seed ${seed}`)
   }
-  if (broken.length === 0) console.log('Every promise was kept.')
+  if (broken.length === 0) console.log('Every guarantee was kept.')
   return broken.length === 0 ? 0 : 1
 }
 
-function showProgress(played: number, count: number, begin: number): void {
+function showProgress(played: number, count: number, startedAt: number): void {
   const now = performance.now()
   const everyMs = process.stdout.isTTY ? 200 : 10_000
-  if (now - Math.max(shownAt, begin) < everyMs) return
+  if (now - Math.max(shownAt, startedAt) < everyMs) return
   shownAt = now
-  const line = `  ${played} of ${count}, ${Math.round((played / (now - begin)) * 1000)} a second`
+  const line = `  ${played} of ${count}, ${Math.round((played / (now - startedAt)) * 1000)} a second`
   if (process.stdout.isTTY) process.stdout.write(`\r${line}\x1b[K\r`)
   else console.log(line)
 }
@@ -94,12 +93,12 @@ async function replay(seed: number): Promise<number> {
   const schedule = scheduleOf(seed)
   const { broken } = await play(schedule)
   const shown = broken === undefined ? schedule : await shrink(schedule)
-  const { words } = await play(shown, true)
-  for (const line of words) console.log(line)
-  if (broken === undefined) console.log(`\nSeed ${seed} keeps every promise.`)
+  const { lines } = await play(shown, true)
+  for (const line of lines) console.log(line)
+  if (broken === undefined) console.log(`\nSeed ${seed} keeps every guarantee.`)
   else
     console.log(
-      `\nSeed ${seed} BREAKS a promise: ${broken}\nShrunk from ${schedule.steps.length} steps to ${shown.steps.length}.`,
+      `\nSeed ${seed} BREAKS a guarantee: ${broken}\nShrunk from ${schedule.steps.length} steps to ${shown.steps.length}.`,
     )
   return broken === undefined ? 0 : 1
 }
@@ -114,7 +113,7 @@ async function hunt(from: number | undefined, maxSeeds: number, part: string): P
   const bugs = bugsNamed(part)
   let missed = 0
   console.log(
-    `${bugs.length} bugs, each from seed ${from ?? `${FIRST_SEED}, or one near what catches it,`} on\n\n| planted bug | seeds | caught by |\n|---|---|---|`,
+    `${bugs.length} bugs, each from seed ${from ?? `${FIRST_SEED}, or the bug's own first seed,`} on\n\n| planted bug | seeds | caught by |\n|---|---|---|`,
   )
   await huntBugs(bugs, from, maxSeeds, ({ name }, { seed, broken }) => {
     if (broken === undefined) missed++

@@ -1,8 +1,8 @@
 import { describe } from 'vitest'
+import { catchesBugs, keepsGuarantees } from './guarantees.ts'
 import { PLANTED_BUGS } from './planted-bugs.ts'
-import { catchesBugs, keepsEveryPromise } from './promises.ts'
 
 describe('the deciding code in a simulated world of faults', () => {
-  keepsEveryPromise(4_000)
+  keepsGuarantees(4_000)
   catchesBugs(PLANTED_BUGS)
 })

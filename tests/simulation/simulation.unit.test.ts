@@ -2,24 +2,24 @@ import { execFileSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { catchesBugs, keepsGuarantees, LIMIT_MS } from './guarantees.ts'
 import { PLANTED_BUGS } from './planted-bugs.ts'
-import { catchesBugs, keepsEveryPromise, LIMIT_MS } from './promises.ts'
 
 /** The rest is in simulation.long.test.ts. */
 const SEEDS = 400
 const BUGS = 12
 
 describe('the deciding code in a simulated world of faults', () => {
-  keepsEveryPromise(SEEDS)
+  keepsGuarantees(SEEDS)
   catchesBugs(drawn(PLANTED_BUGS, BUGS))
 
   it(
     'plays the same from the same seed, and describes it, shrunk',
     () => {
-      const bug = 'the verdict is always 200'
+      const bug = 'the verdict is always created'
       const [first, second] = [replay(bug), replay(bug)]
       expect(first).toBe(second)
-      expect(first).toMatch(/BREAKS a promise: a 200 whose event did not win/)
+      expect(first).toMatch(/BREAKS a guarantee: a 200 whose event did not win/)
       const [, before, after] = /Shrunk from (\d+) steps to (\d+)/.exec(first) ?? []
       expect(Number(after)).toBeLessThan(Number(before) / 2)
     },
@@ -38,7 +38,7 @@ function replay(bug: string): string {
   try {
     return execFileSync(process.execPath, [program, '--seed', '1', '--bugs', bug], { encoding: 'utf8' })
   } catch (error) {
-    // The exit code says that a promise was broken.
+    // The exit code reports the broken guarantee.
     return (error as { stdout: string }).stdout
   }
 }

@@ -5,7 +5,7 @@ import type { Found, Work } from './worker.ts'
 
 export const FIRST_SEED = 1
 
-/** Plays seeds in a thread of its own. Resolves with what it found in the end. */
+/** Plays seeds in a worker thread. Resolves with its last report. */
 export function playApart(work: Work, onProgress: (played: number) => void = () => {}): Promise<Found> {
   const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: work })
   return new Promise((resolve, reject) => {
@@ -18,12 +18,12 @@ export function playApart(work: Work, onProgress: (played: number) => void = () 
     worker.on('exit', () => {
       if (last.seed !== undefined || last.played === work.count) return resolve(last)
       const seed = work.from + last.played
-      reject(new Error(`a schedule did not end: one of the seeds from ${seed} on`))
+      reject(new Error(`a schedule did not end, one of the seeds from ${seed} on`))
     })
   })
 }
 
-/** Plays so many seeds from one on, shared out among threads. Resolves with the first that broke a promise, if any. */
+/** Plays `count` seeds, shared among threads. Resolves with each thread's first broken guarantee, if any. */
 export async function playAll(
   from: number,
   count: number,
@@ -42,7 +42,7 @@ export async function playAll(
   )
 }
 
-/** Hunts each bug from this seed on, or from one near it, some at the same time. */
+/** Searches a seed for each bug, from `from` or the bug's own first seed on, several bugs at a time. */
 export async function huntBugs(
   bugs: readonly PlantedBug[],
   from: number | undefined,
@@ -52,7 +52,7 @@ export async function huntBugs(
   const left = [...bugs]
   async function hunt(): Promise<void> {
     for (let bug = left.shift(); bug !== undefined; bug = left.shift()) {
-      onEnd(bug, await playApart({ from: from ?? bug.near ?? FIRST_SEED, count: maxSeeds, bug }))
+      onEnd(bug, await playApart({ from: from ?? bug.firstSeed ?? FIRST_SEED, count: maxSeeds, bug }))
     }
   }
   await Promise.all(Array.from({ length: availableParallelism() }, hunt))

@@ -34,9 +34,9 @@ import {
 } from './redis-scripts.ts'
 
 export const PARTITIONS = 2
-/** Few, so that they are claimed again and again; both partitions have some. */
+/** Few ids, so that they are claimed repeatedly; both partitions have some. */
 export const IDS = [0n, 1n, 2n, 3n, 7n, -9n] as PlantId[]
-const ANSWER_SLACK_MS = 100
+const RESPONSE_SLACK_MS = 100
 const nothing = () => {}
 const quiet = {
   debug: nothing,
@@ -48,7 +48,7 @@ const quiet = {
 
 export type World = ReturnType<typeof createWorld>
 
-/** A plant store of several apis and projectors on one log and one Redis with its replicas, and clients. */
+/** A plant store with several apis and projectors, one log, one Redis with replicas, and clients. */
 export function createWorld(
   { workload, windows }: { workload: Workload; windows: readonly number[] },
   trace: (what: () => string) => void,
@@ -58,7 +58,7 @@ export function createWorld(
   const network = createNetwork(trace)
   const foreign = new Set<EventId>()
   const snapshots: RedisServer[] = [emptyServer(PARTITIONS)]
-  /** What runs in each place, and what ran last; an api that is starting has a process only. */
+  /** The last process of each place; an api that is starting has no `api` yet. */
   const apis: { process: SimulatedProcess; api?: SimulatedApi }[] = []
   const projectors: SimulatedProjector[] = []
   let master = emptyServer(PARTITIONS)
@@ -76,17 +76,22 @@ export function createWorld(
     brokenGuarantee ??= guarantee
   }
 
-  /** At once after each apply, as long as nobody was given the wrong log. */
+  /** Compares Redis with the log after each apply, unless a wrong log is part of the schedule. */
   function onApplied(): void {
     if (mayHalt) return
     for (const server of servers) {
       const difference = differenceFromFold(log, server)
-      if (difference !== undefined) broken(`the read model is no fold of the log: ${difference}`)
+      if (difference !== undefined) broken(`the read model is not the fold of the log: ${difference}`)
     }
   }
 
   const context: ProcessContext = {
-    ...{ clock, log, network, quiet, onApplied, rules: createRebuildRules(broken) },
+    clock,
+    log,
+    network,
+    quiet,
+    onApplied,
+    rules: createRebuildRules(broken),
     freshGeneration: () => `g${++generations}`,
     freshMark: () => `m${++marks}`,
     onHalt(process, error) {
@@ -107,12 +112,20 @@ export function createWorld(
   const rebuilds = createRebuilds({ context, newProcess, trace, broken, mayRefuse: () => mayHalt })
 
   const world = {
-    ...{ clock, log, network, clients, apis, projectors, rebuilds, context, foreign },
+    clock,
+    log,
+    network,
+    clients,
+    apis,
+    projectors,
+    rebuilds,
+    context,
+    foreign,
     broken,
     halted,
     firstBroken: () => brokenGuarantee,
     master: () => master,
-    /** The apis that can tell where they stand. */
+    /** The apis with a start state. */
     started: (): SimulatedApi[] => apis.flatMap(({ process, api }) => (process.alive && api ? [api] : [])),
     listening: () => world.started().filter(({ isListening }) => isListening),
     projecting: () => projectors.filter(({ process }) => process.alive),
@@ -129,31 +142,32 @@ export function createWorld(
         },
         (error: Error) => {
           if (error instanceof PreconditionError) return context.onHalt(process, error)
-          trace(() => `${process.name} gives up: ${error.message}`)
+          trace(() => `${process.name} does not start: ${error.message}`)
           process.alive = false
         },
       )
     },
 
-    /** The orderly end of an api, as its main.ts has it. */
-    async stopApi(api: SimulatedApi, answersWithinMs: number): Promise<void> {
+    /** The graceful shutdown of an api, like its main.ts. */
+    async stopApi(api: SimulatedApi, endWithinMs: number): Promise<void> {
       trace(() => `${api.process.name} is stopped`)
       api.isListening = false
       api.isStopping = true
       const { after } = clock.timeOf(api.process)
-      api.creation.endWithin(answersWithinMs)
-      after(answersWithinMs + ANSWER_SLACK_MS, () => {
-        // After what came due at the same time.
+      api.creation.endWithin(endWithinMs)
+      after(endWithinMs + RESPONSE_SLACK_MS, () => {
+        // After the callbacks that are due at the same time.
         setImmediate(() => {
           if (api.creating > 0)
-            broken(`${api.process.name} leaves ${api.creating} creates unanswered at its end`)
+            broken(`${api.process.name} has ${api.creating} creates without a response at its deadline`)
         })
       })
       await api.creation.close()
       await api.tail.close()
       await api.claimIndex.close()
       trace(() => `${api.process.name} has ended`)
-      if (api.creating > 0) broken(`${api.process.name} ended with ${api.creating} creates unanswered`)
+      if (api.creating > 0)
+        broken(`${api.process.name} ended with ${api.creating} creates without a response`)
       api.process.alive = false
     },
 
@@ -170,14 +184,14 @@ export function createWorld(
       network.cutOff(process, random)
     },
 
-    /** On the master, or on a replica that may be master one day. */
+    /** Damages the master or a replica. */
     damage: (random: Random) => rebuilds.damage(random.pick([master, ...snapshots]) as RedisServer, random),
 
     snapshot(): void {
       snapshots.push(copyServer(master))
     },
 
-    /** Another server with an earlier state becomes master; who is not told goes on with the old one. */
+    /** A server with an earlier state becomes master; some processes keep using the old one. */
     failOver(random: Random): void {
       const state = random.chance(0.2)
         ? emptyServer(PARTITIONS)
@@ -185,10 +199,10 @@ export function createWorld(
       const old = master
       master = state
       servers.add(master)
-      const told = processes.filter(() => random.chance(0.7))
-      for (const process of told) process.redis = master
-      const names = () => told.map(({ name }) => name).join(', ') || 'nobody'
-      trace(() => `Redis FAILS OVER to ${checkpoints(master)} from ${checkpoints(old)}; told: ${names()}`)
+      const notified = processes.filter(() => random.chance(0.7))
+      for (const process of notified) process.redis = master
+      const names = () => notified.map(({ name }) => name).join(', ') || 'nobody'
+      trace(() => `Redis FAILS OVER to ${checkpoints(master)} from ${checkpoints(old)}; notified: ${names()}`)
     },
 
     reconnect(random: Random): void {
@@ -211,7 +225,7 @@ export function createWorld(
       }
     },
 
-    /** From now on processes that start are connected to the Redis of another plant store. */
+    /** Processes that start from now on connect to the Redis of another plant store. */
     connectToAnotherLog(random: Random): RedisServer {
       const other = createKafkaLog(PARTITIONS)
       for (const [n, id] of IDS.entries()) {
@@ -225,21 +239,24 @@ export function createWorld(
       return master
     },
 
-    /** From now on a service that does not halt is wrong. */
+    /** From now on services may halt. */
     expectHalts(): void {
       mayHalt = true
     },
 
-    /** What others write: records that are no plants, or that this release can't read. */
+    /** Another producer writes a record that may be foreign or unreadable. */
     appendForeign(random: Random): void {
       const eventId = eventIdOf('foreigner', foreigners++)
       const id = random.pick(workload.ids) as PlantId
       const { record, meaning } = foreignRecord({ id, eventId, partitions: PARTITIONS }, random)
       foreign.add(eventId)
       const offset = log.append(record)
-      trace(() => `somebody writes a record at ${record.partition}-${offset} with the key ${id}: ${meaning}`)
-      const taken = meaningOf(log.records(record.partition).at(-1) as LogRecord)
-      if (taken !== meaning) broken(`${meaning} is taken for ${taken}`)
+      trace(
+        () =>
+          `another producer writes a record at ${record.partition}-${offset} with the key ${id}: ${meaning}`,
+      )
+      const read = meaningOf(log.records(record.partition).at(-1) as LogRecord)
+      if (read !== meaning) broken(`${meaning} is read as ${read}`)
     },
 
     skip(random: Random): void {
@@ -251,18 +268,18 @@ export function createWorld(
     reachedBy: ({ partitions }: RedisServer, partition: Partition): Offset =>
       checkpointScript(partitions[partition] as PartitionKeys).checkpoint.offset,
 
-    /** Whether the partition of an id has a generation in Redis. */
+    /** Whether the partition of an id has a live generation. */
     isFolded: (id: PlantId): boolean =>
       master.partitions[partitionOf(Buffer.from(String(id)), PARTITIONS)]?.live !== undefined,
 
-    /** Whether Redis has passed the whole log. */
+    /** Whether Redis has the whole log. */
     isAtEnd: (): boolean =>
       allPartitions(PARTITIONS).every((p) => world.reachedBy(master, p) === log.end(p) - 1),
   }
   return world
 }
 
-/** A Redis folded from the whole of a log whose last records are claims. */
+/** A Redis folded from a whole log whose last records are claims. */
 function foldOf(log: Log): RedisServer {
   const server = emptyServer(PARTITIONS)
   for (const partition of allPartitions(PARTITIONS)) {
@@ -272,8 +289,13 @@ function foldOf(log: Log): RedisServer {
     const last = records.at(-1)
     const next = { offset: last?.offset ?? BEFORE_FIRST, eventId: last?.claim?.eventId ?? ('' as const) }
     applyScript(server.partitions[partition] as PartitionKeys, {
-      ...{ generation: '', freshGeneration: 'other', foldVersion: 1, partitions: PARTITIONS },
-      ...{ expected: { offset: BEFORE_FIRST, eventId: '' }, next, records },
+      generation: '',
+      freshGeneration: 'other',
+      foldVersion: 1,
+      partitions: PARTITIONS,
+      expected: { offset: BEFORE_FIRST, eventId: '' },
+      next,
+      records,
     })
   }
   return server

@@ -82,7 +82,11 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
     new AbortController().signal,
   )
   const delivery = createDelivery({
-    ...{ firstClaims, startOf: group.startOf, handOver, time, log: quietLog },
+    firstClaims,
+    startOf: group.startOf,
+    handOver,
+    time,
+    log: quietLog,
     lots: { maxEvents: 1 + random.below(3), giveParked: false },
     mayGoOn: (partition) => !isHeld && positions.assigned()?.has(partition) === true,
   })

@@ -38,7 +38,10 @@ export function createWorld(random: Random) {
   const owedIn = (partition: Partition) => owed[partition] as Set<Offset>
 
   const world = {
-    ...{ log, firsts, committed, broken },
+    log,
+    firsts,
+    committed,
+    broken,
     /** No more faults. */
     isCalm: false,
     firstBroken: () => brokenPromise,

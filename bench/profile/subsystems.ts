@@ -23,7 +23,7 @@ const FILES: readonly (readonly [string, RegExp])[] = [
     'Fastify',
     /\/node_modules\/(fastify|@fastify|find-my-way|fast-[^/]+|avvio|secure-json-parse|toad-cache)\//,
   ],
-  ['body: JSON and its schema', /\/node_modules\/(typebox|lossless-json)\/|\/http\/json-body/],
+  ['body: JSON and its schema', /\/node_modules\/(typebox|lossless-json)\/|\/http\/request-body/],
   ['metrics and log', /\/node_modules\/(prom-client|pino|sonic-boom)\/|\/metrics\.ts|\/json-log\.ts/],
   ['request: limits, token, errors', /\/services\/api\/src\/(http|auth|app)|\/shared\/src\/access\//],
   ['create: cycle and verdict', /\/create-plant\/|\/shared\/src\/(protocol|process)\//],

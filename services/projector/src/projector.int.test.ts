@@ -94,7 +94,7 @@ async function openStore() {
 
 const eventOf = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, PARTITIONS)
 
-/** So many events of so many ids, some twice, some unreadable, some foreign. */
+/** Events of a few ids: some repeated, some unreadable, some foreign. */
 function mixedEvents(count: number, ids: number): NewRecord[] {
   return Array.from({ length: count }, (_, n) => eventOf(BigInt(n % ids))).flatMap((event, n) => {
     if (n % 7 === 0) return [event, event]
@@ -107,7 +107,7 @@ function mixedEvents(count: number, ids: number): NewRecord[] {
 describe('the projector', () => {
   it('brings the read model to the fold of the log, and keeps it there', async () => {
     const store = await openStore()
-    // More than one call of the script takes at once.
+    // More than one call of the script applies.
     await store.append(mixedEvents(1_500, 900))
     const { projector, halts } = store.startProjector()
     await store.untilProjected()

@@ -87,11 +87,11 @@ export function createProjector(options: ProjectorOptions) {
   /** Refills an emptied Redis without a new event: the api sees a coverage gap and appends none. */
   async function compareCheckpoints(): Promise<void> {
     const moved = new Map<Partition, Checkpoint>()
-    for (const [partition, standing] of follower.assigned() ?? []) {
-      if (standing === undefined) continue
+    for (const [partition, assigned] of follower.assigned() ?? []) {
+      if (assigned === undefined) continue
       const { checkpoint } = await readModel.meta(partition)
-      if (checkpoint.offset !== standing.offset || checkpoint.eventId !== standing.eventId) {
-        moved.set(partition, standing)
+      if (checkpoint.offset !== assigned.offset || checkpoint.eventId !== assigned.eventId) {
+        moved.set(partition, assigned)
       }
     }
     follower.reloadCheckpoints(moved)
@@ -113,7 +113,7 @@ export function createProjector(options: ProjectorOptions) {
   return {
     start: follower.start,
 
-    /** Resolves when the log was seen to be the one that the read model was folded from. */
+    /** Resolves when the log is verified to be the one that the read model was folded from. */
     verified: follower.verified,
 
     /** The number of known records that are not applied yet; undefined without partitions. */

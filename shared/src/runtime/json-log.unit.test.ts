@@ -23,14 +23,14 @@ function request(): IncomingMessage {
 
 it('logs an error with its type, message, code, stack and causes', () => {
   const cause = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' })
-  const err = Object.assign(new TypeError('no answer', { cause }), { code: 'E_NONE' })
+  const err = Object.assign(new TypeError('no reply', { cause }), { code: 'E_NONE' })
   const line = JSON.parse(written((log) => log.error({ err }, 'it failed')))
   expect(line).toMatchObject({ level: 'error', name: 'test', msg: 'it failed' })
   expect(line.err).toEqual({
     type: 'TypeError',
-    message: 'no answer: no connection',
+    message: 'no reply: no connection',
     code: 'E_NONE',
-    stack: expect.stringMatching(/TypeError: no answer(.|\n)*caused by: Error: no connection/),
+    stack: expect.stringMatching(/TypeError: no reply(.|\n)*caused by: Error: no connection/),
   })
 })
 

@@ -22,8 +22,8 @@ const anError = { error: expect.any(Number), message: expect.any(String) }
 describe('the operations port', () => {
   it('reports on /livez that the process runs, ready or not', async () => {
     const { url } = await openPort({ readiness: () => ['kafka: away'] })
-    const answer = await fetch(`${url}/livez`)
-    expect([answer.status, await answer.json()]).toEqual([200, { live: true }])
+    const response = await fetch(`${url}/livez`)
+    expect([response.status, await response.json()]).toEqual([200, { live: true }])
   })
 
   it('reports on /readyz whether the process is ready at the moment, and the reasons if not', async () => {
@@ -41,12 +41,12 @@ describe('the operations port', () => {
 
   it('serves the metrics of its process in the text format of Prometheus', async () => {
     const { url } = await openPort({ metrics: createMetrics() })
-    const answer = await fetch(`${url}/metrics`)
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+    const response = await fetch(`${url}/metrics`)
+    expect([response.status, response.headers.get('content-type')]).toEqual([
       200,
       'text/plain; version=0.0.4; charset=utf-8',
     ])
-    expect(await answer.text()).toMatch(/^# TYPE nodejs_eventloop_lag_p99_seconds gauge$/m)
+    expect(await response.text()).toMatch(/^# TYPE nodejs_eventloop_lag_p99_seconds gauge$/m)
   })
 
   it('responds with 500 when a part of it fails, and continues to run', async () => {
@@ -58,8 +58,8 @@ describe('the operations port', () => {
       metrics: { ...noMetrics, metrics: async () => fail() },
     })
     for (const path of ['/readyz', '/metrics', '/readyz']) {
-      const answer = await fetch(`${url}${path}`)
-      expect([answer.status, await answer.json()]).toEqual([500, { ...anError, error: 500 }])
+      const response = await fetch(`${url}${path}`)
+      expect([response.status, await response.json()]).toEqual([500, { ...anError, error: 500 }])
     }
     expect((await fetch(`${url}/livez`)).status).toBe(200)
   })
@@ -67,18 +67,18 @@ describe('the operations port', () => {
   it('responds with 404 in the Error shape to any other path', async () => {
     const { url } = await openPort()
     for (const path of ['/', '/readyz/', '/livezz', '/metrics/x', '/plants', '//', '/%', '/__proto__']) {
-      const answer = await fetch(`${url}${path}`)
-      expect(answer.status).toBe(404)
-      expect(await answer.json()).toEqual(anError)
+      const response = await fetch(`${url}${path}`)
+      expect(response.status).toBe(404)
+      expect(await response.json()).toEqual(anError)
     }
   })
 
   it.each(['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])('rejects %s', async (method) => {
     const { url } = await openPort()
     for (const path of ['/livez', '/readyz', '/metrics']) {
-      const answer = await fetch(`${url}${path}`, { method, ...(method === 'POST' && { body: '{' }) })
-      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
-      expect(await answer.json()).toEqual({ ...anError, error: 405 })
+      const response = await fetch(`${url}${path}`, { method, ...(method === 'POST' && { body: '{' }) })
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+      expect(await response.json()).toEqual({ ...anError, error: 405 })
     }
   })
 
@@ -124,10 +124,10 @@ describe('unusual requests to the operations port', () => {
     const connection = openRaw(url)
     connection.write(sent)
     await connection.closed
-    const [answer, ...more] = connection.responses()
-    expect([answer?.status, answer?.headers.connection, more]).toEqual([status, 'close', []])
-    expect(answer?.headers['content-type']).toBe('application/json')
-    expect(JSON.parse(answer?.body ?? '')).toEqual({ ...anError, error: status })
+    const [response, ...more] = connection.responses()
+    expect([response?.status, response?.headers.connection, more]).toEqual([status, 'close', []])
+    expect(response?.headers['content-type']).toBe('application/json')
+    expect(JSON.parse(response?.body ?? '')).toEqual({ ...anError, error: status })
     expect((await fetch(`${url}/livez`)).status).toBe(200)
   })
 

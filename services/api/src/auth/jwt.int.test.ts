@@ -92,9 +92,9 @@ describe('a JWT', () => {
     ['an empty subject', { sub: '' }, 'invalidToken'],
     ['a subject that is no text', { sub: 7 }, 'invalidToken'],
     ['a subject that is too long', { sub: 'x'.repeat(256) }, 'invalidToken'],
-  ])('with %s', async (_what, claims, answer) => {
+  ])('with %s', async (_what, claims, expected) => {
     const { callerOf, sign } = await openIssuer()
-    expect(await callerOf(await sign(claims))).toBe(answer)
+    expect(await callerOf(await sign(claims))).toBe(expected)
   })
 
   it('that has expired is rejected as expired', async () => {

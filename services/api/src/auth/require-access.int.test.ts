@@ -52,10 +52,10 @@ async function listening(...strategies: Strategy[]) {
   /** Sends header lines unchanged, and returns status, challenge and error number or caller. */
   const ask = async (target: string, ...lines: string[]) => {
     const head = [`${target} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines].join('\r\n')
-    const answer = await exchange(port, `${head}\r\n\r\n`)
-    const status = Number(/^HTTP\/1.1 (\d+) /.exec(answer)?.[1])
-    const challenge = /\r\nwww-authenticate: (.*)\r\n/i.exec(answer)?.[1]
-    const body = /\{.*\}/.exec(answer)?.[0]
+    const response = await exchange(port, `${head}\r\n\r\n`)
+    const status = Number(/^HTTP\/1.1 (\d+) /.exec(response)?.[1])
+    const challenge = /\r\nwww-authenticate: (.*)\r\n/i.exec(response)?.[1]
+    const body = /\{.*\}/.exec(response)?.[0]
     return {
       status,
       challenge,

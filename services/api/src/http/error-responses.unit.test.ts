@@ -21,10 +21,10 @@ describe('a failure', () => {
       app.get('/', { schema }, async () => {
         throw thrown
       })
-      const answer = await app.inject('/')
-      expect(answer.statusCode).toBe(Math.floor(error / 100))
-      expect(answer.json()).toEqual({ error, message: expect.any(String) })
-      expect(answer.headers['content-type']).toBe('application/json')
+      const response = await app.inject('/')
+      expect(response.statusCode).toBe(Math.floor(error / 100))
+      expect(response.json()).toEqual({ error, message: expect.any(String) })
+      expect(response.headers['content-type']).toBe('application/json')
     },
   )
 })

@@ -16,7 +16,7 @@ export const ErrorBody = Type.Object(
 
 /**
  * The closed table of failures: the `error` number, which clients may rely on (its first three digits are the HTTP
- * status), and the default message, which says what is wrong and what to do.
+ * status), and the default message, with the fault and the remedy.
  */
 export const ERRORS = {
   malformedRequest: [40000, 'the HTTP request is malformed'],

@@ -2,13 +2,13 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
-/** The files that a worker runs share their modules: loading them for each file took a third of the time. */
-const project = { isolate: false }
-const realStores = {
-  ...project,
-  globalSetup: ['tests/support/stores.ts'],
-  setupFiles: ['tests/support/worker.ts'],
-}
+const realStores = { globalSetup: ['tests/support/stores.ts'], setupFiles: ['tests/support/worker.ts'] }
+
+// The numbers are for two cores: an integration test waits a good part of its time, a system test has services and
+// clients at work. The files that one worker runs share their modules: loading them for each file took a third of the time.
+const threeAtATime = { maxWorkers: 3, isolate: false, sequence: { groupOrder: 1 } }
+const twoAtATime = { maxWorkers: 2, isolate: false, sequence: { groupOrder: 2 } }
+const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 } }
 
 // Every process and thread that a test starts loads compiled modules, from the place where Node keeps them by default:
 // a service or command then starts with half the CPU time.
@@ -22,9 +22,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a script of their own
 export default defineConfig({
   test: {
-    // All files share one Kafka and one Redis. Most of them wait now and then, so two cores carry three files at a time.
-    maxWorkers: 3,
-    // Tests that run concurrently keep a core busy each.
+    // Tests that run concurrently within a file keep a core busy each.
     maxConcurrency: availableParallelism(),
     // The limits are for tests that hang: no test asserts a duration.
     projects: [
@@ -32,7 +30,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{shared,services,plantctl,tests,bench}/**/*.unit.test.ts'],
-          ...project,
+          ...threeAtATime,
           testTimeout: 60_000,
         },
       },
@@ -41,6 +39,7 @@ export default defineConfig({
           name: 'integration',
           include: ['{shared,services,plantctl,tests}/**/*.int.test.ts'],
           ...realStores,
+          ...threeAtATime,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -50,7 +49,8 @@ export default defineConfig({
           name: 'system',
           include: ['tests/**/*.system.test.ts'],
           ...realStores,
-          testTimeout: 120_000,
+          ...twoAtATime,
+          testTimeout: 300_000,
           hookTimeout: 120_000,
         },
       },
@@ -59,7 +59,8 @@ export default defineConfig({
           name: 'long',
           include: ['{shared,services,plantctl,tests}/**/*.long.test.ts'],
           ...realStores,
-          testTimeout: 120_000,
+          ...twoAtATime,
+          testTimeout: 300_000,
           hookTimeout: 120_000,
         },
       },
@@ -68,6 +69,7 @@ export default defineConfig({
           name: 'contract',
           include: ['tests/contract/*.contract.test.ts'],
           ...realStores,
+          ...oneAtATime,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },
@@ -77,6 +79,7 @@ export default defineConfig({
           name: 'consumers',
           include: ['tests/consumers/*.consumers.test.ts'],
           ...realStores,
+          ...oneAtATime,
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },

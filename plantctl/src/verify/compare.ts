@@ -1,4 +1,4 @@
-import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
+import { PLANT_FIELDS, type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
@@ -79,25 +79,22 @@ function compareEntry(
     report({ what: 'entryUndecodable', id, expected: formatClaim(expected) })
     return
   }
-  const [wanted, stored] = [fieldsOf(expected), fieldsOf(found)]
-  // If only one of them is readable, name and tag differ for that reason.
-  const last = wanted.readable === stored.readable ? FIELDS.length : FIELDS.indexOf('readable') + 1
-  for (const field of FIELDS.slice(0, last)) {
-    if (wanted[field] !== stored[field])
-      report({ what: 'entryChanged', id, field, expected: wanted[field], found: stored[field] })
+  for (const field of FIELDS) {
+    const [wanted, stored] = [valueOf(expected, field), valueOf(found, field)]
+    if (wanted === stored) continue
+    report({ what: 'entryChanged', id, field, expected: wanted, found: stored })
+    // If only one of them is readable, the fields of the plant differ for that reason.
+    if (field === 'readable') return
   }
 }
 
-const FIELDS: readonly EntryField[] = ['eventId', 'offset', 'readable', 'name', 'tag']
+const FIELDS: readonly EntryField[] = ['eventId', 'offset', 'readable', ...PLANT_FIELDS]
 
-function fieldsOf({ eventId, offset, plant }: Claim): Record<EntryField, string | null> {
-  return {
-    eventId,
-    offset: String(offset),
-    readable: plant === undefined ? 'no' : 'yes',
-    name: plant?.name ?? null,
-    tag: plant?.tag ?? null,
-  }
+function valueOf({ eventId, offset, plant }: Claim, field: EntryField): string | null {
+  if (field === 'eventId') return eventId
+  if (field === 'offset') return String(offset)
+  if (field === 'readable') return plant === undefined ? 'no' : 'yes'
+  return plant?.[field] ?? null
 }
 
 /**

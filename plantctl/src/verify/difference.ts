@@ -1,7 +1,8 @@
+import type { Plant } from '@plant-store/shared/plant/plant.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 
 /** A field of an entry, or whether the entry can be read at all. */
-export type EntryField = 'eventId' | 'offset' | 'readable' | 'name' | 'tag'
+export type EntryField = 'eventId' | 'offset' | 'readable' | keyof Plant
 
 export type Counted = 'plants' | 'voids' | 'parked'
 

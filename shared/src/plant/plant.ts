@@ -58,7 +58,15 @@ export const newPlantWithin = (limits: TextLimits) =>
   Type.Object({ ...textsWithin(limits), id: PlantIdValue }, { title: 'NewPlant' })
 export type NewPlant = Static<ReturnType<typeof newPlantWithin>>
 
+/** The fields of a plant, in the order in which they are shown. */
+export const PLANT_FIELDS = ['name', 'tag'] as const satisfies readonly (keyof Plant)[]
+
 /** A plain copy that has the fields of the specification and no others. */
 export function plantOf({ name, tag }: Plant): Plant {
   return tag === undefined ? { name } : { name, tag }
+}
+
+/** The length of all its texts together, in UTF-16 code units. */
+export function textLengthOf({ name, tag }: Plant): number {
+  return name.length + (tag?.length ?? 0)
 }

@@ -1,4 +1,4 @@
-import type { PlantId } from '../plant/plant.ts'
+import { type PlantId, textLengthOf } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import { after, type Offset } from '../plant/position.ts'
 
@@ -123,7 +123,7 @@ function createQueue() {
 }
 
 function bytesOf({ plant }: Claim): number {
-  return CLAIM_OVERHEAD_BYTES + 2 * ((plant?.name.length ?? 0) + (plant?.tag?.length ?? 0))
+  return CLAIM_OVERHEAD_BYTES + 2 * (plant === undefined ? 0 : textLengthOf(plant))
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { eventIdOfBytes, writeEventId } from '../plant/event-id.ts'
-import type { Plant, PlantId } from '../plant/plant.ts'
+import { type Plant, type PlantId, textLengthOf } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import { offsetOf } from '../plant/position.ts'
 
@@ -34,7 +34,7 @@ export function readable(entry: Claim | EntryError | undefined): Claim | undefin
 
 /** Upper bound of the length of this claim's entry. */
 export function maxEntryBytes({ plant }: Claim): number {
-  const texts = plant === undefined ? 0 : plant.name.length + (plant.tag?.length ?? 0)
+  const texts = plant === undefined ? 0 : textLengthOf(plant)
   return TEXT_AT + LENGTH_BYTES + MAX_BYTES_PER_UNIT * texts
 }
 

@@ -64,8 +64,10 @@ const UNKNOWN = 'the read model does not match the log: run plantctl verify'
 function contentOf({ claim, parked, stored }: LogEvent): string[] {
   const details: string[] = []
   if (claim?.plant !== undefined) {
-    details.push(quoted(claim.plant.name, NAME_CHARACTERS))
-    if (claim.plant.tag !== undefined) details.push(`tag ${quoted(claim.plant.tag, NAME_CHARACTERS)}`)
+    const { name, ...others } = claim.plant
+    details.push(quoted(name, NAME_CHARACTERS))
+    for (const [field, text] of Object.entries(others))
+      details.push(`${field} ${quoted(text, NAME_CHARACTERS)}`)
   }
   if (claim !== undefined) details.push(`event ${claim.eventId}`)
   if (parked !== undefined) {

@@ -1,9 +1,8 @@
-import { createKafka, type Kafka } from '@plant-store/shared/event-log/connection.ts'
-import { checkTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
-import { createReadModel, type ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
+import { createStores, type Stores } from '@plant-store/shared/stores/open-stores.ts'
 import type { CliContext } from '../command.ts'
 import { createTerminalLog } from '../terminal/terminal-log.ts'
 import { readStoreSettings } from './store-settings.ts'
@@ -14,12 +13,9 @@ const GIVE_UP_AFTER_MS = 10_000
 const RETRY_MS = 250
 
 /** The log and the read model that a command works on. */
-export type Store = TopicSettings & {
-  kafka: Kafka
-  readModel: ReadModel
+export type Store = Stores & {
   /** Prints warnings on stderr. */
   log: Log
-  close(): Promise<void>
 }
 
 /**
@@ -50,30 +46,28 @@ export async function connectStore({
   signal,
 }: CliContext): Promise<Store> {
   const { settings, file } = readStoreSettings(env)
-  const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
   const log = createTerminalLog(printError)
   const addresses = { kafka: settings.KAFKA_BROKERS, redis: withoutPassword(settings.REDIS_URL) }
   if (stderrIsTerminal) {
     printError(
-      `${topic.topic} (${topic.partitions} partitions) at Kafka ${addresses.kafka}, Redis ${addresses.redis}\n`,
+      `${settings.PLANTS_TOPIC} (${settings.PLANTS_PARTITIONS} partitions) at Kafka ${addresses.kafka}, Redis ${addresses.redis}\n`,
     )
   }
-  const kafka = createKafka(settings.KAFKA_BROKERS.split(','), 'plant-store-plantctl', SILENT)
-  const readModel = createReadModel({ redisUrl: settings.REDIS_URL, ...topic }, log)
+  const stores = createStores(settings, 'plant-store-plantctl', log, SILENT)
   const from = file === undefined ? '' : ` (from ${file})`
   try {
     await Promise.race([
       Promise.all([
-        assertResponds(`Redis at ${addresses.redis}${from}`, readModel.ready),
-        assertResponds(`Kafka at ${addresses.kafka}${from}`, () => connectKafka(kafka)),
+        assertResponds(`Redis at ${addresses.redis}${from}`, stores.readModel.ready),
+        assertResponds(`Kafka at ${addresses.kafka}${from}`, () => connectKafka(stores)),
       ]),
       rejectionBy(signal),
     ])
   } catch (error) {
-    await readModel.close()
+    await stores.close()
     throw error
   }
-  return { ...topic, kafka, readModel, log, close: readModel.close }
+  return { ...stores, log }
 }
 
 function withoutPassword(text: string): string {
@@ -81,7 +75,7 @@ function withoutPassword(text: string): string {
   return url === null ? 'REDIS_URL' : `${url.protocol}//${url.host}${url.pathname}`
 }
 
-async function connectKafka(kafka: Kafka): Promise<void> {
+async function connectKafka({ kafka }: Stores): Promise<void> {
   const admin = kafka.admin()
   await admin.connect()
   await admin.disconnect()

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
+import { readSettings, STORE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
 import { Type } from 'typebox'
 
-const { KAFKA_BROKERS, REDIS_URL, PLANTS_TOPIC, PLANTS_PARTITIONS } = SERVICE_SETTINGS
-const StoreSettings = Type.Object({ KAFKA_BROKERS, REDIS_URL, PLANTS_TOPIC, PLANTS_PARTITIONS })
+const StoreSettings = Type.Object(STORE_SETTINGS)
 
 /** Settings of a running `npm start`, and the file that has them. */
 type LocalStart = { file: string; settings: Record<keyof typeof StoreSettings.properties, string> }

@@ -11,7 +11,7 @@ export async function whyNoDocker(): Promise<string | undefined> {
   const obstacle = await whyNoCompose()
   if (obstacle !== undefined) return obstacle
   const client = await within(ANSWER_TIMEOUT_MS, getContainerRuntimeClient()).catch(() => undefined)
-  if (!client) return 'no container runtime responses'
+  if (!client) return 'no container runtime responds'
   for (const image of Object.values(storeImages())) {
     const name = ImageName.fromString(image)
     try {

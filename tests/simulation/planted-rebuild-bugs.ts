@@ -93,8 +93,8 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'isSame &&= stored !== undefined',
   ]),
   rare(1496, 'entries are not compared', COMPARE, [
-    'if (wanted[field] !== stored[field])',
-    'if (false as boolean)',
+    'if (wanted === stored) continue',
+    'if (true as boolean) continue',
   ]),
   rare(162, 'the order is not compared', COMPARE, [
     'before.offset > claim.offset',

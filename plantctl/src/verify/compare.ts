@@ -80,7 +80,7 @@ function compareEntry(
     return
   }
   for (const field of FIELDS) {
-    const [wanted, stored] = [valueOf(expected, field), valueOf(found, field)]
+    const [wanted, stored] = [fieldOf(expected, field), fieldOf(found, field)]
     if (wanted === stored) continue
     report({ what: 'entryChanged', id, field, expected: wanted, found: stored })
     // If only one of them is readable, the fields of the plant differ for that reason.
@@ -90,7 +90,7 @@ function compareEntry(
 
 const FIELDS: readonly EntryField[] = ['eventId', 'offset', 'readable', ...PLANT_FIELDS]
 
-function valueOf({ eventId, offset, plant }: Claim, field: EntryField): string | null {
+function fieldOf({ eventId, offset, plant }: Claim, field: EntryField): string | null {
   if (field === 'eventId') return eventId
   if (field === 'offset') return String(offset)
   if (field === 'readable') return plant === undefined ? 'no' : 'yes'

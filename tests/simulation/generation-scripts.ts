@@ -12,8 +12,8 @@ import type {
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { emptyGeneration, type Generation, type PartitionKeys, START } from './redis-scripts.ts'
 
-// The scripts of the read model that rebuild (begin.lua, mark.lua, state.lua, span.lua, switch.lua, drop.lua) on one partition,
-// as plain functions over plain data; see redis-scripts.ts.
+// A model of the rebuild scripts of the read model (begin.lua, mark.lua, state.lua, span.lua, switch.lua, drop.lua) on
+// one partition; see redis-scripts.ts.
 
 export type BeginCall = { freshName: string; foldVersion: number; partitions: number }
 
@@ -27,7 +27,7 @@ export type SwitchOutcome = SwitchResult | { readonly is: 'FOLD'; readonly versi
 const NO_EXPIRY = -1
 const NO_KEY = -2
 
-/** begin.lua: what an older release or one for another topic size was filling is not taken up. */
+/** begin.lua: does not resume a generation of an older fold version or another partition count. */
 export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome {
   const { freshName, foldVersion, partitions } = call
   const live = named(keys, keys.live)
@@ -57,7 +57,7 @@ export function markScript(keys: PartitionKeys, name: string, mark: string): Mar
   return { is: 'marked' }
 }
 
-/** state.lua: all of it belongs together. */
+/** state.lua: one atomic read. */
 export function stateScript(keys: PartitionKeys, asked: string): GenerationState {
   const { live = '', filling = '' } = keys
   const name = asked === '' ? live : asked
@@ -92,7 +92,7 @@ export function stateScript(keys: PartitionKeys, asked: string): GenerationState
   }
 }
 
-/** Counts begin to exist with the first thing counted. */
+/** A count has no field before its first increment. */
 function textsOf(generation: Generation | undefined): GenerationState['texts'] {
   const { checkpoint, fold, partitions, plants, voids, parkedCount, mark } = generation ?? {}
   const text = (value: number | undefined) => (value === undefined ? '' : String(value))
@@ -109,7 +109,7 @@ function textsOf(generation: Generation | undefined): GenerationState['texts'] {
   }
 }
 
-/** span.lua: what is no generation any more is an empty one. */
+/** span.lua: a generation that is gone has an empty span. */
 export function spanScript(keys: PartitionKeys, name: string, from: number, count: number): PackedSpan {
   const { order, plants } = keys.generations.get(name) ?? { order: [], plants: new Map() }
   const ids = order.slice(from, from + count)
@@ -140,7 +140,7 @@ export function switchScript(keys: PartitionKeys, call: SwitchCall, foldVersion:
   return { is: 'switched' }
 }
 
-/** drop.lua: of keys that Redis does not keep when they are empty it tells only those there are. */
+/** drop.lua: counts only existing keys; Redis has no empty ones. */
 export function dropScript(keys: PartitionKeys, name: string, abandon: boolean): DropResult {
   if (keys.live === name) return { is: 'live' }
   if (keys.filling === name && !abandon) return { is: 'filling' }

@@ -19,7 +19,7 @@ import type { Redis } from 'ioredis'
 import type { BeginCall, BeginOutcome, SwitchOutcome } from './generation-scripts.ts'
 import type { ApplyOutcome, PartitionKeys, StoredMeta } from './redis-scripts.ts'
 
-/** One partition in a real Redis, asked through the product's scripts, and damaged and read past them. */
+/** One partition in a real Redis: the product's scripts, and direct access to damage and read its keys. */
 export function openRealPartition(redis: Redis, pointer: string) {
   const prefix = pointer.slice(0, -'live'.length)
   const keys = () => redis.keys(`${prefix}*`)
@@ -106,7 +106,7 @@ export function openRealPartition(redis: Redis, pointer: string) {
     loseEverything: async () => remove(await keys()),
     point: (generation: string) => redis.set(pointer, generation),
 
-    /** Returns what brings all keys back to what they are now. */
+    /** Returns a function that restores all keys to their present values. */
     async takeSnapshot(): Promise<() => Promise<void>> {
       const names = await keys()
       const dumps = await Promise.all(names.map((name) => redis.dumpBuffer(name)))
@@ -116,7 +116,7 @@ export function openRealPartition(redis: Redis, pointer: string) {
       }
     },
 
-    /** Every key, without the prefix, and what it holds. */
+    /** Every key, without the prefix, and its value. */
     async stored(): Promise<Record<string, unknown>> {
       const read = async (key: string) => [key.slice(prefix.length), await contentOf(redis, key)] as const
       return Object.fromEntries(await Promise.all((await keys()).map(read)))
@@ -152,7 +152,7 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
   )
 }
 
-/** What a Redis stores that holds these keys. It keeps no empty key, and counts begin with the first thing counted. */
+/** The content of a Redis with these keys. Redis has no empty keys, and a count has no field before its first increment. */
 export function asStored({ live, filling, generations }: PartitionKeys): Record<string, unknown> {
   const stored: Record<string, unknown> = {
     ...(live !== undefined && { live }),

@@ -33,7 +33,7 @@ import {
   type PartitionKeys,
 } from './redis-scripts.ts'
 
-/** All that the scripts which change something can say. */
+/** All results of the writing scripts. */
 const OUTCOMES = {
   apply: ['OK', 'STALE', 'GONE', 'FOLD', 'PARTITIONS'],
   begin: ['started', 'resumed', 'nameTaken', 'FOLD', 'PARTITIONS'],
@@ -55,7 +55,7 @@ type Apply = {
   partitions: number
   freshGeneration: 'new' | number
 }
-/** `named` is mostly the one that is being filled. */
+/** `named` is mostly the generation that is being filled. */
 type Rebuild =
   | { do: 'begin'; freshName: 'new' | number; foldVersion: number; partitions: number }
   | { do: 'mark'; named: 'filling' | number; mark: string }
@@ -72,7 +72,7 @@ type Change =
   | { do: 'lose pointer' | 'lose everything' | 'take snapshot' | 'fall back' }
   | { do: 'lose generation'; named: number }
   | { do: 'point'; to: number }
-/** Generations are chosen by a number, among all names ever given (to what is there and what is gone) and one more. */
+/** A generation is chosen by a number, among all names ever used and one new name. */
 type Step =
   | Apply
   | { do: 'look up'; ids: PlantId[] }
@@ -82,7 +82,7 @@ type Step =
   | Change
 type Both<T> = { real: T; twin: T }
 
-/** Mostly `usual`: what happens in the product. */
+/** Mostly `usual`: the value that the product uses. */
 const mostly = <A, B>(usual: A, weight: number, rest: fc.Arbitrary<B>) =>
   fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: rest })
 
@@ -100,7 +100,7 @@ const applies: fc.Arbitrary<Apply> = fc.record({
   partitions: mostly(6, 9, fc.constantFrom(5, 7)),
   freshGeneration: mostly('new' as const, 4, numbers),
 })
-/** Those that the generated logs claim, and one that nobody claims. */
+/** The ids of the generated logs, and one that has no claim. */
 const ids = fc
   .constantFrom(MIN_INT64, -1n, 0n, 1n, 2n ** 53n, 2n ** 53n + 1n, MAX_INT64)
   .map((id) => id as PlantId)
@@ -152,7 +152,7 @@ function chooseName(names: readonly string[], number: number | 'new'): string {
   return names[number % (names.length + 1)] ?? 'never-given'
 }
 
-/** What the numbers of a step stand for: the batch that follows in the log, the checkpoint that is right now. */
+/** Resolves the numbers of a step: the next batch of the log, the present checkpoint. */
 function callOf(
   { to, batch, expected, freshGeneration, ...scope }: Apply,
   { live, filling, generations }: PartitionKeys,
@@ -169,7 +169,7 @@ function callOf(
   return {
     ...scope,
     generation,
-    // The script is not given the event id that a caller expects: any one will do.
+    // The script does not compare the event id of the expected checkpoint.
     expected: { offset: expected === 'right' ? checkpoint.offset : expected, eventId: '' },
     next,
     freshGeneration: nameOf(freshGeneration),
@@ -177,7 +177,7 @@ function callOf(
   }
 }
 
-/** The same partition twice: in a real Redis, and as the twin. Each step is taken by both. */
+/** The same partition twice: in a real Redis and in the model. Each step runs in both. */
 async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[]) {
   const real = openRealPartition(redis, pointer)
   const names: string[] = []
@@ -186,7 +186,7 @@ async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[])
 
   const nameOf = (number: number | 'new') => chooseName(names, number)
 
-  /** What losses, failovers and a rebuild's switch do to the keys, and no script does. */
+  /** Changes of the keys by data loss and failovers, without a script. */
   async function change(step: Change): Promise<void> {
     switch (step.do) {
       case 'lose pointer':
@@ -249,7 +249,7 @@ async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[])
     stored: async () => ({ real: await real.stored(), twin: asStored(twin) }),
     end: real.loseEverything,
 
-    /** The answers of both; none when the step asks no script. */
+    /** The results of both; empty when the step runs no script. */
     async take(step: Step): Promise<Both<unknown>> {
       if (step.do === 'apply') return apply(step)
       if (step.do === 'look up')
@@ -273,8 +273,10 @@ function openScripts(): Redis {
   return redis
 }
 
-describe('the twin of the scripts', () => {
-  it('answers as they do, and holds after each step what Redis holds', { timeout: LIMIT_MS }, async () => {
+describe('the model of the Redis scripts', () => {
+  it('has the same results as the real scripts, and the same keys after each step', {
+    timeout: LIMIT_MS,
+  }, async () => {
     const redis = openScripts()
     const topic = `plants-${randomUUID()}`
     const outcomes = new Set<string>()
@@ -294,7 +296,7 @@ describe('the twin of the scripts', () => {
       }),
       { numRuns: HISTORIES },
     )
-    // Else the histories would have stopped short of a part of the scripts.
+    // Otherwise the generated histories would not reach a part of the scripts.
     expect([...outcomes].sort()).toEqual(
       Object.entries(OUTCOMES)
         .flatMap(([script, each]) => each.map((is) => `${script}: ${is}`))

@@ -6,14 +6,14 @@ import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
 import type { ApplyCall } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 
-// The scripts of the read model that serve (apply.lua, look-up.lua, list.lua, checkpoint.lua) on one partition, as plain
-// functions over plain data: what a simulation of the product has for its Redis; generation-scripts.ts has those of a
-// rebuild. A test holds them to the real scripts on a real Redis, call by call and key by key. They share no code with the product: who is
-// first is written here once more, so that a simulation can judge the product's own rule.
+// A model of the serving scripts of the read model (apply.lua, look-up.lua, list.lua, checkpoint.lua) on one partition:
+// plain functions over plain data. generation-scripts.ts models those of a rebuild. A test compares the model with the
+// real scripts on a real Redis, call by call and key by key. The model shares no code with the product: it has its own
+// first-wins rule, so that the simulation can verify the product's.
 
 /**
- * All that Redis holds under the name of a generation. Its keys come and go together: a script's writes are
- * replicated as one transaction and a drop is one UNLINK, so no failover parts them.
+ * All keys of one generation. A failover never separates them: the writes of a script are replicated as one
+ * transaction, and a drop is one UNLINK.
  */
 export type Generation = {
   checkpoint: Checkpoint
@@ -22,13 +22,13 @@ export type Generation = {
   plants: Map<PlantId, Claim>
   order: PlantId[]
   parked: Map<Offset, number>
-  /** How often something was parked. More than `parked` has offsets when one was parked again. */
+  /** Number of parked records. Larger than the size of `parked` when an offset was parked twice. */
   parkedCount: number
   voids: number
   mark: string | undefined
 }
 
-/** What Redis holds of a partition: the pointers, and what they may name. */
+/** All keys of one partition: the pointers and the generations. */
 export type PartitionKeys = {
   live: string | undefined
   filling: string | undefined
@@ -42,7 +42,7 @@ export type ApplyOutcome =
   | { readonly is: 'FOLD'; readonly version: number }
   | { readonly is: 'PARTITIONS'; readonly count: number }
 
-/** What checkpoint.lua tells; `partitions` and `fold` are undefined when there is no generation. */
+/** The result of checkpoint.lua; `partitions` and `fold` are undefined without a generation. */
 export type StoredMeta = PartitionMeta & { partitions: number | undefined; fold: number | undefined }
 
 export const START: Checkpoint = Object.freeze({ offset: BEFORE_FIRST, eventId: '' })
@@ -68,7 +68,7 @@ export function emptyGeneration(fold: number, partitions: number): Generation {
   }
 }
 
-/** The same keys, to go their own way. Claims and checkpoints never change and are shared. */
+/** An independent copy. Claims and checkpoints are immutable and shared. */
 export function copyKeys({ live, filling, generations }: PartitionKeys): PartitionKeys {
   const copies = new Map<string, Generation>()
   for (const [name, generation] of generations) {
@@ -106,7 +106,7 @@ export function applyScript(keys: PartitionKeys, call: ApplyCall): ApplyOutcome 
   let generation = name === undefined ? undefined : keys.generations.get(name)
   if (generation === undefined) {
     if (call.generation !== '') return GONE
-    // A generation yet to be made has the caller's own fold version and partition count.
+    // A new generation gets the caller's fold version and partition count.
     if (expected.offset !== BEFORE_FIRST) return STALE_AT_START
     generation = beginLive(keys, call)
   } else {
@@ -124,8 +124,8 @@ export function applyScript(keys: PartitionKeys, call: ApplyCall): ApplyOutcome 
 }
 
 /**
- * Makes a generation and points to it. A name that was used before, against the contract, brings back what
- * lies under it, as in Redis.
+ * Creates a generation and points to it. Like Redis, a name that was used before (against the contract) brings its
+ * old keys back.
  */
 function beginLive(keys: PartitionKeys, { freshGeneration, foldVersion, partitions }: ApplyCall): Generation {
   let generation = keys.generations.get(freshGeneration)
@@ -151,14 +151,14 @@ function take(generation: Generation, { offset, claim, parked }: LogRecord): voi
   }
 }
 
-/** look-up.lua: the answer to each id and the checkpoint belong together. */
+/** look-up.lua: entries and checkpoint are read atomically. */
 export function lookUpScript({ live, generations }: PartitionKeys, ids: readonly PlantId[]): PartitionLookUp {
   const generation = live === undefined ? undefined : generations.get(live)
   const entries = ids.map((id) => generation?.plants.get(id))
   return { checkpoint: generation === undefined ? BEFORE_FIRST : generation.checkpoint.offset, entries }
 }
 
-/** list.lua: the claims, how many there are in all, and the checkpoint belong together. */
+/** list.lua: the claims, their total number and the checkpoint are read atomically. */
 export function listScript({ live, generations }: PartitionKeys, { from, count }: Span): ListedSpan {
   const generation = live === undefined ? undefined : generations.get(live)
   if (generation === undefined) return { claims: [], plants: 0, checkpoint: BEFORE_FIRST }
@@ -170,7 +170,7 @@ export function listScript({ live, generations }: PartitionKeys, { from, count }
   }
 }
 
-/** checkpoint.lua: `generation` is what the pointer names, also when nothing is left of it, and '' without a pointer. */
+/** checkpoint.lua: `generation` is the name in the pointer, even if that generation is gone; '' without a pointer. */
 export function checkpointScript({ live, generations }: PartitionKeys): StoredMeta {
   const generation = live === undefined ? undefined : generations.get(live)
   return {

@@ -19,11 +19,11 @@ const stored = { offset: FIRST, key: null, value: null, headers: {}, timestampMs
 
 export type SimulatedConsumer = ReturnType<typeof startConsumer>
 
-/** A member of the group: what decides is the product's own; the group, its fetches and time are models. */
+/** A member of the group. The deciding code is the product's; the group, its fetches and time are models. */
 export function startConsumer(world: World, random: Random, firstClaims: OpenFirstClaims) {
   let alive = true
   let isHeld = false
-  /** Of the group, as far as this member knows. */
+  /** The group generation that this member knows. */
   let generation = 0
   let clockMs = 0
   let assigned: readonly Partition[] = []
@@ -32,7 +32,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
   const sought = new Set<Partition>()
   const working = new Set<Partition>()
 
-  /** What a killed process waits for never comes. */
+  /** Waits; never resolves in a killed process. */
   async function aWhile(turns: number): Promise<void> {
     await world.aWhile(turns)
     if (!alive) await new Promise(() => {})
@@ -40,7 +40,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
   const fails = (probability: number) => !world.isCalm && random.chance(probability)
 
   const time: Time = {
-    // Sometimes more than a delivery may take.
+    // Sometimes longer than the time limit of a delivery.
     now: () => (clockMs += random.chance(0.1) ? 3_000 : 1),
     after(_ms, callback) {
       let isDue = true
@@ -56,13 +56,13 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
     begin: ALL.map(() => FIRST),
     async read() {
       await aWhile(4)
-      if (fails(0.05)) throw new Error('Kafka is away')
+      if (fails(0.05)) throw new Error('Kafka is unreachable')
       return new Map(world.committed)
     },
     async commit(offsets: ({ partition: Partition } & GroupOffset)[]) {
       const mine = generation
       await aWhile(4)
-      if (mine !== world.generation()) throw new Error('left behind')
+      if (mine !== world.generation()) throw new Error('an old group generation')
       for (const { partition, ...offset } of offsets) world.commit(partition, offset)
     },
   })
@@ -123,7 +123,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
     const taken = positions.deliver(partition, () =>
       sought.has(partition) ? undefined : deliveryOf(fetched),
     )
-    // Not always waited for: another assignment may begin while this one is still at work.
+    // Not always awaited: the next assignment may start while this delivery is in progress.
     const reached = await (random.chance(0.7) ? taken : aWhile(20).then(() => undefined))
     if (reached === undefined || reached < fetched.last || sought.has(partition)) return
     next.set(partition, after(fetched.last))
@@ -155,7 +155,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
   for (const partition of ALL) void follow(partition)
   void commitOften()
   return {
-    /** Once the group has settled; a member that does not come along is left behind, and does not know it. */
+    /** A rebalance. A member that does not take part keeps an old group generation and does not notice. */
     assign(partitions: readonly Partition[]): void {
       generation = world.generation()
       assigned = partitions

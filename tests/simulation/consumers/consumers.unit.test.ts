@@ -7,7 +7,7 @@ const SEEDS = 300
 const LIMIT_MS = 120_000
 const from = randomInt(500_000_000)
 
-/** The first seed that breaks a promise, and the promise. */
+/** The first seed that breaks a guarantee, and the guarantee. */
 async function firstBroken(changed?: (firstClaims: OpenFirstClaims) => OpenFirstClaims) {
   for (let seed = from; seed < from + SEEDS; seed++) {
     const broken = await play(seed, changed)
@@ -18,19 +18,19 @@ async function firstBroken(changed?: (firstClaims: OpenFirstClaims) => OpenFirst
 
 describe('consumers of one group, in a simulated world of faults', () => {
   it(
-    `keep every promise (seeds ${from} to ${from + SEEDS - 1})`,
+    `keep every guarantee (seeds ${from} to ${from + SEEDS - 1})`,
     async () => expect(await firstBroken()).toBeUndefined(),
     LIMIT_MS,
   )
 
   it.each<[string, RegExp, (firstClaims: OpenFirstClaims) => OpenFirstClaims]>([
     [
-      'the log is not read from where the first claims are known up to',
+      'the log is not read from the checkpoint of the first claims',
       /void claim|committed behind/,
       (claims) => ({ ...claims, checkpointOf: async () => undefined }),
     ],
     [
-      'a first claim is taken for a later one',
+      'a first claim is treated as a later one',
       /committed behind|never delivered/,
       (claims) => ({
         ...claims,
@@ -39,7 +39,7 @@ describe('consumers of one group, in a simulated world of faults', () => {
     ],
   ])(
     'are caught when %s',
-    async (_what, promise, changed) => expect((await firstBroken(changed))?.broken).toMatch(promise),
+    async (_what, guarantee, changed) => expect((await firstBroken(changed))?.broken).toMatch(guarantee),
     LIMIT_MS,
   )
 })

@@ -11,8 +11,8 @@ const STEPS = 300
 const TURNS_TO_SETTLE = 5_000
 
 /**
- * Plays two consumers of one group through faults that follow from a seed, and then without: each creation must have
- * been delivered, and no void claim. Tells the promise that was broken, if one was.
+ * Plays two consumers of one group, first with faults that follow from a seed, then without. Each creation must be
+ * delivered, and no void claim. Returns the first broken guarantee, if any.
  */
 export async function play(
   seed: number,

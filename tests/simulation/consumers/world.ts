@@ -19,21 +19,21 @@ export const ALL = allPartitions(PARTITIONS)
 
 export type World = ReturnType<typeof createWorld>
 
-/** A log, a group that consumes it, the service's read model, and what consumers are promised. */
+/** A log, a group that consumes it, the service's read model, and the guarantees of consumers. */
 export function createWorld(random: Random) {
   const log = createKafkaLog(PARTITIONS)
   const firsts = new Map<PlantId, Offset>()
-  /** The creations that nobody was given yet. */
+  /** The creations that were not delivered yet. */
   const owed = ALL.map(() => new Set<Offset>())
   const committed = new Map<Partition, GroupOffset>()
-  /** How far the read model is a fold of the log. */
+  /** The checkpoints of the read model. */
   const projected = new Map<Partition, Offset>()
   let events = 0
   let generation = 0
-  let brokenPromise: string | undefined
+  let brokenGuarantee: string | undefined
 
-  const broken = (promise: string) => {
-    brokenPromise ??= promise
+  const broken = (guarantee: string) => {
+    brokenGuarantee ??= guarantee
   }
   const owedIn = (partition: Partition) => owed[partition] as Set<Offset>
 
@@ -42,14 +42,14 @@ export function createWorld(random: Random) {
     firsts,
     committed,
     broken,
-    /** No more faults. */
+    /** From now on without faults. */
     isCalm: false,
-    firstBroken: () => brokenPromise,
+    firstBroken: () => brokenGuarantee,
     generation: () => generation,
     newGeneration: () => ++generation,
     isOwed: () => owed.some(({ size }) => size > 0),
 
-    /** Waits a while, in turns of the event loop. */
+    /** Waits up to `turns` turns of the event loop. */
     async aWhile(turns: number): Promise<void> {
       for (let left = random.below(turns); left > 0; left--) await nextTurn()
     },
@@ -71,7 +71,7 @@ export function createWorld(random: Random) {
       if (claim.plant !== undefined) owedIn(record.partition).add(offset)
     },
 
-    /** The projector goes on, or Redis is emptied. */
+    /** The projector continues, or Redis is emptied. */
     project(): void {
       for (const partition of ALL) {
         const end = (log.end(partition) - 1) as Offset
@@ -98,11 +98,11 @@ export function createWorld(random: Random) {
 
     commit(partition: Partition, stored: GroupOffset): void {
       const missed = [...owedIn(partition)].find((offset) => offset < stored.next)
-      if (missed !== undefined) broken(`committed behind ${missed} of ${partition}, which nobody was given`)
+      if (missed !== undefined) broken(`committed behind ${missed} of ${partition}, which was not delivered`)
       committed.set(partition, stored)
     },
 
-    /** An operator moves the group: what lies before is not asked for any more. */
+    /** An operator moves the group; creations before the new offset need not be delivered. */
     moveGroup(): void {
       for (const partition of ALL) {
         const next = random.below(log.end(partition) + 1) as Offset

@@ -1,20 +1,27 @@
--- Applies records to one partition of a generation and moves its checkpoint, all in one step.
---
--- KEYS  1 the pointer to the live generation; all other keys share its hash tag and are made from it
--- ARGV  1 generation, or '' for the live one
---       2 fold version of the caller     3 partition count of the topic
---       4 checkpoint expected            5 checkpoint after these records, 6 the event id there ('' for none)
---       7 name for a new live generation, never used before; taken when there is none
---       8 the records, packed: for each the lengths of id (1 byte, 0 if it claims none), entry (2 bytes) and
---         parked (1 byte, 0 if it is not), then id, entry, '<offset>:<reason>' (packed-records.ts)
--- Returns {'OK', checkpoint, event id}
---         {'STALE', checkpoint, event id}  the checkpoint is not the expected one; nothing changed
---         {'GONE'}                         that generation does not exist; it is never made again
---         {'FOLD', version}                it was folded by a newer release; nothing changed
---         {'PARTITIONS', count}            it was folded from a topic of another size; nothing changed
---
--- Redis has no roll-back: all refusals come before the first write, and the first write is an HSET, which
--- a full Redis denies. Ids stay text: as Lua numbers they would lose digits beyond 2^53.
+--[[
+  Applies records to one partition of a generation and moves its checkpoint, atomically.
+
+  KEYS[1]  pointer to the live generation; all other keys share its hash tag and are derived from it
+  ARGV[1]  generation, or '' for the live one
+  ARGV[2]  fold version of the caller
+  ARGV[3]  partition count of the topic
+  ARGV[4]  expected checkpoint
+  ARGV[5]  checkpoint after these records
+  ARGV[6]  event id at that checkpoint, '' for none
+  ARGV[7]  name for a new live generation, never used before; used when there is no live generation
+  ARGV[8]  the records, packed (apply.ts): for each the lengths of id (1 byte, 0 if it claims none), entry (2 bytes) and
+           parked text (1 byte, 0 if it is not parked), then id, entry and '<offset>:<reason>'
+
+  Returns  {'OK', checkpoint, event id}
+           {'STALE', checkpoint, event id}  the checkpoint is not the expected one
+           {'GONE'}                         the generation does not exist; it is never created again
+           {'FOLD', version}                the generation was folded by a newer release
+           {'PARTITIONS', count}            the generation was folded from a topic with another partition count
+  Any result other than OK means that nothing changed.
+
+  Redis has no rollback: all checks come before the first write, and the first write is an HSET, which a full Redis
+  rejects. Ids stay text: as Lua numbers they would lose digits beyond 2^53.
+]]
 local generation = ARGV[1]
 local expected = ARGV[4]
 local live = redis.call('GET', KEYS[1])
@@ -27,7 +34,7 @@ if generation ~= '' then
 end
 local new = false
 if not meta[1] then
-  -- Also when the pointer outlived what it names: under its old name a generation could be half there.
+  -- Also when the pointer names a generation that is gone: under its old name, some of its keys could still exist.
   if ARGV[1] ~= '' then return { 'GONE' } end
   new = true
   generation = ARGV[7]
@@ -39,7 +46,7 @@ if meta[1] ~= expected then return { 'STALE', meta[1], meta[2] } end
 
 local at = prefix .. generation
 local plants_key, order_key, parked_key = at .. ':plants', at .. ':order', at .. ':parked'
--- A key of another type is an error here, not when the checkpoint has passed what can't be written.
+-- Fails for a key of another type before the checkpoint has moved.
 redis.call('HLEN', plants_key)
 redis.call('LLEN', order_key)
 redis.call('HLEN', parked_key)
@@ -47,7 +54,7 @@ redis.call('HSET', at .. ':meta', 'checkpoint', ARGV[5], 'event', ARGV[6], 'fold
 if new then redis.call('SET', KEYS[1], generation) end
 
 local call, byte, sub = redis.call, string.byte, string.sub
--- New ids go to the end of the order together: a call for each costs more than all else here but the entry's own.
+-- New ids are appended to the order in one call: one call each would cost more than everything else except HSETNX.
 local MAX_IDS_PER_CALL = 512
 local new_ids, waiting = {}, 0
 local function push_waiting()
@@ -71,7 +78,7 @@ while next <= #packed do
       new_ids[waiting] = id
       plants = plants + 1
     else
-      -- The same event again is no conflict. Bytes 2 to 17 of an entry are its event id (entry.ts).
+      -- A repeated claim is not a conflict. Bytes 2 to 17 of an entry are its event id (entry.ts).
       local first = call('HGET', plants_key, id)
       if sub(first, 2, 17) ~= sub(entry, 2, 17) then voids = voids + 1 end
     end

@@ -1,16 +1,21 @@
--- Takes up the generation that a rebuild of one partition fills, or begins it.
---
--- KEYS  1 the pointer to the live generation; all other keys share its hash tag and are made from it
--- ARGV  1 name for a new generation, never used before     2 fold version of the caller     3 partition count of the topic
--- Returns {'RESUMED', name, checkpoint, event id}  there was one being filled; it goes on where it stands
---         {'BEGUN', name, '-1', ''}                a new one, empty, which the pointer 'filling' names from now on
---         {'TAKEN'}                                there are keys under that name; nothing changed
---         {'FOLD', version}                        the live one, or the one being filled, was folded by a newer release
---         {'PARTITIONS', count}                    the live one was folded from a topic of another size
---
--- What an older release, or one for a topic of another size, was filling is left where it is, and named no more; so is
--- one whose checkpoint is no offset. A fold version that is no number is no newer one: the rebuild is what mends it.
--- The first write is an HSET, which a full Redis denies.
+--[[
+  Resumes the generation that a rebuild of one partition fills, or creates it.
+
+  KEYS[1]  pointer to the live generation; all other keys share its hash tag and are derived from it
+  ARGV[1]  name for a new generation, never used before
+  ARGV[2]  fold version of the caller
+  ARGV[3]  partition count of the topic
+
+  Returns  {'RESUMED', name, checkpoint, event id}  the generation that is being filled
+           {'BEGUN', name, '-1', ''}                a new, empty generation; the pointer 'filling' names it
+           {'TAKEN'}                                there are keys under that name; nothing changed
+           {'FOLD', version}                        the live or filling generation was folded by a newer release
+           {'PARTITIONS', count}                    the live generation was folded from another partition count
+
+  A filling generation of an older release, of another partition count, or with an invalid checkpoint is left as it is,
+  and the pointer no longer names it. A fold version that is not a number does not count as newer: the rebuild repairs
+  it. The first write is an HSET, which a full Redis rejects.
+]]
 local prefix = string.sub(KEYS[1], 1, -5) -- without 'live'
 local function read(name)
   if not name then return {} end

@@ -1,8 +1,11 @@
--- Reads how far the live generation of one partition has come, and what it was folded from.
---
--- KEYS  1 the pointer to the live generation
--- Returns {checkpoint ('-1' when there is no generation), event id there, partition count, fold version,
---          plants, voids, parked, generation} with '' where nothing is known
+--[[
+  Reads the checkpoint and metadata of the live generation of one partition.
+
+  KEYS[1]  pointer to the live generation
+
+  Returns  {checkpoint ('-1' without a generation), event id there, partition count, fold version, plants, voids,
+           parked, generation}, with '' for an unknown value
+]]
 local live = redis.call('GET', KEYS[1])
 local none = { '-1', '', '', '', '', '', '', live or '' }
 if not live then return none end

@@ -1,12 +1,16 @@
--- Takes one generation away: all its keys in one UNLINK, so that no failover brings back a part of it.
---
--- KEYS  1 the pointer to the live generation; all other keys share its hash tag and are made from it
--- ARGV  1 generation     2 'abandon' for one that is being filled, too, else ''
--- Returns {'OK', number of its keys there were}
---         {'LIVE'}     it is live; nothing changed
---         {'FILLING'}  a rebuild fills it; nothing changed
---
--- No write here is denied by a full Redis: this makes room.
+--[[
+  Deletes one generation: all its keys in one UNLINK, so that no failover restores only some of them.
+
+  KEYS[1]  pointer to the live generation; all other keys share its hash tag and are derived from it
+  ARGV[1]  generation
+  ARGV[2]  'abandon' to delete a generation that is being filled as well, else ''
+
+  Returns  {'OK', number of keys it had}
+           {'LIVE'}     the generation is live; nothing changed
+           {'FILLING'}  a rebuild is filling the generation; nothing changed
+
+  A full Redis accepts all writes here: they free memory.
+]]
 local prefix = string.sub(KEYS[1], 1, -5) -- without 'live'
 if redis.call('GET', KEYS[1]) == ARGV[1] then return { 'LIVE' } end
 local at = prefix .. ARGV[1]

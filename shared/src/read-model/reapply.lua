@@ -1,21 +1,25 @@
--- Puts records into place that were parked when they were applied, and that a later release reads otherwise: with it
--- one partition's live generation becomes what that release would have folded. All in one step.
---
--- KEYS  1 the pointer to the live generation; all other keys share its hash tag and are made from it
--- ARGV  1 fold version of the caller     2 partition count of the topic
---       3.. five for each record: offset, reason it is parked for, reason it is to be parked for ('' for none any more),
---           id ('' if it claims none), entry
--- Returns {'OK', how many records were changed}
---         {'GONE'}               there is no live generation
---         {'FOLD', version}      it was folded by a newer release; nothing changed
---         {'PARTITIONS', count}  it was folded from a topic of another size; nothing changed
---
--- A record that is not parked for that reason is left alone: it was put into place before, or a rebuild was faster. An
--- entry changes only if it is an unreadable one of this very event and offset: bytes 2 to 23 (entry.ts); what another
--- record created stays as it is. A count of none is taken away, for a fold begins counts with the first thing counted.
---
--- Redis has no roll-back: all refusals come before the first write, and the first write is an HSET, which a full
--- Redis denies.
+--[[
+  Reapplies parked records that a later release can read: the live generation of one partition becomes what that
+  release would have folded, atomically.
+
+  KEYS[1]   pointer to the live generation; all other keys share its hash tag and are derived from it
+  ARGV[1]   fold version of the caller
+  ARGV[2]   partition count of the topic
+  ARGV[3..] five for each record: offset, stored reason, new reason ('' if it is no longer parked), id ('' if it claims
+            none), entry
+
+  Returns   {'OK', number of changed records}
+            {'GONE'}               there is no live generation
+            {'FOLD', version}      it was folded by a newer release; nothing changed
+            {'PARTITIONS', count}  it was folded from a topic with another partition count; nothing changed
+
+  A record that is not parked for the stored reason is left alone: it was reapplied before, or a rebuild was faster. An
+  entry changes only if it is an unreadable one of the same event and offset (bytes 2 to 23, entry.ts); an entry that
+  another record created stays. A count of 0 is deleted, because a fold creates each count with the first element.
+
+  Redis has no rollback: all checks come before the first write, and the first write is an HSET, which a full Redis
+  rejects.
+]]
 local live = redis.call('GET', KEYS[1])
 local at = live and (string.sub(KEYS[1], 1, -5) .. live)
 local meta = at and redis.call('HMGET', at .. ':meta', 'checkpoint', 'fold', 'partitions')

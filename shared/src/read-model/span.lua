@@ -1,10 +1,14 @@
--- Reads consecutive plants of one generation in log order, packed, so that a reader who knows what they should be can
--- compare them as they are.
---
--- KEYS  1 the pointer to the live generation; all other keys share its hash tag and are made from it
--- ARGV  1 generation     2 index of the first plant, from 0     3 how many, 1 to 1,000
--- Returns {ids with commas between, the length of each entry in two bytes, big-endian, the entries one after another};
---         of an id without an entry, or with one of more than 65,534 bytes, the length is 65,535
+--[[
+  Reads consecutive plants of one generation in log order, packed, so that a verification can compare the bytes.
+
+  KEYS[1]  pointer to the live generation; all other keys share its hash tag and are derived from it
+  ARGV[1]  generation
+  ARGV[2]  index of the first plant, from 0
+  ARGV[3]  number of plants, 1 to 1,000
+
+  Returns  {ids separated by commas, the length of each entry in two bytes (big-endian), the entries one after another}
+           The length is 65,535 for an id without an entry, and for an entry of more than 65,534 bytes.
+]]
 local at = string.sub(KEYS[1], 1, -5) .. ARGV[1] -- without 'live'
 local from = tonumber(ARGV[2])
 local ids = redis.call('LRANGE', at .. ':order', from, from + tonumber(ARGV[3]) - 1)

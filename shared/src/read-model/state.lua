@@ -1,12 +1,15 @@
--- Reads all that one generation says of itself, and what its keys hold, in one step.
---
--- KEYS  1 the pointer to the live generation; all other keys share its hash tag and are made from it
--- ARGV  1 generation, or '' for the live one
--- Returns {generation ('' when it is the live one and there is no pointer), live, filling,
---          checkpoint ('' when the generation has no meta), event id there, fold version, partition count,
---          plants, voids, parked, mark, entries in plants, in order, in parked: -1 in a key of another type,
---          time to live in ms of live, filling, meta, plants, order, parked: -1 without one, -2 when there is no such key}
---          with '' where nothing is known
+--[[
+  Reads the metadata of one generation and the sizes of its keys, atomically.
+
+  KEYS[1]  pointer to the live generation; all other keys share its hash tag and are derived from it
+  ARGV[1]  generation, or '' for the live one
+
+  Returns  {generation ('' for the live one without a pointer), live, filling,
+           checkpoint ('' without a meta), event id there, fold version, partition count, plants, voids, parked, mark,
+           sizes of plants, order and parked (-1 for a key of another type),
+           time to live in ms of live, filling, meta, plants, order and parked (-1 without one, -2 for an absent key)},
+           with '' for an unknown value
+]]
 local prefix = string.sub(KEYS[1], 1, -5) -- without 'live'
 local live = redis.call('GET', KEYS[1]) or ''
 local generation = ARGV[1]

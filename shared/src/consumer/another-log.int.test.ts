@@ -41,7 +41,7 @@ describe('a consumer whose log is not the one it was', () => {
     await expect(consumer.ended).rejects.toMatchObject({
       name: 'PlantConsumerError',
       code: 'another-log',
-      message: expect.stringMatching(/offset 4 should hold event .*begin with another group/),
+      message: expect.stringMatching(/offset 4 should hold event .*start with another group/),
     })
     expect(consumer.events).toEqual([])
   })
@@ -134,7 +134,7 @@ describe('a consumer whose topic is not as it must be', () => {
     const away = { brokers: ['127.0.0.1:1'], connectWithinMs: 0 }
     await expect(consumeInto('plants', away)).rejects.toMatchObject({
       code: 'kafka-unreachable',
-      message: expect.stringMatching(/^Kafka does not answer \(.+\): see that brokers are its addresses/),
+      message: expect.stringMatching(/^Kafka does not reply \(.+\): check that brokers has its addresses/),
     })
   })
 })

@@ -5,38 +5,36 @@ import { assertWithinBounds } from '../event-log/log-identity.ts'
 import { readEnds } from '../event-log/topic.ts'
 import { retry } from '../runtime/retry.ts'
 import { systemTime } from '../runtime/time.ts'
-import { atTimeOf, beginOf } from './begin.ts'
-import { consoleLog } from './console-log.ts'
-import { type CheckedOptions, type ConsumeOptions, checkOptions } from './consume-options.ts'
 import { inMemory } from './first-claims/in-memory.ts'
 import { checkpointOfGroup } from './group-position.ts'
+import { type CheckedConsumeOptions, type ConsumeOptions, checkConsumeOptions } from './options.ts'
 import { createPlantConsumer, type PlantConsumer } from './plant-consumer.ts'
-import { consumerErrorOf, type PlantConsumerErrorCode } from './plant-consumer-error.ts'
-import { REMEDY } from './remedy.ts'
+import { consumerErrorOf, type PlantConsumerErrorCode, REMEDY } from './plant-consumer-error.ts'
+import { offsetsAtTimeOf, startOffsetsOf } from './start-offsets.ts'
 
 const CONNECT_RETRY = { everyMs: 250, longestMs: 2_000 }
 
 /**
- * Calls a handler with each plant that was created, once in the log and at least once here: in the order of each
- * partition, never with a claim that came too late. Resolves when Kafka has answered and the group is being joined.
- * Rejects with a PlantConsumerError, or with the reason of `signal`.
+ * Calls a handler with each plant that was created: at least once, in log order within each partition, and never with a
+ * void or repeated claim. Resolves when Kafka has replied and the consumer is joining its group. Rejects with a
+ * PlantConsumerError, or with the reason of `signal`.
  */
 export async function consumePlants(given: ConsumeOptions): Promise<PlantConsumer> {
-  const options = checkOptions(given)
-  const { brokers, clientId, topic, signal, log = consoleLog } = options
+  const options = checkConsumeOptions(given)
+  const { brokers, clientId, topic, signal, log, firstClaims = inMemory() } = options
   const kafka = createKafka(brokers, clientId, log, options)
   try {
-    const { topicId, ends, atTime } = await retry(() => ask(kafka, options), {
+    const { topicId, ends, atTime } = await retry(() => readLog(kafka, options), {
       ...CONNECT_RETRY,
       giveUpAfterMs: options.connectWithinMs,
       signal,
-      onFailure: (err) => log.warn({ err }, 'kafka does not answer yet; trying again'),
+      onFailure: (err) => log.warn({ err }, 'kafka does not reply yet, retrying'),
     }).catch(failWith('kafka-unreachable'))
-    const begin = beginOf(options.from, ends, atTime)
-    const surroundings = { topic, partitions: ends.length, kafka, log, time: systemTime }
-    const { firstClaims: kind = inMemory() } = options
-    const firstClaims = await kind.open(surroundings).catch(failWith('first-claims'))
-    const consumer = createPlantConsumer({ ...options, log, topicId }, kafka, begin, firstClaims)
+    const start = startOffsetsOf(options.from, ends, atTime)
+    const openFirstClaims = await firstClaims
+      .open({ topic, partitions: ends.length, kafka, log, time: systemTime })
+      .catch(failWith('first-claims'))
+    const consumer = createPlantConsumer({ ...options, topicId }, kafka, start, openFirstClaims)
     if (signal?.aborted) await consumer.stop()
     signal?.throwIfAborted()
     return consumer
@@ -46,18 +44,18 @@ export async function consumePlants(given: ConsumeOptions): Promise<PlantConsume
   }
 }
 
-/** Asks what the log looks like, and whether it is the one that the group has committed of. */
-async function ask(kafka: Kafka, { topic, groupId, from, signal }: CheckedOptions) {
+/** Reads the log's ends and checks that it is the log in which the group has committed. */
+async function readLog(kafka: Kafka, { topic, groupId, from, signal }: CheckedConsumeOptions) {
   signal?.throwIfAborted()
   try {
-    // The ends after what was committed of them: the other way round that could seem to lie beyond.
+    // The committed offsets before the ends: in the other order, an offset could seem to be after the end.
     const committed = await readGroupOffsets(kafka, groupId, topic)
     const { topicId, ends } = await readEnds(kafka, topic)
     const stored = [...committed].map(
       ([partition, found]) => [partition, checkpointOfGroup(found, ends.length)] as const,
     )
     assertWithinBounds(stored, ends, REMEDY)
-    return { topicId, ends, atTime: await atTimeOf(from, kafka, topic, ends) }
+    return { topicId, ends, atTime: await offsetsAtTimeOf(from, kafka, topic, ends) }
   } catch (error) {
     throw preconditionErrorOf(error, topic)
   }

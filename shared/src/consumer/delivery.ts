@@ -3,95 +3,96 @@ import type { Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Time } from '../runtime/time.ts'
+import { type Batch, batchesOf } from './batches.ts'
 import type { OpenFirstClaims } from './first-claims/first-claims.ts'
-import { type Lot, lotsOf } from './lots.ts'
 import type { PlantRecord } from './plant-record.ts'
 
 /**
- * How long one fetch of a partition is handed over before the rest is fetched again: others of the same broker have
- * nothing fetched meanwhile, and a group that changes waits for it.
+ * How long the records of one fetch are delivered before the rest is fetched again. Other partitions of the same broker
+ * are not fetched during that time, and a rebalance of the group waits for it.
  */
-const HAND_OVER_MS = 2_000
+const DELIVERY_MS = 2_000
 
-/**
- * Where a partition stands in this process, whoever it is assigned to: what was delivered of it, up to where records
- * may be taken in without a gap, and the highest checkpoint that its log has to hold.
- */
-type Standing = {
+/** The progress of one partition in this process, over all its assignments. */
+type PartitionProgress = {
+  /** What was delivered to handlers. */
   delivered: Checkpoint | undefined
-  taken: Checkpoint | undefined
+  /** Up to where records were read without a gap. */
+  readTo: Checkpoint | undefined
+  /** The highest checkpoint that the log must contain. */
   highest: Checkpoint | undefined
-  turn: Promise<unknown>
+  /** Deliveries run one after another. */
+  queue: Promise<unknown>
 }
 
 export type DeliveryOptions = {
   firstClaims: OpenFirstClaims
-  /** Where the group goes on. */
+  /** Where the group continues. */
   startOf(partition: Partition): Promise<Checkpoint>
-  handOver(partition: Partition, lot: Lot): Promise<void>
-  lots: { maxEvents: number; giveParked: boolean }
+  callHandler(partition: Partition, batch: Batch): Promise<void>
+  batching: { maxEvents: number; deliverParked: boolean }
   /** Whether a handler may be called for this partition now. */
-  mayGoOn(partition: Partition): boolean
+  mayContinue(partition: Partition): boolean
   time: Time
   log: Log
 }
 
 /**
- * Delivers the creations of a log to handlers: an sink of a follower. The log is read from where the first claims
- * are known up to, or from what was delivered, whichever is lower; what was delivered is handed over no more.
+ * Delivers the creations of a log to handlers: a record sink. The log is read from the checkpoint of the known first
+ * claims or from what was delivered, whichever is lower. What was delivered is not delivered again.
  */
 export function createDelivery(options: DeliveryOptions) {
-  const { firstClaims, startOf, handOver, lots, mayGoOn, time, log } = options
-  const standings = new Map<Partition, Standing>()
+  const { firstClaims, startOf, callHandler, batching, mayContinue, time, log } = options
+  const progressByPartition = new Map<Partition, PartitionProgress>()
 
-  function standingOf(partition: Partition): Standing {
-    const found = standings.get(partition)
-    if (found !== undefined) return found
-    const made = { delivered: undefined, taken: undefined, highest: undefined, turn: Promise.resolve() }
-    standings.set(partition, made)
-    return made
+  function progressOf(partition: Partition): PartitionProgress {
+    const known = progressByPartition.get(partition)
+    if (known !== undefined) return known
+    const created = { delivered: undefined, readTo: undefined, highest: undefined, queue: Promise.resolve() }
+    progressByPartition.set(partition, created)
+    return created
   }
 
-  /** What is delivered stays so, whatever another assignment of the partition still does. */
-  function reach(standing: Standing, checkpoint: Checkpoint): Checkpoint {
-    const { delivered } = standing
-    standing.delivered = delivered && delivered.offset >= checkpoint.offset ? delivered : checkpoint
-    return standing.delivered
+  /** Never moves back, whatever another assignment of the partition still does. */
+  function advance(progress: PartitionProgress, checkpoint: Checkpoint): Checkpoint {
+    const { delivered } = progress
+    progress.delivered = delivered && delivered.offset >= checkpoint.offset ? delivered : checkpoint
+    return progress.delivered
   }
 
-  async function take(
+  async function deliver(
     partition: Partition,
-    standing: Standing,
+    progress: PartitionProgress,
     records: PlantRecord[],
     next: Checkpoint,
     from: Checkpoint,
   ): Promise<Checkpoint> {
-    // The log has shown what it was asked for from there; or another assignment of the partition is still at work.
-    if (standing.taken !== undefined && from.offset > standing.taken.offset) return standing.taken
+    // Either the log was verified from there, or another assignment of the partition is still at work.
+    if (progress.readTo !== undefined && from.offset > progress.readTo.offset) return progress.readTo
     const creations = new Set(await firstClaims.firstAmong(partition, records, next))
-    const begun = standing.delivered as Checkpoint
-    const due = records.filter(({ offset }) => offset > begun.offset)
-    const until = time.now() + HAND_OVER_MS
-    // Not what was delivered: another member may have delivered more by now, of which no claims are known here.
+    const deliveredBefore = progress.delivered as Checkpoint
+    const due = records.filter(({ offset }) => offset > deliveredBefore.offset)
+    const deadline = time.now() + DELIVERY_MS
+    // Not `delivered`: another member may have delivered more by now, and those claims are not known here.
     let reached = from
     try {
-      for (const lot of lotsOf(due, partition, (record) => creations.has(record), lots)) {
-        const isLate = reached !== from && time.now() > until
-        if (isLate || !mayGoOn(partition)) {
-          standing.taken = reached
+      for (const batch of batchesOf(due, partition, (record) => creations.has(record), batching)) {
+        const isLate = reached !== from && time.now() > deadline
+        if (isLate || !mayContinue(partition)) {
+          progress.readTo = reached
           return reached
         }
-        await handOver(partition, lot)
-        reached = lot.checkpoint
-        reach(standing, reached)
+        await callHandler(partition, batch)
+        reached = batch.checkpoint
+        advance(progress, reached)
       }
-      reach(standing, next)
-      standing.taken = next
+      advance(progress, next)
+      progress.readTo = next
       return next
     } finally {
-      const passed = standing.delivered as Checkpoint
-      if (!lots.giveParked) {
-        tellParked(
+      const passed = progress.delivered as Checkpoint
+      if (!batching.deliverParked) {
+        logParked(
           partition,
           due.filter(({ offset }) => offset <= passed.offset),
         )
@@ -99,7 +100,7 @@ export function createDelivery(options: DeliveryOptions) {
     }
   }
 
-  function tellParked(partition: Partition, records: readonly PlantRecord[]): void {
+  function logParked(partition: Partition, records: readonly PlantRecord[]): void {
     const parked = records.flatMap(({ offset, parked: reason }) =>
       reason === undefined ? [] : [{ offset, reason }],
     )
@@ -107,53 +108,51 @@ export function createDelivery(options: DeliveryOptions) {
     if (first === undefined) return
     const unreadable = parked.filter(({ reason }) => claimsItsId(reason)).length
     const details = { partition, offset: first.offset, parked: parked.length, unreadable }
-    log.warn(
-      details,
-      `records are no events of plants, or can't be read; the first: ${reasonText(first.reason)}`,
-    )
+    log.warn(details, `parked records were skipped; the first one: ${reasonText(first.reason)}`)
   }
 
   return {
     async checkpointOf(partition: Partition): Promise<Checkpoint> {
-      const standing = standingOf(partition)
-      const delivered = reach(standing, await startOf(partition))
+      const progress = progressOf(partition)
+      const delivered = advance(progress, await startOf(partition))
       const known = (await firstClaims.checkpointOf(partition)) ?? delivered
       const [low, high] = known.offset < delivered.offset ? [known, delivered] : [delivered, known]
-      standing.highest = high
-      standing.taken = low
-      // Both have to be of this log before anything is taken in. What has no event can't be proved; its bounds can.
+      progress.highest = high
+      progress.readTo = low
+      // Both must be of this log before anything is read. A checkpoint without an event id is verified by bounds alone.
       return high.eventId === '' ? low : high
     },
 
-    /** One call at a time for each partition, over all its assignments: a handler never overlaps with itself. */
+    /** Runs one delivery at a time per partition, over all its assignments: handler calls never overlap. */
     onRecords(
       partition: Partition,
       records: PlantRecord[],
       next: Checkpoint,
       from: Checkpoint,
     ): Promise<Checkpoint> {
-      const standing = standingOf(partition)
-      const taken = standing.turn.then(() => take(partition, standing, records, next, from))
-      standing.turn = taken.catch(() => {})
-      return taken
+      const progress = progressOf(partition)
+      const result = progress.queue.then(() => deliver(partition, progress, records, next, from))
+      progress.queue = result.catch(() => {})
+      return result
     },
 
-    /** What was delivered of a partition; undefined while that is not known. */
-    deliveredOf: (partition: Partition): Checkpoint | undefined => standings.get(partition)?.delivered,
+    /** The checkpoint of what was delivered of a partition; undefined while it is not known. */
+    deliveredOf: (partition: Partition): Checkpoint | undefined =>
+      progressByPartition.get(partition)?.delivered,
 
-    /** What the log has to hold: of each partition the highest checkpoint that was delivered, or is known of. */
+    /** The highest checkpoint of each partition that was delivered or is known. The log must contain all of them. */
     passed(): Map<Partition, Checkpoint> {
       const passed = new Map<Partition, Checkpoint>()
-      for (const [partition, { delivered, highest }] of standings) {
+      for (const [partition, { delivered, highest }] of progressByPartition) {
         const known = delivered && highest ? higherOf(delivered, highest) : (delivered ?? highest)
         if (known !== undefined) passed.set(partition, known)
       }
       return passed
     },
 
-    /** Resolves when the calls under way have ended. */
+    /** Resolves when the deliveries in flight have ended. */
     async idle(): Promise<void> {
-      await Promise.all([...standings.values()].map(({ turn }) => turn))
+      await Promise.all([...progressByPartition.values()].map(({ queue }) => queue))
     },
   }
 }

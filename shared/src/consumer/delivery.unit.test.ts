@@ -28,7 +28,7 @@ function creations(from: number, end: number) {
 
 async function openDelivery(start: Checkpoint, known: Checkpoint = START) {
   const given: number[] = []
-  const now = { mayGoOn: true, working: 0, overlaps: 0, start }
+  const now = { mayContinue: true, working: 0, overlaps: 0, start }
   const firstClaims = await inMemory().open({
     topic: '',
     partitions: 1,
@@ -38,14 +38,14 @@ async function openDelivery(start: Checkpoint, known: Checkpoint = START) {
   const delivery = createDelivery({
     firstClaims: { ...firstClaims, checkpointOf: async () => known },
     startOf: async () => now.start,
-    async handOver(_partition, { events }) {
+    async callHandler(_partition, { events }) {
       if (++now.working > 1) now.overlaps++
       await nextTurn()
       given.push(...events.map(({ offset }) => offset))
       now.working--
     },
-    lots: { maxEvents: 1, giveParked: false },
-    mayGoOn: () => now.mayGoOn,
+    batching: { maxEvents: 1, deliverParked: false },
+    mayContinue: () => now.mayContinue,
     time: systemTime,
     log: quietLog,
   })
@@ -71,12 +71,12 @@ describe('a delivery', () => {
     const from = await checkpointOf(P)
     const taken = onRecords(P, creations(0, 10), at(9), from)
     while (given.length < 3) await nextTurn()
-    now.mayGoOn = false
+    now.mayContinue = false
     const reached = await taken
     expect(reached).toEqual(at(given.length - 1))
     expect(given.length).toBeLessThan(10)
     expect(await onRecords(P, creations(reached.offset + 1, 10), at(9), reached)).toBe(reached)
-    now.mayGoOn = true
+    now.mayContinue = true
     await onRecords(P, creations(reached.offset + 1, 10), at(9), reached)
     expect(given).toEqual(Array.from({ length: 10 }, (_, offset) => offset))
   })
@@ -114,9 +114,9 @@ describe('a delivery', () => {
     now.start = at(9)
     const from = await checkpointOf(P)
     expect(from).toEqual(at(9))
-    now.mayGoOn = false
+    now.mayContinue = false
     await old
-    now.mayGoOn = true
+    now.mayContinue = true
     const low = await onRecords(P, creations(10, 12), at(11), from)
     expect(low.offset).toBeLessThan(5)
     await onRecords(P, creations(low.offset + 1, 12), at(11), low)

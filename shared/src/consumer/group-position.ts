@@ -5,31 +5,31 @@ import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 
-/** What is stored beside a committed offset: of how many partitions the topic was, and the event right before it. */
-type Note = { partitions: number; eventId: EventId | '' }
+/** The metadata of a committed offset: the partition count of the topic, and the event before the offset. */
+type CommitMetadata = { partitions: number; eventId: EventId | '' }
 
-/** A checkpoint as the group stores it: Kafka knows the next offset, the text beside it proves the log. */
+/** A checkpoint as the group stores it: the next offset, with metadata that identifies the log. */
 export function groupOffsetOf({ offset, eventId }: Checkpoint, partitions: number): GroupOffset {
-  return { next: after(offset), metadata: JSON.stringify({ partitions, eventId } satisfies Note) }
+  return { next: after(offset), metadata: JSON.stringify({ partitions, eventId } satisfies CommitMetadata) }
 }
 
 /**
- * The checkpoint that a group stored. One that somebody else committed (a tool that moved the group) names no event:
- * the log can't be proved there. Throws a PreconditionError when the topic had another count of partitions.
+ * The checkpoint that a group has stored. An offset that a tool committed has no event id: the log cannot be verified
+ * there. Throws a PreconditionError when the topic had another partition count.
  */
 export function checkpointOfGroup({ next, metadata }: GroupOffset, partitions: number): Checkpoint {
-  const note = readNote(metadata)
-  if (note !== undefined && note.partitions !== partitions) {
+  const committed = readMetadata(metadata)
+  if (committed !== undefined && committed.partitions !== partitions) {
     throw new PreconditionError(
-      `the topic had ${note.partitions} partitions when the group committed, and has ${partitions}: its ids have ` +
-        'moved. Restore the topic, or begin with another group and new first claims',
+      `the topic had ${committed.partitions} partitions when the group committed, and has ${partitions} now: ids have ` +
+        'moved. Restore the topic, or start with another group and new first claims',
       'partitions-changed',
     )
   }
-  return { offset: (next - 1) as Offset, eventId: note?.eventId ?? '' }
+  return { offset: (next - 1) as Offset, eventId: committed?.eventId ?? '' }
 }
 
-function readNote(metadata: string): Note | undefined {
+function readMetadata(metadata: string): CommitMetadata | undefined {
   try {
     const { partitions, eventId } = JSON.parse(metadata) as { partitions: unknown; eventId: unknown }
     if (!Number.isInteger(partitions) || typeof eventId !== 'string') return undefined
@@ -41,18 +41,18 @@ function readNote(metadata: string): Note | undefined {
 
 export type GroupPositionOptions = {
   partitions: number
-  /** Where to begin what the group has committed nothing of: the next offset of each partition. */
-  begin: readonly Offset[]
-  /** What the group has committed. */
+  /** The first offset of each partition for which the group has not committed one. */
+  start: readonly Offset[]
+  /** Reads the committed offsets of the group. */
   read(): Promise<Map<Partition, GroupOffset>>
   commit(offsets: ({ partition: Partition } & GroupOffset)[]): Promise<void>
 }
 
-/** Where a group stands, in Kafka's word. */
-export function createGroupPosition({ partitions, begin, read, commit }: GroupPositionOptions) {
+/** The position of a consumer group, as Kafka stores it. */
+export function createGroupPosition({ partitions, start, read, commit }: GroupPositionOptions) {
   const committed = new Map<Partition, Offset>()
 
-  /** The partitions of an assignment ask at once; one answer does for all. */
+  /** The partitions of an assignment read it at the same time; one request is enough for all. */
   const readOnce = singleFlight(read)
 
   function due(passed: ReadonlyMap<Partition, Checkpoint>): Map<Partition, Checkpoint> {
@@ -71,22 +71,22 @@ export function createGroupPosition({ partitions, begin, read, commit }: GroupPo
   }
 
   return {
-    /** Where the group goes on. Where it begins is committed first, or the next start would begin elsewhere. */
+    /** Where the group continues. A new group commits its start first; otherwise the next start could be elsewhere. */
     async startOf(partition: Partition): Promise<Checkpoint> {
       const found = (await readOnce()).get(partition)
       if (found !== undefined) {
         committed.set(partition, found.next)
         return checkpointOfGroup(found, partitions)
       }
-      const start: Checkpoint = { offset: ((begin[partition] ?? 0) - 1) as Offset, eventId: '' }
-      await store(new Map([[partition, start]]))
-      return start
+      const checkpoint: Checkpoint = { offset: ((start[partition] ?? 0) - 1) as Offset, eventId: '' }
+      await store(new Map([[partition, checkpoint]]))
+      return checkpoint
     },
 
-    /** Whether anything was passed that is not committed. */
+    /** Whether any of these checkpoints is not committed. */
     isBehind: (passed: ReadonlyMap<Partition, Checkpoint>): boolean => due(passed).size > 0,
 
-    /** Commits what was passed beyond what is committed. */
+    /** Commits those checkpoints that are not committed yet. */
     async commit(passed: ReadonlyMap<Partition, Checkpoint>): Promise<void> {
       const uncommitted = due(passed)
       if (uncommitted.size > 0) await store(uncommitted)

@@ -14,12 +14,12 @@ const checkpoints: fc.Arbitrary<Checkpoint> = fc.record({
 const counts = fc.integer({ min: 1, max: 1_000 })
 
 /** A position of partition 0 over a store that holds what is committed. */
-function openPosition(begin = FIRST) {
+function openPosition(start = FIRST) {
   const stored = new Map<Partition, GroupOffset>()
   const commits: number[] = []
   const position = createGroupPosition({
     partitions: 1,
-    begin: [begin],
+    start: [start],
     read: async () => new Map(stored),
     async commit(offsets) {
       for (const { partition, ...offset } of offsets) {

@@ -10,7 +10,7 @@ import { readTruth } from '../../../tests/support/truth.ts'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { FIRST } from '../plant/position.ts'
 import { systemTime } from '../runtime/time.ts'
-import { type ConsumeOptions, checkOptions } from './consume-options.ts'
+import { type ConsumeOptions, checkConsumeOptions } from './options.ts'
 import { createPlantConsumer } from './plant-consumer.ts'
 
 const PARTITIONS = 4
@@ -18,7 +18,7 @@ const BATCH = 50
 /** Kafka is asked for the topic on a connection of its own: so a look at it takes longer than joining the group. */
 const SLOW_TO_CONNECT_MS = 250
 
-/** Consumes a topic until the test ends, from its begin, by a client to whom each new connection takes so long. */
+/** Consumes a topic until the test ends, from its start, by a client to whom each new connection takes so long. */
 async function consume(
   connectingMs: number,
   given: Pick<ConsumeOptions, 'topic' | 'groupId' | 'commitEveryMs' | 'onPlantCreated'>,
@@ -30,7 +30,7 @@ async function consume(
     socketFactory: ({ host, port, onConnect }) =>
       connect(port, host, () => void setTimeout(onConnect, connectingMs)),
   })
-  const options = { ...checkOptions({ brokers, ...given }), log: quietLog, topicId: undefined }
+  const options = { ...checkConsumeOptions({ brokers, ...given }), log: quietLog, topicId: undefined }
   const surroundings = {
     topic: options.topic,
     partitions: PARTITIONS,
@@ -39,8 +39,8 @@ async function consume(
     time: systemTime,
   }
   const firstClaims = await plainFirstClaims().open(surroundings)
-  const begin = Array.from({ length: PARTITIONS }, () => FIRST)
-  const consumer = createPlantConsumer(options, kafka, begin, firstClaims)
+  const start = Array.from({ length: PARTITIONS }, () => FIRST)
+  const consumer = createPlantConsumer(options, kafka, start, firstClaims)
   onTestFinished(() => consumer.stop())
   return consumer
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { consumeInto, eventually, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { delay, systemTime } from '../runtime/time.ts'
-import type { DeadLetter } from './hand-over.ts'
-import type { PlantCreated } from './plant-created-event.ts'
+import type { DeadLetter } from './handlers.ts'
+import type { PlantCreated } from './plant-record.ts'
 
 const SLOW_MS = 20
 const MANY = 500

@@ -1,88 +1,253 @@
 import { type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { Security } from '../event-log/connection.ts'
+import { isServiceGroup } from '../event-log/groups.ts'
 import type { Log } from '../runtime/log.ts'
+import type { FirstClaims } from './first-claims/first-claims.ts'
+import type { DeadLetter, HandlerContext } from './handlers.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
+import type { ParkedRecord, PlantCreated } from './plant-record.ts'
 
-/** Where delivery begins. */
+/** Where delivery starts. */
 export type Begin =
   | 'beginning'
-  /** What is written from now on. */
+  /** Only what is written from now on. */
   | 'end'
   /** The first record of each partition with this timestamp or a later one. */
   | { time: Date }
   /** The next offset of each partition. */
   | { positions: ReadonlyMap<number, number> }
 
-/** What an option may be, with the words for who gave something else. */
+type Awaitable<T> = T | Promise<T>
+
+export type ConsumeOptions = Security & {
+  /** Some of the brokers, each `host:port`. */
+  brokers: readonly string[]
+  /** The consumer group. Its processes share the partitions; Kafka stores its position under this name. */
+  groupId: string
+  /** Called with one plant at a time per partition. Set either this or `onPlantsCreated`. */
+  onPlantCreated?(event: PlantCreated, context: HandlerContext): Awaitable<unknown>
+  /** Called with up to `maxBatch` plants of one partition, in log order. */
+  onPlantsCreated?(events: PlantCreated[], context: HandlerContext): Awaitable<unknown>
+  /** Default: plants. */
+  topic?: string
+  clientId?: string
+  /** Default: warnings and errors to the console. */
+  log?: Log
+  /** Where the first claims are stored. Default: inMemory(). */
+  firstClaims?: FirstClaims
+  /** Where the group starts if it has not committed anything. Default: beginning. */
+  from?: Begin
+  /** Default: 500. */
+  maxBatch?: number
+  /** Number of consecutive failures after which `onDeadLetter` is called, if it is set. Default: 5. */
+  maxAttempts?: number
+  /** Delay before the first retry in ms. Doubles with each further failure. Default: 250. */
+  firstRetryMs?: number
+  /** Maximum delay before a retry in ms. Default: 5,000. */
+  longestRetryMs?: number
+  /** Receives what has failed for the last time. Without it, retries never end. If it throws, that is one more failure. */
+  onDeadLetter?(letter: DeadLetter, context: HandlerContext): Awaitable<unknown>
+  /** Receives parked records. Retried like a handler. Without it, parked records are logged. */
+  onParked?(record: ParkedRecord, context: HandlerContext): Awaitable<unknown>
+  /** How often the group's position is committed, in ms. Default: 1,000. */
+  commitEveryMs?: number
+  /** How long `stop` waits for handlers, in ms. Default: 10,000. */
+  stopWithinMs?: number
+  /** How long Kafka may be unreachable at the start, in ms. Default: 60,000. */
+  connectWithinMs?: number
+  /** Stops the consumer. */
+  signal?: AbortSignal
+}
+
+/** The progress of a replay. Counts offsets, so that the control records of transactions count as well. */
+export type ReplayProgress = { read: number; of: number; plants: number; perSecond: number }
+
+/** Exactly one of the two. */
+type OnPlants =
+  | { onPlantCreated(event: PlantCreated): unknown; onPlantsCreated?: undefined }
+  /** Events of one partition in log order, at most `maxBatch` per call. */
+  | { onPlantsCreated(events: PlantCreated[]): unknown; onPlantCreated?: undefined }
+
+export type ReplayPlantsOptions = OnPlants &
+  Security & {
+    /** Some of the brokers, each `host:port`. */
+    brokers: readonly string[]
+    /** Default: plants. */
+    topic?: string
+    clientId?: string
+    /** Default: warnings and errors to the console. */
+    log?: Log
+    /** Maximum number of events per call. Default: 1,000. */
+    maxBatch?: number
+    /** Receives parked records. */
+    onParked?(record: ParkedRecord): unknown
+    /** Called every `progressEveryMs`, and at the end. Awaited, and may fail, like a handler. */
+    onProgress?(progress: ReplayProgress): unknown
+    /** Default: 1,000. */
+    progressEveryMs?: number
+    /**
+     * What is delivered: all plants, or those written from a time or from positions on. The whole log is read in any
+     * case, because only that shows which claim was first.
+     */
+    from?: Exclude<Begin, 'end'>
+    /** Memory limit for the first claims of all plants. Default: 1,024 MiB, for about 25 million plants. */
+    maxMib?: number
+    /** Aborts the replay. */
+    signal?: AbortSignal
+  }
+
+/** The schema of an option, and its description for error messages. */
 type OptionSchema = TSchema & { expected: string }
 
-export const a = <T extends TSchema>(expected: string, schema: T): OptionSchema =>
+const HOUR_MS = 3_600_000
+
+const described = <T extends TSchema>(expected: string, schema: T): OptionSchema =>
   Object.assign(schema, { expected })
 
-export const that = (expected: string, check: (value: unknown) => boolean): OptionSchema =>
-  a(
+const accepting = (expected: string, check: (value: unknown) => boolean): OptionSchema =>
+  described(
     expected,
     Type.Refine(Type.Unknown(), check, () => expected),
   )
 
-export const whole = (minimum: number, maximum: number): OptionSchema =>
-  a(`a whole number from ${minimum} to ${maximum}`, Type.Integer({ minimum, maximum }))
+const integer = (minimum: number, maximum: number): OptionSchema =>
+  described(`an integer from ${minimum} to ${maximum}`, Type.Integer({ minimum, maximum }))
 
-export const name = a('a name of 1 to 249 characters', Type.String({ minLength: 1, maxLength: 249 }))
-export const call = that('a function', (value) => typeof value === 'function')
+const nameSchema = described('a name of 1 to 249 characters', Type.String({ minLength: 1, maxLength: 249 }))
+const functionSchema = accepting('a function', (value) => typeof value === 'function')
+const objectSchema = accepting('an object', (value) => typeof value === 'object' && value !== null)
 
-export const begin = that(
-  "'beginning', 'end', { time: a valid Date } or { positions: a Map of partitions to next offsets }",
-  (value) => value === 'beginning' || value === 'end' || isPlace(value),
-)
-export const beginOfReplay = that(
-  "'beginning', { time: a valid Date } or { positions: a Map of partitions to next offsets }",
-  (value) => value === 'beginning' || isPlace(value),
-)
-
-const anObject = that('an object', (value) => typeof value === 'object' && value !== null)
-
-/** The options of all who read the log. */
-export const READER_OPTIONS = {
-  brokers: a(
+/** Options of consumePlants and replayPlants. */
+const READER_OPTIONS = {
+  brokers: described(
     "a list of brokers, each 'host:port'",
     Type.Array(Type.String({ pattern: '^[^,\\s]+:\\d+$' }), { minItems: 1 }),
   ),
-  topic: a('a Kafka topic name', Type.String({ pattern: '^[a-zA-Z0-9._-]{1,249}$' })),
-  clientId: name,
-  onPlantCreated: call,
-  onPlantsCreated: call,
-  onParked: call,
-  log: that('an object with debug, info, warn and error', isLog),
-  ssl: a('true, false or options of tls.connect', Type.Union([Type.Boolean(), anObject])),
-  sasl: anObject,
-  maxBatch: whole(1, 10_000),
-  signal: that('an AbortSignal', (value) => value instanceof AbortSignal),
+  topic: described('a Kafka topic name', Type.String({ pattern: '^[a-zA-Z0-9._-]{1,249}$' })),
+  clientId: nameSchema,
+  onPlantCreated: functionSchema,
+  onPlantsCreated: functionSchema,
+  onParked: functionSchema,
+  log: accepting('an object with debug, info, warn and error', isLog),
+  ssl: described('true, false or options of tls.connect', Type.Union([Type.Boolean(), objectSchema])),
+  sasl: objectSchema,
+  maxBatch: integer(1, 10_000),
+  signal: accepting('an AbortSignal', (value) => value instanceof AbortSignal),
 }
 
-/** The options that were given, and all that is wrong with them, in words. */
-export function examine<T extends object>(
+const CONSUME_OPTIONS = {
+  ...READER_OPTIONS,
+  groupId: nameSchema,
+  onDeadLetter: functionSchema,
+  firstClaims: accepting('the result of inMemory(), inFile() or inReadModel()', isFirstClaims),
+  from: accepting(
+    "'beginning', 'end', { time: a valid Date } or { positions: a Map of partitions to next offsets }",
+    (value) => value === 'beginning' || value === 'end' || isTimeOrPositions(value),
+  ),
+  maxAttempts: integer(1, 1_000_000),
+  firstRetryMs: integer(1, HOUR_MS),
+  longestRetryMs: integer(1, HOUR_MS),
+  commitEveryMs: integer(10, 60_000),
+  stopWithinMs: integer(0, HOUR_MS),
+  connectWithinMs: integer(0, HOUR_MS),
+}
+
+const REPLAY_OPTIONS = {
+  ...READER_OPTIONS,
+  onProgress: functionSchema,
+  progressEveryMs: integer(1, HOUR_MS),
+  from: accepting(
+    "'beginning', { time: a valid Date } or { positions: a Map of partitions to next offsets }",
+    (value) => value === 'beginning' || isTimeOrPositions(value),
+  ),
+  maxMib: integer(1, 1_048_576),
+}
+
+const ignore = () => {}
+
+/** Warnings and errors to stderr. */
+const consoleLog: Log = {
+  debug: ignore,
+  info: ignore,
+  warn: (...parts: unknown[]) => console.warn('plants:', ...parts.reverse()),
+  error: (...parts: unknown[]) => console.error('plants:', ...parts.reverse()),
+}
+
+const CONSUME_DEFAULTS = {
+  topic: 'plants',
+  clientId: 'plant-consumer',
+  log: consoleLog,
+  from: 'beginning' as Begin,
+  maxBatch: 500,
+  maxAttempts: 5,
+  firstRetryMs: 250,
+  longestRetryMs: 5_000,
+  commitEveryMs: 1_000,
+  stopWithinMs: 10_000,
+  connectWithinMs: 60_000,
+}
+
+const REPLAY_DEFAULTS = {
+  topic: 'plants',
+  clientId: 'plant-replay',
+  log: consoleLog,
+  from: 'beginning' as Exclude<Begin, 'end'>,
+  maxBatch: 1_000,
+  maxMib: 1_024,
+  progressEveryMs: 1_000,
+}
+
+export type CheckedConsumeOptions = ConsumeOptions & typeof CONSUME_DEFAULTS
+export type CheckedReplayOptions = ReplayPlantsOptions & typeof REPLAY_DEFAULTS
+
+/** Adds the defaults. Throws a PlantConsumerError that names every missing or invalid option. */
+export function checkConsumeOptions(options: ConsumeOptions): CheckedConsumeOptions {
+  const { set, faults } = validate(options, CONSUME_OPTIONS, ['brokers', 'groupId'])
+  const checked = { ...CONSUME_DEFAULTS, ...set }
+  if (faults.length === 0 && checked.longestRetryMs < checked.firstRetryMs) {
+    faults.push('longestRetryMs must not be less than firstRetryMs')
+  }
+  if (faults.length === 0 && isServiceGroup(checked.groupId, checked.topic)) {
+    faults.push(`groupId ${checked.groupId} is a consumer group of the service itself: choose another one`)
+  }
+  assertNoFaults(faults)
+  return checked
+}
+
+/** Adds the defaults. Throws a PlantConsumerError that names every missing or invalid option. */
+export function checkReplayOptions(options: ReplayPlantsOptions): CheckedReplayOptions {
+  const { set, faults } = validate(options, REPLAY_OPTIONS, ['brokers'])
+  assertNoFaults(faults)
+  return { ...REPLAY_DEFAULTS, ...set }
+}
+
+/** The options that are set, and the faults of all options as text. */
+function validate<T extends object>(
   options: T,
   schemas: Record<keyof T, OptionSchema>,
   required: readonly (keyof T & string)[],
-): { given: T; faults: string[] } {
-  const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined)
-  const names = new Set(given.map(([option]) => option))
-  const faults = given.flatMap(([option, value]) => {
+): { set: T; faults: string[] } {
+  const set = Object.entries(options ?? {}).filter(([, value]) => value !== undefined)
+  const names = new Set(set.map(([option]) => option))
+  const faults = set.flatMap(([option, value]) => {
     const schema = (schemas as Record<string, OptionSchema>)[option]
-    if (schema === undefined) return [`${option} is no option`]
+    if (schema === undefined) return [`${option} is not an option`]
     return Value.Check(schema, value) ? [] : [`${option} must be ${schema.expected}`]
   })
   for (const option of required) if (!names.has(option)) faults.push(`${option} is missing`)
   if (names.has('onPlantCreated') === names.has('onPlantsCreated')) {
-    faults.push('give one of onPlantCreated and onPlantsCreated, and not both')
+    faults.push('set exactly one of onPlantCreated and onPlantsCreated')
   }
-  return { given: Object.fromEntries(given) as T, faults }
+  return { set: Object.fromEntries(set) as T, faults }
 }
 
-/** Throws a PlantConsumerError that names every option that is missing or wrong, with what is expected. */
-export function assertNoFaults(faults: readonly string[]): void {
+function assertNoFaults(faults: readonly string[]): void {
   if (faults.length > 0) throw new PlantConsumerError('invalid-options', `options: ${faults.join('; ')}`)
+}
+
+function isFirstClaims(value: unknown): boolean {
+  return typeof (value as Partial<FirstClaims> | null)?.open === 'function'
 }
 
 function isLog(value: unknown): boolean {
@@ -90,7 +255,7 @@ function isLog(value: unknown): boolean {
   return [log?.debug, log?.info, log?.warn, log?.error].every((write) => typeof write === 'function')
 }
 
-function isPlace(value: unknown): boolean {
+function isTimeOrPositions(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { time, positions } = value as { time?: unknown; positions?: unknown }
   if (time !== undefined)

@@ -1,15 +1,15 @@
 import { type LogFault, messageOf, PreconditionError } from '../runtime/failures.ts'
 
 /**
- * Why a consumer does not begin, or can't go on:
- * - `invalid-options`: what it was given is wrong; nothing was connected.
- * - `kafka-unreachable`: no broker answered while it began.
- * - `not-authorized`: Kafka refuses it.
- * - `topic-missing`: there is no such topic.
- * - `topic-truncated`: the topic lost its first events, and nobody can tell who claimed which id first.
- * - `partitions-changed`: the topic has not as many partitions as before, and ids have moved.
- * - `another-log`: the topic does not hold what was read of it before.
- * - `first-claims`: what keeps the first claims can't be used.
+ * Why a consumer does not start, or cannot continue:
+ * - `invalid-options`: an option is missing or invalid; nothing was connected.
+ * - `kafka-unreachable`: no broker replied at the start.
+ * - `not-authorized`: Kafka denies access.
+ * - `topic-missing`: the topic does not exist.
+ * - `topic-truncated`: the topic has lost its first events, so that nobody knows which claims were first.
+ * - `partitions-changed`: the partition count of the topic has changed, and ids have moved.
+ * - `another-log`: the topic does not contain what was read from it before.
+ * - `first-claims`: the stored first claims cannot be used.
  * - `unexpected`: an error in this package; see its cause.
  */
 export type PlantConsumerErrorCode =
@@ -19,7 +19,7 @@ export type PlantConsumerErrorCode =
   | 'first-claims'
   | 'unexpected'
 
-/** The message says what to do; `cause` is what it was made of. */
+/** The message says what to do. `cause` is the underlying error. */
 export class PlantConsumerError extends Error {
   override name = 'PlantConsumerError'
   readonly code: PlantConsumerErrorCode
@@ -30,14 +30,19 @@ export class PlantConsumerError extends Error {
   }
 }
 
-/** The error of the consumer's own that says the same; `otherwise` is the code of what is no PreconditionError. */
-export function consumerErrorOf(error: unknown, otherwise: PlantConsumerErrorCode): PlantConsumerError {
+/** What to do when the log is not the one that was read before. */
+export const REMEDY =
+  'the topic was recreated or lost its end, or this is another cluster. Restore the topic, or correct brokers and ' +
+  'topic; or, if the log is the right one, start with another group and new first claims'
+
+/** The error as a PlantConsumerError. An error that is not a PreconditionError gets the code `fallback`. */
+export function consumerErrorOf(error: unknown, fallback: PlantConsumerErrorCode): PlantConsumerError {
   if (error instanceof PlantConsumerError) return error
-  // What must hold and is not about the log is about what keeps the first claims: a handler's errors do not come here.
-  const code = error instanceof PreconditionError ? (error.fault ?? 'first-claims') : otherwise
+  // A precondition that is not about the log is about the stored first claims: errors of handlers do not get here.
+  const code = error instanceof PreconditionError ? (error.fault ?? 'first-claims') : fallback
   const message =
     code === 'kafka-unreachable'
-      ? `Kafka does not answer (${messageOf(error)}): see that brokers are its addresses, and can be reached from here`
+      ? `Kafka does not reply (${messageOf(error)}): check that brokers has its addresses and that they are reachable`
       : messageOf(error)
   return new PlantConsumerError(code, message, { cause: error })
 }

@@ -1,79 +1,87 @@
 import type { Kafka } from '../event-log/connection.ts'
 import { createFollower } from '../event-log/follow.ts'
 import { readGroupOffsets } from '../event-log/groups.ts'
-import { assertWithinBounds, partitionsChanged, type TopicId } from '../event-log/log-identity.ts'
+import { assertWithinBounds, partitionsChanged } from '../event-log/log-identity.ts'
 import { type LogEnds, readEnds } from '../event-log/topic.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import type { Log } from '../runtime/log.ts'
 import { repeat } from '../runtime/retry.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { delay, systemTime } from '../runtime/time.ts'
-import type { CheckedOptions } from './consume-options.ts'
 import { createDelivery } from './delivery.ts'
 import type { OpenFirstClaims } from './first-claims/first-claims.ts'
 import { createGroupPosition } from './group-position.ts'
-import { createHandOver } from './hand-over.ts'
-import { consumerErrorOf } from './plant-consumer-error.ts'
+import { createHandlerCaller, plantsHandlerOf } from './handlers.ts'
+import type { CheckedConsumeOptions } from './options.ts'
+import { consumerErrorOf, REMEDY } from './plant-consumer-error.ts'
 import { plantRecordReader } from './plant-record.ts'
-import { plantsHandlerOf } from './plants-handler.ts'
-import { REMEDY } from './remedy.ts'
 
 const WATCH_EVERY_MS = 10_000
-/** How long the end may take after the handlers: committing, and leaving the group. */
+/** How long the commit and leaving the group may take after the handlers have ended. */
 const LEAVE_WITHIN_MS = 10_000
-/** An event is there to be handled at once; and a pause ends as soon as the fetch under way. */
+/** Events are delivered at once; and a pause takes effect when the fetch in flight ends. */
 const FETCHING = { minBytes: 1, maxWaitMs: 250 }
 
 export type PlantConsumer = {
-  /** How many offsets of this process's partitions are in the log and not dealt with; undefined while that is not known. */
+  /** Lag of this process's partitions: offsets in the log that are not processed. Undefined while it is not known. */
   lag(): number | undefined
-  /** The next offset to be dealt with in each partition of this process. */
+  /** The next offset to process in each partition of this process. */
   positions(): Map<number, number>
-  /** Why something does not go on now, in words; none when all is well. */
+  /** Current problems as text for people; empty when there is none. */
   problems(): string[]
-  /** Resolves when no handler is called any more. The process stays a member of its group. */
+  /** Resolves when no handler is running. The process stays a member of its group. */
   pause(): Promise<void>
   resume(): void
-  /** Lets handlers finish, commits, leaves the group. A handler must not wait for it. */
+  /** Waits for running handlers, commits, and leaves the group. A handler must not wait for it. */
   stop(): Promise<void>
-  /** Resolves after `stop`; rejects with a PlantConsumerError when it can't go on. */
+  /** Resolves after `stop`. Rejects with a PlantConsumerError when the consumer cannot continue. */
   ended: Promise<void>
 }
 
-/** A consumer that has begun: `begin` is where its group does, if it has committed nothing. */
+/** Starts a consumer. `start` are the first offsets of a group that has not committed any. */
 export function createPlantConsumer(
-  options: CheckedOptions & { log: Log; topicId: TopicId | undefined },
+  options: CheckedConsumeOptions & Pick<LogEnds, 'topicId'>,
   kafka: Kafka,
-  begin: readonly Offset[],
+  start: readonly Offset[],
   firstClaims: OpenFirstClaims,
 ): PlantConsumer {
   const { topic, groupId, log, signal, stopWithinMs, onParked, onDeadLetter, maxAttempts } = options
   const { maxEvents, onPlants } = plantsHandlerOf(options)
-  const [time, partitions] = [systemTime, begin.length]
+  const [time, partitions] = [systemTime, start.length]
   const ended = Promise.withResolvers<void>()
-  const givenUp = new AbortController()
-  let isHeld = false
+  const abandoned = new AbortController()
+  let isPaused = false
   let ending: Promise<void> | undefined
 
   const group = createGroupPosition({
     partitions,
-    begin,
+    start,
     read: () => readGroupOffsets(kafka, groupId, topic),
     commit: (offsets) => follower.commit(offsets),
   })
   const delivery = createDelivery({
-    ...{ firstClaims, time, log },
+    firstClaims,
+    time,
+    log,
     startOf: group.startOf,
-    handOver: createHandOver(
+    callHandler: createHandlerCaller(
       { onPlantsCreated: onPlants, onParked, onDeadLetter, maxAttempts },
-      givenUp.signal,
+      abandoned.signal,
     ),
-    lots: { maxEvents, giveParked: onParked !== undefined },
-    mayGoOn: (partition) => !isHeld && ending === undefined && follower.assigned()?.has(partition) === true,
+    batching: { maxEvents, deliverParked: onParked !== undefined },
+    mayContinue: (partition) =>
+      !isPaused && ending === undefined && follower.assigned()?.has(partition) === true,
   })
   const follower = createFollower({
-    ...{ kafka, topic, topicId: options.topicId, partitions, log, time, ends, remedy: REMEDY, ...FETCHING },
+    ...FETCHING,
+    kafka,
+    topic,
+    topicId: options.topicId,
+    partitions,
+    log,
+    time,
+    ends,
+    remedy: REMEDY,
     groupId: () => groupId,
     read: plantRecordReader(partitions),
     retry: { firstMs: options.firstRetryMs, longestMs: options.longestRetryMs },
@@ -93,16 +101,16 @@ export function createPlantConsumer(
     return found
   }
 
-  /** Rejects when the topic is no longer the one that is followed. All partitions of an assignment ask at once. */
+  /** Rejects when the topic was replaced. All partitions of an assignment call it at the same time. */
   const confirmTopic = singleFlight(() => follower.ends())
 
-  /** The delivery is asked only of the topic that is followed: it may note with Kafka, under the topic's name, where it begins. */
+  /** Confirms the topic first: the delivery may commit the group's start in Kafka, under the name of the topic. */
   async function checkpointOf(partition: Partition): Promise<Checkpoint> {
     await confirmTopic()
     return delivery.checkpointOf(partition)
   }
 
-  /** What was delivered of the partitions assigned now; undefined where it is not known yet from where to go on. */
+  /** What was delivered of the assigned partitions; undefined where it is not known yet where to continue. */
   function delivered(): Map<Partition, Checkpoint | undefined> | undefined {
     const assigned = follower.assigned()
     if (assigned === undefined) return undefined
@@ -111,34 +119,38 @@ export function createPlantConsumer(
     return new Map([...assigned].map(([partition, checkpoint]) => [partition, known(partition, checkpoint)]))
   }
 
-  function dealtWith(): Map<Partition, Checkpoint> {
+  function processed(): Map<Partition, Checkpoint> {
     const known = [...(delivered() ?? [])].filter(
       (entry): entry is [Partition, Checkpoint] => entry[1] !== undefined,
     )
     return new Map(known)
   }
 
-  /** Kafka takes a commit by the topic's name alone, also when nothing was fetched since that could tell of another one. */
+  /** Kafka accepts a commit by the topic's name alone, even if the topic was replaced since the last fetch. */
   async function commit(): Promise<void> {
-    if (!group.isBehind(dealtWith())) return
+    if (!group.isBehind(processed())) return
     await confirmTopic()
-    // What was dealt with is looked at now: a partition that went to another member meanwhile would be set back.
-    await group.commit(dealtWith())
+    // Read again after the confirmation: a partition that has moved to another member would be set back.
+    await group.commit(processed())
   }
 
   /**
-   * Without asking: the join does not wait, and what comes after it is refused, or sets another member back. Should
-   * the topic be another one by now, the event that is committed is not in it.
+   * Without confirming the topic: the join does not wait, and a later commit is rejected or sets another member back. If
+   * the topic was replaced, it does not contain the event id that is committed.
    */
   function commitBeforeRejoining(): void {
-    group.commit(dealtWith()).catch((err: unknown) => log.debug({ err }, 'not committed before rejoining'))
+    group
+      .commit(processed())
+      .catch((err: unknown) =>
+        log.debug({ err }, 'the position was not committed before rejoining the group'),
+      )
   }
 
-  const repetition = { time, log, onHalt: (error: Error) => void end(error) }
+  const repeatOptions = { time, log, onHalt: (error: Error) => void end(error) }
   const repeated = [
-    repeat({ ...repetition, everyMs: options.commitEveryMs, task: commit, what: 'committing' }),
+    repeat({ ...repeatOptions, everyMs: options.commitEveryMs, task: commit, what: 'committing' }),
     repeat({
-      ...repetition,
+      ...repeatOptions,
       everyMs: WATCH_EVERY_MS,
       task: async () => void (await follower.ends()),
       what: 'checking the log',
@@ -154,11 +166,11 @@ export function createPlantConsumer(
     signal?.removeEventListener('abort', stopLater)
     follower.pause()
     await within(stopWithinMs, delivery.idle())
-    givenUp.abort(new Error('the consumer stops, and waits for its handlers no longer'))
+    abandoned.abort(new Error('the consumer stops and no longer waits for its handlers'))
     const left = leave(failure === undefined)
     await within(
       LEAVE_WITHIN_MS,
-      left.catch((err: unknown) => log.warn({ err }, 'the consumer did not leave in order')),
+      left.catch((err: unknown) => log.warn({ err }, 'the consumer did not leave its group cleanly')),
     )
     if (failure === undefined) ended.resolve()
     else ended.reject(consumerErrorOf(failure, 'unexpected'))
@@ -188,13 +200,13 @@ export function createPlantConsumer(
       ),
     problems: () => [...follower.problems(), ...repeated.flatMap(({ problem }) => problem() ?? [])],
     async pause() {
-      isHeld = true
+      isPaused = true
       follower.pause()
       await delivery.idle()
     },
     resume() {
       if (ending !== undefined) return
-      isHeld = false
+      isPaused = false
       follower.resume()
     },
     stop: () => end(),
@@ -203,7 +215,7 @@ export function createPlantConsumer(
 }
 
 async function within(ms: number, done: Promise<unknown>): Promise<void> {
-  const over = new AbortController()
-  await Promise.race([done, delay(systemTime, ms, over.signal)])
-  over.abort()
+  const settled = new AbortController()
+  await Promise.race([done, delay(systemTime, ms, settled.signal)])
+  settled.abort()
 }

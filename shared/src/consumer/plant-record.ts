@@ -1,6 +1,6 @@
 import type { FetchedRecord } from '../event-log/follow.ts'
 import type { EventId } from '../plant/event-id.ts'
-import type { PlantId } from '../plant/plant.ts'
+import type { Plant, PlantId } from '../plant/plant.ts'
 import {
   type LogRecord,
   parseTraceparent,
@@ -10,18 +10,27 @@ import {
   type Traceparent,
 } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
-import type { PlantCreated } from './plant-created-event.ts'
 
-/** A record as it was read, and as it lies in the log. */
-export type PlantRecord = LogRecord & { stored: FetchedRecord }
+/** A plant was created: the first claim of its id in the log. */
+export type PlantCreated = Plant & {
+  /** Any int64, exact. */
+  id: PlantId
+  eventId: EventId
+  /** The timestamp of the record. For people: clocks differ, and the order of the log is the order of offsets. */
+  time: Date
+  partition: Partition
+  offset: Offset
+  /** The position of the request in a distributed trace, if the request had one. */
+  traceparent?: Traceparent
+}
 
-/** A record that is no event of a plant, or whose plant this release can't read. */
+/** A record that is not an event of a plant, or whose plant this release cannot read. */
 export type ParkedRecord = {
   /** Why: otherType, badKey, wrongPartition, badEventId, unknownVersion or unreadablePayload. */
   reason: string
   partition: Partition
   offset: Offset
-  /** The id that it claims all the same; other claims of it are void. */
+  /** The id that the record claims although it cannot be read. Later claims of the id are void. */
   id?: PlantId
   eventId?: EventId
   key: StoredRecord['key']
@@ -29,7 +38,10 @@ export type ParkedRecord = {
   headers: StoredRecord['headers']
 }
 
-/** Reads the records of a topic that has so many partitions. */
+/** A record as the protocol sees it, and as the log stores it. */
+export type PlantRecord = LogRecord & { stored: FetchedRecord }
+
+/** A reader of the records of a topic with this number of partitions. */
 export function plantRecordReader(partitions: number) {
   const read = recordReader(partitions)
   return (stored: FetchedRecord, partition: Partition): PlantRecord => ({
@@ -38,7 +50,7 @@ export function plantRecordReader(partitions: number) {
   })
 }
 
-/** What a claim says, if it can be read. */
+/** The event of a claim; undefined when its plant cannot be read. */
 export function eventOf({ claim, stored }: PlantRecord, partition: Partition): PlantCreated | undefined {
   if (claim?.plant === undefined) return undefined
   const { id, eventId, offset, plant } = claim

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createDelivery } from '@plant-store/shared/consumer/delivery.ts'
 import type { OpenFirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
 import { createGroupPosition } from '@plant-store/shared/consumer/group-position.ts'
-import { createHandOver } from '@plant-store/shared/consumer/hand-over.ts'
+import { createHandlerCaller } from '@plant-store/shared/consumer/handlers.ts'
 import type { PlantRecord } from '@plant-store/shared/consumer/plant-record.ts'
 import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
 import { createPartitionCursors } from '@plant-store/shared/event-log/partition-cursors.ts'
@@ -53,7 +53,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
 
   const group = createGroupPosition({
     partitions: PARTITIONS,
-    begin: ALL.map(() => FIRST),
+    start: ALL.map(() => FIRST),
     async read() {
       await aWhile(4)
       if (fails(0.05)) throw new Error('Kafka is unreachable')
@@ -66,7 +66,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
       for (const { partition, ...offset } of offsets) world.commit(partition, offset)
     },
   })
-  const handOver = createHandOver(
+  const callHandler = createHandlerCaller(
     {
       async onPlantsCreated(events) {
         const { partition } = events[0] as { partition: Partition }
@@ -84,11 +84,11 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
   const delivery = createDelivery({
     firstClaims,
     startOf: group.startOf,
-    handOver,
+    callHandler,
     time,
     log: quietLog,
-    lots: { maxEvents: 1 + random.below(3), giveParked: false },
-    mayGoOn: (partition) => !isHeld && positions.assigned()?.has(partition) === true,
+    batching: { maxEvents: 1 + random.below(3), deliverParked: false },
+    mayContinue: (partition) => !isHeld && positions.assigned()?.has(partition) === true,
   })
   const positions = createPartitionCursors<PlantRecord>(
     {

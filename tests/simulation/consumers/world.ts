@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { PlantCreated } from '@plant-store/shared/consumer/plant-created-event.ts'
+import type { PlantCreated } from '@plant-store/shared/consumer/plant-record.ts'
 import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'

@@ -187,7 +187,7 @@ describe('first claims in a file', () => {
   it.each([
     [
       { topic: 'others', partitions: 2 },
-      /topic plants with 2 partitions, not of others with 2: name another/,
+      /topic plants with 2 partitions, not of others with 2: choose another/,
     ],
     [{ topic: 'plants', partitions: 3 }, /topic plants with 2 partitions, not of plants with 3/],
   ])('are refused for %j, and stay as they are', async (settings, message) => {
@@ -203,12 +203,12 @@ describe('first claims in a file', () => {
     database.exec('PRAGMA user_version = 2')
     await expectRefused(open(path), /in use/)
     database.close()
-    await expectRefused(open(path), /written by another release \(format 2, this one has 1\)/)
+    await expectRefused(open(path), /written by another release \(format 2; this release has 1\)/)
     const strange = newPath()
     const other = new DatabaseSync(strange)
     other.exec('CREATE TABLE invoices (id INTEGER)')
     other.close()
-    await expectRefused(open(strange), /a database of something else/)
+    await expectRefused(open(strange), /a database of another application/)
   })
 
   it.each<[string, (path: string) => void]>([
@@ -223,11 +223,11 @@ describe('first claims in a file', () => {
       await claims.firstAmong(partition, records, next)
     await claims.close()
     damage(path)
-    await expectRefused(open(path), /claims\.db is damaged .*: delete it .*made anew from the log/)
+    await expectRefused(open(path), /claims\.db is damaged .*: delete it .*rebuilt from the log/)
   })
 
   it('are refused where no file can be', async () => {
-    await expectRefused(open(join(temporaryFolder(), 'none', 'claims.db')), /can not be written .*its folder/)
+    await expectRefused(open(join(temporaryFolder(), 'none', 'claims.db')), /cannot be written .*its folder/)
     await expectRefused(open(''), /needs the path of a file/)
   })
 
@@ -240,7 +240,7 @@ describe('first claims in a file', () => {
       claimAt(4, 77n),
     ]
     const taking = claims.firstAmong(P, others, checkpointAt(offsetOf(4), others))
-    await expectRefused(taking, /another log.* offset 3 /)
+    await expectRefused(taking, /another log.* offset 3\. /)
     expect(await claims.checkpointOf(P)).toEqual(NEXT)
     const strange = [claimAt(2, 5n)]
     await expectRefused(claims.firstAmong(P, strange, checkpointAt(offsetOf(2), strange)), /another log/)

@@ -41,7 +41,7 @@ describe('first claims in memory', () => {
     const next = checkpointAt(offsetOf(1), records)
     await claims.firstAmong(P, records, next)
     const otherEvent = [claimAt(0, 1n), claimAt(1, 2n, { eventId: eventId(9) })]
-    await expect(claims.firstAmong(P, otherEvent, next)).rejects.toThrow(/another log.* offset 1 /s)
+    await expect(claims.firstAmong(P, otherEvent, next)).rejects.toThrow(/another log.* offset 1\. /s)
     const otherClaim = [claimAt(0, 3n), claimAt(1, 2n)]
     await expect(claims.firstAmong(P, otherClaim, next)).rejects.toThrow(PreconditionError)
     expect(await claims.firstAmong(P, records, next)).toEqual(records)
@@ -58,7 +58,7 @@ describe('first claims in memory', () => {
     const claims = await inMemory({ maxMib: 1 }).open(surroundings)
     const records = Array.from({ length: 60_000 }, (_, n) => claimAt(n, newPlant(BigInt(n)).id))
     const taking = claims.firstAmong(P, records, checkpointAt(offsetOf(59_999), records))
-    await expect(taking).rejects.toThrow(/1 MiB: raise maxMib, or .*inFile\(path\)/)
+    await expect(taking).rejects.toThrow(/1 MiB: increase maxMib, or .*inFile\(path\)/)
     expect((await claims.checkpointOf(P))?.offset).toBe(BEFORE_FIRST)
   })
 })

@@ -114,7 +114,7 @@ describe('first claims in the read model', () => {
     const { claims, project } = await openModel({ time: hurriedTime() })
     await project(EARLY)
     const waiting = claims.firstAmong(P, LATE.records, LATE.next)
-    await expect(waiting).rejects.toThrow(/not come to offset 3 of partition 1: its projector is behind/)
+    await expect(waiting).rejects.toThrow(/not reached offset 3 of partition 1: its projector is behind/)
     // The same call can be made again, and nothing was decided.
     await expect(claims.firstAmong(P, LATE.records, LATE.next)).rejects.not.toBeInstanceOf(PreconditionError)
     await project(LATE)
@@ -132,7 +132,7 @@ describe('first claims in the read model', () => {
     await project(EARLY)
     const known = LATE.records.slice(0, 1)
     expect(await claims.firstAmong(P, known, checkpointAt(offsetOf(2), known))).toEqual([])
-    await expect(claims.firstAmong(P, LATE.records, LATE.next)).rejects.toThrow('not come to offset 3')
+    await expect(claims.firstAmong(P, LATE.records, LATE.next)).rejects.toThrow('not reached offset 3')
     await project(LATE)
     await expectToTellAsTheModel(claims, P, [EARLY, LATE])
   })
@@ -174,7 +174,7 @@ describe('first claims in the read model', () => {
     await project(EARLY, LATE)
     const strange = batchOf([claimAt(0, 1n, { eventId: eventId(50) })])
     await expect(claims.firstAmong(P, strange.records, strange.next)).rejects.toThrow(
-      /another log.* offset 0 /s,
+      /another log.* offset 0\. /s,
     )
     const missing = batchOf([claimAt(1, 99n)])
     await expect(claims.firstAmong(P, missing.records, missing.next)).rejects.toThrow(PreconditionError)

@@ -6,37 +6,36 @@ import { connectRedis } from '../../read-model/redis.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import { createBackOff } from '../../runtime/retry.ts'
 import { delay, type Time } from '../../runtime/time.ts'
-import { entryVerdict } from './entry-verdict.ts'
-import type { FirstClaims } from './first-claims.ts'
+import { entryVerdict, type FirstClaims } from './first-claims.ts'
 
 export type { FirstClaims }
 
-/** How long one call waits for the projector; who called comes back after a while. */
+/** How long one call waits for the projector. The caller retries later. */
 const WAIT_FOR_PROJECTOR_MS = 1_000
-const ASK_AGAIN = { firstMs: 2, longestMs: 50 }
-const MAX_IDS_ASKED = 1_000
+const RETRY = { firstMs: 2, longestMs: 50 }
+const MAX_IDS_PER_LOOK_UP = 1_000
 
 /**
- * Asks the service's read model in Redis (`redis://…` or `rediss://…`) who was first: nothing is kept here, and nothing
- * read twice. Events come as soon as the service's projector has taken them in. While Redis is away, or was emptied and is
- * filled again, the consumer waits, and says so. Needs the package ioredis, and of Redis only to read.
+ * Looks up the first claims in the service's read model in Redis (`redis://…` or `rediss://…`): stores nothing and reads
+ * nothing twice. An event is delivered when the service's projector has applied it. While Redis is unreachable, or was
+ * emptied and is being rebuilt, the consumer waits and reports a problem. Needs the package ioredis and read access.
  */
 export function inReadModel({ redisUrl }: { redisUrl: string }): FirstClaims {
   return {
     async open({ topic, partitions, log, time }) {
       if (!/^rediss?:\/\//.test(redisUrl)) {
-        throw new PreconditionError('redisUrl must be the address of a Redis, redis://… or rediss://…')
+        throw new PreconditionError('redisUrl must be a Redis URL: redis://… or rediss://…')
       }
       const { redis, ready, close } = connectRedis(redisUrl, LOOK_UP_SCRIPTS, log)
       const readModel = createLookUp(redis, { topic, partitions })
       const closing = new AbortController()
-      // One that is away is waited for where an answer is needed.
+      // If Redis is unreachable now, the first look-up waits for it.
       await ready().catch(() => {})
 
       return {
-        /** What the log has to hold there, if this is its read model. One that is empty has nothing to be held to. */
+        /** What the log must contain if this is its read model. An empty read model has nothing to check. */
         async checkpointOf(partition) {
-          const { checkpoint } = await readModel.meta(partition).catch(refuse)
+          const { checkpoint } = await readModel.meta(partition).catch(throwUnusable)
           return checkpoint.offset === BEFORE_FIRST ? undefined : checkpoint
         },
 
@@ -55,7 +54,7 @@ export function inReadModel({ redisUrl }: { redisUrl: string }): FirstClaims {
   }
 }
 
-/** Where those of these claims lie that are the first ones of their ids. Rejects when the model can't tell in time. */
+/** The offsets of the first claims among these. Rejects when the read model does not reach them in time. */
 async function firstOffsets(
   readModel: LookUp,
   partition: Partition,
@@ -64,31 +63,30 @@ async function firstOffsets(
   closing: AbortSignal,
 ): Promise<ReadonlySet<Offset>> {
   const first = new Set<Offset>()
-  const backOff = createBackOff(ASK_AGAIN)
+  const backOff = createBackOff(RETRY)
   const giveUpAt = time.now() + WAIT_FOR_PROJECTOR_MS
-  let unknown = await ask(claims)
+  let unknown = await lookUp(claims)
   while (unknown.length > 0) {
     if (closing.aborted || time.now() >= giveUpAt) {
       throw new Error(
-        `the read model has not come to offset ${unknown.at(-1)?.offset} of partition ${partition}: its projector is ` +
-          'behind or does not run, or Redis was emptied and is being filled again',
+        `the read model has not reached offset ${unknown.at(-1)?.offset} of partition ${partition}: its projector is ` +
+          'behind or not running, or Redis was emptied and is being rebuilt',
       )
     }
     await delay(time, backOff.nextMs(), closing)
-    // All of them again only when the last one is there, too.
-    if ((await ask(unknown.slice(-1))).length === 0) unknown = await ask(unknown)
+    // All of them again only after the last one is known.
+    if ((await lookUp(unknown.slice(-1))).length === 0) unknown = await lookUp(unknown)
   }
   return first
 
-  /** Returns those that the model does not know yet. */
-  async function ask(asked: readonly Claim[]): Promise<Claim[]> {
+  /** Returns the claims that the read model does not know yet. */
+  async function lookUp(candidates: readonly Claim[]): Promise<Claim[]> {
     const parts: Claim[][] = []
-    for (let at = 0; at < asked.length; at += MAX_IDS_ASKED) parts.push(asked.slice(at, at + MAX_IDS_ASKED))
-    const answers = await readModel.lookUp(
-      parts.map((part) => ({ partition, ids: part.map(({ id }) => id) })),
-    )
+    for (let at = 0; at < candidates.length; at += MAX_IDS_PER_LOOK_UP)
+      parts.push(candidates.slice(at, at + MAX_IDS_PER_LOOK_UP))
+    const found = await readModel.lookUp(parts.map((part) => ({ partition, ids: part.map(({ id }) => id) })))
     return parts.flatMap((part, index) => {
-      const { checkpoint, entries } = answers[index] as (typeof answers)[number]
+      const { checkpoint, entries } = found[index] as (typeof found)[number]
       return part.filter((claim, at) => {
         const verdict = entryVerdict(partition, claim, { entry: readable(entries[at]), checkpoint })
         if (verdict === 'first') first.add(claim.offset)
@@ -98,11 +96,11 @@ async function firstOffsets(
   }
 }
 
-/** The model's own words are for those who run the service. */
-function refuse(error: unknown): never {
+/** The message of the read model is for the operators of the service: add what a consumer can do. */
+function throwUnusable(error: unknown): never {
   if (!(error instanceof PreconditionError)) throw error
   throw new PreconditionError(
-    `the read model can not be used for first claims: ${error.message}. Here: see that redisUrl and topic are those of ` +
-      'one service, and that this package is as new as it',
+    `the read model cannot be used for first claims: ${error.message}. In this consumer: check that redisUrl and topic ` +
+      'belong to the same service, and that this package is not older than the service',
   )
 }

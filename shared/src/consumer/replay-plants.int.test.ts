@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { newPlant } from '../../../../tests/support/generated-plants.ts'
-import { openTopic } from '../../../../tests/support/open-topic.ts'
-import { quietLog } from '../../../../tests/support/quiet-log.ts'
-import type { EventId } from '../../plant/event-id.ts'
-import { type NewRecord, parseTraceparent, plantCreated } from '../../plant/plant-created.ts'
-import type { Partition } from '../../plant/position.ts'
-import { PlantConsumerError } from '../plant-consumer-error.ts'
-import type { PlantCreated } from '../plant-created-event.ts'
-import type { ParkedRecord } from '../plant-record.ts'
-import type { ReplayPlantsOptions } from './replay-options.ts'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { type NewRecord, parseTraceparent, plantCreated } from '../plant/plant-created.ts'
+import type { Partition } from '../plant/position.ts'
+import type { ReplayPlantsOptions, ReplayProgress } from './options.ts'
+import { PlantConsumerError } from './plant-consumer-error.ts'
+import type { ParkedRecord, PlantCreated } from './plant-record.ts'
 import { replayPlants } from './replay-plants.ts'
-import type { ReplayProgress } from './replay-progress.ts'
 
 const PARTITIONS = 3
 const WAIT = { timeout: 20_000 }
@@ -280,9 +278,9 @@ describe('replaying plants', () => {
     [{ onProgress: true }, 'onProgress must be a function'],
     [{ log: {} }, 'log must be an object'],
     [{ signal: {} }, 'signal must be an AbortSignal'],
-    [{ groupId: 'mine' }, 'groupId is no option'],
-    [{ onPlantsCreated: () => {} }, 'give one of'],
-    [{ onPlantCreated: undefined }, 'give one of'],
+    [{ groupId: 'mine' }, 'groupId is not an option'],
+    [{ onPlantsCreated: () => {} }, 'set exactly one of'],
+    [{ onPlantCreated: undefined }, 'set exactly one of'],
     [{ maxBatch: 0 }, 'maxBatch must be'],
     [{ maxMib: 0.5 }, 'maxMib must be'],
     [{ from: 'end' }, 'from must be'],

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type ConsumeOptions, checkOptions } from './consume-options.ts'
+import { type ConsumeOptions, checkConsumeOptions } from './options.ts'
 
 const GIVEN: ConsumeOptions = { brokers: ['localhost:9092'], groupId: 'search', onPlantCreated() {} }
 
 const faultOf = (options: object): string => {
   try {
-    checkOptions(options as ConsumeOptions)
+    checkConsumeOptions(options as ConsumeOptions)
   } catch (error) {
     expect(error).toMatchObject({ name: 'PlantConsumerError', code: 'invalid-options' })
     return (error as Error).message
@@ -15,7 +15,7 @@ const faultOf = (options: object): string => {
 
 describe('the options of a consumer', () => {
   it('have defaults where something may be left out', () => {
-    expect(checkOptions({ ...GIVEN, topic: undefined } as never)).toMatchObject({
+    expect(checkConsumeOptions({ ...GIVEN, topic: undefined } as never)).toMatchObject({
       ...{ topic: 'plants', from: 'beginning', maxBatch: 500, maxAttempts: 5, commitEveryMs: 1_000 },
     })
   })
@@ -26,14 +26,14 @@ describe('the options of a consumer', () => {
     ['groupId must be a name of 1 to 249 characters', { groupId: '' }],
     ['topic must be a Kafka topic name', { topic: 'no topic' }],
     ['onPlantCreated must be a function', { onPlantCreated: 'print' }],
-    ['give one of onPlantCreated and onPlantsCreated, and not both', { onPlantsCreated() {} }],
-    ['give one of onPlantCreated and onPlantsCreated, and not both', { onPlantCreated: undefined }],
+    ['set exactly one of onPlantCreated and onPlantsCreated', { onPlantsCreated() {} }],
+    ['set exactly one of onPlantCreated and onPlantsCreated', { onPlantCreated: undefined }],
     ['brokers is missing', { brokers: undefined }],
     ['groupId is missing', { groupId: undefined }],
-    ['maxBatch must be a whole number from 1 to 10000', { maxBatch: 0 }],
-    ['maxAttempts must be a whole number from 1 to 1000000', { maxAttempts: 1.5 }],
+    ['maxBatch must be an integer from 1 to 10000', { maxBatch: 0 }],
+    ['maxAttempts must be an integer from 1 to 1000000', { maxAttempts: 1.5 }],
     ['longestRetryMs must not be less than firstRetryMs', { firstRetryMs: 10_000 }],
-    ['firstClaims must be what inMemory(), inFile() or inReadModel() returns', { firstClaims: 'memory' }],
+    ['firstClaims must be the result of inMemory(), inFile() or inReadModel()', { firstClaims: 'memory' }],
     ["from must be 'beginning', 'end', { time: a valid Date } or", { from: 'start' }],
     ["from must be 'beginning', 'end', { time: a valid Date } or", { from: { time: new Date('') } }],
     [
@@ -44,16 +44,16 @@ describe('the options of a consumer', () => {
     ['ssl must be true, false or options of tls.connect', { ssl: 'yes' }],
     ['log must be an object with debug, info, warn and error', { log: { info() {} } }],
     ['signal must be an AbortSignal', { signal: {} }],
-    ['fromBeginning is no option', { fromBeginning: true }],
-    ['is a group of the service itself', { groupId: 'plants-projector' }],
-    ['is a group of the service itself', { groupId: 'plants-tail-7' }],
+    ['fromBeginning is not an option', { fromBeginning: true }],
+    ['is a consumer group of the service itself', { groupId: 'plants-projector' }],
+    ['is a consumer group of the service itself', { groupId: 'plants-tail-7' }],
   ])('are refused: %s', (fault, wrong) => {
     expect(faultOf({ ...GIVEN, ...wrong })).toContain(fault)
   })
 
   it('are refused with all that is wrong at once', () => {
     expect(faultOf({ maxBatch: 'many' })).toMatch(
-      /maxBatch must be .*; brokers is missing; groupId is missing; give one of/,
+      /maxBatch must be .*; brokers is missing; groupId is missing; set exactly one of/,
     )
   })
 })

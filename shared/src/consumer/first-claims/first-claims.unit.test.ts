@@ -7,7 +7,7 @@ import type { Claim, LogRecord } from '../../plant/plant-created.ts'
 import { BEFORE_FIRST, offsetOf, type Partition } from '../../plant/position.ts'
 import { emptyPartition, fold } from '../../protocol/first-wins.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
-import { entryVerdict } from './entry-verdict.ts'
+import { entryVerdict } from './first-claims.ts'
 
 const P = 0 as Partition
 
@@ -41,7 +41,7 @@ describe('what the read model says of a claim', () => {
   ])('is an error when the model %s: it is of another log', (_, entry, checkpoint) => {
     const judge = () => entryVerdict(P, claim, { entry, checkpoint: offsetOf(checkpoint) })
     expect(judge).toThrow(PreconditionError)
-    expect(judge).toThrow(/another log.* offset 5 /s)
+    expect(judge).toThrow(/another log.* offset 5\. /s)
   })
 
   it('is true of an entry even if the model fell back behind it', () => {

@@ -1,30 +1,29 @@
-import { after, FIRST, type Offset, type Partition } from '../../plant/position.ts'
-import { firstWins, type Ruling } from '../../protocol/first-wins.ts'
-import { type ClaimTable, createClaimTable, memoryOf } from '../first-claims/claim-table.ts'
-import { lotsOf } from '../lots.ts'
-import type { PlantCreated } from '../plant-created-event.ts'
-import type { ParkedRecord, PlantRecord } from '../plant-record.ts'
+import { after, FIRST, type Offset, type Partition } from '../plant/position.ts'
+import { firstWins, type Ruling } from '../protocol/first-wins.ts'
+import { batchesOf } from './batches.ts'
+import { type ClaimTable, createClaimTable, memoryOf } from './first-claims/claim-table.ts'
+import type { ParkedRecord, PlantCreated, PlantRecord } from './plant-record.ts'
 
-/** What the records of a log come to. Each record is a plant, unreadable, void, repeated or foreign. */
+/** Counts of the rulings. Each record is a plant, unreadable, void, repeated or foreign. */
 export type ReplayCounts = {
   records: number
   /** First claims of their ids. */
   plants: number
-  /** First claims that this release can't read. Their ids are given away. */
+  /** First claims that this release cannot read. Their ids are claimed. */
   unreadable: number
-  /** Later claims of an id by another event, readable or not. */
+  /** Later claims of an id by other events, readable or not. */
   voids: number
-  /** The same event as the first claim of its id, once more. */
+  /** Claims with the event id of the first claim of their id. */
   repeated: number
-  /** Records that claim nothing. */
+  /** Records that do not claim an id. */
   foreign: number
-  /** All that can't be read or is foreign, as the read model counts them: some of them are also void or repeated. */
+  /** All unreadable and foreign records, as the read model counts them. Some of them are also void or repeated. */
   parked: number
 }
 
 export type ReplayFoldOptions = {
   maxMib: number
-  /** How many events are given on at once. */
+  /** Maximum number of events per call of `onPlants`. */
   maxEvents: number
   isWanted(partition: Partition, offset: Offset): boolean
   onPlants(events: PlantCreated[]): unknown
@@ -32,7 +31,7 @@ export type ReplayFoldOptions = {
   signal: AbortSignal | undefined
 }
 
-/** Folds the records of a log by first-wins and gives on what is wanted of it, in the order of each partition. */
+/** Folds the records of a log, first claim wins, and delivers the wanted plants of each partition in log order. */
 export function createReplayFold(options: ReplayFoldOptions) {
   const { maxMib, maxEvents, isWanted, onPlants, onParked, signal } = options
   const memory = memoryOf(maxMib, 'raise maxMib')
@@ -58,10 +57,10 @@ export function createReplayFold(options: ReplayFoldOptions) {
 
   return {
     /**
-     * Takes in the next records of a partition; one call at a time. What it has taken in already may come again: a group
-     * may be joined anew while a handler is at work. Rejects with what a handler threw.
+     * Applies the next records of a partition; one call at a time. Records that were applied before are skipped: they
+     * come again when the group is joined again during a handler call. Rejects with the error of a handler.
      */
-    async take(partition: Partition, records: readonly PlantRecord[]): Promise<void> {
+    async apply(partition: Partition, records: readonly PlantRecord[]): Promise<void> {
       const table = tableOf(partition)
       const from = next.get(partition) ?? FIRST
       const due = records.filter(({ offset }) => offset >= from)
@@ -72,8 +71,13 @@ export function createReplayFold(options: ReplayFoldOptions) {
         if (ruling === 'created') created.add(record)
       }
       const wanted = due.filter(({ offset }) => isWanted(partition, offset))
-      const lots = { maxEvents, giveParked: onParked !== undefined }
-      for (const { events, parked } of lotsOf(wanted, partition, (record) => created.has(record), lots)) {
+      const batching = { maxEvents, deliverParked: onParked !== undefined }
+      for (const { events, parked } of batchesOf(
+        wanted,
+        partition,
+        (record) => created.has(record),
+        batching,
+      )) {
         signal?.throwIfAborted()
         await (parked === undefined ? onPlants(events) : onParked?.(parked))
       }

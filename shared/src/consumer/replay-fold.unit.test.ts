@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { logs } from '../../../../tests/support/generated-logs.ts'
-import type { LogRecord } from '../../plant/plant-created.ts'
-import type { Offset, Partition } from '../../plant/position.ts'
-import { emptyPartition, fold, type Ruling } from '../../protocol/first-wins.ts'
-import type { PlantCreated } from '../plant-created-event.ts'
-import type { ParkedRecord, PlantRecord } from '../plant-record.ts'
+import { logs } from '../../../tests/support/generated-logs.ts'
+import type { LogRecord } from '../plant/plant-created.ts'
+import type { Offset, Partition } from '../plant/position.ts'
+import { emptyPartition, fold, type Ruling } from '../protocol/first-wins.ts'
+import type { ParkedRecord, PlantCreated, PlantRecord } from './plant-record.ts'
 import { createReplayFold } from './replay-fold.ts'
 
 const P = 1 as Partition
@@ -42,10 +41,10 @@ describe('the fold of a replay', () => {
           count(first === undefined ? 'created' : first.eventId === claim.eventId ? 'repeated' : 'void'),
         )
         for (const [index, batch] of batches.entries()) {
-          await replay.take(P, batch.records.map(fetched))
+          await replay.apply(P, batch.records.map(fetched))
           // What was taken in may come again.
           const earlier = batches[index - again]
-          if (earlier !== undefined) await replay.take(P, earlier.records.map(fetched))
+          if (earlier !== undefined) await replay.apply(P, earlier.records.map(fetched))
         }
 
         const isFirst = ({ offset, claim }: LogRecord) => claim && winners.get(claim.id)?.offset === offset

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { eventIds, newPlants } from '../../../tests/support/generated-plants.ts'
 import { plantCreated } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
-import { lotsOf } from './lots.ts'
+import { batchesOf } from './batches.ts'
 import { type PlantRecord, plantRecordReader } from './plant-record.ts'
 
 const PARTITION = 0 as Partition
@@ -20,9 +20,9 @@ const logs = fc
     }),
     { maxLength: 40 },
   )
-  .map((given) => {
+  .map((delivered) => {
     let offset = -1
-    return given.map(({ plant, eventId, gap, is }) => {
+    return delivered.map(({ plant, eventId, gap, is }) => {
       offset += 1 + gap
       const { key, value, headers } = plantCreated(plant, eventId, 1)
       const stored = {
@@ -34,26 +34,26 @@ const logs = fc
     })
   })
 
-describe('lots', () => {
+describe('batches', () => {
   it('give each readable creation, and each parked record that is wanted, once and in log order', () => {
     fc.assert(
-      fc.property(logs, fc.integer({ min: 1, max: 5 }), fc.boolean(), (log, maxEvents, giveParked) => {
+      fc.property(logs, fc.integer({ min: 1, max: 5 }), fc.boolean(), (log, maxEvents, deliverParked) => {
         const creations = new Set(log.filter(({ isCreation }) => isCreation).map(({ record }) => record))
         const records: PlantRecord[] = log.map(({ record }) => record)
         const isCreation = (record: PlantRecord) => creations.has(record)
-        const lots = [...lotsOf(records, PARTITION, isCreation, { maxEvents, giveParked })]
-        const given = lots.flatMap(({ events, parked }) => [
+        const batches = [...batchesOf(records, PARTITION, isCreation, { maxEvents, deliverParked })]
+        const delivered = batches.flatMap(({ events, parked }) => [
           ...events,
           ...(parked === undefined ? [] : [parked]),
         ])
         const wanted = records.filter((record) =>
-          record.parked !== undefined ? giveParked : isCreation(record),
+          record.parked !== undefined ? deliverParked : isCreation(record),
         )
-        expect(given.map(({ offset }) => offset)).toEqual(wanted.map(({ offset }) => offset))
-        for (const { events, parked, checkpoint } of lots) {
+        expect(delivered.map(({ offset }) => offset)).toEqual(wanted.map(({ offset }) => offset))
+        for (const { events, parked, checkpoint } of batches) {
           expect(events.length).toBeLessThanOrEqual(maxEvents)
           expect(events.length > 0).toBe(parked === undefined)
-          // What is behind the lot was not given yet.
+          // Records after the batch were not delivered yet.
           const last = parked ?? events.at(-1)
           expect(checkpoint).toEqual({ offset: last?.offset, eventId: last?.eventId ?? '' })
         }
@@ -65,8 +65,8 @@ describe('lots', () => {
     fc.assert(
       fc.property(logs, fc.integer({ min: 1, max: 5 }), (log, maxEvents) => {
         const records = log.map(({ record }) => record)
-        const lots = [...lotsOf(records, PARTITION, () => true, { maxEvents, giveParked: false })]
-        expect(lots.slice(0, -1).every(({ events }) => events.length === maxEvents)).toBe(true)
+        const batches = [...batchesOf(records, PARTITION, () => true, { maxEvents, deliverParked: false })]
+        expect(batches.slice(0, -1).every(({ events }) => events.length === maxEvents)).toBe(true)
       }),
     )
   })

@@ -4,8 +4,8 @@ import { allPartitions, FIRST, type Offset } from '../plant/position.ts'
 import type { Begin } from './options.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 
-/** Where the time of `from` is in each partition; where the log ends if it is no time. */
-export async function atTimeOf(
+/** The offsets of the time in `from`, one for each partition. Returns the log ends when `from` is not a time. */
+export async function offsetsAtTimeOf(
   from: Begin,
   kafka: Kafka,
   topic: string,
@@ -14,8 +14,11 @@ export async function atTimeOf(
   return typeof from === 'object' && 'time' in from ? offsetsAt(kafka, topic, from.time.getTime()) : ends
 }
 
-/** The next offset of each partition where `from` begins in a log with these ends; `atTime` is where its time does. */
-export function beginOf(from: Begin, ends: readonly Offset[], atTime: readonly Offset[]): Offset[] {
+/**
+ * The first offset to deliver in each partition of a log with these ends. `atTime` are the offsets of the time in
+ * `from`. Throws a PlantConsumerError when `from.positions` does not fit the log.
+ */
+export function startOffsetsOf(from: Begin, ends: readonly Offset[], atTime: readonly Offset[]): Offset[] {
   if (from === 'beginning') return ends.map(() => FIRST)
   if (from === 'end') return [...ends]
   if ('time' in from) return [...atTime]
@@ -25,8 +28,8 @@ export function beginOf(from: Begin, ends: readonly Offset[], atTime: readonly O
     if (next === undefined || next > end || from.positions.size !== ends.length) {
       throw new PlantConsumerError(
         'invalid-options',
-        `options: from.positions must name the next offset of each of the ${ends.length} partitions, none beyond ` +
-          `the log's end (partition ${partition} ends before offset ${end}, and ${next} is given)`,
+        `options: from.positions must contain the next offset of each of the ${ends.length} partitions, and no offset ` +
+          `after the end of the log (partition ${partition} ends before offset ${end}; the option has ${next})`,
       )
     }
     return next as Offset

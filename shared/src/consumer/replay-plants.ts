@@ -1,0 +1,154 @@
+import { createKafka } from '../event-log/connection.ts'
+import { type Range, replay } from '../event-log/replay.ts'
+import { readEnds } from '../event-log/topic.ts'
+import { after, BEFORE_FIRST, FIRST, type Offset, type Partition } from '../plant/position.ts'
+import { systemTime, type Time } from '../runtime/time.ts'
+import { plantsHandlerOf } from './handlers.ts'
+import {
+  type CheckedReplayOptions,
+  checkReplayOptions,
+  type ReplayPlantsOptions,
+  type ReplayProgress,
+} from './options.ts'
+import { consumerErrorOf, REMEDY } from './plant-consumer-error.ts'
+import { type ParkedRecord, type PlantCreated, type PlantRecord, plantRecordReader } from './plant-record.ts'
+import { createReplayFold, type ReplayCounts } from './replay-fold.ts'
+import { offsetsAtTimeOf, startOffsetsOf } from './start-offsets.ts'
+
+/** Counts of the whole log. `positions` is its end in each partition, where `consumePlants` may continue. */
+export type ReplaySummary = ReplayCounts & { positions: Map<number, number> }
+
+/**
+ * Reads the log once, from its beginning to its end at the time of the call, and delivers each plant that was created.
+ * Calls one handler at a time, for each partition in log order; the next call starts when the result of the last one has
+ * resolved. Rejects with the error of a handler, with the signal's reason, or with a PlantConsumerError, also when Kafka
+ * cannot be read for a minute. No handler is running then, and none is called afterwards.
+ */
+export async function replayPlants(given: ReplayPlantsOptions): Promise<ReplaySummary> {
+  const options = checkReplayOptions(given)
+  const { signal } = options
+  signal?.throwIfAborted()
+  let failure: { error: unknown } | undefined
+  try {
+    return await run(options, (error) => {
+      failure = { error }
+    })
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw failure === undefined ? consumerErrorOf(error, 'kafka-unreachable') : failure.error
+  }
+}
+
+/** The error of a handler ends the replay. `onHandlerFailed` distinguishes it from all other errors. */
+async function run(
+  options: CheckedReplayOptions,
+  onHandlerFailed: (error: unknown) => void,
+): Promise<ReplaySummary> {
+  const { brokers, topic, clientId, from, log, maxMib, progressEveryMs, signal } = options
+  const kafka = createKafka(brokers, clientId, log, options)
+  const { ends } = await readEnds(kafka, topic)
+  const partitions = ends.length
+  const start = startOffsetsOf(from, ends, await offsetsAtTimeOf(from, kafka, topic, ends))
+  const { maxEvents, onPlants, onParked, onProgress } = handlersOf(options, onHandlerFailed)
+  const progress = createReplayProgress({
+    of: ends.reduce<number>((sum, end) => sum + end, 0),
+    everyMs: progressEveryMs,
+    time: systemTime,
+    onProgress,
+  })
+  const fold = createReplayFold({
+    maxMib,
+    maxEvents,
+    isWanted: (partition, offset) => offset >= (start[partition] as Offset),
+    onPlants,
+    onParked,
+    signal,
+  })
+  /** Records of all partitions are folded one delivery after another. */
+  let queue = Promise.resolve()
+
+  async function apply(partition: Partition, records: PlantRecord[], next: Offset): Promise<void> {
+    signal?.throwIfAborted()
+    await fold.apply(partition, records)
+    await progress.advance(partition, next, fold.counts().plants)
+  }
+
+  try {
+    await replay({
+      kafka,
+      topic,
+      partitions,
+      log,
+      time: systemTime,
+      read: plantRecordReader(partitions),
+      ends: () => readEnds(kafka, topic),
+      remedy: REMEDY,
+      ...(signal !== undefined && { signal }),
+      ranges: new Map(ends.map((end, partition) => [partition as Partition, rangeUpTo(end)])),
+      onRecords(partition, records, reached) {
+        // After a failure, no further delivery is applied.
+        queue = queue.then(() => apply(partition, records, after(reached.offset)))
+        return queue
+      },
+    })
+  } finally {
+    await queue.catch(() => {})
+  }
+  await progress.end(fold.counts().plants)
+  return { ...fold.counts(), positions: new Map(ends.map((end, partition) => [partition, end])) }
+}
+
+const rangeUpTo = (end: Offset): Range => ({ from: { offset: BEFORE_FIRST, eventId: '' }, end })
+
+function handlersOf(options: CheckedReplayOptions, onFailed: (error: unknown) => void) {
+  const { onParked, onProgress } = options
+  const { maxEvents, onPlants } = plantsHandlerOf(options)
+  const reportingFailure =
+    <T>(handler: (argument: T) => unknown) =>
+    async (argument: T): Promise<void> => {
+      try {
+        await handler(argument)
+      } catch (error) {
+        onFailed(error)
+        throw error
+      }
+    }
+  return {
+    maxEvents,
+    onPlants: reportingFailure((events: PlantCreated[]) => onPlants(events)),
+    onParked: onParked && reportingFailure((record: ParkedRecord) => onParked(record)),
+    onProgress: onProgress && reportingFailure((progress: ReplayProgress) => onProgress(progress)),
+  }
+}
+
+type ReplayProgressOptions = {
+  of: number
+  everyMs: number
+  time: Time
+  onProgress: ((progress: ReplayProgress) => Promise<void>) | undefined
+}
+
+/** Reports progress at most every `everyMs`, and at the end. Rejects with the error of `onProgress`. */
+function createReplayProgress({ of, everyMs, time, onProgress }: ReplayProgressOptions) {
+  const startedAt = time.now()
+  const next = new Map<Partition, Offset>()
+  let reportedAt = startedAt
+  let read = 0
+
+  async function report(plants: number): Promise<void> {
+    reportedAt = time.now()
+    const seconds = (reportedAt - startedAt) / 1_000
+    await onProgress?.({ read, of, plants, perSecond: seconds > 0 ? Math.round(read / seconds) : 0 })
+  }
+
+  return {
+    /** A partition was read up to, but not including, this offset. */
+    async advance(partition: Partition, nextOffset: Offset, plants: number): Promise<void> {
+      const before = next.get(partition) ?? FIRST
+      if (nextOffset > before) next.set(partition, nextOffset)
+      read += Math.max(0, nextOffset - before)
+      if (time.now() - reportedAt >= everyMs) await report(plants)
+    },
+    end: report,
+  }
+}

@@ -3,7 +3,7 @@ import { type BenchStores, openProcessStores } from './stores.ts'
 
 export type Command<Options> = {
   help: string
-  /** Throws a Failure that says what is expected. Undefined when help is asked for. */
+  /** Undefined when help is requested. Throws a Failure that names what is expected. */
   readOptions(args: readonly string[]): Options | undefined
   run(options: Options): Promise<void>
 }

@@ -11,6 +11,6 @@ export function knownArguments<const T extends ParseArgsConfig>(args: readonly s
   try {
     return parseArgs({ ...config, args: [...args] })
   } catch (error) {
-    throw new Failure(`${(error as Error).message}; --help tells which options there are`, { cause: error })
+    throw new Failure(`${(error as Error).message}; --help lists the options`, { cause: error })
   }
 }

@@ -40,14 +40,14 @@ export const help = (
                                                  ${rows.join(', ')},
                                                  ${HALF_LOAD} (latency in an open loop, and overload), ${PROJECTIONS}
   npm run bench -- --rounds 3 --seconds 10       so many rounds, and creates measured so long in each
-  npm run bench -- --connections 64              so many clients at a time; ${CONNECTIONS} by default
+  npm run bench -- --connections 64              this many clients at a time; ${CONNECTIONS} by default
   npm run bench -- --write                       writes docs/bench: results.md, results.json and charts
 
 Kafka and Redis always run as processes, so that their CPU can be read by their ids. A run fails when an answer is not as it
 should be, or a plant that was acknowledged is not there in the end.
 `
 
-/** Throws a Failure that says what is expected. Undefined when help is asked for. */
+/** Undefined when help is requested. Throws a Failure that names what is expected. */
 export function readOptions(args: readonly string[], rows: readonly string[]): Options | undefined {
   const { values, positionals } = knownArguments(args, {
     allowPositionals: true,

@@ -54,7 +54,7 @@ describe('the options', () => {
     'are refused in words when they are none: %s',
     (arg) => {
       expect(() => readOptions([arg], ROWS)).toThrow(Failure)
-      expect(() => readOptions([arg], ROWS)).toThrow('--help tells which options there are')
+      expect(() => readOptions([arg], ROWS)).toThrow('--help lists the options')
     },
   )
 

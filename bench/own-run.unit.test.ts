@@ -18,7 +18,7 @@ const BROKEN_OFF_TWICE = `
   process.kill(process.pid, 'SIGTERM')
 `
 
-it('what a benchmark has started ends with it, also when it is told to end twice', async () => {
+it('the processes of a benchmark end with it, also after a second signal', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', BROKEN_OFF_TWICE], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -29,11 +29,11 @@ export async function startAppProcess(
   const order: ServeOrder = { store, settings, tokenDigests: TOKEN_DIGESTS }
   child.send(order)
   const limit = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS)
-  const told = await Promise.race([once(child, 'message'), exited.then(() => undefined)])
+  const message = await Promise.race([once(child, 'message'), exited.then(() => undefined)])
   clearTimeout(limit)
-  if (told === undefined || child.pid === undefined)
+  if (message === undefined || child.pid === undefined)
     throw new Error(`the app in front of ${store} ended before it listened; its reason is above`)
-  const { url } = told[0] as Serving
+  const { url } = message[0] as Serving
   return {
     ...{ url, pid: child.pid },
     async stop() {

@@ -20,7 +20,7 @@ export type BenchStore = {
   close(): Promise<void>
 }
 
-/** What a store is told by who starts it: addresses, names. */
+/** The settings that a store is started with: addresses and names. */
 export type StoreSettings = Readonly<Record<string, string>>
 export type OpenStore = (settings: StoreSettings) => Promise<BenchStore>
 

@@ -6,7 +6,7 @@ import { bodyOf } from '../plant.ts'
 const CREATES_AT_ONCE = 32
 const DUPLICATE_ID = 40003
 
-type Answer = { status: number; error?: number }
+type CheckResponse = { status: number; error?: number }
 
 /**
  * Holds a contender to what its row claims, before it is measured: it takes creates with the right token only, and, when its
@@ -40,27 +40,30 @@ type Expected = { created?: number; duplicates?: number; refused?: number }
 
 function expect(
   what: string,
-  answers: readonly Answer[],
+  responses: readonly CheckResponse[],
   { created = 0, duplicates = 0, refused = 0 }: Expected,
 ) {
-  const count = (is: (answer: Answer) => boolean) => answers.filter(is).length
+  const count = (is: (answer: CheckResponse) => boolean) => responses.filter(is).length
   const seen = {
     created: count(({ status }) => status === 200),
     duplicates: count(({ status, error }) => status === 400 && error === DUPLICATE_ID),
     refused: count(({ status }) => status === 401),
   }
   if (seen.created !== created || seen.duplicates !== duplicates || seen.refused !== refused)
-    throw new Error(`${what}: answered ${JSON.stringify(answers)}`)
+    throw new Error(`${what}: answered ${JSON.stringify(responses)}`)
 }
 
-async function create({ url, token }: Pick<RunningContender, 'url' | 'token'>, id: bigint): Promise<Answer> {
-  const answer = await fetch(`${url}/plants`, {
+async function create(
+  { url, token }: Pick<RunningContender, 'url' | 'token'>,
+  id: bigint,
+): Promise<CheckResponse> {
+  const response = await fetch(`${url}/plants`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
     body: bodyOf(id),
   })
-  const { error } = (await answer.json()) as { error?: number }
-  return error === undefined ? { status: answer.status } : { status: answer.status, error }
+  const { error } = (await response.json()) as { error?: number }
+  return error === undefined ? { status: response.status } : { status: response.status, error }
 }
 
 const newId = () => randomBytes(8).readBigInt64BE()

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type OpenStore, type StoreSettings, serveApp } from './create.ts'
 
-// The api's application in front of another store, in a process of its own, so that what it costs is told apart: told by
-// a message which store, it answers with a message where it listens. It ends with who started it.
+// The api's application in front of another store, in a process of its own, so that its cost is measured separately: it
+// gets the store's name as a message, sends its URL as a message, and ends with the process that started it.
 
 /** Each is loaded on its own: what one takes from npm is no part of another. */
 const STORES = {

@@ -52,8 +52,8 @@ export function growthChart(sizes: readonly Measured[]): string {
     ...lines.flatMap(({ name, colour, points }) => {
       const places = points.map(({ micros }, n) => ({ x: x(n), y: y(micros) }))
       const dots = points.map(({ plants, micros }, n) => {
-        const told = `${name} with ${plants.toLocaleString('en')} plants: ${digits(micros)} µs`
-        return dot({ x: x(n), y: y(micros) }, 5, colour, told)
+        const title = `${name} with ${plants.toLocaleString('en')} plants: ${digits(micros)} µs`
+        return dot({ x: x(n), y: y(micros) }, 5, colour, title)
       })
       const strokes = places.slice(1).map((to, n) => line(places[n] ?? to, to, colour, 2.5))
       const last = { x: PLOT.right + 10, y: (places.at(-1)?.y ?? BOTTOM) + 5 }

@@ -51,10 +51,10 @@ export async function openGrownStore(size: number, stores: BenchStores) {
   const redis = await openReplayed(stores.redisUrl, store)
   const filled: Filled[] = []
 
-  async function fill(told: (appended: number) => void): Promise<void> {
+  async function fill(onProgress: (appended: number) => void): Promise<void> {
     const kafka = createKafka(stores.kafkaBrokers.split(','), 'bench', createLog('bench', 'error'))
     const bytesBefore = await redis.usedBytes()
-    await seed(kafka, store, size, told)
+    await seed(kafka, store, size, onProgress)
     const projector = await store.startProjector()
     await untilProjected(readModel, size)
     await projector.stop()

@@ -29,7 +29,7 @@ run as processes of the benchmark. It fails when an answer is not as it should b
 not there in the end.
 `
 
-/** Throws a Failure that says what is expected. Undefined when help is asked for. */
+/** Undefined when help is requested. Throws a Failure that names what is expected. */
 export function readOptions(args: readonly string[]): Options | undefined {
   const values = knownOptions(args, {
     'up-to': { type: 'string', default: '1e6' },

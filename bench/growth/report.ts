@@ -94,11 +94,11 @@ function standingTable({ sizes }: Results): Table {
 function verdict({ sizes }: Results): string {
   const [smallest, largest] = [sizes[0], sizes.at(-1)]
   if (smallest === undefined || largest === undefined) throw new Error('nothing was measured')
-  const told = KINDS.map((kind) => {
+  const growths = KINDS.map((kind) => {
     const growth = Math.max(...sizes.map((size) => growthOf(smallest, size, kind).median))
     return `${kind} ${digits(growth)}× at most, ${growth <= MAX_GROWTH ? 'met' : 'missed'}`
   })
-  return `Target 9: from ${grouped(smallest.plants)} to ${grouped(largest.plants)} plants the cost grows by no more than a tenth: ${told.join('; ')}.`
+  return `Target 9: from ${grouped(smallest.plants)} to ${grouped(largest.plants)} plants the cost grows by no more than a tenth: ${growths.join('; ')}.`
 }
 
 const middle = ({ visits }: Size, of: (visit: Visit) => number) => digits(median(visits.map(of)))

@@ -1,12 +1,12 @@
 import { bodyOf, newIds } from '../plant.ts'
-import type { Answer } from './answer.ts'
 import { createConnection } from './connection.ts'
 import { createDispatch } from './dispatch.ts'
+import type { CreateResponse } from './response.ts'
 
 /** What becomes of a request, which is known by when it was due. */
 export type ClientsEvents = {
   onSent(dueMs: number): void
-  onAnswer(dueMs: number, id: bigint, answer: Answer): void
+  onResponse(dueMs: number, id: bigint, response: CreateResponse): void
   onBroken(why: string): void
 }
 
@@ -15,7 +15,7 @@ const OPENED_AT_A_TIME = 100
 /** Creates, each of a new plant, on at most so many connections, which are opened when they are needed. */
 export function createClients(
   { url, token, connections }: { url: string; token: string; connections: number },
-  { onSent, onAnswer, onBroken }: ClientsEvents,
+  { onSent, onResponse, onBroken }: ClientsEvents,
 ) {
   const target = new URL(url)
   const fields = [`host: ${target.host}`, `authorization: Bearer ${token}`, 'content-type: application/json']
@@ -28,8 +28,8 @@ export function createClients(
   function connectionOf(number: number) {
     opened[number] ??= createConnection(
       target,
-      (answer) => {
-        onAnswer(dispatch.dueOf(number), ids[number] as bigint, answer)
+      (response) => {
+        onResponse(dispatch.dueOf(number), ids[number] as bigint, response)
         goOn(number)
       },
       (why) => {

@@ -5,8 +5,8 @@ import { bodyOf, NAME, newIds, TAG } from '../plant.ts'
 import { createLatencies } from './latency.ts'
 import { createTally, type LoadOrder, type MeasuredLoad } from './measured-load.ts'
 
-// Closed loop, in a process of its own: so many clients, each of which asks again when it is answered. It finds the
-// highest rate; its latencies are those of a server that is never asked more than it answers.
+// Closed loop, in a process of its own: clients that each send the next request when they have a response. It finds the
+// highest rate; its latencies are those of a server that never gets more requests than it can handle.
 
 const TIMEOUT_SECONDS = 20
 const STOP_WITHIN_MS = 50
@@ -51,6 +51,6 @@ async function load({ url, token, connections, warmUpMs, measuredMs, processes }
   const ended = once(instance, 'done')
   instance.stop()
   await ended
-  const told: MeasuredLoad = { ...measured, ...tally.told(), latency: latencies.told() }
-  return told
+  const result: MeasuredLoad = { ...measured, ...tally.result(), latency: latencies.result() }
+  return result
 }

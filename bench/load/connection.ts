@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { type Answer, readAnswer } from './answer.ts'
+import { type CreateResponse, readResponse } from './response.ts'
 
 /**
  * One connection of a load generator, with one request at a time on it. Leaner than a client for everybody, since on few
@@ -8,7 +8,7 @@ import { type Answer, readAnswer } from './answer.ts'
  */
 export function createConnection(
   { hostname, port }: URL,
-  onAnswer: (answer: Answer) => void,
+  onResponse: (response: CreateResponse) => void,
   onBroken: (why: string) => void,
 ) {
   let socket: Socket | undefined
@@ -17,12 +17,12 @@ export function createConnection(
 
   function take(chunk: string): void {
     received = received === '' ? chunk : received + chunk
-    const answer = readAnswer(received)
-    if (answer === undefined) return
+    const response = readResponse(received)
+    if (response === undefined) return
     received = ''
     isOut = false
-    if (answer.isLast) close()
-    onAnswer(answer)
+    if (response.isLast) close()
+    onResponse(response)
   }
 
   function close(): void {
@@ -41,7 +41,7 @@ export function createConnection(
 
   function open(): Socket {
     const opened = connect({ port: Number(port), host: hostname, noDelay: true })
-    let why = 'a connection was closed without an answer'
+    let why = 'a connection was closed without a response'
     opened.setEncoding('latin1')
     opened.on('data', take)
     opened.on('error', (error: NodeJS.ErrnoException) => {

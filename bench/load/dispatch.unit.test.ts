@@ -48,9 +48,9 @@ const requests = fc
   .array(fc.record({ gapMs: fc.nat({ max: 20 }), takesMs: fc.integer({ min: 1, max: 50 }) }), {
     maxLength: 80,
   })
-  .map((told) => {
+  .map((sample) => {
     let dueMs = 0
-    return told.map(({ gapMs, takesMs }) => {
+    return sample.map(({ gapMs, takesMs }) => {
       // No two at once, so that the order is not a matter of chance.
       dueMs += gapMs + 1
       return { dueMs, takesMs }

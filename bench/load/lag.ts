@@ -49,7 +49,7 @@ export async function watchLag(settings: ReadModelSettings) {
   })()
 
   return {
-    /** An acknowledged create, by the position that its answer told. */
+    /** An acknowledged create, by the consistency token of its response. */
     note(position: string): void {
       const now = performance.now()
       if (now - sampledAt < SAMPLE_EVERY_MS) return
@@ -63,7 +63,7 @@ export async function watchLag(settings: ReadModelSettings) {
       going = false
       await asking
       await readModel.close()
-      return lags.told()
+      return lags.result()
     },
   }
 }

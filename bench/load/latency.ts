@@ -18,6 +18,6 @@ export function createLatencies() {
     record(ms: number): void {
       histogram.recordValue(Math.min(MAX_US, Math.max(1, Math.round(ms * 1_000))))
     },
-    told: (): Latency => ({ p50: at(50), p90: at(90), p99: at(99), p999: at(99.9), max: at(100) }),
+    result: (): Latency => ({ p50: at(50), p90: at(90), p99: at(99), p999: at(99.9), max: at(100) }),
   }
 }

@@ -29,7 +29,7 @@ export type MeasuredLoad = {
   unexpected: ReadonlyMap<string, number>
 }
 
-/** The load's own process, among those whose CPU is told. */
+/** The load's own process, among those whose CPU is reported. */
 export const LOAD = 'load'
 
 /** Notes answers, and what of them falls into the measured time, between `begin` and `end`. */
@@ -72,7 +72,7 @@ export function createTally(processes: ReadonlyMap<string, number>) {
       return { seconds, fromMicros, toMicros, cpuSeconds: cpuBetween(cpu, readCpu(withOwn)), good }
     },
 
-    told: () => ({ acknowledged: BigUint64Array.from(acknowledged), unexpected }),
+    result: () => ({ acknowledged: BigUint64Array.from(acknowledged), unexpected }),
   }
 }
 

@@ -49,7 +49,7 @@ async function load(order: OpenLoadOrder): Promise<OpenLoad> {
     onSent(dueMs) {
       if (isMeasured(dueMs)) sentLate.record(performance.now() - begin - dueMs)
     },
-    onAnswer(dueMs, id, { status, position }) {
+    onResponse(dueMs, id, { status, position }) {
       if (status === 200) {
         tally.acknowledge(id)
         if (isMeasured(dueMs)) latencies.record(performance.now() - begin - dueMs)
@@ -71,8 +71,8 @@ async function load(order: OpenLoadOrder): Promise<OpenLoad> {
   const givenUp = isOverload ? clients.dropWaiting() : 0
   const unanswered = await lastAnswers(clients)
   if (unanswered > 0) tally.note(`no answer for ${unanswered} requests`)
-  const told = { latency: latencies.told(), sentLate: sentLate.told(), lag: await lag?.end() }
-  return { ...measured, ...tally.told(), ...told, refused, givenUp }
+  const times = { latency: latencies.result(), sentLate: sentLate.result(), lag: await lag?.end() }
+  return { ...measured, ...tally.result(), ...times, refused, givenUp }
 }
 
 /** Has requests arrive when they are due, in ms after `begin`; resolves when none is left that is due before `endMs`. */

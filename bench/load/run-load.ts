@@ -10,6 +10,6 @@ export const runClosedLoop = (order: LoadOrder) => run<MeasuredLoad>('closed-loo
 export const runOpenLoop = (order: OpenLoadOrder) => run<OpenLoad>('open-loop.ts', order)
 export const runReads = (order: ReadOrder) => run<MeasuredLoad>('read-loop.ts', order)
 
-function run<Told>(file: string, order: LoadOrder): Promise<Told> {
+function run<Result>(file: string, order: LoadOrder): Promise<Result> {
   return inOwnProcess(new URL(file, import.meta.url), order, order.warmUpMs + order.measuredMs + MORE_MS)
 }

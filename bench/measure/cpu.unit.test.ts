@@ -20,8 +20,8 @@ describe('a line of /proc/PID/stat', () => {
 /** A forest: each process may be the child of one with a lower id. */
 const forest = fc
   .array(fc.tuple(fc.nat(), ticks), { minLength: 1, maxLength: 30 })
-  .map((told) =>
-    told.map(
+  .map((rounds) =>
+    rounds.map(
       ([choice, used], index): ProcessStat => ({ pid: index + 1, parent: choice % (index + 1), ticks: used }),
     ),
   )

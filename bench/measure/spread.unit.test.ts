@@ -38,8 +38,8 @@ describe('a ratio', () => {
       minLength: 1,
     })
     fc.assert(
-      fc.property(rounds, fc.double({ min: 0.1, max: 10, noNaN: true }), (told, ratio) => {
-        const wholes = told.map(([rate, slowedBy]) => rate * slowedBy)
+      fc.property(rounds, fc.double({ min: 0.1, max: 10, noNaN: true }), (sample, ratio) => {
+        const wholes = sample.map(([rate, slowedBy]) => rate * slowedBy)
         const parts = wholes.map((whole) => whole * ratio)
         const { min, max, median: middle } = ratioOf(parts, wholes)
         for (const each of [min, middle, max]) expect(each).toBeCloseTo(ratio, 6)

@@ -18,7 +18,7 @@ const help = `Tells what a create costs: the CPU of each process, and of one of 
   npm run profile                        the api, 10 s under 256 clients at a time
   npm run profile -- --of projector      the projector
   npm run profile -- --of no-store       the api's application with no store behind it: what HTTP alone costs
-  npm run profile -- --connections 1     so many clients
+  npm run profile -- --connections 1     this many clients
   npm run profile -- --seconds 30        so long, after a third of it that is not measured
   npm run profile -- --keep api.cpuprofile   keeps the profile, for the profiler of a browser's developer tools
   npm run profile -- --markdown          as Markdown
@@ -131,7 +131,7 @@ function processTable({ cpuSeconds, good }: MeasuredLoad): Table {
 function subsystemTable(of: Profiled, profile: CpuProfile, load: MeasuredLoad): Table {
   const spent = timeBySubsystem(profile, { from: load.fromMicros, to: load.toMicros })
   const total = [...spent.values()].reduce((sum, micros) => sum + micros, 0)
-  // The profile knows time, not CPU: its shares are told of the CPU that the kernel counted.
+  // The profile knows time, not CPU: its shares are applied to the CPU that the kernel counted.
   const cpuMicros = ((load.cpuSeconds.get(of) ?? Number.NaN) / load.good) * 1e6
   const shares = [...spent]
     .map(([name, micros]) => ({ name, share: micros / total }))

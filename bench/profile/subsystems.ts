@@ -33,7 +33,7 @@ const FILES: readonly (readonly [string, RegExp])[] = [
   ['events: written and read', /\/shared\/src\/plant\//],
 ]
 const GARBAGE_COLLECTOR = 'garbage collector'
-const NATIVE = 'native code, not told apart'
+const NATIVE = 'native code'
 const NODE = 'Node: HTTP, sockets, timers'
 const OTHER = 'other packages'
 

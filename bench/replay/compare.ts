@@ -13,7 +13,7 @@ import { seed } from './seed.ts'
 /** A reader that is slower than this is broken. */
 const READER_MIN_EVENTS_PER_SECOND = 2_000
 const READER_START_TIMEOUT_MS = 60_000
-const TOLD_EVERY_MS = 5_000
+const PROGRESS_EVERY_MS = 5_000
 /** After these the read model holds what was seeded. */
 const FILLING = new Set<ReaderName>(['replayed into Redis', 'rebuilt: filled, verified, switched to'])
 
@@ -41,14 +41,14 @@ export async function compareReaders(
   }
 }
 
-/** Tells of what is appended, every few seconds and in the end. */
+/** Prints the progress of appending, every few seconds and at the end. */
 export function progress(events: number, say: (line: string) => void): (appended: number) => void {
   const begin = performance.now()
-  let told = begin
+  let printedAt = begin
   return (appended) => {
     const now = performance.now()
-    if (now - told < TOLD_EVERY_MS && appended < events) return
-    told = now
+    if (now - printedAt < PROGRESS_EVERY_MS && appended < events) return
+    printedAt = now
     say(`  ${appended} of ${events}, ${rate(appended, (now - begin) / 1_000)} a second`)
   }
 }

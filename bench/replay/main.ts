@@ -12,7 +12,7 @@ memory the read model takes. All readers read the same topic, each in a process 
 
   npm run bench:replay                          1,000,000 events in 12 partitions, 3 rounds
   npm run bench:replay -- --events 100000       so many
-  npm run bench:replay -- --partitions 6        in so many partitions
+  npm run bench:replay -- --partitions 6        in this many partitions
   npm run bench:replay -- --rounds 5            so often
 
 It starts a Kafka and a Redis of its own, as the tests do, unless KAFKA_BROKERS and REDIS_URL name others; there it

@@ -9,10 +9,10 @@ export type Reading = {
   fetching: { minBytes: number; maxBytes: number; maxBytesPerPartition: number; maxWaitMs: number }
 }
 
-/** Reads the whole topic, and calls `begun` when it is given its partitions. Resolves with what closes it. */
-export type Reader = (reading: Reading, begun: () => void) => Promise<() => Promise<void>>
+/** Reads the whole topic, and calls `onStart` when it has its partitions. Resolves with the function that closes it. */
+export type Reader = (reading: Reading, onStart: () => void) => Promise<() => Promise<void>>
 
-/** Resolves when so many events were counted. */
+/** `all` resolves when `events` events were counted. */
 export function countdown(events: number) {
   const all = Promise.withResolvers<void>()
   let counted = 0

@@ -16,16 +16,16 @@ function newEvent(partitions: number): NewRecord {
   return plantCreated({ id, name: NAME, tag: TAG }, randomUUID() as EventId, partitions)
 }
 
-/** Appends so many events to the topic as the api does; `told` hears after each append how many there are. */
+/** Appends `events` events to the topic as the api does; `onProgress` gets the total after each append. */
 export async function seed(
   kafka: Kafka,
   { topic, partitions }: TopicSettings,
   events: number,
-  told: (appended: number) => void,
+  onProgress: (appended: number) => void,
 ): Promise<void> {
   const appender = createAppender(kafka, topic)
   try {
-    for (let appended = 0; appended < events; told(appended)) {
+    for (let appended = 0; appended < events; onProgress(appended)) {
       const count = Math.min(RECORDS_PER_APPEND, events - appended)
       await appender.append(Array.from({ length: count }, () => newEvent(partitions)))
       appended += count

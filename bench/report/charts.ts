@@ -23,7 +23,7 @@ function ratesChart({ creates, connections }: Results): string {
     return {
       label: name,
       segments: [{ name: 'creates a second', value: spread.median }],
-      told: digits(spread.median),
+      figure: digits(spread.median),
       range: spread,
     }
   })
@@ -39,7 +39,7 @@ function cpuChart({ creates }: Results): string {
       const value = microsOf(runs, process)
       return value === undefined ? [] : [{ name: process, value }]
     }),
-    told: digits(median(runs.map(cpuOf))),
+    figure: digits(median(runs.map(cpuOf))),
   }))
   const colours = new Map(processes.map((process, n) => [process, COLOURS[n % COLOURS.length] as string]))
   return barChart({ title: 'CPU of one create', unit: 'µs in each process; medians', bars, colours })

@@ -7,18 +7,18 @@ import { results } from './generated-results.ts'
 import { microsOf } from './tables.ts'
 
 const value = fc.double({ min: 1e-3, max: 1e9, noNaN: true })
-type Box = { x: number; y: number; width: number; told: string }
+type Box = { x: number; y: number; width: number; figure: string }
 
 /** What is drawn of segments: those that tell what they are. */
 function boxesOf(chart: string): Box[] {
   const boxes = chart.matchAll(
     /<rect x="([\d.-]+)" y="([\d.-]+)" width="([\d.-]+)"[^>]*><title>(.*?)<\/title>/g,
   )
-  return [...boxes].map(([, x, y, width, told = '']) => ({
+  return [...boxes].map(([, x, y, width, figure = '']) => ({
     x: Number(x),
     y: Number(y),
     width: Number(width),
-    told,
+    figure,
   }))
 }
 
@@ -43,7 +43,7 @@ describe('charts', () => {
       fc.property(results, (measured) => {
         const boxes = boxesOf(chartsOf(measured).get('cpu.svg') ?? '')
         const bars = measured.creates.map(({ name }) =>
-          boxes.filter(({ told }) => told.startsWith(`${name}, `)),
+          boxes.filter(({ figure }) => figure.startsWith(`${name}, `)),
         )
         const longest = Math.max(...boxes.map(({ width }) => width))
         const micros = measured.creates.flatMap(({ runs }) =>
@@ -55,7 +55,7 @@ describe('charts', () => {
           expect(bars[n]).toHaveLength(processes.length)
           for (const [at, process] of processes.entries()) {
             const box = bars[n]?.[at] as Box
-            // Places are told to a tenth.
+            // Places are figure to a tenth.
             expect(Math.abs(box.width - (microsOf(runs, process) ?? 0) * scale)).toBeLessThan(0.3)
             const before = bars[n]?.[at - 1]
             if (before !== undefined) expect(Math.abs(before.x + before.width - box.x)).toBeLessThan(0.2)

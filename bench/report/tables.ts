@@ -80,9 +80,9 @@ export function halfLoadTable({ halfLoad }: Results): Table {
 
 export function overloadTable({ halfLoad }: Results): Table {
   const rows = halfLoad.flatMap(({ name, runs }) => {
-    const told = runs.flatMap(({ overload }) => (overload === undefined ? [] : [overload]))
-    if (told.length === 0) return []
-    const middle = (of: (run: (typeof told)[number]) => number) => digits(median(told.map(of)))
+    const overloads = runs.flatMap(({ overload }) => (overload === undefined ? [] : [overload]))
+    if (overloads.length === 0) return []
+    const middle = (of: (run: (typeof overloads)[number]) => number) => digits(median(overloads.map(of)))
     return [
       [
         name,

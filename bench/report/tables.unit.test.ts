@@ -23,17 +23,17 @@ const table = fc.integer({ min: 1, max: 5 }).chain((columns) => {
 describe('a table', () => {
   it('in a terminal has each cell where its column is: words from the left, figures to the right', () => {
     fc.assert(
-      fc.property(table, (told) => {
-        const [head, rule, ...rows] = plainTable(told).split('\n') as [string, string, ...string[]]
+      fc.property(table, (sample) => {
+        const [head, rule, ...rows] = plainTable(sample).split('\n') as [string, string, ...string[]]
         const ends: number[] = []
         for (const [, bar = ''] of rule.matchAll(/(─+)/g)) ends.push((ends.at(-1) ?? -2) + 2 + bar.length)
         for (const [n, line] of [head, ...rows].entries()) {
           for (const [column, end] of ends.entries()) {
             const begin = (ends[column - 1] ?? -2) + 2
-            const text = [told.head, ...told.rows][n]?.[column] ?? ''
+            const text = [sample.head, ...sample.rows][n]?.[column] ?? ''
             const placed = line.slice(begin, end).padEnd(end - begin)
             const blanks = ' '.repeat(end - begin - text.length)
-            expect(placed).toBe(told.words.has(column) ? text + blanks : blanks + text)
+            expect(placed).toBe(sample.words.has(column) ? text + blanks : blanks + text)
           }
         }
       }),
@@ -42,11 +42,11 @@ describe('a table', () => {
 
   it('in Markdown has as many cells in each line, whatever is in them', () => {
     fc.assert(
-      fc.property(table, (told) => {
-        const cells = markdownTable(told)
+      fc.property(table, (sample) => {
+        const cells = markdownTable(sample)
           .split('\n')
           .map((line) => line.slice(1, -1).split(/(?<!\\)\|/).length)
-        expect(new Set(cells)).toEqual(new Set([told.head.length]))
+        expect(new Set(cells)).toEqual(new Set([sample.head.length]))
       }),
     )
   })

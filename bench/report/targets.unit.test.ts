@@ -56,8 +56,8 @@ describe('the targets', () => {
           ...row,
           runs: row.runs.map((run) => ({ ...run, cpuMicros: {} })),
         }))
-        const told = againstTargets({ ...measured, creates })
-        expect(told.find(({ number }) => number === 11)?.verdict).toBe('not measured')
+        const verdicts = againstTargets({ ...measured, creates })
+        expect(verdicts.find(({ number }) => number === 11)?.verdict).toBe('not measured')
       }),
     )
   })

@@ -21,7 +21,7 @@ Kafka and Redis always run as processes of the benchmark. It fails when an answe
 was acknowledged is not there in the end. On few cores more processes do not do more: look at the CPU of a create.
 `
 
-/** Throws a Failure that says what is expected. Undefined when help is asked for. */
+/** Undefined when help is requested. Throws a Failure that names what is expected. */
 export function readOptions(args: readonly string[]): Options | undefined {
   const values = knownOptions(args, {
     rounds: { type: 'string', default: '5' },

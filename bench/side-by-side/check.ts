@@ -13,8 +13,8 @@ export async function checkRun(
   loads: readonly Pick<MeasuredLoad, 'good' | 'acknowledged' | 'unexpected'>[],
 ): Promise<void> {
   for (const { good, unexpected } of loads) {
-    const told = [...unexpected].map(([what, count]) => `${count} × ${what}`)
-    if (told.length > 0) throw new Failure(`not all was answered as it should be: ${told.join(', ')}`)
+    const found = [...unexpected].map(([what, count]) => `${count} × ${what}`)
+    if (found.length > 0) throw new Failure(`not all was answered as it should be: ${found.join(', ')}`)
     if (good === 0) throw new Failure('nothing was created')
   }
   const acknowledged = loads.flatMap((load) => [...load.acknowledged])

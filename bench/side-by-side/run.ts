@@ -47,8 +47,8 @@ async function runCreates(
         measureCreates(ROWS[row], stores, options, round === 0 ? hold : undefined),
       )
       runs.get(row)?.push(run)
-      const told = `${digits(run.perSecond)} creates/s, ${digits(cpuOf(run))} µs of CPU each`
-      say(`  round ${round + 1} of ${options.rounds}, ${ROWS[row].name}: ${told}`)
+      const figures = `${digits(run.perSecond)} creates/s, ${digits(cpuOf(run))} µs of CPU each`
+      say(`  round ${round + 1} of ${options.rounds}, ${ROWS[row].name}: ${figures}`)
     }
   }
   return rows.map((row) => ({ row, ...describe(row), runs: runs.get(row) ?? [] }))
@@ -61,8 +61,8 @@ async function runHalfLoad(options: Options, stores: BenchStores, say: Say): Pro
       const asked = { ...options, seed: options.seed + round, overload: row === OVERLOADED }
       const run = await named(row, () => measureHalfLoad(ROWS[row], stores, asked))
       runs.get(row)?.push(run)
-      const told = `p99 ${digits(run.latency.p99)} ms at ${digits(run.ratePerSecond)} creates/s`
-      say(`  half load, round ${round + 1} of ${options.rounds}, ${ROWS[row].name}: ${told}`)
+      const figures = `p99 ${digits(run.latency.p99)} ms at ${digits(run.ratePerSecond)} creates/s`
+      say(`  half load, round ${round + 1} of ${options.rounds}, ${ROWS[row].name}: ${figures}`)
     }
   }
   return HALF_LOADED.map((row) => ({ row, ...describe(row), runs: runs.get(row) ?? [] }))

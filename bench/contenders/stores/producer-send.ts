@@ -20,7 +20,7 @@ export const openProducerSend: OpenStore = async ({ kafkaBrokers = '', topic = '
         topic,
         messages: [plantCreated(plant, eventId, Number(partitions))],
       })
-      if (sent?.baseOffset === undefined) throw new Error('the broker acknowledged, but told no offset')
+      if (sent?.baseOffset === undefined) throw new Error('the broker acknowledged without an offset')
       return { is: 'created', partition: sent.partition as Partition, offset: offsetOf(sent.baseOffset) }
     },
     close: () => producer.disconnect(),

@@ -8,7 +8,7 @@ import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { countdown, type Reader } from '../reader.ts'
 
 /** Follows the topic as the product does, and makes of each record what the protocol sees in it. */
-export const readDecoded: Reader = async (reading, begun) => {
+export const readDecoded: Reader = async (reading, onStart) => {
   const { kafkaBrokers, topic, partitions, events, fetching } = reading
   const log = createLog('bench', 'warn')
   const { all, count, fail } = countdown(events)
@@ -18,7 +18,7 @@ export const readDecoded: Reader = async (reading, begun) => {
     groupId: () => `bench-${randomUUID()}`,
     read: recordReader(partitions),
     async checkpointOf() {
-      begun()
+      onStart()
       return { offset: BEFORE_FIRST, eventId: '' }
     },
     async onRecords(_partition, records, next) {

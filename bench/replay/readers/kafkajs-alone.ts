@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { Kafka, logLevel } from 'kafkajs'
 import { countdown, type Reader } from '../reader.ts'
 
-/** A kafkajs consumer as anybody has it, without anything that this project corrects in it, which does nothing. */
-export const readByKafkajsAlone: Reader = async (reading, begun) => {
+/** A plain kafkajs consumer that does nothing, without the corrections of this project. */
+export const readByKafkajsAlone: Reader = async (reading, onStart) => {
   const { kafkaBrokers, topic, partitions, events, fetching } = reading
   const { maxWaitMs: maxWaitTimeInMs, ...sizes } = fetching
   const kafka = new Kafka({ brokers: kafkaBrokers.split(','), logLevel: logLevel.NOTHING })
   const consumer = kafka.consumer({ groupId: `bench-${randomUUID()}`, maxWaitTimeInMs, ...sizes })
   const { all, count, fail } = countdown(events)
-  consumer.on(consumer.events.GROUP_JOIN, begun)
-  // It begins again by itself when the broker only asks for patience.
+  consumer.on(consumer.events.GROUP_JOIN, onStart)
+  // kafkajs restarts the consumer itself after a retriable error.
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (!payload.restart) fail(payload.error)
   })

@@ -9,7 +9,7 @@ import { createProjector } from '../../../services/projector/src/projector.ts'
 import { countdown, type Reader } from '../reader.ts'
 
 /** A projector that finds an empty read model. */
-export const readIntoRedis: Reader = async (reading, begun) => {
+export const readIntoRedis: Reader = async (reading, onStart) => {
   const { kafkaBrokers, redisUrl, topic, partitions, events, fetching } = reading
   const log = createLog('bench', 'warn')
   const { all, count, fail } = countdown(events)
@@ -24,7 +24,7 @@ export const readIntoRedis: Reader = async (reading, begun) => {
   const projector = createProjector({
     readModel: {
       async meta(partition) {
-        begun()
+        onStart()
         return readModel.meta(partition)
       },
       async apply(partition, expected, next, records, fresh) {

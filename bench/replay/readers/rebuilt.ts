@@ -6,14 +6,14 @@ import { openRebuild } from '../../../plantctl/src/rebuild/open-rebuild.ts'
 import type { Reader } from '../reader.ts'
 
 /** A whole rebuild of an empty read model, its time counted from its very begin. */
-export const readByRebuild: Reader = async ({ kafkaBrokers, redisUrl, topic, partitions }, begun) => {
+export const readByRebuild: Reader = async ({ kafkaBrokers, redisUrl, topic, partitions }, onStart) => {
   const log = createLog('bench', 'warn')
   const readModel = createReadModel({ redisUrl, topic, partitions }, log)
   await readModel.ready()
   const kafka = createKafka(kafkaBrokers.split(','), 'bench', log)
   const { generations } = readModel
   const rebuild = openRebuild({ kafka, topic, partitions, generations, log })
-  begun()
+  onStart()
   const finished = await rebuild.run({
     partitions: allPartitions(partitions),
     fromEmpty: true,

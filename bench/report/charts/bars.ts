@@ -6,7 +6,7 @@ export type Bar = {
   /** What it is made of, from the left. */
   segments: readonly { name: string; value: number }[]
   /** What is written behind it. */
-  told: string
+  figure: string
   /** How far the rounds were apart. */
   range?: { min: number; max: number }
 }
@@ -60,18 +60,18 @@ export function barChart({ title, unit, bars, colours }: BarChart): string {
     parts.push(text({ x: PLOT.left - 12, y: middle + 5 }, bar.label, { anchor: 'end' }))
     let from = 0
     for (const { name, value } of bar.segments) {
-      const told = `${bar.label}, ${name}: ${value.toLocaleString('en', { maximumSignificantDigits: 3 })}`
+      const figure = `${bar.label}, ${name}: ${value.toLocaleString('en', { maximumSignificantDigits: 3 })}`
       parts.push(
-        box({ x: x(from), y: middle - BAR / 2 }, value * scale, BAR, colours.get(name) ?? QUIET, told),
+        box({ x: x(from), y: middle - BAR / 2 }, value * scale, BAR, colours.get(name) ?? QUIET, figure),
       )
       from += value
     }
     parts.push(...whisker(bar, middle, x))
     parts.push(
-      text({ x: x(Math.max(from, bar.range?.max ?? 0)) + 10, y: middle + 5 }, bar.told, { bold: true }),
+      text({ x: x(Math.max(from, bar.range?.max ?? 0)) + 10, y: middle + 5 }, bar.figure, { bold: true }),
     )
   }
-  const description = bars.map(({ label, told }) => `${label}: ${told}`).join('; ')
+  const description = bars.map(({ label, figure }) => `${label}: ${figure}`).join('; ')
   return svg({ width: WIDTH, height: bottom + BELOW, title, description: `${unit}. ${description}.`, parts })
 }
 

@@ -43,8 +43,8 @@ export function text(
   return `<text x="${at(x)}" y="${at(y)}" text-anchor="${anchor}" fill="${fill}"${more}>${escaped(content)}</text>`
 }
 
-export function box({ x, y }: Placed, width: number, height: number, fill: string, told = ''): string {
-  const title = told === '' ? '' : `<title>${escaped(told)}</title>`
+export function box({ x, y }: Placed, width: number, height: number, fill: string, description = ''): string {
+  const title = description === '' ? '' : `<title>${escaped(description)}</title>`
   return `<rect x="${at(x)}" y="${at(y)}" width="${at(width)}" height="${at(height)}" fill="${fill}">${title}</rect>`
 }
 
@@ -52,8 +52,8 @@ export function line(from: Placed, to: Placed, stroke: string, width = 1): strin
   return `<path d="M${at(from.x)} ${at(from.y)}L${at(to.x)} ${at(to.y)}" stroke="${stroke}" stroke-width="${width}" fill="none"/>`
 }
 
-export function dot({ x, y }: Placed, radius: number, fill: string, told: string): string {
-  return `<circle cx="${at(x)}" cy="${at(y)}" r="${radius}" fill="${fill}"><title>${escaped(told)}</title></circle>`
+export function dot({ x, y }: Placed, radius: number, fill: string, description: string): string {
+  return `<circle cx="${at(x)}" cy="${at(y)}" r="${radius}" fill="${fill}"><title>${escaped(description)}</title></circle>`
 }
 
 /** To a tenth of a unit. */

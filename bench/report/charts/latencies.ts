@@ -47,18 +47,18 @@ export function latencyChart(title: string, unit: string, lines: readonly Latenc
       if (next !== undefined) parts.push(line(place, next, colour, 2.5))
     }
     for (const [n, { percentile, ms }] of points.entries()) {
-      const told = `${label}, ${percentile}: ${ms.toLocaleString('en', { maximumSignificantDigits: 3 })} ms`
-      parts.push(dot(places[n] as { x: number; y: number }, DOT, colour, told))
+      const title = `${label}, ${percentile}: ${ms.toLocaleString('en', { maximumSignificantDigits: 3 })} ms`
+      parts.push(dot(places[n] as { x: number; y: number }, DOT, colour, title))
     }
     parts.push(
       text({ x: PLOT.right + 10, y: (nameAt[index] as number) + 5 }, label, { fill: colour, bold: true }),
     )
   }
   const described = lines.map(({ label, points }) => {
-    const told = points.map(
+    const title = points.map(
       ({ percentile, ms }) => `${percentile} ${ms.toLocaleString('en', { maximumSignificantDigits: 3 })}`,
     )
-    return `${label}: ${told.join(', ')}`
+    return `${label}: ${title.join(', ')}`
   })
   return svg({
     width: WIDTH,

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readAnswer } from './answer.ts'
+import { readResponse } from './response.ts'
 
 const position = fc.option(
   fc.tuple(fc.nat({ max: 11 }), fc.nat()).map(([p, o]) => `${p}-${o}`),
   { nil: undefined },
 )
-const answer = fc.record({
+const response = fc.record({
   status: fc.integer({ min: 200, max: 599 }),
   position,
   isLast: fc.boolean(),
@@ -35,28 +35,30 @@ function write({
   return `HTTP/1.1 ${status} Some words\r\n${fields.join('\r\n')}\r\n\r\n${body}`
 }
 
-describe('an answer', () => {
+describe('a response', () => {
   it('is read when all of it is there, and not before', () => {
     fc.assert(
-      fc.property(answer, fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), (told, part) => {
-        const text = write(told)
-        const { status, position: at, isLast } = told
-        expect(readAnswer(text)).toEqual({ status, position: at, isLast })
-        expect(readAnswer(text.slice(0, Math.floor(text.length * part)))).toBeUndefined()
+      fc.property(response, fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), (sample, part) => {
+        const text = write(sample)
+        const { status, position: at, isLast } = sample
+        expect(readResponse(text)).toEqual({ status, position: at, isLast })
+        expect(readResponse(text.slice(0, Math.floor(text.length * part)))).toBeUndefined()
       }),
     )
   })
 
   it('that was not asked for is refused', () => {
     fc.assert(
-      fc.property(answer, (told) => {
-        expect(() => readAnswer(`${write(told)}H`)).toThrow('more came')
+      fc.property(response, (sample) => {
+        expect(() => readResponse(`${write(sample)}H`)).toThrow('more came')
       }),
     )
   })
 
-  it('that tells no length, or is of another protocol, is refused', () => {
-    expect(() => readAnswer('HTTP/1.1 200 OK\r\n\r\n')).toThrow('without its length')
-    expect(() => readAnswer('HTTP/2 200\r\ncontent-length: 0\r\n\r\n')).toThrow('no answer of HTTP/1.1')
+  it('without a length or of another protocol is rejected', () => {
+    expect(() => readResponse('HTTP/1.1 200 OK\r\n\r\n')).toThrow('without Content-Length')
+    expect(() => readResponse('HTTP/2 200\r\ncontent-length: 0\r\n\r\n')).toThrow(
+      'not a response of HTTP/1.1',
+    )
   })
 })

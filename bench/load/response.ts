@@ -1,18 +1,18 @@
-/** What a load generator looks at in an answer to a create. `position` is absent where there is none. */
-export type Answer = { status: number; position: string | undefined; isLast: boolean }
+/** What a load generator reads of the response to a create; `position` is its consistency token, if any. */
+export type CreateResponse = { status: number; position: string | undefined; isLast: boolean }
 
 const HEAD_END = '\r\n\r\n'
 
 /**
- * The answer that these bytes, as latin1, are, when they are all of it; undefined while some are missing. Throws for
+ * The response in these bytes, read as latin1; undefined while some of it is missing. Throws for
  * what no contender sends: this is no HTTP client.
  */
-export function readAnswer(text: string): Answer | undefined {
+export function readResponse(text: string): CreateResponse | undefined {
   const headEnd = text.indexOf(HEAD_END)
   if (headEnd === -1) return undefined
-  if (!text.startsWith('HTTP/1.1 ')) throw new Error(`no answer of HTTP/1.1: ${text.slice(0, 40)}`)
+  if (!text.startsWith('HTTP/1.1 ')) throw new Error(`not a response of HTTP/1.1: ${text.slice(0, 40)}`)
   const length = fieldOf(text, 'content-length', headEnd)
-  if (length === undefined) throw new Error(`an answer without its length: ${text.slice(0, headEnd)}`)
+  if (length === undefined) throw new Error(`a response without Content-Length: ${text.slice(0, headEnd)}`)
   const end = headEnd + HEAD_END.length + Number(length)
   if (text.length < end) return undefined
   if (text.length > end) throw new Error('more came than was asked for')

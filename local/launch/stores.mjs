@@ -17,7 +17,7 @@ import { startRedis } from '../stores/redis.mjs'
  * @property {import('./settings.mjs').Settings} settings
  * @property {string} token
  * @property {import('./progress.mjs').Progress} progress
- * @property {(running: RunningProcess) => void} onSpawn called with each process when it has started, before it is ready
+ * @property {(running: RunningProcess) => void} onSpawn called with each new process, ready or not
  * @property {(running: RunningProcess, start: import('./supervisor.mjs').Start) => void} keep called with
  *   each ready process, and with the function that restarts it
  * @property {(containers: ReturnType<typeof import('../stores/docker.mjs').createContainers>) => void} onContainers

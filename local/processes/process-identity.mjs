@@ -24,9 +24,9 @@ function identifyByProc(pid) {
 }
 
 /**
- * When a process was started, by its /proc/PID/stat: "pid (program) state … num_threads … starttime …", and the program's name may
- * itself hold spaces and parentheses. A process that was killed is a zombie as soon as its first thread has ended; its ports and
- * files are free once the others have, too.
+ * The start time in /proc/PID/stat: "pid (program) state … num_threads … starttime …", where the name of the program
+ * may contain spaces and parentheses. A killed process is a zombie as soon as its first thread has ended; its ports
+ * and files are free when all other threads have ended.
  *
  * @param {string} stat
  * @returns {string | undefined} undefined when nothing is left of it

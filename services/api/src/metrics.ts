@@ -28,7 +28,7 @@ export function addApiMetrics(metrics: Metrics) {
   const registers = [metrics]
   const requests = new Counter({
     name: 'plant_store_http_requests_total',
-    help: 'Requests completed, by method, route, status and error number of a failure; status 0: the client left before the response.',
+    help: 'Requests, by method, route, status and error number; status 0: the client left before the response.',
     labelNames: ['method', 'route', 'status', 'error'],
     registers,
   })

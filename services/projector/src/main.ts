@@ -4,12 +4,15 @@ import { projectorGroup } from '@plant-store/shared/event-log/groups.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/runtime/service.ts'
-import { readSettings } from '@plant-store/shared/runtime/settings.ts'
+import { Port, readSettings, SERVICE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { openServiceStores } from '@plant-store/shared/stores/service-stores.ts'
+import { Type } from 'typebox'
 import { addProjectorMetrics } from './metrics.ts'
 import { createProjector } from './projector.ts'
-import { ProjectorSettings } from './settings.ts'
+
+/** Settings of the projector; docs/reference/settings.md explains each. */
+const ProjectorSettings = Type.Object({ ...SERVICE_SETTINGS, OPS_PORT: Port(3101) })
 
 const MIN_BYTES = 1
 const MAX_WAIT_MS = 500

@@ -8,8 +8,8 @@ import type { StoreSettings } from '../runtime/settings.ts'
 export type Stores = TopicSettings & { kafka: Kafka; readModel: ReadModel; close(): Promise<void> }
 
 /**
- * Creates the clients of both stores. It waits for neither: the Redis client connects in the background, and the
- * Kafka client connects when it is used. `close` ends the Redis client; what is made from `kafka` has a close of its own.
+ * Creates the clients of both stores. It waits for neither: the Redis client connects in the background, and the Kafka
+ * client connects when it is used. `close` ends the Redis client; producers and consumers of `kafka` close themselves.
  */
 export function createStores(settings: StoreSettings, clientId: string, log: Log, kafkaLog = log): Stores {
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }

@@ -41,9 +41,9 @@ export type JwtOptions = {
 }
 
 /**
- * Accepts JWTs (RFC 7519) of one issuer for one audience that have `exp` and `sub`; their scopes are those of the claim
- * `scope` (RFC 8693, 4.2). A token that is not a JWT of this issuer needs no key. Throws tokensUncheckable while the keys
- * are not available.
+ * Accepts JWTs (RFC 7519) of one issuer for one audience that have `exp` and `sub`; their scopes are those of the
+ * claim `scope` (RFC 8693, 4.2). A token that is not a JWT of this issuer needs no key. Throws tokensUncheckable while
+ * the keys are not available.
  */
 export function jwts({ issuer, audience, clockToleranceSeconds, keyOf, now, log }: JwtOptions): Strategy {
   let reported = ''
@@ -90,7 +90,7 @@ export type JwtSettings = {
 
 type JwtIssuer = { issuer: string; audience: string; url: string; clockToleranceSeconds: number }
 
-/** The issuer whose JWTs are accepted; undefined when none is set. Throws a PreconditionError for incomplete settings. */
+/** The issuer of accepted JWTs; undefined when none is set. Throws a PreconditionError for incomplete settings. */
 export function jwtIssuerOf(settings: JwtSettings): JwtIssuer | undefined {
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: url } = settings
   if (issuer === undefined && audience === undefined && url === undefined) return undefined

@@ -34,7 +34,7 @@ export type OpaqueTokenSettings = {
   PLANT_STORE_TOKEN_DIGESTS_FILE?: string
 }
 
-/** The authenticator of opaque tokens; undefined when none are configured. Throws a PreconditionError for invalid ones. */
+/** The authenticator of opaque tokens; undefined when none are set. Throws a PreconditionError for invalid ones. */
 export async function openOpaqueTokens(
   { PLANT_STORE_TOKEN_DIGESTS: text, PLANT_STORE_TOKEN_DIGESTS_FILE: file }: OpaqueTokenSettings,
   log: Log,

@@ -6,8 +6,8 @@ import { HttpError } from '../http/errors.ts'
 import { repeatedHeader } from '../http/request-head.ts'
 
 /**
- * The caller of a request: the label of an opaque token, or issuer and subject of a JWT with the prefix `jwt:`, which no
- * label can have. A caller stays the same when its token is rotated, so that retries still match.
+ * The caller of a request: the label of an opaque token, or issuer and subject of a JWT with the prefix `jwt:`, which
+ * no label can have. A caller stays the same when its token is rotated, so that retries still match.
  */
 export type Caller = string
 
@@ -101,9 +101,9 @@ function assertScopesDeclared(app: FastifyInstance): void {
 }
 
 /**
- * The bearer token in the Authorization header. A token in a query or a form (RFC 6750, 2.2 and 2.3) is ignored, because
- * it would end up in logs and histories. Throws an HttpError with the challenge of RFC 6750, without an error code when
- * the request has no bearer token.
+ * The bearer token in the Authorization header. A token in a query or a form (RFC 6750, 2.2 and 2.3) is ignored,
+ * because it would end up in logs and histories. Throws an HttpError with the challenge of RFC 6750, without an error
+ * code when the request has no bearer token.
  */
 function bearerTokenOf(request: IncomingMessage): string {
   // Node would silently take the first.

@@ -85,7 +85,7 @@ export function respondToNodeFailures(server: Server, latestOn: LatestResponse):
   const unreadable = new WeakSet<Socket>()
   // Prepended, because Fastify's own listener may respond at once.
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    // Node drops what follows an Upgrade in the same packet: a later response would be taken for that to another request.
+    // Node drops what follows an Upgrade in the same packet: a client would match later responses to the wrong requests.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
   })
   server.on('clientError', (error: Error & { code?: string }, socket: Socket) => {
@@ -111,7 +111,7 @@ export function respondToNodeFailures(server: Server, latestOn: LatestResponse):
   rejectConnect(server, (socket) => sendInOrder(socket, latestOn(socket), responseOf('methodNotAllowed')))
 }
 
-/** Responds to an unreadable request after the earlier requests on its connection: HTTP/1 matches responses by order. */
+/** Responds to an unreadable request after the earlier ones on its connection: HTTP/1 matches responses by order. */
 function sendInOrder(socket: Socket, latest: ServerResponse | undefined, response: HttpResponse): void {
   if (latest?.req.complete === false) {
     // The unreadable part is the body of the latest request. That request's response has the socket when all earlier

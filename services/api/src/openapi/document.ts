@@ -124,13 +124,15 @@ function introduction({
   requestTimeoutMs: number
 }) {
   return `\
-A store of plants. \`POST /plants\` with its 200 and 400 is the operation of the Plant Store Service Specification; what is
-marked as an addition goes beyond it.
+A store of plants. \`POST /plants\` with its 200 and 400 is the operation of the Plant Store Service Specification; what
+is marked as an addition goes beyond it.
 
-- **Authentication**: every operation needs \`Authorization: Bearer <ACCESS_TOKEN>\` and, as an addition, the scope of the operation.
+- **Authentication**: every operation needs \`Authorization: Bearer <ACCESS_TOKEN>\` and, as an addition, the scope of
+  the operation.
 - **Ids** are exact int64. JavaScript's JSON parser rounds integers beyond 2^53; use one that keeps every digit.
 - **Texts** are counted in Unicode code points, and unpaired surrogates are rejected. Unknown fields are ignored.
-- **Limits**: a body has at most ${maxBodyBytes} bytes, and a request must arrive within ${requestTimeoutMs / 1_000} s. The operator sets deadlines for creates (by default 10 s) and reads (2 s).
+- **Limits**: a body has at most ${maxBodyBytes} bytes, and a request must arrive within ${requestTimeoutMs / 1_000} s.
+  The operator sets deadlines for creates (by default 10 s) and reads (2 s).
 - **HEAD** works like GET, without the body. Every failure is an Error; its numbers are listed below the operations.
 `
 }

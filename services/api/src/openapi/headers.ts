@@ -5,8 +5,8 @@ export type Header = { description: string; schema: object; required?: true; exa
 export const REQUEST_HEADERS = {
   'Idempotency-Key': {
     description:
-      'An addition: makes the create safe to retry. The same key with the same plant is the same creation, however often ' +
-      'it is sent. 1 to 255 ASCII characters: quoted, as a String of RFC 9651, or unquoted if all are visible.',
+      'An addition: makes the create safe to retry. The same key with the same plant is the same creation, however ' +
+      'often it is sent. 1 to 255 ASCII characters: quoted, as a String of RFC 9651, or unquoted if all are visible.',
     schema: {
       type: 'string',
       pattern: '^([!#-~]{1,255}|"([ !#-\\[\\]-~]|\\\\["\\\\]){1,255}")$',
@@ -20,8 +20,8 @@ export const REQUEST_HEADERS = {
   },
   'X-Request-Id': {
     description:
-      'An addition: the id of this request, 1 to 128 visible ASCII characters. It is in the response and in the log of ' +
-      'the service. An invalid id is replaced by a new one.',
+      'An addition: the id of this request, 1 to 128 visible ASCII characters. It is in the response and in the log ' +
+      'of the service. An invalid id is replaced by a new one.',
     schema: { type: 'string' },
   },
   traceparent: {
@@ -38,14 +38,15 @@ export const REQUEST_HEADERS_OF_EVERY_OPERATION = ['X-Request-Id', 'traceparent'
 export const RESPONSE_HEADERS = {
   'Plants-Position': {
     description:
-      'An addition: the consistency token, an opaque value. A read that sends it reflects at least what this response does.',
+      'An addition: the consistency token, an opaque value. A read that sends it reflects at least what this response ' +
+      'does.',
     schema: { type: 'string', format: 'plants-position' },
     example: '3-1729',
   },
   'X-Request-Id': {
     description:
-      'An addition: the id of this request: the one that was sent, or a new one. The response to an unreadable request ' +
-      'has none.',
+      'An addition: the id of this request: the one that was sent, or a new one. The response to an unreadable ' +
+      'request has none.',
     schema: { type: 'string' },
   },
   'WWW-Authenticate': {

@@ -1,5 +1,5 @@
-// Runs in the browser. Swagger UI parses everything that it shows, and a browser's numbers keep about 15 digits. So each
-// number that would change is a marked string while it is parsed, and a number again when it is shown.
+// Runs in the browser. Swagger UI parses everything that it shows, and a browser's numbers keep about 15 digits. So
+// each number that would change is a marked string while it is parsed, and a number again when it is shown.
 
 const MARK = '\u{e000}number:'
 const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g

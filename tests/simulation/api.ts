@@ -15,7 +15,7 @@ import { readStartState } from '@plant-store/shared/stores/preconditions.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import type { ProcessContext } from './process-context.ts'
-import { connectReadModel } from './redis.ts'
+import { connectReadModel, type SimulatedReadModel } from './redis.ts'
 
 const CREATE_DEADLINE_MS = 10_000
 const READ_DEADLINE_MS = 2_000
@@ -95,56 +95,13 @@ export async function startApi(
     limits: LIMITS,
   })
 
-  /**
-   * The read model for one request, and the reach at its last response, or at the one with the furthest reach for a
-   * request that reads a partition several times.
-   */
-  function watchReach(counts: 'last' | 'furthest') {
-    const reaches = new Map<Partition, { checkpoint: Offset; reach: number }>()
-    function reachOf(partition: Partition, checkpoint: Offset): number {
-      const { start, next } = claimIndex.window(partition)
-      return start > checkpoint + 1 ? checkpoint : Math.max(checkpoint, next - 1)
-    }
-    function addResponses(
-      requests: readonly { partition: Partition }[],
-      responses: readonly { checkpoint: Offset }[],
-    ): void {
-      for (const [n, { partition }] of requests.entries()) {
-        const { checkpoint } = responses[n] as { checkpoint: Offset }
-        const reach = reachOf(partition, checkpoint)
-        if (counts === 'furthest' && reach < (reaches.get(partition)?.reach ?? -1)) continue
-        reaches.set(partition, { checkpoint, reach })
-      }
-    }
-    const watched: Pick<typeof readModel, 'lookUp' | 'list'> = {
-      async lookUp(requests) {
-        const responses = await readModel.lookUp(requests)
-        addResponses(requests, responses)
-        return responses
-      },
-      async list(requests) {
-        const responses = await readModel.list(requests)
-        addResponses(requests, responses)
-        return responses
-      },
-    }
-    return {
-      watched,
-      /** At the response of Redis or now: the read decided in between. */
-      reach(partition: Partition): number {
-        const { checkpoint, reach } = reaches.get(partition) ?? { checkpoint: BEFORE_FIRST, reach: -1 }
-        return Math.max(reach, reachOf(partition, checkpoint))
-      },
-    }
-  }
-
   function startReading() {
-    const { watched, reach } = watchReach('last')
+    const { watched, reach } = watchReach(readModel, claimIndex, 'last')
     return { ...createPlantReader(watched, claimIndex, { ...common, deadlineMs: READ_DEADLINE_MS }), reach }
   }
 
   function startListing() {
-    const { watched, reach } = watchReach('furthest')
+    const { watched, reach } = watchReach(readModel, claimIndex, 'furthest')
     const options = { ...common, deadlineMs: READ_DEADLINE_MS, limits: LIST_LIMITS }
     return { ...createPlantLister(watched, claimIndex, options), reach }
   }
@@ -169,4 +126,47 @@ export async function startApi(
     api.isListening = !api.isStopping
   })
   return api
+}
+
+/**
+ * The read model for one request, and the reach at its last response, or at the one with the furthest reach for a
+ * request that reads a partition several times.
+ */
+function watchReach(readModel: SimulatedReadModel, claimIndex: ClaimIndex, counts: 'last' | 'furthest') {
+  const reaches = new Map<Partition, { checkpoint: Offset; reach: number }>()
+  function reachOf(partition: Partition, checkpoint: Offset): number {
+    const { start, next } = claimIndex.window(partition)
+    return start > checkpoint + 1 ? checkpoint : Math.max(checkpoint, next - 1)
+  }
+  function addResponses(
+    requests: readonly { partition: Partition }[],
+    responses: readonly { checkpoint: Offset }[],
+  ): void {
+    for (const [n, { partition }] of requests.entries()) {
+      const { checkpoint } = responses[n] as { checkpoint: Offset }
+      const reach = reachOf(partition, checkpoint)
+      if (counts === 'furthest' && reach < (reaches.get(partition)?.reach ?? -1)) continue
+      reaches.set(partition, { checkpoint, reach })
+    }
+  }
+  const watched: Pick<typeof readModel, 'lookUp' | 'list'> = {
+    async lookUp(requests) {
+      const responses = await readModel.lookUp(requests)
+      addResponses(requests, responses)
+      return responses
+    },
+    async list(requests) {
+      const responses = await readModel.list(requests)
+      addResponses(requests, responses)
+      return responses
+    },
+  }
+  return {
+    watched,
+    /** At the response of Redis or now: the read decided in between. */
+    reach(partition: Partition): number {
+      const { checkpoint, reach } = reaches.get(partition) ?? { checkpoint: BEFORE_FIRST, reach: -1 }
+      return Math.max(reach, reachOf(partition, checkpoint))
+    },
+  }
 }

@@ -33,8 +33,8 @@ export function openRealPartition(redis: Redis, pointer: string) {
     },
 
     async begin({ freshName, foldVersion, partitions }: BeginCall): Promise<BeginOutcome> {
-      const told = await redis.plantsBegin(pointer, freshName, foldVersion, partitions)
-      const [outcome, first = '', offset, event] = told
+      const reply = await redis.plantsBegin(pointer, freshName, foldVersion, partitions)
+      const [outcome, first = '', offset, event] = reply
       if (outcome === 'TAKEN') return { is: 'nameTaken' }
       if (outcome === 'FOLD') return { is: 'FOLD', version: Number(first) }
       if (outcome === 'PARTITIONS') return { is: 'PARTITIONS', count: Number(first) }
@@ -59,8 +59,8 @@ export function openRealPartition(redis: Redis, pointer: string) {
 
     async switchTo(call: SwitchCall, foldVersion: number): Promise<SwitchOutcome> {
       const { generation, mark, expectedLive, verified } = call
-      const told = await redis.plantsSwitch(pointer, generation, mark, expectedLive, verified, foldVersion)
-      return told[0] === 'FOLD' ? { is: 'FOLD', version: Number(told[1]) } : switchResult(told)
+      const reply = await redis.plantsSwitch(pointer, generation, mark, expectedLive, verified, foldVersion)
+      return reply[0] === 'FOLD' ? { is: 'FOLD', version: Number(reply[1]) } : switchResult(reply)
     },
 
     async drop(generation: string, abandon: boolean): Promise<DropResult> {
@@ -73,9 +73,9 @@ export function openRealPartition(redis: Redis, pointer: string) {
           : fail(String(outcome))
     },
 
-    async lookUp(asked: readonly PlantId[]): Promise<PartitionLookUp> {
-      const [checkpoint, ...found] = await redis.plantsLookUpBuffer(pointer, ...asked.map(String))
-      const entries = asked.map((id, index) => {
+    async lookUp(ids: readonly PlantId[]): Promise<PartitionLookUp> {
+      const [checkpoint, ...found] = await redis.plantsLookUpBuffer(pointer, ...ids.map(String))
+      const entries = ids.map((id, index) => {
         const bytes = found[index]
         return bytes ? decodeEntry(id, bytes) : undefined
       })

@@ -140,7 +140,7 @@ export function createRebuilds({
     return outcome.finished.map(({ is }) => is).join()
   }
 
-  const begin = (recordsAtOnceMax: number, fromEmpty: boolean): SimulatedRebuild => {
+  const launch = (recordsAtOnceMax: number, fromEmpty: boolean): SimulatedRebuild => {
     const process = newProcess('rebuild')
     trace(() => `${process.name} starts${fromEmpty ? ', from empty' : ''}`)
     const rebuild = startRebuild(process, { recordsAtOnceMax, fromEmpty }, context)
@@ -150,10 +150,10 @@ export function createRebuilds({
 
   return {
     running,
-    begin,
+    launch,
 
     start(random: Random): void {
-      if (running().length < AT_ONCE_MAX) begin(random.pick(RECORDS_AT_ONCE) as number, random.chance(0.7))
+      if (running().length < AT_ONCE_MAX) launch(random.pick(RECORDS_AT_ONCE) as number, random.chance(0.7))
     },
 
     deliver(random: Random): void {

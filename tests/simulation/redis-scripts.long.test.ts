@@ -80,7 +80,7 @@ type Step =
   | { do: 'read checkpoint' }
   | Rebuild
   | Change
-type Both<T> = { real: T; twin: T }
+type Both<T> = { real: T; model: T }
 
 /** Mostly `usual`: the value that the product uses. */
 const mostly = <A, B>(usual: A, weight: number, rest: fc.Arbitrary<B>) =>
@@ -104,7 +104,7 @@ const applies: fc.Arbitrary<Apply> = fc.record({
 const ids = fc
   .constantFrom(MIN_INT64, -1n, 0n, 1n, 2n ** 53n, 2n ** 53n + 1n, MAX_INT64)
   .map((id) => id as PlantId)
-/** Within the list, at its end and far beyond it. */
+/** Within the list, at its end and far after it. */
 const froms = fc.oneof(
   { weight: 9, arbitrary: fc.nat(8) },
   { weight: 1, arbitrary: fc.constant(2 ** 48 - 1) },
@@ -181,8 +181,8 @@ function callOf(
 async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[]) {
   const real = openRealPartition(redis, pointer)
   const names: string[] = []
-  let twin = emptyKeys()
-  let snapshot = { real: await real.takeSnapshot(), twin: copyKeys(twin) }
+  let model = emptyKeys()
+  let snapshot = { real: await real.takeSnapshot(), model: copyKeys(model) }
 
   const nameOf = (number: number | 'new') => chooseName(names, number)
 
@@ -191,75 +191,75 @@ async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[])
     switch (step.do) {
       case 'lose pointer':
         await real.losePointer()
-        twin.live = undefined
+        model.live = undefined
         break
       case 'lose generation':
         await real.loseGeneration(nameOf(step.named))
-        twin.generations.delete(nameOf(step.named))
+        model.generations.delete(nameOf(step.named))
         break
       case 'lose everything':
         await real.loseEverything()
-        twin = emptyKeys()
+        model = emptyKeys()
         break
       case 'point':
         await real.point(nameOf(step.to))
-        twin.live = nameOf(step.to)
+        model.live = nameOf(step.to)
         break
       case 'take snapshot':
-        snapshot = { real: await real.takeSnapshot(), twin: copyKeys(twin) }
+        snapshot = { real: await real.takeSnapshot(), model: copyKeys(model) }
         break
       case 'fall back':
         await snapshot.real()
-        twin = copyKeys(snapshot.twin)
+        model = copyKeys(snapshot.model)
     }
   }
 
   async function apply(step: Apply): Promise<Both<ApplyOutcome>> {
-    const call = callOf(step, twin, log, nameOf)
-    const outcomes = { real: await real.apply(call), twin: applyScript(twin, call) }
-    if (twin.live !== undefined && !names.includes(twin.live)) names.push(twin.live)
+    const call = callOf(step, model, log, nameOf)
+    const outcomes = { real: await real.apply(call), model: applyScript(model, call) }
+    if (model.live !== undefined && !names.includes(model.live)) names.push(model.live)
     return outcomes
   }
 
   async function rebuild(step: Rebuild): Promise<Both<unknown>> {
     if (step.do === 'begin') {
       const call = { ...step, freshName: nameOf(step.freshName) }
-      const answers = { real: await real.begin(call), twin: beginScript(twin, call) }
-      if (twin.filling !== undefined && !names.includes(twin.filling)) names.push(twin.filling)
-      return answers
+      const results = { real: await real.begin(call), model: beginScript(model, call) }
+      if (model.filling !== undefined && !names.includes(model.filling)) names.push(model.filling)
+      return results
     }
     const { named } = step
-    const name = named === 'live' ? '' : named === 'filling' ? (twin.filling ?? nameOf(0)) : nameOf(named)
+    const name = named === 'live' ? '' : named === 'filling' ? (model.filling ?? nameOf(0)) : nameOf(named)
     if (step.do === 'mark')
-      return { real: await real.mark(name, step.mark), twin: markScript(twin, name, step.mark) }
-    if (step.do === 'read state') return { real: await real.state(name), twin: stateScript(twin, name) }
+      return { real: await real.mark(name, step.mark), model: markScript(model, name, step.mark) }
+    if (step.do === 'read state') return { real: await real.state(name), model: stateScript(model, name) }
     if (step.do === 'read span') {
       const { from, count } = step
-      return { real: await real.span(name, from, count), twin: spanScript(twin, name, from, count) }
+      return { real: await real.span(name, from, count), model: spanScript(model, name, from, count) }
     }
     if (step.do === 'drop')
-      return { real: await real.drop(name, step.abandon), twin: dropScript(twin, name, step.abandon) }
+      return { real: await real.drop(name, step.abandon), model: dropScript(model, name, step.abandon) }
     const { expectedLive: live, mark, verified, foldVersion } = step
-    const expectedLive = live === 'right' ? (twin.live ?? '') : nameOf(live)
+    const expectedLive = live === 'right' ? (model.live ?? '') : nameOf(live)
     const call = { generation: name, mark, expectedLive, verified }
-    return { real: await real.switchTo(call, foldVersion), twin: switchScript(twin, call, foldVersion) }
+    return { real: await real.switchTo(call, foldVersion), model: switchScript(model, call, foldVersion) }
   }
 
   return {
-    stored: async () => ({ real: await real.stored(), twin: asStored(twin) }),
+    stored: async () => ({ real: await real.stored(), model: asStored(model) }),
     end: real.loseEverything,
 
     /** The results of both; empty when the step runs no script. */
     async take(step: Step): Promise<Both<unknown>> {
       if (step.do === 'apply') return apply(step)
       if (step.do === 'look up')
-        return { real: await real.lookUp(step.ids), twin: lookUpScript(twin, step.ids) }
-      if (step.do === 'list') return { real: await real.list(step), twin: listScript(twin, step) }
+        return { real: await real.lookUp(step.ids), model: lookUpScript(model, step.ids) }
+      if (step.do === 'list') return { real: await real.list(step), model: listScript(model, step) }
       if (step.do === 'read checkpoint')
-        return { real: await real.readCheckpoint(), twin: checkpointScript(twin) }
+        return { real: await real.readCheckpoint(), model: checkpointScript(model) }
       if (isRebuild(step)) return rebuild(step)
       await change(step)
-      return { real: undefined, twin: undefined }
+      return { real: undefined, model: undefined }
     },
   }
 }
@@ -285,11 +285,11 @@ describe('the model of the Redis scripts', () => {
       fc.asyncProperty(logs, fc.array(steps, { maxLength: STEPS, size: 'max' }), async (log, history) => {
         const pair = await openPair(redis, pointerOf(topic, runs++ as Partition), log)
         for (const step of history) {
-          const answers = await pair.take(step)
-          expect(answers.twin).toEqual(answers.real)
-          const { real, twin } = await pair.stored()
-          expect(twin).toEqual(real)
-          const { is } = (answers.real ?? {}) as { is?: string }
+          const results = await pair.take(step)
+          expect(results.model).toEqual(results.real)
+          const { real, model } = await pair.stored()
+          expect(model).toEqual(real)
+          const { is } = (results.real ?? {}) as { is?: string }
           if (is !== undefined) outcomes.add(`${step.do}: ${is}`)
         }
         await pair.end()

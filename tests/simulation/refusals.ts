@@ -80,7 +80,7 @@ async function refuseMorePartitions(world: World, random: Random): Promise<void>
 /** A rebuild refuses a newer fold version, both at its start and when it appears during the rebuild. */
 export async function refuseRebuildOfNewerFold(world: World, random: Random): Promise<void> {
   world.expectHalts()
-  const rebuild = world.rebuilds.begin(1_000, false)
+  const rebuild = world.rebuilds.launch(1_000, false)
   let rounds = random.below(6)
   await runUntil(world, random, () => rounds-- === 0)
   const ended = rebuild.ended()
@@ -89,7 +89,7 @@ export async function refuseRebuildOfNewerFold(world: World, random: Random): Pr
     if (generation !== undefined) generation.fold++
   }
   const folded = JSON.stringify(world.master(), withBigints)
-  const again = world.rebuilds.begin(1_000, false)
+  const again = world.rebuilds.launch(1_000, false)
   const haveEnded = () => rebuild.ended() !== undefined && again.ended() !== undefined
   if (!(await runUntil(world, random, haveEnded)))
     world.broken('a rebuild continues beside a newer fold version')

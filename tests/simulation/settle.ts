@@ -181,7 +181,7 @@ export async function settleRebuilds(world: World, random: Random): Promise<void
   if (random.chance(DISTURBED)) await disturb(world, random)
   let last: SimulatedRebuild | undefined
   for (let n = 0; n < LAST_REBUILDS && !hasSwitched(last); n++) {
-    const rebuild = world.rebuilds.begin(random.pick([1_000, 4]) as number, false)
+    const rebuild = world.rebuilds.launch(random.pick([1_000, 4]) as number, false)
     last = rebuild
     if (!(await runUntil(world, random, () => rebuild.ended() !== undefined)))
       return world.broken('the last rebuild does not end')
@@ -199,7 +199,7 @@ export async function settleRebuilds(world: World, random: Random): Promise<void
 
 /** Redis falls back during a rebuild; in half of the cases without writes that would show it. */
 async function disturb(world: World, random: Random): Promise<void> {
-  const rebuild = world.rebuilds.begin(random.pick([1_000, 4]) as number, true)
+  const rebuild = world.rebuilds.launch(random.pick([1_000, 4]) as number, true)
   const api = random.chance(0.5) ? random.pick(world.listening()) : undefined
   // Calls take time, so that the failover can also come during the verification.
   world.network.set(0, random)

@@ -29,7 +29,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
   let assigned: readonly Partition[] = []
   const next = new Map<Partition, Offset>()
   const paused = new Set<Partition>()
-  const sought = new Set<Partition>()
+  const seeking = new Set<Partition>()
   const working = new Set<Partition>()
 
   /** Waits; never resolves in a killed process. */
@@ -100,7 +100,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
       pause: (partition) => void paused.add(partition),
       seek(partition, offset) {
         next.set(partition, offset)
-        sought.add(partition)
+        seeking.add(partition)
         paused.delete(partition)
       },
       async ends() {
@@ -117,15 +117,15 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
   }
 
   async function fetch(partition: Partition): Promise<void> {
-    sought.delete(partition)
+    seeking.delete(partition)
     const fetched = world.log.fetch(partition, next.get(partition) ?? FIRST, 1 + random.below(MAX_FETCHED))
     if (fetched === undefined) return
     const taken = positions.deliver(partition, () =>
-      sought.has(partition) ? undefined : deliveryOf(fetched),
+      seeking.has(partition) ? undefined : deliveryOf(fetched),
     )
     // Not always awaited: the next assignment may start while this delivery is in progress.
     const reached = await (random.chance(0.7) ? taken : aWhile(20).then(() => undefined))
-    if (reached === undefined || reached < fetched.last || sought.has(partition)) return
+    if (reached === undefined || reached < fetched.last || seeking.has(partition)) return
     next.set(partition, after(fetched.last))
   }
 
@@ -159,7 +159,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
     assign(partitions: readonly Partition[]): void {
       generation = world.generation()
       assigned = partitions
-      sought.clear()
+      seeking.clear()
       positions.assign(partitions)
     },
     async pauseAWhile(): Promise<void> {

@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 export function createClaimKinds(world: World, random: Random) {
   const kept = new Map<number, FirstClaims>()
 
-  const asked: OpenFirstClaims = {
+  const fromReadModel: OpenFirstClaims = {
     async checkpointOf(partition) {
       await world.aWhile(4)
       const checkpoint = world.projected(partition)
@@ -34,7 +34,7 @@ export function createClaimKinds(world: World, random: Random) {
       const file = kept.get(place) ?? plainFirstClaims()
       kept.set(place, file)
       const kind = random.pick([inMemory(), file, undefined])
-      return kind === undefined ? asked : kind.open(undefined as never)
+      return kind === undefined ? fromReadModel : kind.open(undefined as never)
     },
   }
 }

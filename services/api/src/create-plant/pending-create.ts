@@ -31,7 +31,7 @@ export type PendingCreateContext = {
  * | queued   | `lookedUp`: coverage gap                           | resolved   | `coverageGap`    |
  * | queued   | `lookedUp`: the id is absent                       | appended   |                  |
  * | queued   | `deadlinePassed`                                   | resolved   | `notWritten`     |
- * | appended | `firstClaimSeen` in a window that covers the look-up | resolved | `decided`        |
+ * | appended | `firstClaimSeen` in a window back to the look-up   | resolved   | `decided`        |
  * | appended | `entryFound` in the read model                     | resolved   | `decided`        |
  * | appended | `deadlinePassed`                                   | resolved   | `outcomeUnknown` |
  *

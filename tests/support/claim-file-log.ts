@@ -13,7 +13,7 @@ const BATCH_RECORDS = 10_000
 
 export type LongBatch = { partition: Partition; records: LogRecord[]; next: Checkpoint }
 
-/** The same log each time, of two partitions by turns; every third claim is of an id that was claimed before. */
+/** A log that is the same each time: two partitions in turn, and every third claim repeats an earlier id. */
 export function longLog(): LongBatch[] {
   return Array.from({ length: BATCHES }, (_, batch) => {
     const first = Math.floor(batch / 2) * BATCH_RECORDS

@@ -67,7 +67,7 @@ export function readPlant(
   return send(`${url}/plants/${id}`, { headers })
 }
 
-/** Runs `task` for each item on so many connections at once. */
+/** Runs `task` for each item, on this many connections at a time. */
 export async function onConnections<T, R>(
   connections: number,
   items: Iterable<T>,

@@ -5,7 +5,7 @@ import { inReadModel } from '@plant-store/shared/consumer/first-claims/in-read-m
 
 const WORK_MS = 2
 
-/** What a consumer's process is told, as JSON, in its only argument. */
+/** The only argument of a consumer's process, as JSON. */
 export type ConsumerTask = {
   brokers: string[]
   topic: string

@@ -4,7 +4,7 @@ import { type Create, createPlant, onConnections } from './client.ts'
 const CONNECTIONS = 16
 const WAIT = { timeout: 60_000, interval: 5 }
 
-/** Creates plants of new ids, from 0 on, by turns on these apis, until it is told to stop. */
+/** Creates plants of new ids, from 0 on, on these apis in turn, until it is stopped. */
 export function startCreates(...urls: readonly string[]) {
   const creates: Create[] = []
   let created = 0
@@ -28,13 +28,13 @@ export function startCreates(...urls: readonly string[]) {
   })
 
   return {
-    /** Resolves when so many more were answered 200. */
+    /** Resolves when `count` more creates got a 200. */
     async untilMore(count: number): Promise<void> {
       const goal = created + count
       await vi.waitFor(() => expect(created).toBeGreaterThanOrEqual(goal), WAIT)
     },
 
-    /** Resolves with all creates when the last one is answered. */
+    /** Resolves with all creates when the last one has its response. */
     stop,
   }
 }

@@ -6,7 +6,7 @@ import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/chec
 import fc from 'fast-check'
 import { MAX_INT64, MIN_INT64, plants } from './generated-plants.ts'
 
-/** Some records in log order, and the checkpoint after them: at the last one, or beyond it at a control record. */
+/** Some records in log order, and the checkpoint after them: at the last one, or after it at a control record. */
 export type LogBatch = { records: LogRecord[]; next: Checkpoint }
 
 /** Few ids, so that they are claimed again and again; among them those that a double can not hold. */

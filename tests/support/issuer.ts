@@ -39,7 +39,7 @@ export async function openIssuer() {
     publicKey: async (name: string) => (await keyNamed(name)).publicKey,
     privateKey: async (name: string) => (await keyNamed(name)).privateKey,
 
-    /** A token that is good but for what is said otherwise; undefined leaves a claim out. */
+    /** A valid token with these claims changed; undefined leaves a claim out. */
     async sign(claims: Claims = {}, { kid = 'one' }: { kid?: string } = {}): Promise<string> {
       const expires = Math.floor((Date.now() + LIFETIME_MS) / 1000)
       const payload = {

@@ -12,10 +12,10 @@ const LOOK_EVERY_MS = 5
 const DELIVERS_WITHIN_MS = 60_000
 const STOP_GRACE_MS = 1_000
 
-/** An event as a consumer's process noted it; `life` counts the processes before. */
+/** An event as a consumer's process noted it; `life` is the number of the process. */
 export type Noted = { life: number; partition: number; offset: number; eventId: string }
 
-/** A consumer that is a process of its own, to be killed and begun again; it ends with the test that closes it. */
+/** A consumer in a process of its own, to be killed and restarted; the test has to close it. */
 export function createKilledConsumer(
   given: Omit<ConsumerTask, 'groupId' | 'deliveries' | 'claimFile'>,
   folder: string,
@@ -64,7 +64,7 @@ export function createKilledConsumer(
 
   return {
     start,
-    /** Waits until the process that lives noted so many events. */
+    /** Waits until the running process has noted `events` events. */
     untilNoted,
     /** Takes all time from the process, until it goes on. */
     freeze(): void {
@@ -73,7 +73,7 @@ export function createKilledConsumer(
     },
     goOn,
 
-    /** Lets a process live until it noted so many events, and a little longer; then ends it by kill -9. */
+    /** Runs a process until it has noted `events` events, and a little longer; then kills it with SIGKILL. */
     async liveAndDie(events: number, moreMs: number): Promise<void> {
       await start()
       await untilNoted(events)

@@ -20,7 +20,7 @@ export async function listPage(
   return { ...response, page: parsePage(response.text) }
 }
 
-/** The list from its begin to its end; each page from the next of these instances. */
+/** The whole list; each page is read from the next of these instances. */
 export async function listAll(
   urls: readonly string[],
   limit: number,
@@ -36,7 +36,7 @@ export async function listAll(
   return items
 }
 
-/** TypeScript's JSON.parse does not know yet that a reviver is told the source of a number. */
+/** TypeScript's type of JSON.parse lacks the source text that a reviver gets. */
 const parseWithSource = JSON.parse as (
   text: string,
   revive: (key: string, value: unknown, context: { source: string }) => unknown,

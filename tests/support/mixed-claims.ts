@@ -3,7 +3,7 @@ import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { newPlant } from './generated-plants.ts'
 
-/** Claims of new ids, and among them repeated ones and void ones of ids that are taken. */
+/** Claims of new ids, with repeated and void claims among them. */
 export function createMixedClaims(partitions: number) {
   const written: NewRecord[] = []
   let lastId = 0

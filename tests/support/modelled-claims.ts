@@ -7,10 +7,10 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { LogBatch } from './generated-logs.ts'
 
-/** Which batch to go back to after each batch, if to any: what was taken in comes again. */
+/** The batch to go back to after each batch, if any: its records are then delivered again. */
 export const jumps = fc.array(fc.option(fc.nat(9)), { maxLength: 6 })
 
-/** What a plain Map says of a log: where the first claim of each id lies. */
+/** The first claim of each id in a log, found with a plain Map. */
 export function firstOffsets(batches: readonly LogBatch[]): ReadonlyMap<PlantId, Offset> {
   const { plants } = fold(
     emptyPartition(),

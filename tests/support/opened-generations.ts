@@ -25,14 +25,14 @@ export async function openGenerations(redisUrl = inject('redisUrl'), topic = `pl
   return {
     ...{ topic, readModel, redis, generations, at },
 
-    /** A live generation of so many plants. */
+    /** A live generation of this many plants. */
     async live(name: string, plants: number): Promise<Checkpoint> {
       const { records, next } = batch(0, plants)
       expect(await readModel.apply(P, START, next, records, name)).toEqual({ is: 'applied' })
       return next
     },
 
-    /** One being filled, of so many plants, marked. */
+    /** A marked generation of this many plants that is being filled. */
     async filled(name: string, plants: number, mark = 'mark'): Promise<Checkpoint> {
       const { records, next } = batch(0, plants)
       expect(await generations.startFilling(P, name)).toEqual({
@@ -53,7 +53,7 @@ export async function openGenerations(redisUrl = inject('redisUrl'), topic = `pl
       return result
     },
 
-    /** Keeps all keys now; the function returned is a failover to what was kept. */
+    /** Takes a snapshot of all keys; the returned function fails over to it. */
     async replica(): Promise<() => Promise<void>> {
       const keys = await redis.keys(`{${topic}:*`)
       const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)))

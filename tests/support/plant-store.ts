@@ -21,14 +21,14 @@ export type Environment = { kafkaBrokers: string; redisUrl: string }
 export type RunningService = RunningProcess & { opsUrl: string; logFile: string }
 export type RunningApi = RunningService & { url: string }
 
-/** A plant store of its own topic on the given Kafka and Redis, which ends with the test. */
+/** A plant store with its own topic on this Kafka and Redis; it ends with the test. */
 export async function createPlantStore(environment: Environment) {
   const store = await openPlantStore(environment)
   onTestFinished(store.end)
   return store
 }
 
-/** A plant store of its own topic on the given Kafka and Redis, for several tests; its opener ends it. */
+/** A plant store with its own topic on this Kafka and Redis, for several tests; the caller has to end it. */
 export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
   const closers: (() => Promise<unknown>)[] = []
   const log = await createTestTopic(kafkaBrokers, PARTITIONS)
@@ -100,7 +100,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
 /** A plain client of the Redis under test, for what only a fault or a check would do. */
 export function openRedis(redisUrl: string): Redis {
   const redis = new Redis(redisUrl)
-  // Its calls tell what went wrong; ioredis would print it, too.
+  // Its calls reject with the error; without a listener ioredis would print it as well.
   redis.on('error', () => undefined)
   onTestFinished(() => redis.disconnect())
   return redis

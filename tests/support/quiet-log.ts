@@ -1,4 +1,4 @@
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 
-/** What the parts under test have to say is no part of a test's output. */
+/** A log that keeps the messages of the code under test out of the test output. */
 export const quietLog = createLog('test', 'silent')

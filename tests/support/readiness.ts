@@ -11,7 +11,7 @@ async function readyz({ opsUrl }: RunningService): Promise<{ status: number; rea
   return { status: response.status, reasons }
 }
 
-/** Waits until a service says why it is not ready; tells all its reasons of that moment. */
+/** Waits until a service is not ready for this reason; returns all its reasons of that moment. */
 export function untilNotReady(service: RunningService, reason: RegExp): Promise<string[]> {
   return vi.waitFor(async () => {
     const { reasons } = await readyz(service)
@@ -26,7 +26,7 @@ export async function untilReady(...services: RunningService[]): Promise<void> {
   }, WAIT)
 }
 
-/** Waits until a service has ended because only a person can help, and holds it to have said so last. */
+/** Waits until a service has exited with code 78, and expects this reason as its last log line. */
 export async function expectHalt(service: RunningService, reason: RegExp): Promise<void> {
   expect(await service.exited).toEqual({ code: 78, signal: null })
   const lines = readFileSync(service.logFile, 'utf8').trimEnd().split('\n')

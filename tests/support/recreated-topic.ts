@@ -13,8 +13,8 @@ const IDS_FROM = 5_000
 const RETENTION = ['retention.ms', 'retention.bytes'].map((name) => ({ name, value: '-1' }))
 
 /**
- * Deletes a topic, makes another one of its name, and fills that with so many claims of new ids, each as soon as it can
- * be.
+ * Deletes a topic, creates another one with its name, and appends `records` claims of new ids, each step as soon as
+ * possible.
  */
 export async function recreateTopic({ kafka, topic, partitions }: TestTopic, records: number): Promise<void> {
   const appender = createAppender(kafka, topic)

@@ -41,14 +41,14 @@ export function startSteadyLoad(urls: readonly string[]) {
     if (done.creates % DUPLICATE_EVERY === 0) await createAgain(other, earlier)
     if (done.creates % ABSENT_EVERY === 0) await readAbsent(url, -1n - id)
     if (done.creates >= nextList) {
-      // One at a time: an api lists only so many plants at once.
+      // One at a time: an api limits the plants that it lists at once.
       nextList = Number.POSITIVE_INFINITY
       await list(url)
       nextList = done.creates + LIST_EVERY
     }
   }
 
-  /** Another api than the one that created it may not have read so far, unless the position tells it to. */
+  /** Another api may not have read this far: the consistency token makes it wait. */
   async function read(url: string, { id, position }: Created): Promise<void> {
     const response = await readPlant(url, id, { 'plants-position': position })
     const { name } = (response?.body ?? {}) as { name?: string }

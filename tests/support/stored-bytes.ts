@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 /** Bytes that a key of Redis holds, and how others get to their place. */
 type StoredBytes = { bytes: Buffer; put(bytes: Buffer): Promise<unknown> }
 
-/** Which byte of which place is changed, and how: numbers as they are generated, taken modulo what there is. */
+/** Which byte is changed, where and how: generated numbers, taken modulo the number of choices. */
 type ByteChange = { place: number; at: number; difference: number }
 
 export const byteChanges: fc.Arbitrary<ByteChange> = fc.record({

@@ -52,7 +52,7 @@ export function asStored(state: PartitionState, checkpoint: Checkpoint, partitio
       event: checkpoint.eventId,
       fold: '1',
       partitions: String(partitions),
-      // Counts begin to exist with the first thing counted.
+      // A counter does not exist before its first increment.
       ...Object.fromEntries(
         Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [[name, String(count)]])),
       ),

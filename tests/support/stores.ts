@@ -13,14 +13,14 @@ declare module 'vitest' {
   }
 }
 
-/** Brings up a Kafka and a Redis of the tests' own, and ends them with all that the tests left. */
+/** Starts a Kafka and a Redis for the tests, and ends them with everything that the tests left. */
 export default async function startStores({ vitest }: TestProject): Promise<(() => void) | undefined> {
-  // Vitest asks for each project; they share the stores.
+  // Vitest calls this for each project; they share the stores.
   if (vitest.getProvidedContext().testRun !== undefined) return undefined
   try {
     return await openStores(vitest)
   } catch (error) {
-    // Vitest would say before anything else that it found no tests.
+    // Vitest would first print that it found no tests.
     console.error(describe(error))
     process.exit(1)
   }

@@ -11,9 +11,8 @@ export const processEnvironment = {
 }
 
 /**
- * The folder of a run of the tests: all that the run stores is in it, and so are the names of all processes that
- * it started. When a run is broken off its workers are killed, and have no time to end what is theirs; the
- * process that began the run does it for them.
+ * Creates the folder of a test run. It holds everything that the run stores, and the ids of all processes that it
+ * started: when a run is interrupted its workers are killed and cannot clean up, so the main process does.
  */
 export function openTestRun(): string {
   const run = mkdtempSync(join(tmpdir(), 'plant-store-test-'))
@@ -22,18 +21,18 @@ export function openTestRun(): string {
   return run
 }
 
-/** Makes the leader of a process group known to its run until it ends. */
+/** Registers the leader of a process group with its run until it ends. */
 export function registerProcess(run: string, { pid, exited }: Pick<RunningProcess, 'pid' | 'exited'>): void {
   const file = note(run, -pid, pid)
   void exited.then(() => rmSync(file, { force: true }))
 }
 
-/** Makes the leader of a process group known to its run that is not this process's own child. */
+/** Registers the leader of a process group that is not a child of this process. */
 export function registerGroup(run: string, pid: number): void {
   note(run, -pid, pid)
 }
 
-/** Makes a compose project known to its run: its containers, networks and volumes end with the run. */
+/** Registers a compose project: its containers, networks and volumes end with the run. */
 export function registerProject(run: string, project: string): void {
   writeFileSync(join(projectsOf(run), project), '')
 }
@@ -42,18 +41,18 @@ export function registeredProjects(run: string): string[] {
   return readdirSync(projectsOf(run))
 }
 
-/** Makes this process known to its run. */
+/** Registers this process. */
 export function registerWorker(run: string): void {
   note(run, process.pid, process.pid)
 }
 
-/** Ends every process of the run at once: the workers first, so that they start no others. */
+/** Kills every process of the run: the workers first, so that they start no others. */
 export function endProcesses(run: string): void {
   const targets = readdirSync(processesOf(run)).map(Number)
   for (const target of targets.sort((a, b) => b - a)) {
     try {
       const identity = readFileSync(join(processesOf(run), String(target)), 'utf8')
-      // Another process may have been given the number since.
+      // The number may belong to another process by now.
       if (identity === identify(Math.abs(target))) process.kill(target, 'SIGKILL')
     } catch {
       // It has just ended.

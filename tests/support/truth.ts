@@ -15,12 +15,12 @@ const WAIT_MS = 60_000
 
 export type Truth = { records: number; states: PartitionState[]; winner(id: bigint): Claim | undefined }
 
-/** Reads the whole log and folds it: what is true of its plants, whatever anybody says; of a release that reads more, by its `read`. */
+/** Reads the whole log and folds it, as a release with this `read` does. */
 export async function readTruth(
   store: TestTopic,
   read: FollowOptions['read'] = recordReader(store.partitions),
 ): Promise<Truth> {
-  // A broker that was away is no leader for a moment when it is back.
+  // A broker that is back does not lead its partitions at once.
   const { ends } = await vi.waitFor(() => checkTopic(store.kafka, store), { timeout: WAIT_MS })
   const { checkpoints, delivered, follower } = followLog(store, { read })
   const reached = () =>

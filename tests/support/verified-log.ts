@@ -48,7 +48,7 @@ export async function openVerifiedLog(redisUrl: string, partitions: number) {
       if (applied.is !== 'applied') throw new Error('the batch does not follow')
     },
 
-    /** Takes everything of this topic away, to begin anew. */
+    /** Deletes all keys of this topic. */
     async empty(): Promise<void> {
       for (const partition of allPartitions(partitions)) {
         logOf(partition).length = 0

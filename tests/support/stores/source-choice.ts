@@ -5,24 +5,24 @@ import type { StoreSource } from './store-source.ts'
 export type SourceName = 'docker' | 'processes'
 
 /**
- * Docker when it serves, else processes, unless one is asked for.
+ * The requested source, or else Docker when it is available, or else processes.
  *
- * @param asked what PLANT_STORE_TEST_WITH says
- * @param whyNoDocker tells what keeps Docker from serving, when something does
- * @param say told which one it is, and why not Docker
- * @throws {Failure} when what is asked for can't be had
+ * @param requested the value of PLANT_STORE_TEST_WITH
+ * @param whyNoDocker resolves with the reason when Docker is not available
+ * @param say prints the choice, and the reason when it is not Docker
+ * @throws {Failure} when the requested source is not available
  */
 export async function chooseSource(
-  asked: string | undefined,
+  requested: string | undefined,
   whyNoDocker: () => Promise<string | undefined>,
   say: (line: string) => void,
 ): Promise<SourceName> {
-  if (asked && asked !== 'docker' && asked !== 'processes') {
-    throw new Failure(`PLANT_STORE_TEST_WITH=${asked}: expected docker or processes`)
+  if (requested && requested !== 'docker' && requested !== 'processes') {
+    throw new Failure(`PLANT_STORE_TEST_WITH=${requested}: expected docker or processes`)
   }
   const asProcesses = 'The tests run Kafka and Redis as processes'
-  if (asked === 'processes') {
-    say(`${asProcesses}: PLANT_STORE_TEST_WITH asks for them.`)
+  if (requested === 'processes') {
+    say(`${asProcesses}: PLANT_STORE_TEST_WITH requests them.`)
     return 'processes'
   }
   const obstacle = await whyNoDocker()
@@ -30,7 +30,7 @@ export async function chooseSource(
     say('The tests run Kafka and Redis in Docker.')
     return 'docker'
   }
-  if (asked === 'docker') {
+  if (requested === 'docker') {
     throw new Failure(
       `PLANT_STORE_TEST_WITH=docker: ${obstacle}. PLANT_STORE_TEST_WITH=processes needs none.`,
     )
@@ -41,7 +41,7 @@ export async function chooseSource(
 
 export async function openSource(name: SourceName, run: string): Promise<StoreSource> {
   if (name === 'processes') return createProcessSource(run)
-  // Only where it is used: testcontainers takes 0.2 s to load, in each test file anew.
+  // Imported only where it is used: testcontainers takes 0.2 s to load.
   const { createDockerSource } = await import('./from-docker.ts')
   return createDockerSource(run)
 }

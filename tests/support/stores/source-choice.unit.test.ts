@@ -3,10 +3,10 @@ import { Failure } from '../../../local/processes/failure.mjs'
 import { chooseSource } from './source-choice.ts'
 
 /** The choice made, and the lines said. */
-async function choose(asked: string | undefined, obstacle: string | undefined) {
+async function choose(requested: string | undefined, obstacle: string | undefined) {
   const lines: string[] = []
   const source = await chooseSource(
-    asked,
+    requested,
     async () => obstacle,
     (line) => lines.push(line),
   )
@@ -16,9 +16,9 @@ async function choose(asked: string | undefined, obstacle: string | undefined) {
 const NO_DOCKER = 'no container runtime responses'
 
 describe('where the tests get Kafka and Redis from', () => {
-  it.each([undefined, ''])('is Docker where it serves (PLANT_STORE_TEST_WITH is %j)', async (asked) => {
+  it.each([undefined, ''])('is Docker where it serves (PLANT_STORE_TEST_WITH is %j)', async (requested) => {
     const lines = ['The tests run Kafka and Redis in Docker.']
-    expect(await choose(asked, undefined)).toEqual({ source: 'docker', lines })
+    expect(await choose(requested, undefined)).toEqual({ source: 'docker', lines })
   })
 
   it('is processes where Docker does not serve, and the line says why it does not', async () => {
@@ -26,17 +26,17 @@ describe('where the tests get Kafka and Redis from', () => {
     expect(await choose(undefined, NO_DOCKER)).toEqual({ source: 'processes', lines })
   })
 
-  it.each([undefined, NO_DOCKER])('is processes when they are asked for (Docker: %j)', async (obstacle) => {
+  it.each([undefined, NO_DOCKER])('is processes when they are requested (Docker: %j)', async (obstacle) => {
     expect((await choose('processes', obstacle)).source).toBe('processes')
   })
 
-  it('is Docker when it is asked for, or the run fails and says why', async () => {
+  it('is Docker when it is requested, or the run fails and says why', async () => {
     expect((await choose('docker', undefined)).source).toBe('docker')
     await expect(choose('docker', NO_DOCKER)).rejects.toThrow(Failure)
     await expect(choose('docker', NO_DOCKER)).rejects.toThrow(NO_DOCKER)
   })
 
-  it('is nothing else: the message names what may be asked for', async () => {
+  it('is nothing else: the message names the possible values', async () => {
     await expect(choose('podman', undefined)).rejects.toThrow(
       'PLANT_STORE_TEST_WITH=podman: expected docker or processes',
     )

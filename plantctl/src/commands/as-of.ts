@@ -35,8 +35,8 @@ const help = `Shows the past: one plant, or all plants, as of an instant or a po
             read, -1 for none), and unless absent position, event, at (the timestamp of the record), name and tag
 
 An instant covers, in each partition, the records before the first one with a later timestamp. It can also be given as
-how long ago: 30s, 15m, 2h, 7d. A position is one of a Plants-Position header, <partition>-<offset>, several separated by
-commas; its own record is covered.
+how long ago: 30s, 15m, 2h, 7d. A position is <partition>-<offset>, as in a Plants-Position header; commas separate
+several. The record at the position is covered.
 `
 
 /** plantctl as-of */

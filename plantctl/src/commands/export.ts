@@ -17,8 +17,8 @@ const help = `Writes all plants as JSON Lines, from a replay of the log up to it
   --output      writes to this file, which appears under its name when it is complete; until then a previous file stays
   --from-redis  exports what the read model serves instead of the log
 
-One line per plant: {"id":"7","name":"…","tag":"…","position":"3-120","event":"<uuid>"}, with "unreadable":true instead of
-name and tag when this release cannot read the event. The id is a string, as in the event, because most JSON parsers
+One line per plant: {"id":"7","name":"…","tag":"…","position":"3-120","event":"<uuid>"}, with "unreadable":true instead
+of name and tag when this release cannot read the event. The id is a string, as in the event, because most JSON parsers
 lose digits of large numbers. Lines are ordered by partition, then by offset.
 
 The last line is {"export":{"topic","partitions","plants","unreadable","positions","sha256"}}; an export without it is

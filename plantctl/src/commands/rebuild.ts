@@ -31,8 +31,8 @@ Progress goes to stderr. If the rebuild is interrupted or killed, the live gener
 rebuild continues with what was filled. Redis needs memory for the new generations beside the old ones: partitions are
 rebuilt in groups of up to 1,000,000 records in the log, at least one partition at a time.
 
-Exit codes: 0 rebuilt, 1 failed (the message names the cause), 3 a new generation differs from the fold of the log: it is
-dropped, the live one is unchanged, and the differences are listed, 130 interrupted.
+Exit codes: 0 rebuilt, 1 failed (the message names the cause), 3 a new generation differs from the fold of the log (it
+is dropped, the live one is unchanged, and the differences are listed), 130 interrupted.
 `
 
 type Report = { results: PartitionResult[]; offsets: number; elapsedMs: number }

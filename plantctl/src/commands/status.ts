@@ -17,7 +17,7 @@ const help = `Shows the state of the log and the read model, the processes that 
   plantctl status --json > /dev/null || echo "problems found"
 
   --watch  repeats every second until Ctrl-C; redraws in place on a terminal
-  --all    shows every partition; otherwise a topic with more than 24 shows those with a lag, parked records or a rebuild
+  --all    shows every partition; without it, of more than 24 only those with a lag, parked records or a rebuild
   --json   one JSON object with every partition; with --watch one per line
 
 The first line sums up. Lines with "!" are problems, each with its remedy; lines with "-" are notices.

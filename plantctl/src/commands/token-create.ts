@@ -79,8 +79,8 @@ const DURATION = /^([1-9]\d{0,6})([mhd])$/
 const LIFETIME_MAX_MS = 3_650 * UNITS_MS.d
 
 /**
- * Parses `--expires`: a duration (`90d`, `12h`, `30m`) or an instant; in ms since 1970, as is `now`. Throws a UsageError
- * for anything else, for the past, and for more than ten years.
+ * Parses `--expires`: a duration (`90d`, `12h`, `30m`) or an instant; in ms since 1970, as is `now`. Throws a
+ * UsageError for anything else, for the past, and for more than ten years.
  */
 export function expiryOf(text: string, now: number): number {
   const expiresAt = expiryOfDuration(text, now) ?? parseInstant(text)

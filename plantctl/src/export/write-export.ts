@@ -14,7 +14,10 @@ export type ExportSummary = {
   plants: number
   /** Plants whose event this release cannot read. */
   unreadable: number
-  /** The last offset of each partition, in the format that `plantctl as-of` takes; partitions without records are left out. */
+  /**
+   * The last offset of each partition, in the format that `plantctl as-of` takes; partitions without records are left
+   * out.
+   */
   positions: string
   /** SHA-256 of all lines before this one. */
   sha256: string
@@ -22,7 +25,9 @@ export type ExportSummary = {
 
 type Export = ReturnType<typeof createExport>
 
-/** Writes an export to a file, complete or not at all, or to stdout. `fill` adds the plants and returns where they end. */
+/**
+ * Writes an export to a file, complete or not at all, or to stdout. `fill` adds the plants and returns where they end.
+ */
 export async function writeExport(
   { topic }: Pick<Store, 'topic'>,
   { print, printError }: CliContext,
@@ -73,7 +78,9 @@ export function createExport(write: (lines: string) => Promise<void>) {
   }
 }
 
-/** The id is a string, as in the event: many JSON parsers lose digits of an int64. The same log gives the same bytes. */
+/**
+ * The id is a string, as in the event: many JSON parsers lose digits of an int64. The same log gives the same bytes.
+ */
 function plantLine(partition: Partition, { id, plant, offset, eventId }: Claim): string {
   const texts = plant === undefined ? { unreadable: true } : plantOf(plant)
   const position = formatPosition({ partition, offset })

@@ -44,8 +44,8 @@ export function createFill(options: FillOptions) {
   }
 
   /**
-   * The checkpoint that both have passed. If the generation is behind the fold, it has no event id to verify: the fold has
-   * read that part of this log.
+   * The checkpoint that both have passed. If the generation is behind the fold, it has no event id to verify: the fold
+   * has read that part of this log.
    */
   const reached = (): Checkpoint =>
     filled.offset < folded.checkpoint.offset ? { offset: filled.offset, eventId: '' } : folded.checkpoint
@@ -122,7 +122,9 @@ export function createFill(options: FillOptions) {
     start: () => enqueue(start),
     refresh: () => enqueue(refresh),
 
-    /** Adds the records after `from` up to `next`; resolves with the checkpoint to continue from, as a record sink does. */
+    /**
+     * Adds the records after `from` up to `next`; resolves with the checkpoint to continue from, as a record sink does.
+     */
     add: (records: readonly LogRecord[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint> =>
       enqueue(async () => {
         if (hasEnded) return next

@@ -132,8 +132,8 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
   }
 
   /**
-   * A failover during the verification shows parts of two states that may both have the mark. Differences therefore count
-   * only if the mark is still there, and if a second verification finds differences, too.
+   * A failover during the verification shows parts of two states that may both have the mark. Differences therefore
+   * count only if the mark is still there, and if a second verification finds differences, too.
    */
   async function reject(
     generation: string,

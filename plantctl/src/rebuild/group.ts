@@ -39,13 +39,18 @@ export type GroupOptions = {
   /** Whether partitions that Redis has nothing of are filled, too. */
   fromEmpty: boolean
   onProgress(progress: PartitionProgress): void
-  /** Interrupts the rebuild, which then rejects with the signal's reason. The next one continues with what was filled. */
+  /**
+   * Interrupts the rebuild, which then rejects with the signal's reason. The next one continues with what was filled.
+   */
   signal: AbortSignal
   /** The next offset of each partition when the rebuild started. */
   ends: readonly Offset[]
-  /** Waits until so many more records are allowed. */
+  /** Waits until this many more records are allowed. */
   keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void>
-  /** Records folded in memory at once: about 80 bytes each with short texts, twice that while a large partition is verified. */
+  /**
+   * Records folded in memory at once: about 80 bytes each with short texts, twice that while a large partition is
+   * verified.
+   */
   recordsAtOnceMax: number
   maxRecordsPerApply: number
 }

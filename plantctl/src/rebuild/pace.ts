@@ -8,8 +8,8 @@ export function createPace(recordsPerSecond: number | undefined, time: Time) {
   let freeAt = time.now()
 
   /**
-   * Resolves when so many more records are allowed, or when the signal is aborted. Calls `onAlive` while it waits: the
-   * rebuild is not stuck, only slowed down.
+   * Resolves when this many more records are allowed, or when the signal is aborted. Calls `onAlive` while it waits:
+   * the rebuild is not stuck, only slowed down.
    */
   return async function keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void> {
     if (recordsPerSecond === undefined || records === 0) return

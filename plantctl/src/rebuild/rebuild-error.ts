@@ -2,7 +2,10 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { formatPartitions } from '../terminal/format.ts'
 
-/** A rebuild cannot continue; the message names the cause and the remedy. The next rebuild continues with what was filled. */
+/**
+ * A rebuild cannot continue; the message names the cause and the remedy. The next rebuild continues with what was
+ * filled.
+ */
 export class RebuildError extends Error {
   override name = 'RebuildError'
 }

@@ -27,16 +27,17 @@ const RETRY_MS = 250
 export type Rebuild = ReturnType<typeof createRebuild>
 
 /**
- * Rebuilds partitions of the read model from the log while they serve. Each gets a new generation: it is filled from the
- * log's first offset, compared with an independent fold, and made live by a switch that accepts only the verified state.
+ * Rebuilds partitions of the read model from the log while they serve. Each gets a new generation: it is filled from
+ * the log's first offset, compared with an independent fold, and made live by a switch that accepts only the verified
+ * state.
  */
 export function createRebuild(dependencies: RebuildDependencies) {
   const { generations, readEnds, time, log } = dependencies
   const { recordsAtOnceMax = RECORDS_FOLDED_MAX, maxRecordsPerApply = MAX_RECORDS_PER_APPLY } = dependencies
 
   /**
-   * Resolves with the partitions that have anything to rebuild, and the ends of the log. Throws when nothing is live of a
-   * partition that is to be replaced, or when its read model is of another log.
+   * Resolves with the partitions that have anything to rebuild, and the ends of the log. Throws when nothing is live of
+   * a partition that is to be replaced, or when its read model is of another log.
    */
   async function checkLive({ partitions, fromEmpty }: RebuildRun) {
     const states = await Promise.all(partitions.map((partition) => generations.state(partition)))
@@ -73,8 +74,8 @@ export function createRebuild(dependencies: RebuildDependencies) {
 
   return {
     /**
-     * Resolves with the result of each partition that has anything in the log or in Redis. Rejects with a RebuildError or
-     * a PreconditionError, whose message names the remedy, or with the signal's reason. Live generations are then
+     * Resolves with the result of each partition that has anything in the log or in Redis. Rejects with a RebuildError
+     * or a PreconditionError, whose message names the remedy, or with the signal's reason. Live generations are then
      * unchanged or already the new ones.
      */
     async run(run: RebuildRun): Promise<PartitionResult[]> {

@@ -19,7 +19,10 @@ const AGO = /^([1-9]\d{0,6})([smhd])$/
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/
 
-/** Parses the value of an option: `3-120`, an instant in UTC, or `15m` before `now` (ms since 1970). Throws a UsageError. */
+/**
+ * Parses the value of an option: `3-120`, an instant in UTC, or `15m` before `now` (ms since 1970). Throws a
+ * UsageError.
+ */
 export function logPointOf(option: string, text: string, partitions: number, now: number): LogPoint {
   const position = parsePosition(text, partitions)
   if (position !== undefined) return { is: 'position', position }

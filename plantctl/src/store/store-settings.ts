@@ -12,8 +12,8 @@ type LocalStart = { file: string; settings: Record<keyof typeof StoreSettings.pr
 const LOCAL_DIR = '.local'
 
 /**
- * The settings of the store that the environment selects, else those of a running `npm start`, then with the `file` that
- * has them. Throws a PreconditionError when neither names a store.
+ * The settings of the store that the environment selects, else those of a running `npm start`, then with the `file`
+ * that has them. Throws a PreconditionError when neither names a store.
  */
 export function readStoreSettings(env: NodeJS.ProcessEnv) {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value))
@@ -35,8 +35,8 @@ export function readStoreSettings(env: NodeJS.ProcessEnv) {
 }
 
 /**
- * Reads `run.json` of a running `npm start`: from PLANT_STORE_LOCAL_DIR, else from `.local` in this folder or the nearest
- * folder above. Throws when the file is not JSON.
+ * Reads `run.json` of a running `npm start`: from PLANT_STORE_LOCAL_DIR, else from `.local` in this folder or the
+ * nearest folder above. Throws when the file is not JSON.
  */
 function readLocalStart(folder: string, localDir: string | undefined): LocalStart | undefined {
   const file = localDir ? join(resolve(folder, localDir), 'run.json') : nearestRunFile(folder)

@@ -3,7 +3,9 @@ const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu
 /** Those of them that JSON.stringify does not escape. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** Makes untrusted text safe for a terminal: escapes unsafe characters, and cuts what is longer than `maxCharacters`. */
+/**
+ * Makes untrusted text safe for a terminal: escapes unsafe characters, and cuts what is longer than `maxCharacters`.
+ */
 export function safeText(text: string, maxCharacters: number): string {
   const characters = Array.from(text)
   const kept = characters.slice(0, maxCharacters).join('')

@@ -23,8 +23,8 @@ type Span = {
 export type FoldedPlants = ReturnType<typeof createFoldedPlants>
 
 /**
- * The first claim of each id in log order, like a Map, but as the bytes of its entry: about 80 bytes per plant. A Map of
- * claims takes 250, and the garbage collector visits all of them again and again.
+ * The first claim of each id in log order, like a Map, but as the bytes of its entry: about 80 bytes per plant. A Map
+ * of claims takes 250, and the garbage collector visits all of them again and again.
  */
 export function createFoldedPlants({
   plantsPerSpan = PLANTS_PER_SPAN,
@@ -109,8 +109,8 @@ export function createFoldedPlants({
     },
 
     /**
-     * The content that a generation must have of the plants from a multiple of `plantsPerSpan` on, before `end` and at most
-     * one span. Use it at once: adding plants may overwrite it.
+     * The content that a generation must have of the plants from a multiple of `plantsPerSpan` on, before `end` and at
+     * most one span. Use it at once: adding plants may overwrite it.
      */
     span(from: number, end: number): PackedSpan {
       if (from >= end) return NO_PLANTS

@@ -45,8 +45,8 @@ export type GenerationVerifierOptions = {
 }
 
 /**
- * Compares a new generation with the fold of the log: its slice with the fold in memory, each other slice with a fold of
- * its own, one at a time, so that only one more fold is in memory.
+ * Compares a new generation with the fold of the log: its slice with the fold in memory, each other slice with a fold
+ * of its own, one at a time, so that only one more fold is in memory.
  */
 export function createGenerationVerifier({
   reader,

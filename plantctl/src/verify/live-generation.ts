@@ -108,7 +108,9 @@ async function isDangling(
   return state.filling === filling && state.texts.checkpoint === ''
 }
 
-/** The last offset to compare: the checkpoint, or the last offset of the log if the checkpoint is beyond it or invalid. */
+/**
+ * The last offset to compare: the checkpoint, or the last offset of the log if the checkpoint is beyond it or invalid.
+ */
 export function lastCompared({ checkpoint }: GenerationState, end: Offset): Offset {
   return Math.min(checkpoint?.offset ?? end, end - 1) as Offset
 }

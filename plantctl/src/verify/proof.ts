@@ -27,8 +27,8 @@ export type ProofInput = {
 const SPANS_IN_FLIGHT = 3
 
 /**
- * Whether entries, order and parked records equal the fold byte for byte. This holds when the order is that of the fold,
- * each plant in it has the fold's entry, and the number of entries is the same, so that there are no others. The
+ * Whether entries, order and parked records equal the fold byte for byte. This holds when the order is that of the
+ * fold, each plant in it has the fold's entry, and the number of entries is the same, so that there are no others. The
  * generation may grow during the comparison. If it does not match, `compareWithFold` finds the differences.
  */
 export async function matchesFold(reader: ProofReader, input: ProofInput): Promise<boolean> {

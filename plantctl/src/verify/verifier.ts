@@ -45,8 +45,8 @@ export type Verified = { partitions: VerifiedPartition[]; findings: Findings }
 /** Comparisons of a partition whose live generation is switched or falls back each time. */
 const ATTEMPTS_MAX = 5
 /**
- * A rebuild drops the previous generation right after the switch, and a projector fills a partition right after its first
- * record. A leftover or an empty partition that is still there after this time is a difference.
+ * A rebuild drops the previous generation right after the switch, and a projector fills a partition right after its
+ * first record. A leftover or an empty partition that is still there after this time is a difference.
  */
 const RECHECK_AFTER_MS = 2_000
 
@@ -148,7 +148,9 @@ export function createVerifier(options: VerifierOptions) {
     }
   }
 
-  /** Finds leftover generations, partitions without a live one although the log has records, and keys of no generation. */
+  /**
+   * Finds leftover generations, partitions without a live one although the log has records, and keys of no generation.
+   */
   async function verifyKeys({ partitions: compared, findings }: Verified): Promise<void> {
     const endOf = new Map(compared.map(({ partition, end }) => [partition, end]))
     const { partitions, strange } = await generations.list()

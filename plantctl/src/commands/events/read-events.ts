@@ -22,7 +22,9 @@ export type Reading = {
 /** A single new event is shown at once. */
 const FOLLOWING = { minBytes: 1, maxWaitMs: 100 }
 
-/** Reads ranges of the log, each in log order. Resolves at their end, or if one has no end, when the signal is aborted. */
+/**
+ * Reads ranges of the log, each in log order. Resolves at their end, or if one has no end, when the signal is aborted.
+ */
 export async function readEvents(store: Store, { ranges, onEvents, signal }: Reading): Promise<void> {
   const { kafka, topic, partitions, log } = store
   const read = (stored: FetchedRecord, partition: Partition): LogEvent => ({

@@ -63,7 +63,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (partitionOf(key, partitions) !== partition) return { offset, parked: PARKED.wrongPartition }',
     '',
   ]),
-  bug('an id in another spelling is claimed', EVENT, [
+  bug('an id in another spelling is a claim', EVENT, [
     "parsePlantId(key.toString('latin1'))",
     "parsePlantId(String(Number(key.toString('latin1'))))",
   ]),
@@ -77,12 +77,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // What a view can tell.
-  bug('a gap is not noticed', protocol('coverage'), ['window.start > after(checkpoint)', 'false']),
-  bug('a gap of one offset is not noticed', protocol('coverage'), [
+  bug('a coverage gap is not detected', protocol('coverage'), ['window.start > after(checkpoint)', 'false']),
+  bug('a coverage gap of one offset is not detected', protocol('coverage'), [
     'window.start > after(checkpoint)',
     'window.start > after(after(checkpoint))',
   ]),
-  bug('a gap is seen where there is none', protocol('coverage'), [
+  bug('a coverage gap is reported where there is none', protocol('coverage'), [
     'window.start > after(checkpoint)',
     'window.start >= after(checkpoint)',
   ]),
@@ -98,11 +98,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'return hasCoverageGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
     'return checkpoint > tail ? checkpoint : tail',
   ]),
-  bug('the reach is the tail, though Redis is further', protocol('coverage'), [
+  bug('the reach is the tail even if Redis is ahead', protocol('coverage'), [
     'return hasCoverageGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
     'return hasCoverageGap(window, checkpoint) ? checkpoint : tail',
   ]),
-  bug('a window that moved on decides', protocol('coverage'), [
+  bug('a window that has moved on decides', protocol('coverage'), [
     "if (hasCoverageGap(window, checkpoint)) return { is: 'notCovered' }",
     '',
   ]),
@@ -151,7 +151,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'oldest.offset < bound) {',
     'oldest.offset <= bound) {',
   ]),
-  bug('control records are not passed', protocol('window'), ['if (offset > next) next = offset', '']),
+  bug('the window does not pass control records', protocol('window'), [
+    'if (offset > next) next = offset',
+    '',
+  ]),
 
   // The readFloor and positions.
   rare(81, 'the read floor is never raised', protocol('coverage'), [
@@ -189,7 +192,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (claims.length === count || hasCoverageGap(window, checkpoint))\n    return',
     'if (claims.length === count) return',
   ]),
-  rare(311, 'a list has void claims', protocol('list'), [
+  rare(311, 'a list includes void claims', protocol('list'), [
     'candidates.claims.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))',
     'candidates.claims',
   ]),
@@ -205,7 +208,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'created.slice(Math.max(0, from - listed.plants), ',
     'created.slice(0, ',
   ]),
-  bug('a list leaves out the first plant that Redis does not have', protocol('list'), [
+  bug('a list omits the first plant after Redis', protocol('list'), [
     'window.claimsAfter(checkpoint, max)',
     'window.claimsAfter(after(checkpoint), max)',
   ]),
@@ -243,7 +246,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'page.isEmpty() ? undefined : show(page.endIn(partition))',
     'page.isEmpty() ? undefined : show(page.end())',
   ]),
-  bug('a page may be empty before the end', LIST, [
+  bug('a page before the end is empty', LIST, [
     'page.isEmpty() ? undefined : show(page.endIn(partition))',
     'show(page.endIn(partition))',
   ]),
@@ -278,7 +281,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (entry !== undefined) pending.entryFound(entry)',
     'pending.entryFound(entry ?? { id: pending.id, eventId: String(pending.record.headers.ce_id) as never, offset: 0 as Offset, plant: undefined })',
   ]),
-  bug('the tail decides for creates that were not looked up', PENDING, [
+  bug('the tail decides creates that were not looked up', PENDING, [
     "if (this.state !== 'appended') return\n    const decision = decideByWindow(this.id, this.checkpoint, window)",
     "if (this.state === 'resolved') return\n    const decision = decideByWindow(this.id, Infinity as Offset, window)",
   ]),
@@ -311,7 +314,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ['delivery.records.filter(({ offset }) => offset > checkpoint.offset)', '[...delivery.records]'],
     ["if (delivery.last <= checkpoint.offset) return { do: 'apply', records: [], checkpoint }", ''],
   ),
-  bug('a checkpoint falls back with an earlier delivery', protocol('checkpoint'), [
+  bug('an earlier delivery sets the checkpoint back', protocol('checkpoint'), [
     "if (delivery.last <= checkpoint.offset) return { do: 'apply', records: [], checkpoint }",
     '',
   ]),
@@ -407,11 +410,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'follower.reloadCheckpoints(moved)',
     '',
   ]),
-  bug('a part of a batch leaves out its first record', CHUNKS, [
+  bug('a chunk omits its first record', CHUNKS, [
     'records.slice(start, start + maxRecords)',
     'records.slice(start === 0 ? 0 : start + 1, start + maxRecords)',
   ]),
-  bug('a part of a batch moves the checkpoint to its end', CHUNKS, [
+  bug('a chunk moves the checkpoint to the end of the delivery', CHUNKS, [
     'const reached = isLast ? next : checkpointAt((chunk.at(-1) as R).offset, chunk)',
     'const reached = next',
   ]),

@@ -27,7 +27,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ],
   ),
   bug(
-    'a generation is verified before it is marked',
+    'a generation is verified before its mark',
     FINISH,
     [
       "const marked = await generations.mark(partition, generation, mark)\n      if (marked.is !== 'marked') return undefined\n",
@@ -70,7 +70,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     "const result = { is: 'filling' }",
   ]),
   bug(
-    'a projector applies to the generation that was live once',
+    'a projector applies to a generation that is no longer live',
     IN_REDIS,
     [
       "applyScript(keys, { ...call, generation: '',",
@@ -79,7 +79,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ['  const keysOf = ', '  const seen: string[] = []\n  const keysOf = '],
   ),
   bug(
-    'a look-up reads the generation that was live once',
+    'a look-up reads a generation that is no longer live',
     IN_REDIS,
     [
       'lookUpScript(keysOf(partition), ids)',
@@ -113,7 +113,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'return false',
   ]),
   bug('the counts of other slices are left out', GENERATION_VERIFIER, ['sum.voids += otherFold.voids\n', '']),
-  bug('a difference counts though a failover came between', FINISH, [
+  bug('a difference counts in spite of a failover', FINISH, [
     'if (found !== mark) return undefined\n    if (!isDoubted) {',
     'if (false as boolean) {',
   ]),
@@ -121,7 +121,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'filled = started.checkpoint\n',
     'filled = started.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),
-  rare(16167, 'a rebuild does not follow back to where the generation fell', FINISH, [
+  rare(16167, 'a rebuild does not seek back when its generation falls back', FINISH, [
     '    await fill.refresh()\n    refollow(partition)\n    return false',
     '    await fill.refresh()\n    return false',
   ]),

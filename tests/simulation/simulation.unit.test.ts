@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { catchesBugs, keepsGuarantees, LIMIT_MS } from './guarantees.ts'
@@ -25,6 +26,12 @@ describe('the deciding code in a simulated world of faults', () => {
     },
     LIMIT_MS,
   )
+
+  it('has each planted bug in the table of README.md', () => {
+    const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8')
+    const listed = [...readme.matchAll(/^\| (.+) \| \d+ \| .+ \|$/gm)].map(([, name]) => name)
+    expect(listed).toEqual(PLANTED_BUGS.map(({ name }) => name))
+  })
 })
 
 /** `count` of them, others in each run. */

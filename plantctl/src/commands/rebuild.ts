@@ -29,7 +29,7 @@ step. Clients notice nothing. The old generation and leftovers of earlier rebuil
 
 Progress goes to stderr. If the rebuild is interrupted or killed, the live generations stay as they are, and the next
 rebuild continues with what was filled. Redis needs memory for the new generations beside the old ones: partitions are
-rebuilt in groups of up to 1,000,000 records in the log, at least one partition at a time.
+rebuilt in groups of up to 2,000,000 records in the log, at least one partition at a time.
 
 Exit codes: 0 rebuilt, 1 failed (the message names the cause), 3 a new generation differs from the fold of the log (it
 is dropped, the live one is unchanged, and the differences are listed), 130 interrupted.

@@ -27,7 +27,7 @@ async function composeUp(settings: Record<string, string> = {}) {
     ...ports,
     PLANT_STORE_IMAGE: IMAGE,
     PLANT_STORE_RESTART: 'on-failure',
-    // Not those that whoever runs the tests has set.
+    // Not those of the environment of the tests.
     ...{ PLANT_STORE_TOKEN: '', PLANT_STORE_TOKEN_DIGESTS: '', PLANT_STORE_TOKEN_DIGESTS_FILE: '' },
     ...settings,
   }

@@ -112,7 +112,7 @@ describe('refusals', () => {
   it.each([
     ['an unknown path', 'GET', '/nothing', 404, 40400],
     ['an unknown plant', 'GET', '/plants/404', 404, 40401],
-    ['an id that is none', 'GET', '/plants/007', 400, 40004],
+    ['an invalid id', 'GET', '/plants/007', 400, 40004],
     ['another method', 'DELETE', '/plants', 405, 40500],
     ['another method on a plant', 'PUT', '/plants/1', 405, 40500],
     ['a path that can not be decoded', 'GET', '/plants/%zz', 404, 40400],

@@ -34,9 +34,7 @@ beforeAll(async () => {
 describe('the description', () => {
   it('is in docs/openapi.yaml', () => {
     const written = readFileSync(new URL('../docs/openapi.yaml', import.meta.url), 'utf8')
-    expect(written === text, 'docs/openapi.yaml is not what the service says: run npm run describe').toBe(
-      true,
-    )
+    expect(written === text, 'docs/openapi.yaml does not match the service: run npm run describe').toBe(true)
   })
 
   it('is valid OpenAPI 3.1', async () => {
@@ -52,14 +50,14 @@ describe('the description', () => {
     })
   })
 
-  it('tells the scope that each operation needs', () => {
+  it('names the scope that each operation requires', () => {
     for (const [name, { security }] of operations) {
       const scope = name.startsWith('get ') ? 'plants:read' : 'plants:write'
       expect(security, name).toEqual([{ bearer: [scope] }])
     }
   })
 
-  it('refers to nothing that is not there, and has nothing that is not referred to', () => {
+  it('has no dangling reference and no unused component', () => {
     const references = new Set(referencesIn(document))
     for (const reference of references) expect(resolve(reference), reference).toBeDefined()
     const { securitySchemes: _, ...components } = document.components
@@ -116,7 +114,7 @@ describe('the description', () => {
     })
   })
 
-  it('marks as an addition what the specification does not have', () => {
+  it('marks what the specification does not have as an addition', () => {
     for (const [name, operation] of operations) {
       if (name !== 'post /plants') expect(operation.description, name).toMatch(/addition/)
       for (const [status, response] of Object.entries(operation.responses)) {
@@ -162,15 +160,15 @@ describe('the table of failures in the description', () => {
   })
 
   it('has nothing that no response can say', () => {
-    const told = operations.flatMap(([, { responses }]) =>
+    const described = operations.flatMap(([, { responses }]) =>
       Object.values(responses).flatMap((response) => tableIn(resolved(response).description)),
     )
-    expect([...new Set(told.map(([number]) => Number(number)))].sort((a, b) => a - b)).toEqual(
+    expect([...new Set(described.map(([number]) => Number(number)))].sort((a, b) => a - b)).toEqual(
       failures.map((failure) => ERRORS[failure][0]),
     )
   })
 
-  it('tells the headers that come with a status', () => {
+  it('describes the headers of each status', () => {
     const headers: Record<number, string> = {
       401: 'WWW-Authenticate',
       405: 'Allow',

@@ -23,7 +23,7 @@ const page = docs('reference/events.md')
 const { PlantCreated: message } = asyncapi.components.messages
 const examples: Example[] = message.examples
 
-// `format` is told to people; what is decided by has a pattern.
+// `format` is a note for readers; validation uses patterns.
 const ajv = new Ajv2020({ strict: true, formats: { 'uri-reference': true } })
 const isPayload = ajv.compile<Example['payload']>(schema)
 const areHeaders = ajv.compile(asyncapi.components.schemas.Headers)
@@ -70,7 +70,7 @@ describe('the schema of version 1', () => {
       { id: fc.constantFrom('42', '43', 42, null), name: values, tag: values, colour: values },
       { requiredKeys: [] },
     )
-    const taken = { yes: 0, no: 0 }
+    const accepted = { yes: 0, no: 0 }
     fc.assert(
       fc.property(fc.oneof({ weight: 20, arbitrary: payload }, values), (given) => {
         const value = Buffer.from(JSON.stringify(given))
@@ -78,11 +78,11 @@ describe('the schema of version 1', () => {
         // What a schema can't say: the id is that of the key.
         const takes = isPayload(parsed) && parsed.id === '42'
         expect(read({ value }).claim?.plant).toEqual(takes ? plantOf(parsed) : undefined)
-        taken[takes ? 'yes' : 'no']++
+        accepted[takes ? 'yes' : 'no']++
       }),
       { numRuns: 3_000 },
     )
-    expect(Math.min(taken.yes, taken.no)).toBeGreaterThan(100)
+    expect(Math.min(accepted.yes, accepted.no)).toBeGreaterThan(100)
   })
 
   it('accepts an id if and only if it is a valid key', () => {
@@ -180,17 +180,17 @@ describe('the page', () => {
   it('shows a record exactly as it is written', () => {
     const [, key = '', headers = '', value = ''] =
       /```\nkey {6}(\S+)\nheaders ([\s\S]*?)\nvalue {4}(\S.*)\n```/.exec(page) ?? []
-    const told = Object.fromEntries(
+    const example = Object.fromEntries(
       headers.split('\n').map((line) => {
         const [name = '', text = ''] = line.trim().split(/ {2,}/)
         return [name, text]
       }),
     )
     const { id, ...plant } = JSON.parse(value)
-    const { ce_id, traceparent } = told as { ce_id: EventId; traceparent: Traceparent }
+    const { ce_id, traceparent } = example as { ce_id: EventId; traceparent: Traceparent }
     const written = plantCreated({ ...plant, id: BigInt(id) as PlantId }, ce_id, PARTITIONS, traceparent)
     expect(written.key.toString()).toBe(key)
-    expect(textsOf(written.headers)).toEqual(told)
+    expect(textsOf(written.headers)).toEqual(example)
     expect(written.value.toString()).toBe(value)
   })
 })

@@ -12,7 +12,7 @@ import { firstWins } from '@plant-store/shared/protocol/first-wins.ts'
 import { describe, expect, it } from 'vitest'
 import { WITH_VERSION_2 } from './support/version-2.ts'
 
-/** A line of the corpus; docs/reference/events.md says what is what. */
+/** A line of the corpus; docs/reference/events.md describes the fields. */
 type Line = {
   partitions: number
   partition: Partition
@@ -41,7 +41,7 @@ describe('the corpus', () => {
     'is read as it was when it was written: %s',
     (_name, line) => {
       const { claim, parked } = readRecord(stored(line), line.partition, line.partitions)
-      expect(told(claim, parked)).toEqual(line.read)
+      expect(readOf(claim, parked)).toEqual(line.read)
     },
   )
 
@@ -64,7 +64,7 @@ describe('the corpus', () => {
       const args = [stored(line), line.partition, line.partitions] as const
       const [older, newer] = [readRecord(...args), readRecord(...args, WITH_VERSION_2)]
       if (older.parked === newer.parked) expect(newer, line.about).toEqual(older)
-      // What it says is another's business; who claims what is not.
+      // The payload may read differently; the claim may not.
       else ofVersion2.add(line.about)
       expect(idOf(newer), line.about).toEqual(idOf(older))
     }
@@ -108,7 +108,7 @@ function bytesOf(base64: string | null): Buffer | null {
   return base64 === null ? null : Buffer.from(base64, 'base64')
 }
 
-function told(claim: LogRecord['claim'], parked: number | undefined): Line['read'] {
+function readOf(claim: LogRecord['claim'], parked: number | undefined): Line['read'] {
   const reason = parked === undefined ? {} : { reason: reasons.get(parked) ?? 'a reason without a name' }
   if (claim === undefined) return { is: 'foreign', ...reason }
   const { id, eventId, plant } = claim

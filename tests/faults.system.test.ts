@@ -9,7 +9,7 @@ const stores = { kafkaBrokers, redisUrl: inject('redisUrl') }
 const RECOVERY_MS = 60_000
 const COVERAGE_GAP = 50303
 
-/** Ids that a client takes one after the other, for as long as `goOn` says. */
+/** Ids in order, while `goOn` returns true. */
 function* idsWhile(goOn: () => boolean): Generator<bigint> {
   for (let id = 0n; goOn(); id++) yield id
 }
@@ -20,7 +20,7 @@ it('FLUSHALL during creates: no second 200, no false 404, and creates resume', a
   const [first, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const earlier = Array.from({ length: 1_000 }, (_, n) => BigInt(-1 - n))
   const creates = await onConnections(16, earlier, (id) => createPlant(first.url, id, `earlier ${id}`))
-  // This one's window begins after the plants above: without the read model it can't tell about any id.
+  // The window of this api starts after the plants above: without the read model it knows no id.
   const second = await store.startApi()
   const seen = { creates: 0, gaps: 0, resumed: 0 }
   const reads: { id: bigint; status: number | undefined }[] = []
@@ -68,11 +68,11 @@ it('kill -9 of the projector: creates continue, and the next projector catches u
 
   process.kill(projector.pid, 'SIGKILL')
   await projector.exited
-  const meanwhile = await onConnections(16, ids(1_000, 3_000), create)
+  const whileAway = await onConnections(16, ids(1_000, 3_000), create)
   await store.startProjector()
   const afterwards = await onConnections(16, ids(3_000, 4_000), create)
 
-  const creates = [...before, ...meanwhile, ...afterwards]
+  const creates = [...before, ...whileAway, ...afterwards]
   expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
   await expectReadModelToEqual(await readTruth(store), store)
 })

@@ -45,7 +45,7 @@ it('lists read during creates over two apis repeat and skip nothing, and end wit
     creating = false
   })
   const lists: Item[][] = []
-  /** Pages through list after list on one instance, which has to know all that it has answered 200 before. */
+  /** Reads list after list from one instance; each has every plant that this instance has confirmed before. */
   async function pageThrough(limit: number): Promise<void> {
     while (creating) {
       const known = [...created]

@@ -197,7 +197,7 @@ describe('the metrics', () => {
       await vi.waitFor(async () =>
         expect(sumOf(await scrape(api), 'plant_store_http_requests_under_way')).toBe(1),
       )
-      // One who only has nothing more to say would still be answered.
+      // A client that only closed its sending side would still get a response.
       socket.resetAndDestroy()
     })
     await untilGrown('plant_store_http_requests_total', { route: '/plants/:id', status: '0' }, 1)
@@ -221,14 +221,14 @@ describe('the metrics', () => {
   it('count appends and verdicts, and measure the window', async () => {
     const { untilGrown } = await growthOf(api, async () => {
       await Promise.all(Array.from({ length: 20 }, (_, n) => create(BigInt(100 + n))))
-      // Known to be taken without an append.
+      // A duplicate that needs no append.
       await create(100n)
     })
     await untilGrown('plant_store_append_records_sum', {}, 20)
     await untilGrown('plant_store_verdict_wait_seconds_count', {}, 20)
     const metrics = await vi.waitFor(async () => {
       const found = await scrape(api)
-      // The log may have told who was first before the append that wrote it is acknowledged.
+      // The tail may deliver the record before the append is acknowledged.
       const appends = sumOf(found, 'plant_store_append_records_count') as number
       expect(sumOf(found, 'plant_store_append_duration_seconds_count')).toBe(appends)
       return found
@@ -398,7 +398,7 @@ describe('the log', () => {
         hostname: expect.any(String),
       },
     })
-    // The projector tells of the same place.
+    // The projector logs the same position.
     const [partition, offset] = position.split('-').map(Number) as [number, number]
     await vi.waitFor(() => {
       const applied = logOf(projector).filter(({ msg }) => msg === 'applied')

@@ -17,7 +17,7 @@ it('SIGTERM under load: each request gets a response, and each connection is tol
   const creates: Create[] = []
   let next = 0n
 
-  /** Creates plants on one connection until a response says that it ends. */
+  /** Creates plants on one connection until a response closes it. */
   async function createUntilToldToEnd(): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => agent.destroy())
@@ -50,19 +50,19 @@ it('SIGTERM while Kafka hangs: each create in flight gets the outcome that is kn
   expect((await createPlant(api.url, 0n, 'before')).response?.status).toBe(200)
   await kafka.pause()
   const creates = Array.from({ length: 50 }, (_, n) => createPlant(api.url, BigInt(n + 1), `plant ${n + 1}`))
-  // Taken in, all of them: what comes after them on a connection of its own is answered.
+  // All of them are accepted: a later request on another connection has its response.
   await vi.waitFor(async () => expect((await send(`${api.url}/nothing`, {}))?.status).toBe(404))
   process.kill(api.pid, 'SIGTERM')
-  const answered = await Promise.all(creates)
+  const settled = await Promise.all(creates)
 
   expect(await api.exited).toMatchObject({ code: 0 })
-  for (const { response } of answered) {
+  for (const { response } of settled) {
     expect([NOT_WRITTEN, OUTCOME_UNKNOWN]).toContain(errorOf(response))
     expect(response?.headers).toMatchObject({ 'retry-after': '1', connection: 'close' })
   }
   await kafka.resume()
   const truth = await readTruth(store)
-  for (const { id, response } of answered) {
+  for (const { id, response } of settled) {
     if (errorOf(response) === NOT_WRITTEN) expect(truth.winner(id)).toBeUndefined()
   }
 })
@@ -105,7 +105,7 @@ it('creates that wait when an api closes get a response, and none is accepted af
   expect(await api.exited).toMatchObject({ code: 0 })
 })
 
-/** An api that was told to end and still takes requests, and a connection to it that has asked nothing yet. */
+/** An api that is stopping and still accepts requests, and a connection to it without a request yet. */
 async function openBeforeTheEnd() {
   const store = await createPlantStore(stores)
   const [api] = await Promise.all([store.startApi({ DRAIN_MS: '3000' }), store.startProjector()])

@@ -78,29 +78,29 @@ describe('when there are too many connections', () => {
   it('one more gets a response and is closed, twice as many are only closed, and there is room when one leaves', async () => {
     const store = await createPlantStore(stores)
     const api = await store.startApi({ CONNECTIONS_MAX: '2' })
-    const ask = (url = api.url) => {
+    const requestOnNewConnection = (url = api.url) => {
       const connection = openRaw(url)
       connection.write('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n')
       return connection
     }
-    const [first, second] = [ask(), ask()]
+    const [first, second] = [requestOnNewConnection(), requestOnNewConnection()]
     for (const connection of [first, second]) {
       await vi.waitFor(() => expect(bodiesOf(connection)).toEqual([40400]))
     }
-    const third = ask()
+    const third = requestOnNewConnection()
     await third.closed
     expect(bodiesOf(third)).toEqual([OVERLOADED])
     expect(third.responses()[0]).toMatchObject({ headers: { connection: 'close', 'retry-after': '1' } })
 
     const silent = [openRaw(api.url), openRaw(api.url)]
     await Promise.all(silent.map(({ socket }) => vi.waitFor(() => expect(socket.readyState).toBe('open'))))
-    const fifth = ask()
+    const fifth = requestOnNewConnection()
     await fifth.closed
     expect(fifth.received()).toBe('')
 
     for (const { socket } of [first, ...silent]) socket.destroy()
     await vi.waitFor(async () => {
-      const connection = ask()
+      const connection = requestOnNewConnection()
       await vi.waitFor(() => expect(connection.responses()).toHaveLength(1))
       const [error] = bodiesOf(connection)
       connection.socket.destroy()

@@ -157,14 +157,14 @@ it('a projector and an api paused beyond their sessions: others take over, and t
   await load.untilMore(500)
   for (const { pid } of [zombie, sleeper]) process.kill(pid, 'SIGSTOP')
   await untilItHas(other, 6)
-  const meanwhile = await createPlant(api.url, UNTAKEN, 'meanwhile')
-  const position = String(meanwhile.response?.headers['plants-position'])
+  const duringPause = await createPlant(api.url, UNTAKEN, 'during the pause')
+  const position = String(duringPause.response?.headers['plants-position'])
   await load.untilMore(500)
   for (const { pid } of [zombie, sleeper]) process.kill(pid, 'SIGCONT')
   await load.untilMore(500)
   await Promise.all([untilItHas(zombie, 3), untilItHas(other, 3), untilReady(sleeper)])
   expect((await readPlant(sleeper.url, UNTAKEN, { 'plants-position': position }))?.status).toBe(200)
-  const creates = [...(await load.stop()), meanwhile, await createPlant(sleeper.url, UNTAKEN + 1n, 'later')]
+  const creates = [...(await load.stop()), duringPause, await createPlant(sleeper.url, UNTAKEN + 1n, 'later')]
   expect(notCreated(creates)).toEqual([])
   await expectTruth(store, creates)
   await untilReady(zombie, other)

@@ -47,11 +47,7 @@ it('prefers what is given over the created token: the digests, then the file, th
 })
 
 it.each([
-  [
-    'digests that are none',
-    { PLANT_STORE_TOKEN_DIGESTS: 'ann:nonsense' },
-    /PLANT_STORE_TOKEN_DIGESTS must hold/,
-  ],
+  ['invalid digests', { PLANT_STORE_TOKEN_DIGESTS: 'ann:nonsense' }, /PLANT_STORE_TOKEN_DIGESTS must hold/],
   [
     'a file that holds none',
     { PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: program },

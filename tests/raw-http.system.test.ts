@@ -37,10 +37,10 @@ const chunked = (...chunks: string[]) =>
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 const utf8 = (text: string) => Buffer.from(text).toString('latin1')
 
-/** What is answered to these bytes, all at once; the connection may stay open. */
-async function ask(request: string, responses = 1): Promise<RawResponse[]> {
+/** The responses to these bytes, sent at once; the connection may stay open. */
+async function requestRaw(text: string, responses = 1): Promise<RawResponse[]> {
   const connection = openRaw(api.url)
-  connection.write(request)
+  connection.write(text)
   await vi.waitFor(() => expect(connection.responses().length).toBeGreaterThanOrEqual(responses), 10_000)
   return connection.responses()
 }
@@ -71,7 +71,7 @@ describe('a malformed request', () => {
     ['a space within the path', head('GET /plants /1'), 40000],
     ['no Host', noHost, 40000, /Host/],
     ['two Hosts', head('GET /plants/1', 'Host: y'), 40000, /host/],
-    ['a Host that is none', noHost.replace('\r\n', '\r\nHost: a b\r\n'), 40000, /Host/],
+    ['an invalid Host', noHost.replace('\r\n', '\r\nHost: a b\r\n'), 40000, /Host/],
     ['two tokens', head('GET /plants/1', 'Authorization: Bearer other'), 40000, /Authorization/],
     ['two content types', post('{}', 'Content-Type: text/plain'), 40000, /content-type/],
     ['a space before the colon of a header', head('GET /plants/1', 'X-A : b'), 40000],
@@ -81,7 +81,7 @@ describe('a malformed request', () => {
     ['a line end within a header', head('GET /plants/1', 'X-A: b\rc'), 40000],
     ['NUL in a header', head('GET /plants/1', 'X-A: b\x00c'), 40000],
   ])('%s', async (_what, request, error, message) => {
-    const [response] = await ask(request)
+    const [response] = await requestRaw(request)
     expectError(response, error, message)
     expect(response?.headers.connection).toBe('close')
   })
@@ -109,7 +109,7 @@ describe('lengths and codings that could smuggle a request past a proxy', () => 
     ['a coding that is almost chunked', head('POST /plants', json, 'Transfer-Encoding: xchunked')],
     ['a chunk without a size', chunked('x\r\n{}\r\n')],
     ['a chunk of negative size', chunked('-2\r\n{}\r\n')],
-    ['a chunk that is longer than it says', chunked('2\r\n{}}\r\n')],
+    ['a chunk longer than its size', chunked('2\r\n{}}\r\n')],
     ['a chunk size beyond all numbers', chunked('fffffffffffffffff\r\n')],
   ])('%s: one response, and nothing that follows is a request', async (_what, request) => {
     const connection = openRaw(api.url)
@@ -121,17 +121,17 @@ describe('lengths and codings that could smuggle a request past a proxy', () => 
   })
 
   it('chunk extensions without end: 413', async () => {
-    const [response] = await ask(chunked(`2;${'x'.repeat(20_000)}`))
+    const [response] = await requestRaw(chunked(`2;${'x'.repeat(20_000)}`))
     expectError(response, 41300)
   })
 
   it('valid chunks are a body', async () => {
-    const [response] = await ask(chunked(chunk('{"id":70,'), chunk('"name":"n"}'), '0\r\n\r\n'))
+    const [response] = await requestRaw(chunked(chunk('{"id":70,'), chunk('"name":"n"}'), '0\r\n\r\n'))
     expect(response).toMatchObject({ status: 200, body: '{"name":"n"}' })
   })
 
   it('chunks that exceed the limit: 413', async () => {
-    const [response] = await ask(chunked(...Array.from({ length: 5 }, () => chunk(' '.repeat(500)))))
+    const [response] = await requestRaw(chunked(...Array.from({ length: 5 }, () => chunk(' '.repeat(500)))))
     expectError(response, 41300)
   })
 })
@@ -142,7 +142,7 @@ describe('time', () => {
     ['half a request line', 'POST /pl'],
     ['half a head', 'POST /plants HTTP/1.1\r\nHost: x\r\n'],
     ['half a body', `${head('POST /plants', json, 'Content-Length: 100')}{"id":`],
-    ['a body that has not begun', head('POST /plants', json, 'Content-Length: 100')],
+    ['a body that has not started', head('POST /plants', json, 'Content-Length: 100')],
     ['half a chunk', chunked('5\r\n{"id')],
     ['chunks without an end', chunked(chunk('{"id":'))],
   ])('%s, and no more: 408', async (_what, request) => {
@@ -180,7 +180,7 @@ describe('size', () => {
     ['a length too large, whatever comes', head('POST /plants', json, 'Content-Length: 2001'), 41300],
     ['a body too large', post(' '.repeat(2_001)), 41300],
   ])('%s', async (_what, request, error) => {
-    const [response] = await ask(request)
+    const [response] = await requestRaw(request)
     expectError(response, error)
   })
 
@@ -190,7 +190,7 @@ describe('size', () => {
     ['as long a tag', '{"id":82,"name":"n","tag":"12345"}', '{"name":"n","tag":"12345"}'],
     ['as deep a body', '{"id":83,"name":"n","x":{"x":[]}}', '{"name":"n"}'],
   ])('%s as allowed', async (_what, body, plant) => {
-    expect((await ask(post(body)))[0]).toMatchObject({ status: 200, body: plant })
+    expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200, body: plant })
   })
 
   it.each<[string, string, number, RegExp]>([
@@ -198,7 +198,7 @@ describe('size', () => {
     ['a tag too long', '{"id":84,"name":"n","tag":"123456"}', 40002, /tag .*at most 5 .*6/],
     ['a body too deep', '{"id":84,"name":"n","x":{"x":[[]]}}', 40001, /deeper than 3/],
   ])('%s', async (_what, body, error, message) => {
-    expectError((await ask(post(body)))[0], error, message)
+    expectError((await requestRaw(post(body)))[0], error, message)
   })
 })
 
@@ -217,7 +217,7 @@ describe('a body', () => {
     ['a leading zero', '{"id":01,"name":"n"}', /not valid JSON/],
     ['two values', '{"id":1,"name":"n"}{}', /not valid JSON/],
   ])('that is no JSON (%s): 40001', async (_what, body, message) => {
-    expectError((await ask(post(body)))[0], 40001, message)
+    expectError((await requestRaw(post(body)))[0], 40001, message)
   })
 
   it.each<[string, string, RegExp]>([
@@ -245,8 +245,8 @@ describe('a body', () => {
     ['an object for a name', '{"id":1,"name":{"a":1}}', /it is an object/],
     ['half a surrogate pair', '{"id":1,"name":"\\ud83c"}', /surrogate/],
     ['a name that only a prototype has', '{"id":1,"__proto__":{"name":"n"}}', /name is missing/],
-  ])('that is no plant (%s): 40002, and says why', async (_what, body, message) => {
-    expectError((await ask(post(body)))[0], 40002, message)
+  ])('that is not a plant (%s): 40002, with the reason', async (_what, body, message) => {
+    expectError((await requestRaw(post(body)))[0], 40002, message)
   })
 
   it.each<[string, string]>([
@@ -261,11 +261,11 @@ describe('a body', () => {
     ['-9007199254740993.0', '-9007199254740993'],
   ])('may spell its id %s, and the plant is found as %s', async (spelling, id) => {
     const body = `{"id":${spelling},"name":"n"}`
-    const [response] = await ask(post(body))
+    const [response] = await requestRaw(post(body))
     // -0 is the id that 0 has.
     expect([200, 400]).toContain(response?.status)
     expect((await readPlant(api.url, BigInt(id)))?.body).toEqual({ name: 'n' })
-    expectError((await ask(post(body)))[0], 40003)
+    expectError((await requestRaw(post(body)))[0], 40003)
     if (id.length > 2) expect((await readPlant(api.url, BigInt(id) ^ 1n))?.status).toBe(404)
   })
 
@@ -276,7 +276,7 @@ describe('a body', () => {
     ['a type that only begins like JSON', ['Content-Type: application/jsonp'], 41500],
     ['a patch', ['Content-Type: application/merge-patch+json'], 41500],
     ['another charset', ['Content-Type: application/json; charset=latin1'], 41500],
-    ['a type that is none', ['Content-Type: ;;'], 41500],
+    ['an invalid type', ['Content-Type: ;;'], 41500],
     ['a coding', ['Content-Type: application/json', 'Content-Encoding: gzip'], 41500],
     [
       'JSON, in UTF-8',
@@ -285,12 +285,12 @@ describe('a body', () => {
     ],
     ['JSON, shouted', ['Content-Type: APPLICATION/JSON'], 40001],
   ])('of %s', async (_what, fields, error) => {
-    expectError((await ask(`${head('POST /plants', ...fields, 'Content-Length: 1')}{`))[0], error)
+    expectError((await requestRaw(`${head('POST /plants', ...fields, 'Content-Length: 1')}{`))[0], error)
   })
 
   it('is not expected where a method has none', async () => {
-    expectError((await ask(head('POST /plants')))[0], 40002, /it is missing/)
-    expectError((await ask(head('POST /plants', json)))[0], 40001, /empty/)
+    expectError((await requestRaw(head('POST /plants')))[0], 40002, /it is missing/)
+    expectError((await requestRaw(head('POST /plants', json)))[0], 40001, /empty/)
   })
 })
 
@@ -304,7 +304,7 @@ describe('paths and methods', () => {
     ['two slashes', head('GET //plants/1'), 40400],
     ['a path that can not be decoded', head('GET /plants/%zz'), 40400],
     ['a path with NUL', head('GET /plants/%00'), 40004],
-    ['an id that is none', head('GET /plants/1.0'), 40004],
+    ['an invalid id', head('GET /plants/1.0'), 40004],
     ['an id with a sign', head('GET /plants/+1'), 40004],
     ['an id beyond int64', head('GET /plants/9223372036854775808'), 40004],
     ['a plant that there is not', head('GET /plants/404?x=1'), 40401],
@@ -319,7 +319,7 @@ describe('paths and methods', () => {
     ['a method of another protocol', head('PROPFIND /plants/1'), 40500, 'GET, HEAD'],
     ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 40500, 'GET, HEAD, POST'],
   ])('%s', async (_what, request, error, allow) => {
-    const [response] = await ask(request)
+    const [response] = await requestRaw(request)
     expectError(response, error)
     expect(response?.headers.allow).toBe(allow)
   })
@@ -336,7 +336,9 @@ describe('paths and methods', () => {
 describe('what a client may offer or expect', () => {
   it('an upgrade is ignored: the request gets its usual response', async () => {
     for (const protocol of ['websocket', 'h2c', 'TLS/1.2']) {
-      const [response] = await ask(head('GET /plants/404', 'Connection: Upgrade', `Upgrade: ${protocol}`))
+      const [response] = await requestRaw(
+        head('GET /plants/404', 'Connection: Upgrade', `Upgrade: ${protocol}`),
+      )
       expectError(response, 40401)
     }
   })
@@ -356,7 +358,7 @@ describe('what a client may offer or expect', () => {
   })
 
   it('another expectation: 417', async () => {
-    expectError((await ask(head('POST /plants', json, 'Expect: tea')))[0], 41700)
+    expectError((await requestRaw(head('POST /plants', json, 'Expect: tea')))[0], 41700)
   })
 
   it('"100-continue" gets a 100 when the head is acceptable', async () => {
@@ -384,7 +386,7 @@ describe('what a client may offer or expect', () => {
       41500,
     ],
     ['nothing there', head('POST /nothing', json, 'Content-Length: 5', 'Expect: 100-continue'), 40400],
-  ])('the body is not asked for (%s), and the connection ends', async (_what, request, error) => {
+  ])('no 100 is sent (%s), and the connection closes', async (_what, request, error) => {
     const connection = openRaw(api.url)
     connection.write(request)
     await connection.closed
@@ -414,7 +416,10 @@ describe('what a client may offer or expect', () => {
 describe('several requests on one connection', () => {
   it('get their responses in order, however long each takes', async () => {
     const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
-    const responses = await ask(waits + head('GET /plants/404') + post('{') + waits + head('GET /x'), 5)
+    const responses = await requestRaw(
+      waits + head('GET /plants/404') + post('{') + waits + head('GET /x'),
+      5,
+    )
     expect(responses.map(({ body }) => JSON.parse(body).error)).toEqual([50303, 40401, 40001, 50303, 40400])
   })
 

@@ -160,7 +160,7 @@ it('neither a token nor a part of one is ever logged', async () => {
     await sendAndReset(request)
   }
   const log = readFileSync(api.logFile, 'utf8')
-  expect(log).toContain('"a JWT was refused"')
+  expect(log).toContain('"rejected a JWT"')
   expect(log).toContain('cannot fetch the JWT keys')
   expectNoTokenIn(log)
 })

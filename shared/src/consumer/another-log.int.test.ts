@@ -30,10 +30,10 @@ async function standing({ kafka, topic }: TestTopic, { next, metadata }: GroupOf
   return groupId
 }
 
-describe('a consumer whose log is not the one it was', () => {
+describe('a consumer of another log than before', () => {
   const metadata = JSON.stringify({ partitions: 1, eventId: randomUUID() })
 
-  it('ends when another event lies where it stood, before a handler is called', async () => {
+  it('ends when another event is at its position, before a handler is called', async () => {
     const topic = await openTopic(1)
     await topic.append(10)
     const groupId = await standing(topic, { next: 5 as Offset, metadata })
@@ -46,7 +46,7 @@ describe('a consumer whose log is not the one it was', () => {
     expect(consumer.events).toEqual([])
   })
 
-  it('does not begin when the log ends before that', async () => {
+  it('does not start when the log ends before its position', async () => {
     const topic = await openTopic(1)
     await topic.append(3)
     const groupId = await standing(topic, { next: 5 as Offset, metadata })
@@ -56,7 +56,7 @@ describe('a consumer whose log is not the one it was', () => {
     })
   })
 
-  it('ends when the topic is made anew while it runs, and commits nothing of that one', async () => {
+  it('ends when the topic is recreated while it runs, and commits nothing in the new one', async () => {
     const topic = await openTopic(1)
     const { kafka, topic: name } = topic
     const groupId = newGroup()
@@ -91,15 +91,15 @@ describe('a consumer whose log is not the one it was', () => {
   })
 })
 
-describe('a consumer whose topic is not as it must be', () => {
-  it('does not begin when there is none', async () => {
+describe('a consumer of an unusable topic', () => {
+  it('does not start when the topic is missing', async () => {
     await expect(consumeInto('no-such-topic')).rejects.toMatchObject({
       code: 'topic-missing',
       message: expect.stringContaining('topic no-such-topic does not exist'),
     })
   })
 
-  it('does not begin when its first events are gone', async () => {
+  it('does not start when the first events are deleted', async () => {
     const topic = await openTopic(1)
     await topic.append(5)
     const partitions = [{ partition: 0, offset: '2' }]
@@ -114,7 +114,7 @@ describe('a consumer whose topic is not as it must be', () => {
     })
   })
 
-  it('ends when it grew, and does not begin again', async () => {
+  it('ends when partitions are added, and does not start again', async () => {
     const topic = await openTopic(1)
     const groupId = newGroup()
     await topic.append(5)
@@ -130,7 +130,7 @@ describe('a consumer whose topic is not as it must be', () => {
     })
   })
 
-  it('does not begin when no broker answers in time', async () => {
+  it('does not start when no broker replies in time', async () => {
     const away = { brokers: ['127.0.0.1:1'], connectWithinMs: 0 }
     await expect(consumeInto('plants', away)).rejects.toMatchObject({
       code: 'kafka-unreachable',

@@ -35,7 +35,7 @@ const logs = fc
   })
 
 describe('batches', () => {
-  it('give each readable creation, and each parked record that is wanted, once and in log order', () => {
+  it('contain each readable creation, and each wanted parked record, once and in log order', () => {
     fc.assert(
       fc.property(logs, fc.integer({ min: 1, max: 5 }), fc.boolean(), (log, maxEvents, deliverParked) => {
         const creations = new Set(log.filter(({ isCreation }) => isCreation).map(({ record }) => record))
@@ -61,7 +61,7 @@ describe('batches', () => {
     )
   })
 
-  it('are as full as may be', () => {
+  it('are full, except the last one', () => {
     fc.assert(
       fc.property(logs, fc.integer({ min: 1, max: 5 }), (log, maxEvents) => {
         const records = log.map(({ record }) => record)

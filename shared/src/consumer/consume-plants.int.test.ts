@@ -16,7 +16,7 @@ const eventIdsOf = (records: readonly NewRecord[]) =>
 const newEventId = () => randomUUID() as EventId
 
 describe('a consumer of plants', () => {
-  it('is given each plant once, in log order, and no claim that came too late', async () => {
+  it('receives each plant once, in log order, and no void claim', async () => {
     const topic = await openTopic(3)
     const first = await topic.append(50)
     const repeated = first.slice(10, 20)
@@ -38,7 +38,7 @@ describe('a consumer of plants', () => {
     expect(consumer.problems()).toEqual([])
   })
 
-  it('goes on where its group stood, with first claims that know nothing yet', async () => {
+  it('continues at the position of its group with empty first claims', async () => {
     const topic = await openTopic(2)
     await topic.append(30)
     const groupId = newGroup()
@@ -59,7 +59,7 @@ describe('a consumer of plants', () => {
 })
 
 describe('an event', () => {
-  it('says all that its record says', async () => {
+  it('has every field of its record', async () => {
     const topic = await openTopic(1)
     const traceparent = parseTraceparent(
       '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
@@ -82,7 +82,7 @@ describe('an event', () => {
   })
 })
 
-describe('what is no event, or can not be read', () => {
+describe('a foreign or unreadable record', () => {
   const badly = (record: NewRecord): NewRecord => ({ ...record, value: Buffer.from('no plant') })
   const foreign: NewRecord = {
     partition: 0 as Partition,
@@ -91,7 +91,7 @@ describe('what is no event, or can not be read', () => {
     headers: {},
   }
 
-  it('is parked in its place; what claims an id keeps it', async () => {
+  it('is delivered as parked in log order; an unreadable claim keeps its id', async () => {
     const topic = await openTopic(1)
     const unreadable = newEventId()
     await topic.appendRecords([
@@ -122,7 +122,7 @@ describe('what is no event, or can not be read', () => {
     expect(parked[0]).not.toHaveProperty('id')
   })
 
-  it('is logged, a line for each fetch, when nobody takes it', async () => {
+  it('is logged, one line per fetch, without onParked', async () => {
     const topic = await openTopic(1)
     await topic.appendRecords([foreign, foreign, badly(plantCreated(newPlant(2n), newEventId(), 1))])
     const lines: object[] = []

@@ -66,7 +66,7 @@ describe('a delivery', () => {
     expect(deliveredOf(P)).toEqual(at(19))
   })
 
-  it('ends between two events when it may not go on, and tells how far it came', async () => {
+  it('ends between two events when it may not continue, and returns the checkpoint', async () => {
     const { onRecords, checkpointOf, given, now } = await openDelivery(START)
     const from = await checkpointOf(P)
     const taken = onRecords(P, creations(0, 10), at(9), from)

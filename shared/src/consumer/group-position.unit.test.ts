@@ -32,7 +32,7 @@ function openPosition(start = FIRST) {
 }
 
 describe('the position of a group', () => {
-  it('is read as it was stored', () => {
+  it('is read back unchanged', () => {
     fc.assert(
       fc.property(checkpoints, counts, (checkpoint, partitions) => {
         expect(checkpointOfGroup(groupOffsetOf(checkpoint, partitions), partitions)).toEqual(checkpoint)
@@ -40,7 +40,7 @@ describe('the position of a group', () => {
     )
   })
 
-  it('is refused by a topic with another count of partitions', () => {
+  it('is rejected for a topic with another partition count', () => {
     fc.assert(
       fc.property(checkpoints, counts, counts, (checkpoint, before, now) => {
         fc.pre(before !== now)
@@ -49,7 +49,7 @@ describe('the position of a group', () => {
     )
   })
 
-  it('proves nothing with a text that somebody else stored', () => {
+  it('has no event id when another program stored it', () => {
     const texts = fc.oneof(fc.string(), fc.json())
     fc.assert(
       fc.property(texts, (metadata) => {

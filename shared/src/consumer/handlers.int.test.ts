@@ -25,7 +25,7 @@ function heldHandler() {
 }
 
 describe('a handler that fails', () => {
-  it('is called again with the same event, holds up no other partition, and says why', async () => {
+  it('is called again with the same event, delays no other partition, and reports the failure', async () => {
     const topic = await openTopic(2)
     const events: PlantCreated[] = []
     let failing = true
@@ -53,7 +53,7 @@ describe('a handler that fails', () => {
     expect(consumer.problems()).toEqual([])
   })
 
-  it('is given up for an event after so many attempts, if somebody takes what it can not', async () => {
+  it('passes an event to onDeadLetter after maxAttempts failures', async () => {
     const topic = await openTopic(1)
     const events: PlantCreated[] = []
     const letters: DeadLetter[] = []
@@ -81,7 +81,7 @@ describe('a handler that fails', () => {
     ])
   })
 
-  it('counts for a whole batch, which is given again as a whole', async () => {
+  it('fails for a whole batch, which is delivered again as a whole', async () => {
     const topic = await openTopic(1)
     await topic.append(25)
     const batches: bigint[][] = []
@@ -105,7 +105,7 @@ describe('a handler that fails', () => {
 })
 
 describe('a handler that is slow', () => {
-  it('holds up other partitions for a while only', async () => {
+  it('delays other partitions for a limited time', async () => {
     const topic = await openTopic(2)
     const events: PlantCreated[] = []
     const consumer = await consumeInto(topic.topic, {
@@ -126,7 +126,7 @@ describe('a handler that is slow', () => {
 })
 
 describe('a pause', () => {
-  it('lets the handler under way finish and calls none until the consumer goes on', async () => {
+  it('waits for the running handler and calls none until resume', async () => {
     const topic = await openTopic(1)
     const handler = heldHandler()
     const consumer = await consumeInto(topic.topic, { onPlantCreated: handler.handle })
@@ -154,7 +154,7 @@ describe('a pause', () => {
 })
 
 describe('stopping', () => {
-  it('lets the handler under way finish, commits what it took, and calls none any more', async () => {
+  it('waits for the running handler, commits, and calls no handler afterwards', async () => {
     const topic = await openTopic(1)
     const [groupId, handler] = [newGroup(), heldHandler()]
     const consumer = await consumeInto(topic.topic, { groupId, onPlantCreated: handler.handle })
@@ -170,7 +170,7 @@ describe('stopping', () => {
     await eventually(() => expect(next.events.map(({ id }) => id)).toEqual([2n, 3n, 4n, 5n]))
   })
 
-  it('waits no longer than it is told; what a handler did not finish is given again', async () => {
+  it('waits at most stopWithinMs; what a handler did not finish is delivered again', async () => {
     const topic = await openTopic(1)
     const groupId = newGroup()
     const signals: AbortSignal[] = []
@@ -192,7 +192,7 @@ describe('stopping', () => {
     await eventually(() => expect(next.events.map(({ id }) => id)).toEqual([1n, 2n]))
   })
 
-  it('may be asked for by a signal', async () => {
+  it('can be requested by a signal', async () => {
     const topic = await openTopic(1)
     const stopping = new AbortController()
     const consumer = await consumeInto(topic.topic, { signal: stopping.signal })

@@ -14,7 +14,7 @@ const faultOf = (options: object): string => {
 }
 
 describe('the options of a consumer', () => {
-  it('have defaults where something may be left out', () => {
+  it('have defaults', () => {
     expect(checkConsumeOptions({ ...GIVEN, topic: undefined } as never)).toMatchObject({
       ...{ topic: 'plants', from: 'beginning', maxBatch: 500, maxAttempts: 5, commitEveryMs: 1_000 },
     })
@@ -47,11 +47,11 @@ describe('the options of a consumer', () => {
     ['fromBeginning is not an option', { fromBeginning: true }],
     ['is a consumer group of the service itself', { groupId: 'plants-projector' }],
     ['is a consumer group of the service itself', { groupId: 'plants-tail-7' }],
-  ])('are refused: %s', (fault, wrong) => {
+  ])('are rejected: %s', (fault, wrong) => {
     expect(faultOf({ ...GIVEN, ...wrong })).toContain(fault)
   })
 
-  it('are refused with all that is wrong at once', () => {
+  it('are rejected with all faults in one message', () => {
     expect(faultOf({ maxBatch: 'many' })).toMatch(
       /maxBatch must be .*; brokers is missing; groupId is missing; set exactly one of/,
     )

@@ -16,7 +16,7 @@ const fetched = (record: LogRecord): PlantRecord => ({
 })
 
 describe('the fold of a replay', () => {
-  it('gives on what the fold of the protocol holds, in order, from where it is wanted, and counts the same', async () => {
+  it('delivers the wanted part of the fold of the protocol in log order, with the same counts', async () => {
     await fc.assert(
       fc.asyncProperty(logs, fc.nat(40), fc.nat(8), async (batches, from, again) => {
         const given: (PlantCreated | ParkedRecord)[] = []

@@ -40,7 +40,7 @@ async function replayed(options: Omit<ReplayPlantsOptions, 'onPlantCreated' | 'o
 }
 
 describe('replaying plants', () => {
-  it('delivers each plant once, as the first claim of its id tells it, and counts all the others', async () => {
+  it('delivers each plant once, by the first claim of its id, and counts all other records', async () => {
     const traceparent = parseTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')
     const repeated = claim(1n, 'first')
     const unreadable = { ...claim(3n, 'never'), value: Buffer.from('{') }
@@ -80,7 +80,7 @@ describe('replaying plants', () => {
     )
   })
 
-  it('gives batches of one partition, in its order, no larger than told, one call at a time', async () => {
+  it('delivers batches of one partition in log order, of at most maxBatch events, one call at a time', async () => {
     const log = await openLog()
     await log.append(500)
     const last = new Map<Partition, number>()
@@ -106,7 +106,7 @@ describe('replaying plants', () => {
     expect([...last.values()].reduce((sum, offset) => sum + offset + 1, 0)).toBe(500)
   })
 
-  it('ends where the log ended when it began, and the next one can deliver what came after', async () => {
+  it('ends at the end of the log at its start; the next replay can deliver what came after', async () => {
     const log = await openLog()
     await log.append(100)
     let appended = false
@@ -139,7 +139,7 @@ describe('replaying plants', () => {
     expect(summary).toMatchObject({ plants: 2, voids: 1 })
   })
 
-  it('tells its progress, and at its end that all was read', async () => {
+  it('reports its progress, and at the end that everything was read', async () => {
     const log = await openLog()
     await log.append(300)
     const told: ReplayProgress[] = []
@@ -149,7 +149,7 @@ describe('replaying plants', () => {
     expect(told.map(({ read }) => read)).toEqual(told.map(({ read }) => read).sort((a, b) => a - b))
   })
 
-  it('ends with what is thrown where its progress is told, now or later', async () => {
+  it('ends with the error of onProgress, synchronous or not', async () => {
     const log = await openLog()
     await log.append(300)
     for (const onProgress of [
@@ -171,7 +171,7 @@ describe('replaying plants', () => {
     expect([...summary.positions]).toEqual([0, 1, 2].map((partition) => [partition, 0]))
   })
 
-  it('ends with what a handler throws, and calls none any more', async () => {
+  it('ends with the error of a handler, and calls no handler afterwards', async () => {
     const log = await openLog()
     await log.append(100)
     let calls = 0
@@ -185,7 +185,7 @@ describe('replaying plants', () => {
     expect(calls).toBe(5)
   })
 
-  it('ends when it is broken off, after the handler that is at work', async () => {
+  it('ends when it is aborted, after the running handler', async () => {
     const log = await openLog()
     await log.append(100)
     const breaking = new AbortController()
@@ -203,7 +203,7 @@ describe('replaying plants', () => {
     expect({ begun, ended }).toEqual({ begun: 1, ended: 1 })
   })
 
-  it('takes nothing twice when others join its group and leave it', async () => {
+  it('applies nothing twice when other members join and leave its group', async () => {
     const log = await openLog()
     await log.append(300)
     const admin = log.kafka.admin()
@@ -237,7 +237,7 @@ describe('replaying plants', () => {
     }
   })
 
-  it('refuses a topic that is not there, and does not make one', async () => {
+  it('rejects a missing topic, and does not create it', async () => {
     const { kafka } = await openLog()
     const topic = `plants-${randomUUID()}`
     const missing = replayed({ brokers: brokers(), topic, log: quietLog })
@@ -248,7 +248,7 @@ describe('replaying plants', () => {
     expect(await admin.listTopics()).not.toContain(topic)
   })
 
-  it('refuses a topic whose beginning is gone', async () => {
+  it('rejects a topic without its first events', async () => {
     const log = await openLog()
     await log.append(30)
     const admin = log.kafka.admin()
@@ -263,7 +263,7 @@ describe('replaying plants', () => {
     })
   })
 
-  it('ends with an error that says so when the first claims take more memory than told', async () => {
+  it('ends with an error when the first claims exceed maxMib', async () => {
     const log = await openLog()
     for (let batch = 0; batch < 5; batch++) await log.append(5_000)
     await expect(replayed({ ...log.common, maxMib: 1 })).rejects.toMatchObject({ code: 'first-claims' })
@@ -286,7 +286,7 @@ describe('replaying plants', () => {
     [{ from: 'end' }, 'from must be'],
     [{ from: { time: new Date('x') } }, 'from must be'],
     [{ from: { positions: { 0: 1 } } }, 'from must be'],
-  ])('refuses bad options before it connects: %j', async (bad, message) => {
+  ])('rejects invalid options before it connects: %j', async (bad, message) => {
     const options = {
       brokers: ['localhost:1'],
       onPlantCreated() {},
@@ -300,7 +300,7 @@ describe('replaying plants', () => {
   it.each([
     [new Map([[PARTITIONS, 1]]), 'each of the 3 partitions'],
     [new Map([[0, -1]]), 'from must be'],
-  ])('refuses positions that can not be: %j', async (positions, message) => {
+  ])('rejects invalid positions: %j', async (positions, message) => {
     const { common } = await openLog()
     await expect(replayed({ ...common, from: { positions } })).rejects.toThrow(message)
   })

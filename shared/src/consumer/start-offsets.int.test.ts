@@ -14,8 +14,8 @@ async function idsConsumed(consumer: Awaited<ReturnType<typeof consumeInto>>): P
   return consumer.events.map(({ id }) => String(id)).sort()
 }
 
-describe('a group that has committed nothing', () => {
-  it('begins at the end, and misses nothing between two starts', async () => {
+describe('a group without a position', () => {
+  it('starts at the end, and misses nothing between two starts', async () => {
     const topic = await openTopic(2)
     await topic.append(20)
     const groupId = newGroup()
@@ -27,7 +27,7 @@ describe('a group that has committed nothing', () => {
     expect(await idsConsumed(second)).toEqual(idsOf(between))
   })
 
-  it('begins at a time, or at positions', async () => {
+  it('starts at a time, or at positions', async () => {
     const topic = await openTopic(2)
     await topic.append(20)
     const { ends } = await readEnds(topic.kafka, topic.topic)
@@ -45,7 +45,7 @@ describe('a group that has committed nothing', () => {
     expect(idsOf(later).every((id) => timed.events.some((event) => String(event.id) === id))).toBe(true)
   })
 
-  it('refuses positions that the log does not have', async () => {
+  it('rejects positions outside the log', async () => {
     const topic = await openTopic(2)
     for (const positions of [
       new Map([[0, 0]]),
@@ -69,8 +69,8 @@ describe('a group that has committed nothing', () => {
   })
 })
 
-describe('what is committed', () => {
-  it('is the next offset with the event before it, which proves the log; what others committed is taken as it is', async () => {
+describe('the committed position', () => {
+  it('is the next offset with the event id before it; an offset without an event id is accepted', async () => {
     const topic = await openTopic(1)
     const [, , third] = await topic.append(4)
     const groupId = newGroup()

@@ -29,7 +29,7 @@ describe('an event id', () => {
     ...['', '6f0c2a5e', '6F0C2A5E-1D2B-4C0F-9A7B-3E8D54C1F6A2', '6f0c2a5e1d2b4c0f9a7b3e8d54c1f6a2'],
     ...['{6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6a2}', 'urn:uuid:6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6a2'],
     ...['6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6a2\n', '6f0c2a5e-1d2b-4c0f-9a7b-3e8d54c1f6ag'],
-  ])('is not written %j, for equal ids must be equal texts', (text) => {
+  ])('is not %j, because equal ids must be equal texts', (text) => {
     expect(parseEventId(text)).toBeUndefined()
     expect(readEventId(Buffer.from(text))).toBeUndefined()
   })
@@ -76,7 +76,7 @@ describe('the event id of an Idempotency-Key', () => {
     )
   })
 
-  it('is another one for any other create', () => {
+  it('differs for any other create', () => {
     fc.assert(
       fc.property(keyedCreates, keyedCreates, (a, b) => {
         const parts = ({ caller, key, plant: { id, name, tag } }: typeof a) =>
@@ -98,7 +98,7 @@ describe('the event id of an Idempotency-Key', () => {
     expect(keyedEventId(...other)).not.toBe(keyedEventId(...base))
   })
 
-  it('tells an absent tag from an empty one', () => {
+  it('distinguishes an absent tag from an empty one', () => {
     expect(keyedEventId('ann', 'k', plant(1n, 'n'))).not.toBe(keyedEventId('ann', 'k', plant(1n, 'n', '')))
   })
 

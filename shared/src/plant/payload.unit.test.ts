@@ -51,7 +51,7 @@ const payloads = fc
 const read = (record: NewRecord) => readRecord({ offset: FIRST, ...record }, record.partition, PARTITIONS)
 
 describe('a payload that is read byte by byte', () => {
-  it('reads as the JSON parser reads it, and one that is not of the form, too', () => {
+  it('gives the same plant as the JSON parser, also for other payloads', () => {
     fc.assert(
       fc.property(payloads, (record) => {
         // What begins with a space means the same, and is never of the form.

@@ -42,7 +42,7 @@ describe('an event that creates a plant', () => {
     )
   })
 
-  it('lies in the partition of its key, which is the id as text', () => {
+  it('is in the partition of its key, which is the id as text', () => {
     fc.assert(
       fc.property(newPlants, eventIds, (plant, eventId) => {
         const { key, partition } = plantCreated(plant, eventId, PARTITIONS)
@@ -85,7 +85,7 @@ describe('an event that creates a plant', () => {
     )
   })
 
-  it('of version 1 can be read for ever', () => {
+  it('of version 1 is readable in every release', () => {
     const record = {
       offset: OFFSET,
       key: Buffer.from('39303037313939323534373430393933', 'hex'),
@@ -113,7 +113,7 @@ describe('an event that creates a plant', () => {
   })
 })
 
-describe('a foreign record is parked and claims nothing', () => {
+describe('a foreign record is parked and does not claim an id', () => {
   it.each<[string, number, StoredRecord]>([
     ['it has no type', PARKED.otherType, stored({}, { ce_type: undefined })],
     ['it has a type without content', PARKED.otherType, stored({}, { ce_type: null })],
@@ -156,7 +156,7 @@ describe('a foreign record is parked and claims nothing', () => {
     expect(read(record)).toEqual({ offset: OFFSET, parked })
   })
 
-  it('when it lies in another partition than its key belongs to', () => {
+  it('when it is in another partition than its key', () => {
     fc.assert(
       fc.property(plantIds, eventIds, fc.nat(PARTITIONS - 1), (id, eventId, elsewhere) => {
         const { partition, ...record } = plantCreated({ id, name: 'n' }, eventId, PARTITIONS)
@@ -168,7 +168,7 @@ describe('a foreign record is parked and claims nothing', () => {
   })
 })
 
-describe('a claim that this release can not read is parked and keeps its id', () => {
+describe('a claim that this release cannot read is parked and keeps its id', () => {
   const claim = { offset: OFFSET, id: ID, eventId: EVENT_ID, plant: undefined }
 
   it.each<[string, StoredRecord]>([
@@ -219,7 +219,7 @@ describe('a claim that this release can not read is parked and keeps its id', ()
   })
 })
 
-describe('what a payload may hold besides', () => {
+describe('what else a payload may contain', () => {
   it.each([
     ['fields that nobody knows', '{"id":"42","name":"n","colour":"green"}'],
     ['a prototype', '{"id":"42","name":"n","__proto__":{"tag":"t"}}'],
@@ -270,7 +270,7 @@ describe('for any record', () => {
     )
   })
 
-  it('reading tells something, whatever the bytes are', () => {
+  it('reading never throws, whatever the bytes are', () => {
     fc.assert(
       fc.property(bytes, bytes, anyHeaders, fc.boolean(), (key, value, headers, alike) => {
         const record = alike ? stored({ key, value }, headers) : { offset: OFFSET, key, value, headers }

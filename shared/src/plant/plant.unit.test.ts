@@ -25,7 +25,7 @@ describe('a new plant', () => {
     )
   })
 
-  it('may have fields that the specification does not know, and loses them', () => {
+  it('may have unknown fields, which are dropped', () => {
     expect(accepts({ id: 1n, name: 'Ficus', colour: 'green' })).toBe(true)
     expect(plantOf({ name: 'Ficus', tag: 'tree', colour: 'green' } as never)).toEqual({
       name: 'Ficus',
@@ -42,7 +42,7 @@ describe('a new plant', () => {
     expect(accepts({ id: 1n, name: 'n', tag: longest + codePoint })).toBe(false)
   })
 
-  it('may be held to shorter texts, of its name and of its tag', () => {
+  it('can be limited to a shorter name and tag', () => {
     const within = newPlantWithin({ nameMaxCodePoints: 2, tagMaxCodePoints: 1 })
     const isWithin = (name: string, tag: string) => Value.Check(within, { id: 1n, name, tag })
     expect([isWithin('🌱🌱', '🌱'), isWithin('🌱🌱🌱', '🌱'), isWithin('🌱', '🌱🌱')]).toEqual([
@@ -66,7 +66,7 @@ describe('a new plant', () => {
     ['half a surrogate pair in its tag', { id: 1n, name: 'n', tag: '\udf31' }],
     ['a list around it', [{ id: 1n, name: 'n' }]],
     ['nothing', null],
-  ])('is refused with %s', (_fault, plant) => {
+  ])('is rejected with %s', (_fault, plant) => {
     expect(accepts(plant)).toBe(false)
   })
 })
@@ -85,7 +85,7 @@ describe('a plant id', () => {
     expect(parsePlantId(id.toString())).toBe(id)
   })
 
-  it('is nothing beyond int64', () => {
+  it('is limited to int64', () => {
     const beyond = fc.bigInt({ min: 1n, max: 2n ** 70n })
     fc.assert(
       fc.property(beyond, fc.boolean(), (by, above) => {
@@ -116,11 +116,11 @@ describe('a plant id', () => {
       '\n1',
     ],
     ...['١', '１', '−1', '--1', '9223372036854775808', '-9223372036854775809', '99999999999999999999', 'NaN'],
-  ])('is not written %j', (text) => {
+  ])('is not %j', (text) => {
     expect(parsePlantId(text)).toBeUndefined()
   })
 
-  it('has one text only: what parses prints as it was', () => {
+  it('has only one text: a parsed id prints unchanged', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[-+]?0{0,2}[0-9]{0,20}$/), (text) => {
         const id = parsePlantId(text)

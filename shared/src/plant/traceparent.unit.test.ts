@@ -15,7 +15,7 @@ const hex = (length: number) =>
 const notZero = (length: number) => hex(length).filter((text) => !/^0+$/.test(text))
 
 describe('a traceparent of version 00', () => {
-  it('is taken as it is, whatever its flags', () => {
+  it('is returned unchanged, whatever its flags', () => {
     fc.assert(
       fc.property(notZero(32), notZero(16), hex(2), (traceId, parentId, flags) => {
         const text = `00-${traceId}-${parentId}-${flags}`
@@ -54,14 +54,14 @@ describe('a traceparent of version 00', () => {
   })
 })
 
-describe('a traceparent of a version to come', () => {
+describe('a traceparent of a later version', () => {
   it.each([
     ['that has no more fields', `01-${TRACE}-${PARENT}-01`, VALID],
     ['with more fields', `cc-${TRACE}-${PARENT}-01-what-the-future-will-be-like`, VALID],
     ['with nothing in its next field', `fe-${TRACE}-${PARENT}-01-`, VALID],
     ['with flags that nobody knows yet', `01-${TRACE}-${PARENT}-0b`, VALID],
     ['that was not sampled', `01-${TRACE}-${PARENT}-fe`, VALID.replace(/01$/, '00')],
-  ])('%s is read as version 00 has it', (_what, text, read) => {
+  ])('%s is read as version 00', (_what, text, read) => {
     expect(parseTraceparent(text)).toBe(read)
   })
 

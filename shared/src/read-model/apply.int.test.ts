@@ -80,7 +80,7 @@ describe('applying a log to the read model', () => {
     )
   })
 
-  it('takes any number of records at once, also ids that come again among them', async () => {
+  it('applies any number of records at once, also repeated ids', async () => {
     const { apply, stored } = await openReadModel()
     // Many times what the script adds to the order by one call; ids come again near and far.
     const ids = Array.from({ length: 3_000 }, (_, index) => BigInt(index % 1_300))
@@ -94,7 +94,7 @@ describe('applying a log to the read model', () => {
     expect(await stored()).toEqual(asStored(foldOf(batches), from, PARTITIONS))
   })
 
-  it('takes each record once when batches come again, late, or before their turn', async () => {
+  it('applies each record once when batches are repeated, late or early', async () => {
     const { apply, stored } = await openReadModel()
     let runs = 0
     await fc.assert(
@@ -118,7 +118,7 @@ describe('applying a log to the read model', () => {
     )
   })
 
-  it('takes each record once when two projectors race for the partition', async () => {
+  it('applies each record once when two projectors race for the partition', async () => {
     const one = await openReadModel()
     const other = await openReadModel(one.topic)
     let runs = 0
@@ -185,7 +185,7 @@ describe('applying is refused, and nothing changes,', () => {
     }
   }
 
-  it('when the checkpoint is another than expected; the answer tells which', async () => {
+  it('when the checkpoint is not the expected one; the result contains it', async () => {
     const { apply, first, expectUnchanged } = await openWithTwoPlants()
     for (const offset of [-1, 0, 2, 100]) {
       const outcome = await apply({ offset: offset as Offset, eventId: '' }, batchOf(offset + 1, 3n))
@@ -194,7 +194,7 @@ describe('applying is refused, and nothing changes,', () => {
     await expectUnchanged()
   })
 
-  it('when a newer release folded it: older code could spoil what it does not know', async () => {
+  it('when a newer release folded it: older code could damage it', async () => {
     const { topic, apply, readModel, redis, at, first } = await openWithTwoPlants()
     await redis.hset(`${at}:meta`, 'fold', '2')
     const before = await dumpKeys(redis, topic)
@@ -204,7 +204,7 @@ describe('applying is refused, and nothing changes,', () => {
     expect(await dumpKeys(redis, topic)).toEqual(before)
   })
 
-  it('when it was folded from a topic of another size: ids lie elsewhere there', async () => {
+  it('when it was folded from another partition count: ids are in other partitions', async () => {
     const { topic, first, expectUnchanged } = await openWithTwoPlants()
     const resized = await openReadModel(topic, PARTITIONS + 1)
     await expect(resized.apply(first.next, batchOf(2, 3n))).rejects.toThrow(
@@ -215,7 +215,7 @@ describe('applying is refused, and nothing changes,', () => {
     await expectUnchanged()
   })
 
-  it('when it names a generation that is gone: a generation is never made twice', async () => {
+  it('when the generation is gone: it is never created again', async () => {
     const { topic, redis, expectUnchanged } = await openWithTwoPlants()
     const script = readFileSync(new URL('apply.lua', import.meta.url), 'utf8')
     const applyTo = (generation: string) =>
@@ -238,7 +238,7 @@ describe('applying is refused, and nothing changes,', () => {
 })
 
 describe('a generation', () => {
-  it('begins with the first batch, under the name given, and keeps it', async () => {
+  it('is created by the first batch, under the given name, and keeps it', async () => {
     const { topic, readModel, redis } = await openReadModel()
     const first = batchOf(0, 1n)
     await readModel.apply(P, START, first.next, first.records, 'first-name')
@@ -253,7 +253,7 @@ describe('a generation', () => {
     expect(await redis.keys(`*${topic}*second-name*`)).toEqual([])
   })
 
-  it('that lost its meta is no fold of anything: its entries count as absent and a fresh one begins', async () => {
+  it('without its meta is not a fold: its entries count as absent, and a fresh one is created', async () => {
     const { topic, readModel, redis, apply, stored } = await openReadModel()
     await apply(START, batchOf(0, 1n, 2n))
     const lost = await redis.get(pointerOf(topic, P))

@@ -33,7 +33,7 @@ function createPartition(lost: (call: number) => boolean = () => false) {
 }
 
 describe('records applied in chunks', () => {
-  it('leave what they leave in one piece, and no chunk is longer than it may be', async () => {
+  it('give the same result as one call, and no chunk exceeds the limit', async () => {
     await fc.assert(
       fc.asyncProperty(logs, fc.integer({ min: 1, max: 9 }), async (batches, maxRecords) => {
         const [whole, cut] = [createPartition(), createPartition()]
@@ -49,7 +49,7 @@ describe('records applied in chunks', () => {
     )
   })
 
-  it('go on from where the partition really stands when it stands elsewhere', async () => {
+  it('continue from the checkpoint of the partition when it is not the expected one', async () => {
     const partition = createPartition()
     const elsewhere = { offset: offsetOf(70), eventId: '' } as const
     partition.state.checkpoint = elsewhere
@@ -59,7 +59,7 @@ describe('records applied in chunks', () => {
     expect(partition.state.parked.size).toBe(0)
   })
 
-  it('fail as a whole when one chunk fails, and none after it is taken', async () => {
+  it('fail as a whole when one chunk fails, and no later chunk is applied', async () => {
     const records = [0, 1, 2, 3].map((offset): LogRecord => ({ offset: offsetOf(offset), parked: 1 }))
     const next = { offset: offsetOf(3), eventId: '' } as const
     const partition = createPartition((call) => call === 1)
@@ -99,7 +99,7 @@ function unpack(packed: Buffer): Omit<LogRecord, 'offset'>[] {
 }
 
 describe('packed records', () => {
-  it('are, one after another, what was packed', () => {
+  it('unpack to the same records', () => {
     fc.assert(
       fc.property(logs, (batches) => {
         const records = batches.flatMap((batch) => batch.records)
@@ -109,7 +109,7 @@ describe('packed records', () => {
     )
   })
 
-  it('have room for the longest of everything', () => {
+  it('have room for the longest id, entry and parked text', () => {
     // Three bytes of UTF-8 for each unit of UTF-16.
     const text = '€'.repeat(MAX_TEXT_CODE_POINTS)
     const id = MIN_INT64 as PlantId

@@ -20,7 +20,7 @@ const OFFSET = offsetOf(42)
 const decode = (hex: string) => decodeEntry(ID, Buffer.from(hex, 'hex'))
 
 describe('an entry of the read model', () => {
-  it('reads as the claim it was made of', () => {
+  it('decodes to the encoded claim', () => {
     fc.assert(
       fc.property(claims, (claim) => {
         expect(decodeEntry(claim.id, encodeEntry(claim))).toEqual(claim)
@@ -29,7 +29,7 @@ describe('an entry of the read model', () => {
     )
   })
 
-  it('has its event id in bytes 2 to 17, where the script looks for it', () => {
+  it('has its event id in bytes 2 to 17, where the scripts read it', () => {
     fc.assert(
       fc.property(claims, (claim) => {
         const bytes = encodeEntry(claim)
@@ -51,7 +51,7 @@ describe('an entry of the read model', () => {
   })
 })
 
-describe('bytes that are no entry of this release', () => {
+describe('bytes that are not an entry of this release', () => {
   it.each([
     ['nothing', ''],
     ['a kind that a newer release may know', `03${HEAD}`],

@@ -10,8 +10,8 @@ const switchCall = (generation: string, expectedLive: string, verified: number, 
   ...{ generation, mark, expectedLive, verified: verified as Offset },
 })
 
-describe('beginning to fill', () => {
-  it('makes an empty generation, and takes it up again where it stands', async () => {
+describe('starting to fill', () => {
+  it('creates an empty generation, and resumes it at its checkpoint', async () => {
     const { generations } = await openGenerations()
     expect(await generations.startFilling(P, 'one')).toEqual({
       is: 'started',
@@ -32,7 +32,7 @@ describe('beginning to fill', () => {
     })
   })
 
-  it('refuses a name under which there is any key', async () => {
+  it('rejects a name under which there is a key', async () => {
     const { generations, redis, at, expectUnchanged } = await openGenerations()
     for (const kind of ['meta', 'plants', 'parked']) await redis.hset(`${at}of-${kind}:${kind}`, 'a', 'b')
     await redis.rpush(`${at}of-order:order`, 'a')
@@ -81,7 +81,7 @@ describe('beginning to fill', () => {
 })
 
 describe('filling', () => {
-  it('tells where the generation stands when that is elsewhere, and makes none that is gone', async () => {
+  it('returns the checkpoint when it is not the expected one, and does not recreate a deleted generation', async () => {
     const { generations, filled, live, expectUnchanged } = await openGenerations()
     await live('old', 1)
     const next = await filled('new', 2)
@@ -181,7 +181,7 @@ describe('dropping', () => {
     expect(await generations.drop(P, 'new')).toEqual({ is: 'dropped', keys: 0 })
   })
 
-  it('finds and takes what a failover brought back', async () => {
+  it('finds and deletes what a failover restored', async () => {
     const { generations, live, filled, replica } = await openGenerations()
     await live('old', 1)
     await filled('new', 1)
@@ -200,7 +200,7 @@ describe('dropping', () => {
 })
 
 describe('listing', () => {
-  it('tells all generations of each partition, a leftover without a meta too, and keys that belong to none', async () => {
+  it('returns all generations of each partition, also those without a meta, and keys of none', async () => {
     const { generations, redis, at, topic, live, filled } = await openGenerations()
     await live('old', 1)
     await filled('new', 2)
@@ -226,7 +226,7 @@ describe('listing', () => {
 })
 
 describe('reading a generation', () => {
-  it('tells all of it, in bounded batches', async () => {
+  it('returns all of it, in bounded batches', async () => {
     const { generations, redis, at } = await openGenerations()
     const { records, next } = batch(0, 2_500)
     await generations.startFilling(P, 'new')
@@ -273,7 +273,7 @@ describe('reading a generation', () => {
 })
 
 describe('a Redis that is full', () => {
-  it('begins, fills, marks and switches nothing, not by half; and drops', async () => {
+  it('rejects every start, fill, mark and switch without a partial write, and drops', async () => {
     const { url } = await startOwnRedis()
     const { generations, redis, live, filled, expectUnchanged } = await openGenerations(url)
     await live('old', 1)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { batch, openGenerations, P, START } from '../../../tests/support/opened-generations.ts'
 
-describe('what somebody else wrote into Redis', () => {
+describe('data that another program wrote into Redis', () => {
   it.each(['', 'x', '007', '1e3', '-2'])(
     'a checkpoint %j of what is filled is not gone on from',
     async (text) => {
@@ -31,7 +31,7 @@ describe('what somebody else wrote into Redis', () => {
     expect(await generations.switchTo(P, call)).toEqual({ is: 'switched' })
   })
 
-  it('a key of another type is told as such, and does not hide the rest', async () => {
+  it('a key of another type is reported as such, and does not hide the rest', async () => {
     const { redis, generations, at, live } = await openGenerations()
     const { offset } = await live('old', 3)
     await redis.set(`${at}old:order`, 'text')
@@ -40,7 +40,7 @@ describe('what somebody else wrote into Redis', () => {
     })
   })
 
-  it.each(['plants', 'order', 'parked'])('a key %s of another type takes in nothing', async (kind) => {
+  it.each(['plants', 'order', 'parked'])('nothing is applied to a key %s of another type', async (kind) => {
     const { redis, readModel, at, live, expectUnchanged } = await openGenerations()
     const checkpoint = await live('old', 3)
     await redis.set(`${at}old:${kind}`, 'text')
@@ -49,7 +49,7 @@ describe('what somebody else wrote into Redis', () => {
     await expectUnchanged(() => expect(applying()).rejects.toThrow('WRONGTYPE'))
   })
 
-  it('a checkpoint that is an offset in other letters is an error, for the scripts compare letters', async () => {
+  it('an offset in non-canonical text is an invalid checkpoint, because the scripts compare text', async () => {
     const { redis, readModel, at, live } = await openGenerations()
     const checkpoint = await live('old', 3)
     await redis.hset(`${at}old:meta`, 'checkpoint', '02')

@@ -51,7 +51,7 @@ async function add(
 }
 
 describe('looking up', () => {
-  it('tells of an empty Redis that nothing was passed', async () => {
+  it('returns no checkpoint for an empty Redis', async () => {
     const { readModel } = await openReadModel()
     expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
       { checkpoint: BEFORE_FIRST, entries: [undefined] },
@@ -59,7 +59,7 @@ describe('looking up', () => {
     expect((await readModel.meta(P)).checkpoint).toEqual(START)
   })
 
-  it('asks any number of partitions for any number of ids, and answers in that order', async () => {
+  it('looks up any number of ids in any number of partitions, in the requested order', async () => {
     const { readModel } = await openReadModel()
     const claims = allPartitions(PARTITIONS).map((partition) =>
       claimAt(partition, BigInt(partition) as PlantId),
@@ -80,7 +80,7 @@ describe('looking up', () => {
     expect(await readModel.lookUp([])).toEqual([])
   })
 
-  it('tells of a Redis that was emptied meanwhile that nothing was passed', async () => {
+  it('returns no checkpoint for a Redis that was emptied between two calls', async () => {
     const { topic, readModel, redis } = await openReadModel()
     await add(readModel, P, START, claimAt(0))
     await redis.del(await redis.keys(`{${topic}:*`))
@@ -90,7 +90,7 @@ describe('looking up', () => {
     expect((await readModel.meta(P)).checkpoint).toEqual(START)
   })
 
-  it('tells of an entry that this release can not read so, rather than that it is absent, and the others', async () => {
+  it('returns an EntryError for an unreadable entry, and the other entries', async () => {
     const { topic, readModel, redis } = await openReadModel()
     const at = await add(readModel, P, START, claimAt(0))
     const other = claimAt(1, 8n as PlantId)
@@ -103,7 +103,7 @@ describe('looking up', () => {
     ])
   })
 
-  it('fails as a whole when one partition can not be asked', async () => {
+  it('fails as a whole when one partition cannot be read', async () => {
     const { topic, readModel, redis } = await openReadModel()
     await add(readModel, P, START, claimAt(0))
     await redis.lpush(pointerOf(topic, 1 as Partition), 'not a pointer')
@@ -125,14 +125,14 @@ describe('listing', () => {
     return claims
   }
 
-  it('tells of an empty Redis that there is nothing', async () => {
+  it('returns nothing for an empty Redis', async () => {
     const { readModel } = await openReadModel()
     const nothing = { claims: [], plants: 0, checkpoint: BEFORE_FIRST }
     expect(await readModel.list([{ partition: P, from: 0, count: 10 }])).toEqual([nothing])
     expect(await readModel.list([])).toEqual([])
   })
 
-  it('asks any number of spans, and answers in that order; a span of no plants has none', async () => {
+  it('reads any number of spans, in the requested order; a span of 0 plants is empty', async () => {
     const { readModel } = await openReadModel()
     const claims = await addMany(readModel, EDGE_IDS)
     const spans = [
@@ -152,7 +152,7 @@ describe('listing', () => {
     ])
   })
 
-  it('tells of plants without a meta that there are none: they are no fold of anything', async () => {
+  it('returns nothing for plants without a meta: they are not a fold', async () => {
     const { topic, readModel, redis } = await openReadModel()
     await addMany(readModel, [1n, 2n])
     await redis.del(`{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:meta`)
@@ -160,7 +160,7 @@ describe('listing', () => {
     expect(listed).toEqual({ claims: [], plants: 0, checkpoint: BEFORE_FIRST })
   })
 
-  it('tells of 1,000 plants at once', async () => {
+  it('returns 1,000 plants at once', async () => {
     const { readModel } = await openReadModel()
     const claims = await addMany(
       readModel,
@@ -170,7 +170,7 @@ describe('listing', () => {
     expect(listed?.claims).toEqual(claims.slice(400, 1_400))
   })
 
-  it('fails on a plant that has no entry or one that this release can not read, rather than leave it out', async () => {
+  it('fails on a plant without a readable entry, rather than omit it', async () => {
     const { topic, readModel, redis } = await openReadModel()
     await addMany(readModel, [1n, 2n])
     const plants = `{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:plants`
@@ -184,7 +184,7 @@ describe('listing', () => {
 })
 
 describe('a Redis that forgets its scripts', () => {
-  it('is told them again, in a pipeline, too', async () => {
+  it('receives them again, also in a pipeline', async () => {
     const { readModel, redis } = await openReadModel()
     const first = claimAt(0)
     const at = await add(readModel, P, START, first)
@@ -207,7 +207,7 @@ describe('a Redis that forgets its scripts', () => {
 })
 
 describe('a Redis that is full', () => {
-  it('refuses a batch as a whole and takes it when there is room again', async () => {
+  it('rejects a whole batch, and accepts it when there is room again', async () => {
     const { url } = await startOwnRedis()
     const { topic, readModel, redis } = await openReadModel(url)
     const at = await add(readModel, P, START, claimAt(0))
@@ -229,12 +229,12 @@ describe('a Redis that is full', () => {
 })
 
 describe('the Redis server', () => {
-  it('is right as it is started here', async () => {
+  it('is accepted as the tests start it', async () => {
     const { readModel } = await openReadModel()
     await expect(readModel.checkServer()).resolves.toBeUndefined()
   })
 
-  it('must not evict: the message names the setting and its value', async () => {
+  it('is rejected when it may evict; the message names the setting and its value', async () => {
     const { url } = await startOwnRedis()
     const { readModel, redis } = await openReadModel(url)
     await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
@@ -246,7 +246,7 @@ describe('the Redis server', () => {
 })
 
 describe('a Redis that is gone', () => {
-  it('has every call rejected, without waiting for it, and is used again when it is back on its port', async () => {
+  it('makes every call reject at once, and is used again when it is back on its port', async () => {
     const { url, port, stop } = await startOwnRedis()
     const { readModel } = await openReadModel(url)
     await add(readModel, P, START, claimAt(0))
@@ -268,7 +268,7 @@ describe('a Redis that is gone', () => {
     await add(readModel, P, START, claimAt(0))
   })
 
-  it('is told so at the start, and can be closed all the same', async () => {
+  it('is reported at the start, and the connection can still be closed', async () => {
     const { url, stop } = await startOwnRedis()
     await stop()
     const readModel = createReadModel({ redisUrl: url, topic: 'plants', partitions: PARTITIONS }, quietLog)
@@ -278,8 +278,8 @@ describe('a Redis that is gone', () => {
   })
 })
 
-describe('a Redis that lost its place as the master', () => {
-  it('is connected to anew when it refuses to write: the address may lead to the new one', async () => {
+describe('a Redis that is no longer the master', () => {
+  it('is reconnected when it rejects a write: the address may lead to the new master', async () => {
     const { url } = await startOwnRedis()
     const { readModel, redis } = await openReadModel(url)
     const last = await add(readModel, P, START, claimAt(0))

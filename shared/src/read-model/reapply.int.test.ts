@@ -68,7 +68,7 @@ function parkedOf(turns: readonly Turn[]): Reapplied[] {
   )
 }
 
-it('what a release could not read is put into place by a later one, byte for byte as that one would have folded it', async () => {
+it('a later release reapplies unreadable records, byte for byte as it would have folded them', async () => {
   const { apply, reapply, bytesOf } = await openReadModel()
   let runs = 0
   let changes = 0
@@ -92,7 +92,7 @@ it('what a release could not read is put into place by a later one, byte for byt
   expect(changes).toBeGreaterThan(0)
 })
 
-it('it changes nothing that a newer release, or another size of the topic, has folded', async () => {
+it('does not change the fold of a newer release or of another partition count', async () => {
   const { topic, redis, apply, reapply } = await openReadModel()
   const [turns = []] = fc.sample(
     upgrades.filter((turns) => parkedOf(turns).length > 0),
@@ -115,7 +115,7 @@ it('it changes nothing that a newer release, or another size of the topic, has f
   expect(await dumpKeys(redis, topic)).toEqual(newer)
 })
 
-it('an entry that can be read stays as it is, whatever is parked at its offset', async () => {
+it('a readable entry does not change, whatever is parked at its offset', async () => {
   const { topic, redis, apply, reapply, bytesOf } = await openReadModel()
   const claim: Claim = {
     ...{ offset: 0 as Offset, id: 7n as PlantId, eventId: randomUUID() as EventId },
@@ -135,7 +135,7 @@ it('an entry that can be read stays as it is, whatever is parked at its offset',
   expect((await bytesOf(P)).plants).toEqual(plants)
 })
 
-it('of a read model that is gone there is nothing to put into place', async () => {
+it('reapplies nothing in an empty read model', async () => {
   const { topic, redis, reapply } = await openReadModel()
   const [record] = [{ offset: 0, parked: PARKED.otherType } as LogRecord]
   expect(await reapply(P, [{ was: PARKED.unknownVersion, record }])).toBe(0)

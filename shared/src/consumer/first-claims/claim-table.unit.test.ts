@@ -18,7 +18,7 @@ const ids = fc.oneof(
 )
 
 describe('a table of first claims', () => {
-  it('tells of each id what a Map tells', () => {
+  it('agrees with a Map on each id', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(ids, eventIds), { maxLength: 60 }), fc.boolean(), (claims, keeps) => {
         const table = createClaimTable({ memory: roomy(), eventIds: keeps })
@@ -64,7 +64,7 @@ describe('a table of first claims', () => {
     expect(reserved / count).toBeLessThan(30)
   })
 
-  it('refuses to grow beyond its memory, with advice, and still tells what it has', () => {
+  it('throws at its memory limit with advice, and keeps its claims', () => {
     const table = createClaimTable({ memory: memoryOf(1, 'take a file'), eventIds: true })
     let kept = 0
     const fill = () => {

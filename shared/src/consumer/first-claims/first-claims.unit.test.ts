@@ -11,8 +11,8 @@ import { entryVerdict } from './first-claims.ts'
 
 const P = 0 as Partition
 
-describe('what the read model says of a claim', () => {
-  it('is what a Map says, wherever the model stands, or nothing when it has not come so far', () => {
+describe('the verdict of the read model on a claim', () => {
+  it('agrees with a Map at any checkpoint, and is unknown after the checkpoint', () => {
     fc.assert(
       fc.property(logs, fc.nat(9), (log, foldedBatches) => {
         const first = firstOffsets(log)
@@ -38,13 +38,13 @@ describe('what the read model says of a claim', () => {
     ['has passed it and has no entry', undefined, 5],
     ['has an entry that lies beyond it', claimAt(6, 1n).claim, 9],
     ['has another event there', claimAt(5, 1n, { eventId: eventId(9) }).claim, 5],
-  ])('is an error when the model %s: it is of another log', (_, entry, checkpoint) => {
+  ])('is an error when the model %s: it belongs to another log', (_, entry, checkpoint) => {
     const judge = () => entryVerdict(P, claim, { entry, checkpoint: offsetOf(checkpoint) })
     expect(judge).toThrow(PreconditionError)
     expect(judge).toThrow(/another log.* offset 5\. /s)
   })
 
-  it('is true of an entry even if the model fell back behind it', () => {
+  it('is decided by an entry even if the checkpoint has fallen back before it', () => {
     expect(entryVerdict(P, claim, { entry: claim, checkpoint: BEFORE_FIRST })).toBe('first')
   })
 })

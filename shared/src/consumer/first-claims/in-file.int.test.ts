@@ -60,7 +60,7 @@ async function expectRefused(opening: Promise<unknown>, message: RegExp): Promis
 }
 
 describe('first claims in a file', () => {
-  it('are those that a Map tells, also of what comes again, and when the file is closed and opened anywhere', async () => {
+  it('agree with a Map, also for repeated records, and when the file is closed and opened at any point', async () => {
     const path = newPath()
     await fc.assert(
       fc.asyncProperty(logs, logs, jumps, fc.nat(9), async (log, other, again, closedAfter) => {
@@ -79,7 +79,7 @@ describe('first claims in a file', () => {
     )
   })
 
-  it('are the same when the file falls back to an older one, and what comes after is read again', async () => {
+  it('are the same when the file is replaced by an older copy and the rest is read again', async () => {
     const path = newPath()
     await fc.assert(
       fc.asyncProperty(logs, fc.nat(9), async (log, keptAfter) => {
@@ -109,7 +109,7 @@ describe('first claims in a file', () => {
     )
   })
 
-  it('begin anew when the file is lost', async () => {
+  it('start empty when the file is lost', async () => {
     const path = await filled()
     rmSync(path)
     const claims = await open(path)
@@ -118,12 +118,12 @@ describe('first claims in a file', () => {
     await claims.close()
   })
 
-  it('leave no file but their own when they are closed', async () => {
+  it('leave no other file when they are closed', async () => {
     const path = await filled()
     expect([`${path}-wal`, `${path}-shm`, `${path}-journal`].filter(existsSync)).toEqual([])
   })
 
-  it('go on after a process was killed in the middle of a transaction', async () => {
+  it('continue after a process was killed in the middle of a transaction', async () => {
     const path = newPath()
     const { exited } = startProcess(path, 'die')
     expect(await exited).toEqual([null, 'SIGKILL'])
@@ -150,7 +150,7 @@ describe('first claims in a file', () => {
     await opened.close()
   })
 
-  it('begin anew when the file is lost, but not what a killed process wrote ahead', async () => {
+  it('start empty when the file is lost but the write-ahead log of a killed process is not', async () => {
     const path = newPath()
     await startProcess(path, 'die').exited
     expect(existsSync(`${path}-wal`)).toBe(true)
@@ -165,7 +165,7 @@ describe('first claims in a file', () => {
     await claims.close()
   })
 
-  it('are refused while another process uses the file, and not when it was killed', async () => {
+  it('are rejected while another process uses the file, but not after it was killed', async () => {
     const path = await filled()
     const { child, exited } = startProcess(path, 'hold')
     await once(child.stdout, 'data')
@@ -177,7 +177,7 @@ describe('first claims in a file', () => {
     await claims.close()
   })
 
-  it('are refused while this process uses the file already', async () => {
+  it('are rejected while this process already uses the file', async () => {
     const path = await filled()
     const claims = await open(path)
     await expectRefused(open(path), /in use/)
@@ -190,14 +190,14 @@ describe('first claims in a file', () => {
       /topic plants with 2 partitions, not of others with 2: choose another/,
     ],
     [{ topic: 'plants', partitions: 3 }, /topic plants with 2 partitions, not of plants with 3/],
-  ])('are refused for %j, and stay as they are', async (settings, message) => {
+  ])('are rejected for %j, and the file does not change', async (settings, message) => {
     const path = await filled()
     const before = readFileSync(path)
     await expectRefused(open(path, settings), message)
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
-  it('are refused when a newer release wrote them, or it is a database of something else', async () => {
+  it('are rejected when a newer release or another application wrote the file', async () => {
     const path = await filled()
     const database = new DatabaseSync(path)
     database.exec('PRAGMA user_version = 2')
@@ -216,7 +216,7 @@ describe('first claims in a file', () => {
     ['cut off', (path) => truncateSync(path, 163_840)],
     ['overwritten in its middle', (path) => overwrite(path, 163_840, 4_096)],
     ['overwritten at its begin', (path) => overwrite(path, 0, 100)],
-  ])('say that the file is damaged and what to do, when it is %s', async (_, damage) => {
+  ])('report a damaged file and what to do, when it is %s', async (_, damage) => {
     const path = newPath()
     const claims = await open(path)
     for (const { partition, records, next } of longLog().slice(0, 2))
@@ -226,12 +226,12 @@ describe('first claims in a file', () => {
     await expectRefused(open(path), /claims\.db is damaged .*: delete it .*rebuilt from the log/)
   })
 
-  it('are refused where no file can be', async () => {
+  it('are rejected where no file can be written', async () => {
     await expectRefused(open(join(temporaryFolder(), 'none', 'claims.db')), /cannot be written .*its folder/)
     await expectRefused(open(''), /needs the path of a file/)
   })
 
-  it('notice another log, and take nothing of it in', async () => {
+  it('detect another log, and store nothing of it', async () => {
     const path = await filled()
     const claims = await open(path)
     const others = [

@@ -19,7 +19,7 @@ const surroundings = {
 }
 
 describe('first claims in memory', () => {
-  it('are those that a Map tells, also of what comes again', async () => {
+  it('agree with a Map, also for repeated records', async () => {
     await fc.assert(
       fc.asyncProperty(logs, logs, jumps, async (log, other, again) => {
         const claims = await inMemory().open(surroundings)
@@ -30,12 +30,12 @@ describe('first claims in memory', () => {
     )
   })
 
-  it('begin at the beginning of the log', async () => {
+  it('start at the beginning of the log', async () => {
     const claims = await inMemory().open(surroundings)
     expect(await claims.checkpointOf(P)).toEqual({ offset: BEFORE_FIRST, eventId: '' })
   })
 
-  it('notice another log: another event at the checkpoint, or a claim that was not there before', async () => {
+  it('detect another log by the event at the checkpoint, or by an unknown claim before it', async () => {
     const claims = await inMemory().open(surroundings)
     const records = [claimAt(0, 1n), claimAt(1, 2n)]
     const next = checkpointAt(offsetOf(1), records)
@@ -47,14 +47,14 @@ describe('first claims in memory', () => {
     expect(await claims.firstAmong(P, records, next)).toEqual(records)
   })
 
-  it('are not kept without a limit that means something', () => {
+  it('need a valid memory limit', () => {
     for (const maxMib of [Number.NaN, 0, -1, 0.5])
       expect(() => inMemory({ maxMib })).toThrow(
         expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('maxMib') }),
       )
   })
 
-  it('end with an error that names the file, when they are too many', async () => {
+  it('end with an error that suggests a file when they exceed the limit', async () => {
     const claims = await inMemory({ maxMib: 1 }).open(surroundings)
     const records = Array.from({ length: 60_000 }, (_, n) => claimAt(n, newPlant(BigInt(n)).id))
     const taking = claims.firstAmong(P, records, checkpointAt(offsetOf(59_999), records))

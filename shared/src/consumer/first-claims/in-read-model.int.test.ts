@@ -75,7 +75,7 @@ function hurriedTime(): Time {
 }
 
 describe('first claims in the read model', () => {
-  it('are those that a Map tells, however far ahead the model is', async () => {
+  it('agree with a Map, however far ahead the read model is', async () => {
     const { claims, project, empty } = await openModel()
     await fc.assert(
       fc.asyncProperty(logs, async (log) => {
@@ -88,14 +88,14 @@ describe('first claims in the read model', () => {
     )
   })
 
-  it('are asked for in parts when there are many', async () => {
+  it('are looked up in parts when there are many', async () => {
     const { claims, project } = await openModel()
     const many = batchOf(Array.from({ length: 2_500 }, (_, n) => claimAt(n, BigInt(n % 1_700))))
     await project(many)
     await expectToTellAsTheModel(claims, P, [many])
   })
 
-  it('wait for the projector, and are told as soon as it has come so far', async () => {
+  it('wait for the projector, and are returned when it has reached them', async () => {
     const { claims, project } = await openModel()
     await project(EARLY)
     const first = firstOffsets([EARLY, LATE])
@@ -110,7 +110,7 @@ describe('first claims in the read model', () => {
     expect(await telling).toEqual(LATE.records.filter(isFirst(first)))
   })
 
-  it('say why when the projector stays behind, and tell what was asked when it has come', async () => {
+  it('report a projector that stays behind, and are returned when it has caught up', async () => {
     const { claims, project } = await openModel({ time: hurriedTime() })
     await project(EARLY)
     const waiting = claims.firstAmong(P, LATE.records, LATE.next)
@@ -121,7 +121,7 @@ describe('first claims in the read model', () => {
     await expectToTellAsTheModel(claims, P, [EARLY, LATE])
   })
 
-  it('guess nothing when Redis was emptied, and tell the same when it is filled again', async () => {
+  it('are not decided while Redis is empty, and are the same when it is rebuilt', async () => {
     const { claims, project, empty } = await openModel({ time: hurriedTime() })
     await project(EARLY, LATE)
     await expectToTellAsTheModel(claims, P, [EARLY, LATE])
@@ -137,7 +137,7 @@ describe('first claims in the read model', () => {
     await expectToTellAsTheModel(claims, P, [EARLY, LATE])
   })
 
-  it('wait while Redis is away, say so, and go on when it is back', async () => {
+  it('wait while Redis is unreachable, report it, and continue when it is back', async () => {
     const { url, port, stop } = await startOwnRedis()
     const warnings: string[] = []
     const log = { ...quietLog, warn: (...said: unknown[]) => void warnings.push(String(said.at(-1))) } as Log
@@ -156,7 +156,7 @@ describe('first claims in the read model', () => {
     await vi.waitFor(() => expectToTellAsTheModel(claims, P, [EARLY, LATE]), WAIT)
   })
 
-  it('can be opened while Redis is away', async () => {
+  it('can be opened while Redis is unreachable', async () => {
     const { url, port, stop } = await startOwnRedis()
     await stop()
     const surroundings = { topic: 'plants', partitions: PARTITIONS, kafka, log: quietLog, time: systemTime }
@@ -169,7 +169,7 @@ describe('first claims in the read model', () => {
     await vi.waitFor(() => expectToTellAsTheModel(claims, P, [EARLY, LATE]), WAIT)
   })
 
-  it('are refused of a model of another log', async () => {
+  it('are rejected for a read model of another log', async () => {
     const { claims, project } = await openModel()
     await project(EARLY, LATE)
     const strange = batchOf([claimAt(0, 1n, { eventId: eventId(50) })])
@@ -182,7 +182,7 @@ describe('first claims in the read model', () => {
     await expect(claims.firstAmong(P, earlier.records, earlier.next)).rejects.toThrow(PreconditionError)
   })
 
-  it('are refused of a model of another size, and of one that a newer release folds', async () => {
+  it('are rejected for a read model of another partition count, and of a newer release', async () => {
     const { claims, project, redis, topic } = await openModel()
     await project(EARLY)
     const generation = await redis.get(`{${topic}:${P}}:live`)
@@ -193,7 +193,7 @@ describe('first claims in the read model', () => {
     await expect(claims.checkpointOf(P)).rejects.toThrow('newer release')
   })
 
-  it('are not decided by an entry that this release can not read', async () => {
+  it('are not decided by an entry that this release cannot read', async () => {
     const { claims, project, redis, topic } = await openModel()
     await project(EARLY)
     const generation = await redis.get(`{${topic}:${P}}:live`)
@@ -203,7 +203,7 @@ describe('first claims in the read model', () => {
     )
   })
 
-  it('refuse what is no address of a Redis', async () => {
+  it('reject a URL that is not a Redis URL', async () => {
     const surroundings = { topic: 'plants', partitions: PARTITIONS, kafka, log: quietLog, time: systemTime }
     await expect(inReadModel({ redisUrl: 'localhost:6379' }).open(surroundings)).rejects.toThrow('redisUrl')
   })

@@ -2,6 +2,24 @@ import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 import { Failure } from './failure.mjs'
 
+const FROM = 20_000
+const TO = 32_000
+let range = { from: FROM, to: TO }
+/** @type {Set<number>} */
+const drawn = new Set()
+
+/**
+ * From now on `freePort` draws from a part of its range that no other process draws from: a port that is free may be
+ * drawn by two processes before one of them listens on it.
+ *
+ * @param {number} part from 0 on
+ * @param {number} parts
+ */
+export function drawPortsFrom(part, parts) {
+  const size = Math.floor((TO - FROM) / parts)
+  range = { from: FROM + part * size, to: FROM + (part + 1) * size }
+}
+
 /**
  * A port of 127.0.0.1 that nothing listens on.
  *
@@ -14,10 +32,12 @@ import { Failure } from './failure.mjs'
 export async function freePort() {
   const maxAttempts = 100
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const port = randomInt(20_000, 32_000)
+    const port = randomInt(range.from, range.to)
+    if (drawn.has(port)) continue
+    drawn.add(port)
     if (await isPortFree(port, '127.0.0.1')) return port
   }
-  throw new Failure('No free port found between 20000 and 32000 on 127.0.0.1.')
+  throw new Failure(`No free port found between ${range.from} and ${range.to} on 127.0.0.1.`)
 }
 
 /**

@@ -1,4 +1,9 @@
 import { inject } from 'vitest'
+import { drawPortsFrom } from '../../local/processes/port.mjs'
 import { registerWorker } from './test-run.ts'
 
+const PORT_PARTS = 4
+
 registerWorker(inject('testRun'))
+// Workers have the ids from 1 on; part 0 is that of the main process.
+drawPortsFrom(Number(process.env.VITEST_POOL_ID) % PORT_PARTS, PORT_PARTS)

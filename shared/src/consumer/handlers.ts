@@ -44,9 +44,9 @@ export function plantsHandlerOf<Context extends unknown[]>({
 }
 
 /**
- * Passes batches to handlers. The returned function rejects when a handler fails; the caller retries with the batch that
- * starts at the same offset. After `maxAttempts` failures the batch goes to `onDeadLetter`, if there is one, and counts
- * as processed.
+ * Passes batches to handlers. The returned function rejects when a handler fails; the caller retries with the batch
+ * that starts at the same offset. After `maxAttempts` failures the batch goes to `onDeadLetter`, if there is one, and
+ * counts as processed.
  */
 export function createHandlerCaller(handlers: Handlers, signal: AbortSignal) {
   const { onPlantsCreated, onParked, onDeadLetter, maxAttempts } = handlers

@@ -46,7 +46,9 @@ export type ConsumeOptions = Security & {
   firstRetryMs?: number
   /** Maximum delay before a retry in ms. Default: 5,000. */
   longestRetryMs?: number
-  /** Receives what has failed for the last time. Without it, retries never end. If it throws, that is one more failure. */
+  /**
+   * Receives what has failed for the last time. Without it, retries never end. If it throws, that is one more failure.
+   */
   onDeadLetter?(letter: DeadLetter, context: HandlerContext): Awaitable<unknown>
   /** Receives parked records. Retried like a handler. Without it, parked records are logged. */
   onParked?(record: ParkedRecord, context: HandlerContext): Awaitable<unknown>

@@ -135,8 +135,8 @@ export function createPlantConsumer(
   }
 
   /**
-   * Without confirming the topic: the join does not wait, and a later commit is rejected or sets another member back. If
-   * the topic was replaced, it does not contain the event id that is committed.
+   * Without confirming the topic: the join does not wait, and a later commit is rejected or sets another member back.
+   * If the topic was replaced, it does not contain the event id that is committed.
    */
   function commitBeforeRejoining(): void {
     group

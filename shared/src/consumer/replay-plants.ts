@@ -20,9 +20,9 @@ export type ReplaySummary = ReplayCounts & { positions: Map<number, number> }
 
 /**
  * Reads the log once, from its beginning to its end at the time of the call, and delivers each plant that was created.
- * Calls one handler at a time, for each partition in log order; the next call starts when the result of the last one has
- * resolved. Rejects with the error of a handler, with the signal's reason, or with a PlantConsumerError, also when Kafka
- * cannot be read for a minute. No handler is running then, and none is called afterwards.
+ * Calls one handler at a time, for each partition in log order; the next call starts when the result of the last one
+ * has resolved. Rejects with the error of a handler, with the signal's reason, or with a PlantConsumerError, also when
+ * Kafka cannot be read for a minute. No handler is running then, and none is called afterwards.
  */
 export async function replayPlants(given: ReplayPlantsOptions): Promise<ReplaySummary> {
   const options = checkReplayOptions(given)

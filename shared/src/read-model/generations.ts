@@ -159,7 +159,7 @@ export function createGenerations(
       return generationState(await redis.plantsState(pointer(partition), generation))
     },
 
-    /** Makes a generation live if it has the mark of its verification and its checkpoint is not behind the live one's. */
+    /** Makes a generation live if it has the mark of its verification and is not behind the live one. */
     async switchTo(partition: Partition, call: SwitchCall): Promise<SwitchResult> {
       const { generation, mark, expectedLive, verified } = call
       return switchResult(
@@ -228,8 +228,8 @@ export function createGenerations(
     },
 
     /**
-     * All entries that exist during the whole scan, in batches, in no order. An entry that is added or deleted during the
-     * scan may be among them. An entry may occur twice.
+     * All entries that exist during the whole scan, in batches, in no order. An entry that is added or deleted during
+     * the scan may be among them. An entry may occur twice.
      */
     async *plants(partition: Partition, generation: string): AsyncGenerator<StoredPlant[]> {
       for await (const found of scanHash(redis, keyOf(partition, generation, 'plants'))) {
@@ -318,7 +318,7 @@ function claimOf(text: string, entry: Buffer | null | undefined): Claim | undefi
   }
 }
 
-/** The partition and generation of a key. The generation is '' for a pointer, undefined for a key that belongs to none. */
+/** The partition and generation of a key. The generation is '' for a pointer, undefined for a key of none. */
 function ownerOf(key: string, topic: string): [partition: number, generation: string | undefined] {
   const text = key.slice(topic.length + 2)
   const [, partition = '', name = ''] = /^(0|[1-9]\d{0,8})\}:(.*)$/s.exec(text) ?? []

@@ -38,7 +38,8 @@ export type ReadModel = ReturnType<typeof createReadModel>
 
 /**
  * The read model in Redis: for each partition the exact fold of the log's offsets 0 to checkpoint. All keys of a
- * partition share a hash tag, so that a cluster keeps them on one node. Calls reject at once while Redis is unreachable.
+ * partition share a hash tag, so that a cluster keeps them on one node. Calls reject at once while Redis is
+ * unreachable.
  */
 export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettings, log: Log) {
   const { redis, ...connection } = connectRedis(redisUrl, SCRIPTS, log)

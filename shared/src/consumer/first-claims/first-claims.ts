@@ -10,9 +10,9 @@ import type { Log } from '../../runtime/log.ts'
 import type { Time } from '../../runtime/time.ts'
 
 /**
- * Where a consumer stores the first claim of each id. Which claim is first depends on the log alone: a claim creates its
- * plant if the first claim of its id is at its own offset. So the stored claims may be ahead of what was delivered, or
- * behind it, without harm.
+ * Where a consumer stores the first claim of each id. Which claim is first depends on the log alone: a claim creates
+ * its plant if the first claim of its id is at its own offset. So the stored claims may be ahead of what was delivered,
+ * or behind it, without harm.
  */
 export type FirstClaims = {
   /** Opens the store for one topic. Throws a PreconditionError when it belongs to another topic or cannot be used. */

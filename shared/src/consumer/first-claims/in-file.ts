@@ -28,9 +28,9 @@ const SCHEMA = `
 const [BUSY, READONLY, CORRUPT, CANTOPEN, NOTADB] = [5, 8, 11, 14, 26]
 
 /**
- * Stores the first claims in a SQLite file: after a restart, reading continues where it ended. Each consumer needs a file
- * of its own on a local disk; it takes 15 to 25 bytes per plant. A lost or deleted file is rebuilt from the log. The
- * error for a file of another topic, a damaged file, or a file that is in use says what to do.
+ * Stores the first claims in a SQLite file: after a restart, reading continues where it ended. Each consumer needs a
+ * file of its own on a local disk; it takes 15 to 25 bytes per plant. A lost or deleted file is rebuilt from the log.
+ * The error for a file of another topic, a damaged file, or a file that is in use says what to do.
  */
 export function inFile(path: string): FirstClaims {
   return {
@@ -48,9 +48,9 @@ export function inFile(path: string): FirstClaims {
 }
 
 /**
- * The first claims of a topic in a SQLite file that only this process may use. Records and the checkpoint after them are
- * written in one transaction, so that the process may be killed at any point; what is lost with a disk cache is read
- * again. Throws a PreconditionError for a file that cannot be used, and does not change it.
+ * The first claims of a topic in a SQLite file that only this process may use. Records and the checkpoint after them
+ * are written in one transaction, so that the process may be killed at any point; what is lost with a disk cache is
+ * read again. Throws a PreconditionError for a file that cannot be used, and does not change it.
  */
 export async function openClaimFile(settings: ClaimFileSettings) {
   // Imported only here: Node 24 prints a warning in each process that loads it.

@@ -7,8 +7,8 @@ const DEFAULT_MAX_MIB = 512
 
 /**
  * Stores the first claims in memory: nothing to set up, but each start reads the log from its beginning to know which
- * claims were first. A million plants take about 25 MiB. The consumer ends with an error when it needs more than `maxMib`
- * (default 512, for about 20 million plants).
+ * claims were first. A million plants take about 25 MiB. The consumer ends with an error when it needs more than
+ * `maxMib` (default 512, for about 20 million plants).
  */
 export function inMemory({ maxMib = DEFAULT_MAX_MIB }: { maxMib?: number } = {}): FirstClaims {
   if (!(Number.isInteger(maxMib) && maxMib > 0)) {

@@ -16,9 +16,10 @@ const RETRY = { firstMs: 2, longestMs: 50 }
 const MAX_IDS_PER_LOOK_UP = 1_000
 
 /**
- * Looks up the first claims in the service's read model in Redis (`redis://…` or `rediss://…`): stores nothing and reads
- * nothing twice. An event is delivered when the service's projector has applied it. While Redis is unreachable, or was
- * emptied and is being rebuilt, the consumer waits and reports a problem. Needs the package ioredis and read access.
+ * Looks up the first claims in the service's read model in Redis (`redis://…` or `rediss://…`): stores nothing and
+ * reads nothing twice. An event is delivered when the service's projector has applied it. While Redis is unreachable,
+ * or was emptied and is being rebuilt, the consumer waits and reports a problem. Needs the package ioredis and read
+ * access.
  */
 export function inReadModel({ redisUrl }: { redisUrl: string }): FirstClaims {
   return {

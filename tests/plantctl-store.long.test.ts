@@ -165,9 +165,9 @@ describe('plantctl events', () => {
     const { stdout } = await run('events', '--from', writtenFrom)
     expect(stdout.split('\n')).toHaveLength(6)
     expect(stdout).toContain(
-      'parked: its header ce_type is not PlantCreated  key "1001"  ce_type "\\x1b[31mOther"',
+      'parked: its ce_type header is not PlantCreated  key "1001"  ce_type "\\x1b[31mOther"',
     )
-    expect(stdout).toMatch(/created {3}1002 {2}event .* {2}parked: its header content-type names a version/)
+    expect(stdout).toMatch(/created {3}1002 {2}event .* {2}parked: its content-type header names a version/)
     expect(stdout).not.toContain('\x1b')
   })
 

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bodyOf, ERRORS, type Failure, HttpError, headersOf, statusOf } from './errors.ts'
 import { OtherNumber } from './request-body.ts'
+import { hasEmptyId } from './request-head.ts'
 
 /** The failures for the error codes of Fastify. */
 const FAILURES: Record<string, Failure> = {
@@ -63,11 +64,6 @@ export function sendUnknownRoute(
   })
   if (allowed.length === 0) return sendFailure(reply, 'noSuchRoute')
   return sendFailure(reply.header('allow', allowed.join(', ')), 'methodNotAllowed')
-}
-
-/** The router matches `/plants/` as a plant with an empty id. */
-export function hasEmptyId(params: unknown): boolean {
-  return (params as { id?: string }).id === ''
 }
 
 type Faults = NonNullable<FastifyError['validation']>

@@ -56,3 +56,8 @@ export function repeatedHeader(
   }
   return undefined
 }
+
+/** The router matches `/plants/` as a plant with an empty id. */
+export function hasEmptyId(params: unknown): boolean {
+  return (params as { id?: string }).id === ''
+}

@@ -47,11 +47,15 @@ it('prefers what is given over the created token: the digests, then the file, th
 })
 
 it.each([
-  ['invalid digests', { PLANT_STORE_TOKEN_DIGESTS: 'ann:nonsense' }, /PLANT_STORE_TOKEN_DIGESTS must hold/],
+  [
+    'invalid digests',
+    { PLANT_STORE_TOKEN_DIGESTS: 'ann:nonsense' },
+    /entry 1 of PLANT_STORE_TOKEN_DIGESTS is not label:digest/,
+  ],
   [
     'a file that holds none',
     { PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: program },
-    /my-digests must hold/,
+    /entry 1 of \.\/my-digests is not label:digest/,
   ],
   ['a token that no request could carry', { PLANT_STORE_TOKEN: 'two words' }, /PLANT_STORE_TOKEN: expected/],
   [

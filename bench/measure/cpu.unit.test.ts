@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cpuBetween, cpuSecondsOfTree, type ProcessStat, parseStat, readCpu } from './cpu.ts'
+import { cpuBetween, cpuSecondsOfTree, type ProcessStat, parseStat } from './cpu.ts'
 
 const ticks = fc.nat({ max: 1_000_000 })
 const name = fc.string({ unit: fc.constantFrom('a', ' ', '(', ')', '1'), maxLength: 15 })
@@ -57,15 +58,20 @@ describe('the CPU of a process', () => {
   })
 
   it.runIf(isLinux)('is read from the system as the process itself knows it', () => {
-    const own = () => {
-      const { user, system } = process.cpuUsage()
-      return (user + system) / 1e6
-    }
+    // In a process that has started no others, whose CPU would count.
+    const code = `
+      import { readCpu } from ${JSON.stringify(new URL('cpu.ts', import.meta.url).href)}
+      const own = () => (process.cpuUsage().user + process.cpuUsage().system) / 1e6
+      const before = own()
+      const read = readCpu(new Map([['own', process.pid]])).get('own')
+      console.log(JSON.stringify({ before, read, after: own() }))`
+    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', code], {
+      encoding: 'utf8',
+    })
+    const { before, read, after } = JSON.parse(output) as { before: number; read: number; after: number }
     const TICK = 0.01
-    const before = own()
-    const read = readCpu(new Map([['own', process.pid]])).get('own')
     // Each of the four counts of a line is rounded down.
     expect(read).toBeGreaterThanOrEqual(before - 4 * TICK)
-    expect(read).toBeLessThanOrEqual(own() + TICK)
+    expect(read).toBeLessThanOrEqual(after + TICK)
   })
 })

@@ -133,7 +133,7 @@ describe('a foreign or unreadable record', () => {
     expect(lines.filter((line) => 'parked' in line)).toEqual([
       {
         ...{ partition: 0, offset: 0, parked: 3, unreadable: 1 },
-        text: expect.stringContaining('the first: its header ce_type is not PlantCreated'),
+        text: expect.stringContaining('the first one: its ce_type header is not PlantCreated'),
       },
     ])
   })

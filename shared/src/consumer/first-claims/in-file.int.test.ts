@@ -169,7 +169,7 @@ describe('first claims in a file', () => {
     const path = await filled()
     const { child, exited } = startProcess(path, 'hold')
     await once(child.stdout, 'data')
-    await expectRefused(open(path), /claims\.db is in use, by another process .*each needs a file of its own/)
+    await expectRefused(open(path), /claims\.db is in use by another process.*each needs a file of its own/)
     child.kill('SIGKILL')
     await exited
     const claims = await open(path)

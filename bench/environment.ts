@@ -57,8 +57,7 @@ async function versions(redisUrl: string, { peers }: { peers: boolean }): Promis
 function packageVersion(from: NodeJS.Require, name: string): string {
   for (const folder of from.resolve.paths(name) ?? []) {
     try {
-      return (JSON.parse(readFileSync(`${folder}/${name}/package.json`, 'utf8')) as { version: string })
-        .version
+      return (JSON.parse(readFileSync(`${folder}/${name}/package.json`, 'utf8')) as { version: string }).version
     } catch {
       // It is in one further up.
     }

@@ -64,9 +64,7 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
   if (values.help) return undefined
   const parts = [...rows, HALF_LOAD, PROJECTIONS]
   if (positionals.length > 0 && values.only === undefined)
-    throw new Failure(
-      `${positionals[0]}: it takes no such argument; --only ${positionals[0]} runs a part alone`,
-    )
+    throw new Failure(`${positionals[0]}: it takes no such argument; --only ${positionals[0]} runs a part alone`)
   const only = values.only === undefined ? parts : [...values.only, ...positionals]
   const unknown = only.find((part) => !parts.includes(part))
   if (unknown !== undefined) throw new Failure(`--only ${unknown}: expected any of ${parts.join(', ')}`)

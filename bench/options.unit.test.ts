@@ -50,13 +50,10 @@ describe('the options', () => {
       )
   })
 
-  it.each([['--nothing'], ['--rounds'], ['--write=yes']])(
-    'are refused in words when they are none: %s',
-    (arg) => {
-      expect(() => readOptions([arg], ROWS)).toThrow(Failure)
-      expect(() => readOptions([arg], ROWS)).toThrow('--help lists the options')
-    },
-  )
+  it.each([['--nothing'], ['--rounds'], ['--write=yes']])('are refused in words when they are none: %s', (arg) => {
+    expect(() => readOptions([arg], ROWS)).toThrow(Failure)
+    expect(() => readOptions([arg], ROWS)).toThrow('--help lists the options')
+  })
 
   it('are taught by the help, which names each part', () => {
     expect(readOptions(['--help'], ROWS)).toBeUndefined()

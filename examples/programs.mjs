@@ -103,10 +103,8 @@ async function built(name, sources, signal, build) {
     await build(folder, async (command, ...args) => {
       const options = { timeoutMs: BUILD_TIMEOUT_MS, signal, onStart: alsoHeldBy }
       const { code, output, missing } = await runCommand(command, args, options)
-      if (missing)
-        throw new Failure(`${command} not found: install it, the ${name} example is built with it.`)
-      if (code !== 0)
-        throw new Failure(`The ${name} example could not be built: ${command} said\n${endOf(output)}`)
+      if (missing) throw new Failure(`${command} not found: install it, the ${name} example is built with it.`)
+      if (code !== 0) throw new Failure(`The ${name} example could not be built: ${command} said\n${endOf(output)}`)
     })
     writeFileSync(complete, '')
   })

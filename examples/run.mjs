@@ -31,8 +31,7 @@ async function main([name, ...rest]) {
     return 0
   }
   const prepare = PROGRAMS[name]
-  if (prepare === undefined)
-    throw new Failure(`There is no example ${name}: ${Object.keys(PROGRAMS).join(', ')}.`)
+  if (prepare === undefined) throw new Failure(`There is no example ${name}: ${Object.keys(PROGRAMS).join(', ')}.`)
   const { command, args } = await prepare()
   return runForeground(command, [...args, ...rest], { cwd: process.env.INIT_CWD ?? root, env: environment() })
 }

@@ -37,9 +37,7 @@ async function main(args) {
   }
   const [name, ...rest] = args
   if ((name !== 'api' && name !== 'projector') || rest.length > 0) {
-    throw new Failure(
-      `Unknown service "${args.join(' ')}": use npm run start:api or npm run start:projector.`,
-    )
+    throw new Failure(`Unknown service "${args.join(' ')}": use npm run start:api or npm run start:projector.`)
   }
   const env = environmentOf(name)
   const node = await prepare({ dev: false })
@@ -64,14 +62,11 @@ function environmentOf(name) {
   const env = { ...fromRun, ...own }
   const { KAFKA_BROKERS, REDIS_URL, PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE } = env
   if (!KAFKA_BROKERS || !REDIS_URL) {
-    throw new Failure(
-      'No Kafka and Redis: set KAFKA_BROKERS and REDIS_URL, or run npm start first to use its stores.',
-    )
+    throw new Failure('No Kafka and Redis: set KAFKA_BROKERS and REDIS_URL, or run npm start first to use its stores.')
   }
   if (name === 'projector' || PLANT_STORE_TOKEN_DIGESTS || PLANT_STORE_TOKEN_DIGESTS_FILE) return env
   const token = PLANT_STORE_TOKEN || run?.token
   if (!token && env.JWT_ISSUER) return env
-  if (!token)
-    throw new Failure('The api has no token to accept: set PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_DIGESTS.')
+  if (!token) throw new Failure('The api has no token to accept: set PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_DIGESTS.')
   return { ...env, PLANT_STORE_TOKEN_DIGESTS: digestOf(token) }
 }

@@ -130,9 +130,7 @@ async function run(settings, progress, stop, started) {
     throw error
   } finally {
     publish = undefined
-    await stopAll(await supervisor.release(), containers).catch((error) =>
-      progress.say(`! ${describe(error)}`),
-    )
+    await stopAll(await supervisor.release(), containers).catch((error) => progress.say(`! ${describe(error)}`))
     removeRun(localDir)
     progress.say('Stopped.')
   }
@@ -147,10 +145,7 @@ async function run(settings, progress, stop, started) {
 async function stopAll(running, containers) {
   await running.get('api')?.stop({ graceMs: 4000 })
   await running.get('projector')?.stop({ graceMs: 2000 })
-  await Promise.all([
-    containers?.stop(),
-    ...[...running.values()].map((store) => store.stop({ graceMs: 2500 })),
-  ])
+  await Promise.all([containers?.stop(), ...[...running.values()].map((store) => store.stop({ graceMs: 2500 }))])
 }
 
 /** @param {AbortSignal} signal */

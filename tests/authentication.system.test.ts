@@ -37,8 +37,7 @@ beforeAll(async () => {
   const store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
   closers.push(store.end)
   const entries = Object.entries(TOKENS).map(
-    ([label, token]) =>
-      `${label}:${digestOf(token).toString('hex')}${ATTRIBUTES[label as keyof typeof ATTRIBUTES]}`,
+    ([label, token]) => `${label}:${digestOf(token).toString('hex')}${ATTRIBUTES[label as keyof typeof ATTRIBUTES]}`,
   )
   ;[api] = await Promise.all([
     store.startApi({
@@ -90,10 +89,7 @@ it('invalid credentials are rejected before anything else of the request is chec
     ['not a token', INVALID],
     [`${UNKNOWN}${'x'.repeat(8_192)}`, INVALID],
     [TOKENS.late, `${INVALID}, error_description="the token has expired"`],
-    [
-      await issuer.sign({ exp: now - 60, sub: SUBJECT }),
-      `${INVALID}, error_description="the token has expired"`,
-    ],
+    [await issuer.sign({ exp: now - 60, sub: SUBJECT }), `${INVALID}, error_description="the token has expired"`],
     [await issuer.sign({ aud: 'others', sub: SUBJECT }), INVALID],
     [await issuer.sign({ iss: 'https://other.example' }), INVALID],
     [`${await issuer.sign()}x`, INVALID],

@@ -20,9 +20,7 @@ const docker = (...args: string[]) => execFileSync('docker', args, { cwd: root, 
 async function composeUp(settings: Record<string, string> = {}) {
   const project = `plant-store-test-${randomUUID().slice(0, 8)}`
   const names = ['PORT', 'OPS_PORT', 'PROJECTOR_OPS_PORT', 'KAFKA_PORT', 'REDIS_PORT']
-  const ports = Object.fromEntries(
-    await Promise.all(names.map(async (name) => [name, String(await freePort())])),
-  )
+  const ports = Object.fromEntries(await Promise.all(names.map(async (name) => [name, String(await freePort())])))
   const env = {
     ...ports,
     PLANT_STORE_IMAGE: IMAGE,
@@ -45,8 +43,7 @@ async function composeUp(settings: Record<string, string> = {}) {
   const store = {
     url: `http://127.0.0.1:${ports.PORT}`,
     containerOf,
-    health: (service: string) =>
-      docker('inspect', '--format', '{{.State.Health.Status}}', containerOf(service)),
+    health: (service: string) => docker('inspect', '--format', '{{.State.Health.Status}}', containerOf(service)),
     run: (...args: string[]) => compose(project, args, { env }),
     async up() {
       await compose(project, ['up', '--detach', '--no-build'], { env })

@@ -144,17 +144,9 @@ describe('refusals', () => {
   it.each([
     ['no token', { authorization: '' }, 40100, 'Bearer realm="plants"'],
     ['another scheme', { authorization: 'Basic eDp5' }, 40100, 'Bearer realm="plants"'],
-    [
-      'a wrong token',
-      { authorization: `Bearer ${TOKEN}x` },
-      40101,
-      'Bearer realm="plants", error="invalid_token"',
-    ],
+    ['a wrong token', { authorization: `Bearer ${TOKEN}x` }, 40101, 'Bearer realm="plants", error="invalid_token"'],
   ])('%s', async (_what, headers, error, challenge) => {
-    for (const response of [
-      await post('{', { ...json, ...headers }),
-      await readPlant(api.url, 1n, headers),
-    ]) {
+    for (const response of [await post('{', { ...json, ...headers }), await readPlant(api.url, 1n, headers)]) {
       expect(response).toMatchObject({
         status: 401,
         body: { error },
@@ -167,9 +159,7 @@ describe('refusals', () => {
 
 it('reads a header however many precede it', async () => {
   const { write, responses } = openRaw(api.url)
-  write(
-    `GET /plants/404 HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(2_100)}Authorization: Bearer ${TOKEN}\r\n\r\n`,
-  )
+  write(`GET /plants/404 HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(2_100)}Authorization: Bearer ${TOKEN}\r\n\r\n`)
   await vi.waitFor(() => expect(responses()).toMatchObject([{ status: 404 }]))
 })
 

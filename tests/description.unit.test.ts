@@ -118,8 +118,7 @@ describe('the description', () => {
     for (const [name, operation] of operations) {
       if (name !== 'post /plants') expect(operation.description, name).toMatch(/addition/)
       for (const [status, response] of Object.entries(operation.responses)) {
-        if (Number(status) > 400)
-          expect(resolved(response).description, `${name} ${status}`).toMatch(/addition/)
+        if (Number(status) > 400) expect(resolved(response).description, `${name} ${status}`).toMatch(/addition/)
       }
     }
     for (const kind of ['headers', 'parameters']) {
@@ -138,9 +137,7 @@ describe('the description', () => {
 describe('the table of failures in the description', () => {
   it('lists every error', () => {
     const { Error: error } = document.components.schemas as { Error: { description: string } }
-    expect(tableIn(error.description)).toEqual(
-      failures.map((failure) => [ERRORS[failure][0], ERRORS[failure][1]]),
-    )
+    expect(tableIn(error.description)).toEqual(failures.map((failure) => [ERRORS[failure][0], ERRORS[failure][1]]))
   })
 
   it('has what each response can say: in words and as examples', () => {

@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type PlantId, parsePlantId, plantOf } from '@plant-store/shared/plant/plant.ts'
-import {
-  PARKED,
-  plantCreated,
-  readRecord,
-  type Traceparent,
-} from '@plant-store/shared/plant/plant-created.ts'
+import { PARKED, plantCreated, readRecord, type Traceparent } from '@plant-store/shared/plant/plant-created.ts'
 import { FIRST, murmur2, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'

@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import {
-  type LogRecord,
-  PARKED,
-  readRecord,
-  type StoredRecord,
-} from '@plant-store/shared/plant/plant-created.ts'
+import { type LogRecord, PARKED, readRecord, type StoredRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { firstWins } from '@plant-store/shared/protocol/first-wins.ts'
 import { describe, expect, it } from 'vitest'
@@ -76,9 +71,7 @@ describe('the corpus', () => {
 
   it('contains every reason and every ruling', () => {
     expect(new Set(corpus.flatMap(({ read }) => read.reason ?? []))).toEqual(new Set(reasons.values()))
-    expect(new Set(corpus.flatMap(({ ruling }) => ruling ?? []))).toEqual(
-      new Set(['created', 'repeated', 'void']),
-    )
+    expect(new Set(corpus.flatMap(({ ruling }) => ruling ?? []))).toEqual(new Set(['created', 'repeated', 'void']))
   })
 
   it('is append-only and plain ASCII, so that every reader splits and reads its lines alike', () => {

@@ -2,12 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import {
-  type NewRecord,
-  PARKED,
-  plantCreated,
-  recordReader,
-} from '@plant-store/shared/plant/plant-created.ts'
+import { type NewRecord, PARKED, plantCreated, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset } from '@plant-store/shared/plant/position.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
@@ -35,11 +30,7 @@ function claims(partitions: number): NewRecord[] {
   const [first, again] = [0, 1].map((version) =>
     Array.from({ length: 200 }, (_, id) => {
       const create = write[(id + version) % 2] as typeof plantCreated
-      return create(
-        { ...newPlant(BigInt(id)), tag: `version ${((id + version) % 2) + 1}` },
-        eventId(),
-        partitions,
-      )
+      return create({ ...newPlant(BigInt(id)), tag: `version ${((id + version) % 2) + 1}` }, eventId(), partitions)
     }),
   )
   const both = again?.filter((_, id) => id % 4 >= 2) ?? []

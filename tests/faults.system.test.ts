@@ -43,8 +43,7 @@ it('FLUSHALL during creates: no second 200, no false 404, and creates resume', a
     idsWhile(() => seen.resumed < 1_000),
     createAndRead,
   )
-  const until = (condition: () => boolean) =>
-    vi.waitFor(() => expect(condition()).toBe(true), { timeout: RECOVERY_MS })
+  const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: RECOVERY_MS })
   await until(() => seen.creates > 1_000)
   process.kill(projector.pid, 'SIGSTOP')
   await openRedis(redis.url).flushall()

@@ -98,9 +98,7 @@ it('a list and a read with consistency tokens reflect all of them, on another in
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
   for (const id of range(60)) {
     const created = [createPlant(first.url, id, 'a'), createPlant(first.url, id + 1_000n, 'b')]
-    const positions = (await Promise.all(created)).map(({ response }) =>
-      String(response?.headers['plants-position']),
-    )
+    const positions = (await Promise.all(created)).map(({ response }) => String(response?.headers['plants-position']))
     const headers = { 'plants-position': positions.join(', ') }
     const ids = (await listAll([second.url], 1_000, headers)).map((item) => item.id)
     expect(ids).toContain(id)
@@ -190,9 +188,7 @@ it('a claim that this release cannot read is not among the items, and its id is 
     pages.push(one.page)
     cursor = one.page.next
   }
-  expect(
-    pages.flatMap(({ items, unreadable: ids = [] }) => [...items.map(({ id }) => id), ...ids]),
-  ).toHaveLength(3)
+  expect(pages.flatMap(({ items, unreadable: ids = [] }) => [...items.map(({ id }) => id), ...ids])).toHaveLength(3)
 })
 
 it('20,000 plants are listed in pages of 1,000', async () => {

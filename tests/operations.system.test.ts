@@ -54,8 +54,7 @@ function sumOf(metrics: Metrics, name: string, labels: Record<string, string> = 
   const family = metrics.get(name.replace(/_(sum|count|bucket)$/, '')) ?? metrics.get(name)
   const samples = (family?.samples ?? []).filter(
     (sample) =>
-      sample.name === name &&
-      Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+      sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
   )
   return samples.length === 0 ? undefined : samples.reduce((sum, { value }) => sum + value, 0)
 }
@@ -101,8 +100,7 @@ const logOf = ({ logFile }: RunningService) =>
 const linesOf = (service: RunningService, requestId: string) =>
   logOf(service).filter((line) => line.requestId === requestId)
 
-const create = (id: bigint, headers: Record<string, string> = {}) =>
-  createPlant(api.url, id, `plant ${id}`, headers)
+const create = (id: bigint, headers: Record<string, string> = {}) => createPlant(api.url, id, `plant ${id}`, headers)
 
 /** Writes records that no api wrote. */
 async function appendRecords(records: ReturnType<typeof plantCreated>[]): Promise<void> {
@@ -194,24 +192,18 @@ describe('the metrics', () => {
       // No log reaches this position: it waits.
       const head = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\nPlants-Position: 0-999999`
       write(`GET /plants/1 HTTP/1.1\r\n${head}\r\n\r\n`)
-      await vi.waitFor(async () =>
-        expect(sumOf(await scrape(api), 'plant_store_http_requests_under_way')).toBe(1),
-      )
+      await vi.waitFor(async () => expect(sumOf(await scrape(api), 'plant_store_http_requests_under_way')).toBe(1))
       // A client that only closed its sending side would still get a response.
       socket.resetAndDestroy()
     })
     await untilGrown('plant_store_http_requests_total', { route: '/plants/:id', status: '0' }, 1)
-    await vi.waitFor(async () =>
-      expect(sumOf(await scrape(api), 'plant_store_http_requests_under_way')).toBe(0),
-    )
+    await vi.waitFor(async () => expect(sumOf(await scrape(api), 'plant_store_http_requests_under_way')).toBe(0))
   })
 
   it('count connections and unreadable requests', async () => {
     const { untilGrown } = await growthOf(api, async () => {
       const open = openRaw(api.url)
-      await vi.waitFor(async () =>
-        expect(sumOf(await scrape(api), 'plant_store_http_connections')).toBeGreaterThan(0),
-      )
+      await vi.waitFor(async () => expect(sumOf(await scrape(api), 'plant_store_http_connections')).toBeGreaterThan(0))
       open.write('nonsense\r\n\r\n')
       await open.closed
     })
@@ -263,9 +255,7 @@ describe('the metrics', () => {
     await untilGrown('plant_store_projector_parked_total', { reason: 'otherType' }, 1)
     await untilGrown('plant_store_projector_parked_total', { reason: 'unreadablePayload' }, 1)
     await untilGrown('plant_store_projector_parked_total', {}, 2)
-    const metas = await Promise.all(
-      allPartitions(store.partitions).map((partition) => store.readModel.meta(partition)),
-    )
+    const metas = await Promise.all(allPartitions(store.partitions).map((partition) => store.readModel.meta(partition)))
     for (const count of ['plants', 'voids', 'parked'] as const) {
       const stored = metas.reduce((sum, meta) => sum + meta[count], 0)
       expect([count, stored]).not.toEqual([count, 0])
@@ -359,20 +349,17 @@ describe('the id of a request', () => {
     ['a body too large', 413, 'POST', '/plants', json, 'x'.repeat(70_000)],
     ['no type', 415, 'POST', '/plants', {}, '{}'],
     ['a position that no log has', 503, 'GET', '/plants/1', { 'plants-position': '0-999999' }, ''],
-  ])(
-    'is in the response and in the log, for %s: %i',
-    async (_what, status, method, path, headers: object, body) => {
-      const id = randomUUID()
-      const response = await send(`${api.url}${path}`, {
-        method,
-        body,
-        headers: { ...headers, 'x-request-id': id },
-      })
-      expect([response?.status, response?.headers['x-request-id']]).toEqual([status, id])
-      await vi.waitFor(() => expect(linesOf(api, id)).toHaveLength(1))
-      expect(linesOf(api, id)[0]).toMatchObject({ method, status, requestId: id })
-    },
-  )
+  ])('is in the response and in the log, for %s: %i', async (_what, status, method, path, headers: object, body) => {
+    const id = randomUUID()
+    const response = await send(`${api.url}${path}`, {
+      method,
+      body,
+      headers: { ...headers, 'x-request-id': id },
+    })
+    expect([response?.status, response?.headers['x-request-id']]).toEqual([status, id])
+    await vi.waitFor(() => expect(linesOf(api, id)).toHaveLength(1))
+    expect(linesOf(api, id)[0]).toMatchObject({ method, status, requestId: id })
+  })
 })
 
 describe('the log', () => {
@@ -448,9 +435,7 @@ describe('the log', () => {
     expect((await createPlant(quiet.url, 1n, 'n', headers(created))).response?.status).toBe(200)
     expect((await createPlant(quiet.url, 1n, 'n', headers(refused))).response?.status).toBe(400)
     await redis.stop()
-    await vi.waitFor(async () =>
-      expect(sumOf(await scrape(quiet), 'plant_store_read_model_reachable')).toBe(0),
-    )
+    await vi.waitFor(async () => expect(sumOf(await scrape(quiet), 'plant_store_read_model_reachable')).toBe(0))
     expect(errorOf((await createPlant(quiet.url, 2n, 'secret-name', headers(failed))).response)).toBe(50301)
     expect(errorOf(await readPlant(quiet.url, 3n, headers(unread)))).toBe(50303)
     const common = { level: 'warn', msg: 'request failed', status: 503, caller: 'tests' }
@@ -482,9 +467,7 @@ it('the valid trace context of a create is stored in its event, in the form of v
 
   const records = await readRawRecords(store)
   const traceOf = (id: number) =>
-    records
-      .filter(({ key }) => String(key) === String(id))
-      .map(({ headers }) => headers?.traceparent?.toString())
+    records.filter(({ key }) => String(key) === String(id)).map(({ headers }) => headers?.traceparent?.toString())
   expect([600, 601, 602, 603, 604].map(traceOf)).toEqual([
     [TRACEPARENT],
     [TRACEPARENT],

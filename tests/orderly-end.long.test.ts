@@ -87,17 +87,12 @@ it('until the api closes its connections, all pipelined requests of one get a re
 
 it('creates that wait when an api closes get a response, and none is accepted afterwards', async () => {
   const store = await createPlantStore(stores)
-  const [api] = await Promise.all([
-    store.startApi({ READ_DEADLINE_MS: '2500', DRAIN_MS: '0' }),
-    store.startProjector(),
-  ])
+  const [api] = await Promise.all([store.startApi({ READ_DEADLINE_MS: '2500', DRAIN_MS: '0' }), store.startProjector()])
   const waiting = openRaw(api.url)
   waiting.write(`GET /plants/1 HTTP/1.1\r\n${auth}Plants-Position: 0-999999\r\n\r\n`)
   await vi.waitFor(async () => expect((await send(`${api.url}/nothing`, {}))?.status).toBe(404))
   process.kill(api.pid, 'SIGTERM')
-  await vi.waitFor(async () =>
-    expect(await fetch(`${api.url}/nothing`).catch(() => 'refused')).toBe('refused'),
-  )
+  await vi.waitFor(async () => expect(await fetch(`${api.url}/nothing`).catch(() => 'refused')).toBe('refused'))
   waiting.write(`GET /plants/2 HTTP/1.1\r\n${auth}\r\n`)
   await waiting.closed
   expect(waiting.responses().map(({ body }) => JSON.parse(body).error)).toEqual([50303, 50300])

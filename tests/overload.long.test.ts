@@ -64,9 +64,7 @@ describe('when too many requests are in flight', () => {
     const [api] = await Promise.all([store.startApi({ REQUESTS_MAX: '20' }), store.startProjector()])
     const ids = Array.from({ length: 20_000 }, (_, n) => BigInt(n))
     const creates = await onConnections(200, ids, (id) => createPlant(api.url, id, `plant ${id}`))
-    const errors = creates
-      .filter(({ response }) => response?.status !== 200)
-      .map(({ response }) => errorOf(response))
+    const errors = creates.filter(({ response }) => response?.status !== 200).map(({ response }) => errorOf(response))
     expect(new Set(errors)).toEqual(new Set([OVERLOADED]))
     const truth = await readTruth(store)
     expectResponsesToBeTrue(creates, truth)

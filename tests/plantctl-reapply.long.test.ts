@@ -15,16 +15,14 @@ import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.t
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 30_000
 
-const runIn = ({ environment }: PlantStore, ...args: string[]): Promise<Ended> =>
-  startPlantctl(args, environment).ended
+const runIn = ({ environment }: PlantStore, ...args: string[]): Promise<Ended> => startPlantctl(args, environment).ended
 
 /** Folds the log into the read model like a release that cannot read the records at some offsets. */
 async function applyAsOlder(store: PlantStore, isUnreadable: (offset: number) => boolean): Promise<Truth> {
   const { checkpoints, delivered, follower } = followLog(store)
   const { ends } = await checkTopic(store.kafka, store)
   await vi.waitFor(
-    () =>
-      expect(ends.map((_, p) => checkpoints.get(p as Partition)?.offset)).toEqual(ends.map((end) => end - 1)),
+    () => expect(ends.map((_, p) => checkpoints.get(p as Partition)?.offset)).toEqual(ends.map((end) => end - 1)),
     WAIT_MS,
   )
   await follower.close()
@@ -42,9 +40,7 @@ async function applyAsOlder(store: PlantStore, isUnreadable: (offset: number) =>
 /** The contents of the live generation of each partition. */
 function readStored({ topic, partitions }: PlantStore) {
   const redis = openRedis(stores.redisUrl)
-  return Promise.all(
-    allPartitions(partitions).map((partition) => readStoredPartition(redis, topic, partition)),
-  )
+  return Promise.all(allPartitions(partitions).map((partition) => readStoredPartition(redis, topic, partition)))
 }
 
 it('records that an older release could not read are applied while the projector runs, and the fold of the log is served', async () => {
@@ -82,8 +78,7 @@ it('records that an older release could not read are applied while the projector
     truth.states.map((state) => asStored(state, state.checkpoint, upgraded.partitions)),
   )
   for (const [partition, { plants }] of states.entries()) {
-    for (const [id, { offset }] of plants)
-      expect(truth.states[partition]?.plants.get(id)?.offset).toBe(offset)
+    for (const [id, { offset }] of plants) expect(truth.states[partition]?.plants.get(id)?.offset).toBe(offset)
   }
   expect((await runIn(upgraded, 'parked', 'reapply')).stdout).toBe('No parked records.\n')
 })

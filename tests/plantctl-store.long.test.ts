@@ -24,8 +24,7 @@ let store: PlantStore
 let truth: Truth
 let writtenFrom: string
 
-const event = (id: bigint, eventId = randomUUID() as EventId) =>
-  plantCreated(newPlant(id), eventId, store.partitions)
+const event = (id: bigint, eventId = randomUUID() as EventId) => plantCreated(newPlant(id), eventId, store.partitions)
 const partitionOfId = (id: bigint) => partitionOf(Buffer.from(String(id)), store.partitions)
 
 async function append(records: readonly NewRecord[]): Promise<void> {
@@ -150,8 +149,7 @@ describe('plantctl events', () => {
     expect(objects).toHaveLength(PLANTS + 5)
     for (const { partition, offset, is, id } of objects) {
       const { plants, parked } = truth.states[partition] as Truth['states'][number]
-      const first =
-        id === undefined ? undefined : [...plants.values()].find((claim) => String(claim.id) === id)
+      const first = id === undefined ? undefined : [...plants.values()].find((claim) => String(claim.id) === id)
       if (id === undefined) expect([is, parked.has(offset)]).toEqual(['foreign', true])
       else expect(is === 'created').toBe(first?.offset === offset)
     }
@@ -164,9 +162,7 @@ describe('plantctl events', () => {
   it('prints a foreign record as text that is safe for a terminal', async () => {
     const { stdout } = await run('events', '--from', writtenFrom)
     expect(stdout.split('\n')).toHaveLength(6)
-    expect(stdout).toContain(
-      'parked: its ce_type header is not PlantCreated  key "1001"  ce_type "\\x1b[31mOther"',
-    )
+    expect(stdout).toContain('parked: its ce_type header is not PlantCreated  key "1001"  ce_type "\\x1b[31mOther"')
     expect(stdout).toMatch(/created {3}1002 {2}event .* {2}parked: its content-type header names a version/)
     expect(stdout).not.toContain('\x1b')
   })
@@ -178,13 +174,14 @@ describe('plantctl events', () => {
         ({ position }) => position,
       ),
     ).toEqual([1, 2, 3].map((offset) => `${partition}-${offset}`))
-    expect(
-      (await json('events', '--partition', '2', '--limit', '4')).objects.map(({ position }) => position),
-    ).toEqual(['2-0', '2-1', '2-2', '2-3'])
+    expect((await json('events', '--partition', '2', '--limit', '4')).objects.map(({ position }) => position)).toEqual([
+      '2-0',
+      '2-1',
+      '2-2',
+      '2-3',
+    ])
     const [raw] = (await json('events', '--id', '1002', '--raw')).objects
-    expect(Buffer.from(raw.raw.headers['content-type'], 'base64').toString()).toBe(
-      'application/json; version=9',
-    )
+    expect(Buffer.from(raw.raw.headers['content-type'], 'base64').toString()).toBe('application/json; version=9')
     expect(Buffer.from(raw.raw.key, 'base64').toString()).toBe('1002')
   })
 
@@ -215,18 +212,14 @@ describe('plantctl parked', () => {
       [...parked.keys()].map((offset) => `${partition}-${offset}`),
     )
     expect(objects[0].listed.map(({ position }: { position: string }) => position)).toEqual(positions)
-    expect((await run('parked', 'list', '--limit', '1')).stdout).toMatch(
-      /2 records parked, the first 1 listed/,
-    )
+    expect((await run('parked', 'list', '--limit', '1')).stdout).toMatch(/2 records parked, the first 1 listed/)
   })
 
   it('shows one record, and how this release reads it', async () => {
     const { stdout } = await run('parked', 'show', positionOf(1_002n))
     expect(stdout).toMatch(/content-type: "application\/json; version=9"/)
     expect(stdout).toMatch(/This release +cannot read it: /)
-    expect((await json('parked', 'show', positionOf(7n))).objects).toMatchObject([
-      { is: 'created', readModel: null },
-    ])
+    expect((await json('parked', 'show', positionOf(7n))).objects).toMatchObject([{ is: 'created', readModel: null }])
     const beyond = await run('parked', 'show', '0-1000000')
     expect(beyond).toMatchObject({
       code: 1,
@@ -238,10 +231,7 @@ describe('plantctl parked', () => {
   it('shows a record safely for a terminal, also as JSON', async () => {
     const [{ listed }] = (await json('parked', 'list')).objects
     const { position } = listed.find(({ name }: { name: string }) => name === 'otherType')
-    const [text, asJson] = [
-      await run('parked', 'show', position),
-      await run('parked', 'show', position, '--json'),
-    ]
+    const [text, asJson] = [await run('parked', 'show', position), await run('parked', 'show', position, '--json')]
     for (const character of `${HARMFUL}\x1b`) expect(text.stdout + asJson.stdout).not.toContain(character)
     expect(text.stdout).toContain('note: "\\u{202e}\\x9b"')
     expect(JSON.parse(asJson.stdout).headers.note).toBe(HARMFUL)

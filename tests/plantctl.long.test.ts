@@ -28,22 +28,9 @@ const plantctl = (...args: string[]) => run(process.execPath, [program, ...args]
 
 describe('plantctl token create', () => {
   it('prints a new token and its matching entry as JSON, and nothing else', async () => {
-    const args = [
-      'token',
-      'create',
-      '--label',
-      'shop',
-      '--scope',
-      'plants:write',
-      '--expires',
-      '90d',
-      '--json',
-    ]
+    const args = ['token', 'create', '--label', 'shop', '--scope', 'plants:write', '--expires', '90d', '--json']
     const before = Date.now()
-    const [first, second] = [
-      await run('npm', ['run', '-s', 'plantctl', '--', ...args]),
-      await plantctl(...args),
-    ]
+    const [first, second] = [await run('npm', ['run', '-s', 'plantctl', '--', ...args]), await plantctl(...args)]
     expect(first.code).toBe(0)
     const { token, entry, ...others } = JSON.parse(first.stdout)
     expect(token).toMatch(/^[\w-]{43}$/)
@@ -113,9 +100,7 @@ describe('plantctl', () => {
     async (name) => {
       const { code, stdout } = await plantctl(...name.split(' '), '--help')
       expect(code).toBe(0)
-      expect(stdout).toMatch(
-        new RegExp(`\\n {2}plantctl ${name}(.|\\n)*\\n {2}--json (.|\\n)*Exit codes: 0 `),
-      )
+      expect(stdout).toMatch(new RegExp(`\\n {2}plantctl ${name}(.|\\n)*\\n {2}--json (.|\\n)*Exit codes: 0 `))
     },
   )
 
@@ -137,8 +122,7 @@ describe('plantctl', () => {
     expect(await plantctl('parked')).toEqual({
       code: 2,
       stdout: '',
-      stderr:
-        '"parked" needs a subcommand, one of: parked list, parked show, parked reapply\nSee plantctl --help\n',
+      stderr: '"parked" needs a subcommand, one of: parked list, parked show, parked reapply\nSee plantctl --help\n',
     })
   })
 })

@@ -38,10 +38,7 @@ async function metricOf({ opsUrl }: RunningService, name: string): Promise<numbe
 }
 
 const untilItHas = (projector: RunningService, partitions: number) =>
-  vi.waitFor(
-    async () => expect(await metricOf(projector, 'plant_store_projector_partitions')).toBe(partitions),
-    WAIT,
-  )
+  vi.waitFor(async () => expect(await metricOf(projector, 'plant_store_projector_partitions')).toBe(partitions), WAIT)
 
 /** States in which Redis responds and rejects writes: reason, start and end. */
 const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => Promise<unknown>][] = [
@@ -130,11 +127,7 @@ it('a Redis that restarts with an old snapshot, after a long load, is brought up
 it('repeated SCRIPT FLUSH and FLUSHALL under load with two projectors: every response is true', async () => {
   const own = await startOwnRedis()
   const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
-  const [api, ...projectors] = await Promise.all([
-    store.startApi(),
-    store.startProjector(),
-    store.startProjector(),
-  ])
+  const [api, ...projectors] = await Promise.all([store.startApi(), store.startProjector(), store.startProjector()])
   const redis = openRedis(own.url)
   const load = startCreates(api.url)
   for (let round = 0; round < 30; round++) {
@@ -172,11 +165,7 @@ it('a projector and an api paused beyond their sessions: others take over, and t
 
 it('projectors join and leave, by SIGTERM and by kill -9, while creates continue', async () => {
   const store = await createPlantStore(stores)
-  const [api, ...projectors] = await Promise.all([
-    store.startApi(),
-    store.startProjector(),
-    store.startProjector(),
-  ])
+  const [api, ...projectors] = await Promise.all([store.startApi(), store.startProjector(), store.startProjector()])
   const load = startCreates(api.url)
   for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGTERM'] as const) {
     const starting = store.startProjector()
@@ -266,22 +255,19 @@ it('unreadable and foreign records are parked and counted, when appended and aga
 it.each([
   ['shorter', 60],
   ['longer', 1_200],
-])(
-  'a topic that is recreated while services run, and is %s than before, stops them',
-  async (_than, records) => {
-    const store = await createPlantStore(stores)
-    const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
-    const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
-    await expectTruth(store, await onConnections(16, idsFrom(0, 600), create))
-    const redis = openRedis(stores.redisUrl)
-    const before = await dumpKeys(redis, store.topic)
-    await recreateTopic(store, records)
+])('a topic that is recreated while services run, and is %s than before, stops them', async (_than, records) => {
+  const store = await createPlantStore(stores)
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
+  await expectTruth(store, await onConnections(16, idsFrom(0, 600), create))
+  const redis = openRedis(stores.redisUrl)
+  const before = await dumpKeys(redis, store.topic)
+  await recreateTopic(store, records)
 
-    const reason = /^stopped: another log: .* Restore the topic, or correct REDIS_URL and PLANTS_TOPIC, or/
-    await Promise.all([expectHalt(projector, reason), expectHalt(api, reason)])
-    expect(await dumpKeys(redis, store.topic)).toEqual(before)
-  },
-)
+  const reason = /^stopped: another log: .* Restore the topic, or correct REDIS_URL and PLANTS_TOPIC, or/
+  await Promise.all([expectHalt(projector, reason), expectHalt(api, reason)])
+  expect(await dumpKeys(redis, store.topic)).toEqual(before)
+})
 
 it('a Redis that may evict plants stops services, at their start and while they run, with the reason until the end', async () => {
   const [kafka, own] = await Promise.all([startOwnKafka(), startOwnRedis()])

@@ -32,8 +32,7 @@ const head = (line: string, ...fields: string[]) =>
 const json = 'Content-Type: application/json'
 const post = (body: string, ...fields: string[]) =>
   head('POST /plants', json, `Content-Length: ${Buffer.byteLength(body, 'latin1')}`, ...fields) + body
-const chunked = (...chunks: string[]) =>
-  head('POST /plants', json, 'Transfer-Encoding: chunked') + chunks.join('')
+const chunked = (...chunks: string[]) => head('POST /plants', json, 'Transfer-Encoding: chunked') + chunks.join('')
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 const utf8 = (text: string) => Buffer.from(text).toString('latin1')
 
@@ -278,11 +277,7 @@ describe('a body', () => {
     ['another charset', ['Content-Type: application/json; charset=latin1'], 41500],
     ['an invalid type', ['Content-Type: ;;'], 41500],
     ['a coding', ['Content-Type: application/json', 'Content-Encoding: gzip'], 41500],
-    [
-      'JSON, in UTF-8',
-      ['Content-Type: application/json; charset="UTF-8"', 'Content-Encoding: identity'],
-      40001,
-    ],
+    ['JSON, in UTF-8', ['Content-Type: application/json; charset="UTF-8"', 'Content-Encoding: identity'], 40001],
     ['JSON, shouted', ['Content-Type: APPLICATION/JSON'], 40001],
   ])('of %s', async (_what, fields, error) => {
     expectError((await requestRaw(`${head('POST /plants', ...fields, 'Content-Length: 1')}{`))[0], error)
@@ -336,20 +331,14 @@ describe('paths and methods', () => {
 describe('what a client may offer or expect', () => {
   it('an upgrade is ignored: the request gets its usual response', async () => {
     for (const protocol of ['websocket', 'h2c', 'TLS/1.2']) {
-      const [response] = await requestRaw(
-        head('GET /plants/404', 'Connection: Upgrade', `Upgrade: ${protocol}`),
-      )
+      const [response] = await requestRaw(head('GET /plants/404', 'Connection: Upgrade', `Upgrade: ${protocol}`))
       expectError(response, 40401)
     }
   })
 
   it('what follows an upgrade in the same packet is ignored, and the response closes the connection', async () => {
     const fields = ['Connection: Upgrade', 'Upgrade: h2c']
-    for (const request of [
-      head('GET /plants/404', ...fields),
-      head('GET /x', ...fields),
-      post('{', ...fields),
-    ]) {
+    for (const request of [head('GET /plants/404', ...fields), head('GET /x', ...fields), post('{', ...fields)]) {
       const connection = openRaw(api.url)
       connection.write(request + head('GET /plants/1'))
       await connection.closed
@@ -374,11 +363,7 @@ describe('what a client may offer or expect', () => {
   })
 
   it.each<[string, string, number]>([
-    [
-      'no token',
-      'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n',
-      40100,
-    ],
+    ['no token', 'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n', 40100],
     ['too much', head('POST /plants', json, 'Content-Length: 2001', 'Expect: 100-continue'), 41300],
     [
       'a coding',
@@ -416,10 +401,7 @@ describe('what a client may offer or expect', () => {
 describe('several requests on one connection', () => {
   it('get their responses in order, however long each takes', async () => {
     const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
-    const responses = await requestRaw(
-      waits + head('GET /plants/404') + post('{') + waits + head('GET /x'),
-      5,
-    )
+    const responses = await requestRaw(waits + head('GET /plants/404') + post('{') + waits + head('GET /x'), 5)
     expect(responses.map(({ body }) => JSON.parse(body).error)).toEqual([50303, 40401, 40001, 50303, 40400])
   })
 

@@ -44,16 +44,13 @@ it('a rebuild equals the live read model for a log with void claims, foreign rec
   await fill(store, 2_000)
   const eventId = () => randomUUID() as EventId
   const appender = createAppender(store.kafka, store.topic)
-  const records = Array.from({ length: 300 }, (_, n) =>
-    plantCreated(newPlant(BigInt(n)), eventId(), store.partitions),
-  )
+  const records = Array.from({ length: 300 }, (_, n) => plantCreated(newPlant(BigInt(n)), eventId(), store.partitions))
   const changed = records.map((record, n) => {
     const { headers } = record
     if (n % 6 === 0) return { ...record, headers: { ...headers, ce_type: Buffer.from('SomethingElse') } }
     if (n % 6 === 1) return { ...record, key: Buffer.from('no id') }
     if (n % 6 === 2) return { ...record, headers: { ...headers, ce_id: Buffer.from('x') } }
-    if (n % 6 === 3)
-      return { ...record, headers: { ...headers, 'content-type': Buffer.from('x; version=9') } }
+    if (n % 6 === 3) return { ...record, headers: { ...headers, 'content-type': Buffer.from('x; version=9') } }
     if (n % 6 === 4) return { ...record, value: Buffer.from('{') }
     return { ...record, partition: ((record.partition + 1) % store.partitions) as typeof record.partition }
   })

@@ -31,9 +31,7 @@ export async function checkContender(running: RunningContender, unique: boolean)
   const never = newId()
   const missing = await running.missing([id, wanted, never])
   if (missing !== undefined && (missing.length !== 1 || missing[0] !== never))
-    throw new Error(
-      `it should miss the one plant of three that was never created, but misses ${missing.join(', ')}`,
-    )
+    throw new Error(`it should miss the one plant of three that was never created, but misses ${missing.join(', ')}`)
 }
 
 type Expected = { created?: number; duplicates?: number; refused?: number }
@@ -53,10 +51,7 @@ function expect(
     throw new Error(`${what}: answered ${JSON.stringify(responses)}`)
 }
 
-async function create(
-  { url, token }: Pick<RunningContender, 'url' | 'token'>,
-  id: bigint,
-): Promise<CheckResponse> {
+async function create({ url, token }: Pick<RunningContender, 'url' | 'token'>, id: bigint): Promise<CheckResponse> {
   const response = await fetch(`${url}/plants`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },

@@ -25,10 +25,7 @@ export function growthChart(sizes: readonly Measured[]): string {
       micros: median(visits.map((visit) => cpuOf(visit[one.kind]))),
     })),
   }))
-  const grid = linesTo(
-    Math.max(...lines.flatMap(({ points }) => points.map(({ micros }) => micros))),
-    AXIS_LINES,
-  )
+  const grid = linesTo(Math.max(...lines.flatMap(({ points }) => points.map(({ micros }) => micros))), AXIS_LINES)
   const y = (micros: number) => BOTTOM - (micros / (grid.at(-1) as number)) * PLOT.height
   const step = (PLOT.right - PLOT.left - 80) / Math.max(1, sizes.length - 1)
   // Each size is ten times the one before.
@@ -60,9 +57,7 @@ export function growthChart(sizes: readonly Measured[]): string {
       return [...strokes, ...dots, text(last, name, { fill: colour, bold: true })]
     }),
   ]
-  const described = lines.map(
-    ({ name, points }) => `${name}: ${points.map(({ micros }) => digits(micros)).join(', ')}`,
-  )
+  const described = lines.map(({ name, points }) => `${name}: ${points.map(({ micros }) => digits(micros)).join(', ')}`)
   const description = `${UNIT}. ${described.join('; ')}.`
   return svg({ width: WIDTH, height: BOTTOM + BELOW, title: TITLE, description, parts })
 }

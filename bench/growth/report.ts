@@ -58,9 +58,7 @@ function costsTable({ sizes }: Results): Table {
 
 function processesTable({ sizes }: Results): Table {
   const [visit] = sizes[0]?.visits ?? []
-  const parts = KINDS.flatMap((kind) =>
-    Object.keys(visit?.[kind].cpuMicros ?? {}).map((name) => ({ kind, name })),
-  )
+  const parts = KINDS.flatMap((kind) => Object.keys(visit?.[kind].cpuMicros ?? {}).map((name) => ({ kind, name })))
   const rows = sizes.map((size) => [
     grouped(size.plants),
     ...parts.map(({ kind, name }) => middle(size, (visit) => visit[kind].cpuMicros[name] ?? Number.NaN)),

@@ -15,10 +15,7 @@ function play(requests: readonly Request[], connections: number): { dueMs: numbe
   const send = (connection: number, nowMs: number) => out.set(connection, nowMs + (takes[sent++] as number))
   for (;;) {
     const due = requests[at]?.dueMs ?? Number.POSITIVE_INFINITY
-    const [connection, answerMs] = [...out].reduce(
-      (a, b) => (b[1] < a[1] ? b : a),
-      [-1, Number.POSITIVE_INFINITY],
-    )
+    const [connection, answerMs] = [...out].reduce((a, b) => (b[1] < a[1] ? b : a), [-1, Number.POSITIVE_INFINITY])
     if (due === Number.POSITIVE_INFINITY && answerMs === Number.POSITIVE_INFINITY) return latencies
     if (answerMs <= due) {
       out.delete(connection)

@@ -41,9 +41,7 @@ export async function watchLag(settings: ReadModelSettings) {
       await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
       if (!going) patience.until = Math.min(patience.until, performance.now() + GIVE_UP_AFTER_MS)
       if (performance.now() > patience.until)
-        throw new Error(
-          `${awaited.length} creates are not in the read model ${GIVE_UP_AFTER_MS / 1_000} s later`,
-        )
+        throw new Error(`${awaited.length} creates are not in the read model ${GIVE_UP_AFTER_MS / 1_000} s later`)
       if (awaited.length > 0) await ask()
     }
   })()

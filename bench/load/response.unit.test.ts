@@ -57,8 +57,6 @@ describe('a response', () => {
 
   it('without a length or of another protocol is rejected', () => {
     expect(() => readResponse('HTTP/1.1 200 OK\r\n\r\n')).toThrow('without Content-Length')
-    expect(() => readResponse('HTTP/2 200\r\ncontent-length: 0\r\n\r\n')).toThrow(
-      'not a response of HTTP/1.1',
-    )
+    expect(() => readResponse('HTTP/2 200\r\ncontent-length: 0\r\n\r\n')).toThrow('not a response of HTTP/1.1')
   })
 })

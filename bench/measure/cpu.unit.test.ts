@@ -22,9 +22,7 @@ describe('a line of /proc/PID/stat', () => {
 const forest = fc
   .array(fc.tuple(fc.nat(), ticks), { minLength: 1, maxLength: 30 })
   .map((rounds) =>
-    rounds.map(
-      ([choice, used], index): ProcessStat => ({ pid: index + 1, parent: choice % (index + 1), ticks: used }),
-    ),
+    rounds.map(([choice, used], index): ProcessStat => ({ pid: index + 1, parent: choice % (index + 1), ticks: used })),
   )
 
 describe('the CPU of a process', () => {

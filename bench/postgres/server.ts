@@ -65,11 +65,7 @@ async function initialize({ initdb }: PostgresBinaries, data: string, user: Unpr
 type Start = { folder: string; data: string; settings: Record<string, string>; user: Unprivileged }
 
 async function start({ postgres }: PostgresBinaries, { folder, data, settings, user }: Start) {
-  const args = [
-    '-D',
-    data,
-    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  ]
+  const args = ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const logFile = join(folder, 'postgres.log')
   const running = await startProcess({ name: 'postgres', command: postgres, args, cwd: '/', logFile, user })
   // "Immediate": without a last checkpoint, as nobody will read this again. Its children end by themselves.

@@ -121,10 +121,7 @@ async function loadOf({ url, processes }: Target, { connections, seconds }: Opti
 function processTable({ cpuSeconds, good }: MeasuredLoad): Table {
   const own = [...cpuSeconds].filter(([name]) => name !== LOAD)
   const sum = own.reduce((total, [, seconds]) => total + seconds, 0)
-  const rows = [...own, ['all', sum] as const].map(([name, seconds]) => [
-    name,
-    digits((seconds / good) * 1e6),
-  ])
+  const rows = [...own, ['all', sum] as const].map(([name, seconds]) => [name, digits((seconds / good) * 1e6)])
   return { head: ['process', 'µs of CPU a create'], rows, words: new Set([0]) }
 }
 

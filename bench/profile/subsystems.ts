@@ -19,10 +19,7 @@ const FILES: readonly (readonly [string, RegExp])[] = [
   ['kafkajs: fetching', /\/kafkajs\/src\/(consumer|protocol\/requests\/fetch)\/|\/decode-/],
   ['kafkajs: connection, encoder, decoder', /\/kafkajs\//],
   ['ioredis', /\/node_modules\/(ioredis|@ioredis|redis-parser|denque|standard-as-callback)\//],
-  [
-    'Fastify',
-    /\/node_modules\/(fastify|@fastify|find-my-way|fast-[^/]+|avvio|secure-json-parse|toad-cache)\//,
-  ],
+  ['Fastify', /\/node_modules\/(fastify|@fastify|find-my-way|fast-[^/]+|avvio|secure-json-parse|toad-cache)\//],
   ['body: JSON and its schema', /\/node_modules\/(typebox|lossless-json)\/|\/http\/request-body/],
   ['metrics and log', /\/node_modules\/(prom-client|pino|sonic-boom)\/|\/metrics\.ts|\/json-log\.ts/],
   ['request: limits, token, errors', /\/services\/api\/src\/(http|auth|app)|\/shared\/src\/access\//],

@@ -57,9 +57,7 @@ it('counts the samples of the interval alone, so that two halves are the whole',
       ].map((interval) => timeBySubsystem(profile, interval))
       for (const [name, whole] of timeBySubsystem(profile, ALWAYS))
         expect((before?.get(name) ?? 0) + (after?.get(name) ?? 0)).toBe(whole)
-      const ends = taken.map((_, index) =>
-        taken.slice(0, index + 1).reduce((at, { took }) => at + took, 5_000),
-      )
+      const ends = taken.map((_, index) => taken.slice(0, index + 1).reduce((at, { took }) => at + took, 5_000))
       const late = taken.filter(({ id }, index) => id !== 2 && (ends[index] as number) >= cut)
       const sum = [...(after?.values() ?? [])].reduce((total, value) => total + value, 0)
       expect(sum).toBe(late.reduce((total, { took }) => total + took, 0))

@@ -29,9 +29,7 @@ await runCommand({
     withStores(openBenchStores(process.env), async (stores) => {
       const { runs, redisVersion } = await compareReaders(stores, options, console.log)
       const versions = `Node ${process.version}, Redis ${redisVersion}`
-      console.log(
-        `\n${machine()}; ${versions}; all of it on this machine\n\n${tableOf(runs, options.events)}`,
-      )
+      console.log(`\n${machine()}; ${versions}; all of it on this machine\n\n${tableOf(runs, options.events)}`)
     }),
 })
 
@@ -51,8 +49,7 @@ function readOptions(args: readonly string[]): ReplayOptions | undefined {
 }
 
 function tableOf(runs: ReplayRuns, events: number): string {
-  const medianOf = (name: ReaderName, of: (run: ReplayRun) => number) =>
-    median((runs.get(name) ?? []).map(of))
+  const medianOf = (name: ReaderName, of: (run: ReplayRun) => number) => median((runs.get(name) ?? []).map(of))
   const names = [...runs.keys()]
   const base = medianOf(names[0] as ReaderName, ({ seconds }) => seconds)
   const perEvent = (seconds: number) => ((seconds / events) * 1e6).toFixed(1)

@@ -22,8 +22,7 @@ export async function openReplayed(redisUrl: string, { topic, partitions }: Topi
 
     usedBytes: async () => Number(await field('memory', 'used_memory')),
 
-    cpuSeconds: async () =>
-      Number(await field('cpu', 'used_cpu_user')) + Number(await field('cpu', 'used_cpu_sys')),
+    cpuSeconds: async () => Number(await field('cpu', 'used_cpu_user')) + Number(await field('cpu', 'used_cpu_sys')),
 
     /** Throws when it does not hold exactly what was seeded: each event a plant, none void, none parked. */
     async check(events: number): Promise<void> {

@@ -56,7 +56,6 @@ function halfLoadChart({ halfLoad }: Results): string {
     ]
     return { label: name, colour: ['#059669', '#7c3aed', '#ea580c'][n % 3] as string, points }
   })
-  const unit =
-    'ms from the time a request was due, each at half of its own highest rate; medians of the rounds'
+  const unit = 'ms from the time a request was due, each at half of its own highest rate; medians of the rounds'
   return latencyChart('Latency at half load', unit, lines)
 }

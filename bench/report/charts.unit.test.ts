@@ -11,9 +11,7 @@ type Box = { x: number; y: number; width: number; figure: string }
 
 /** What is drawn of segments: those that tell what they are. */
 function boxesOf(chart: string): Box[] {
-  const boxes = chart.matchAll(
-    /<rect x="([\d.-]+)" y="([\d.-]+)" width="([\d.-]+)"[^>]*><title>(.*?)<\/title>/g,
-  )
+  const boxes = chart.matchAll(/<rect x="([\d.-]+)" y="([\d.-]+)" width="([\d.-]+)"[^>]*><title>(.*?)<\/title>/g)
   return [...boxes].map(([, x, y, width, figure = '']) => ({
     x: Number(x),
     y: Number(y),
@@ -42,9 +40,7 @@ describe('charts', () => {
     fc.assert(
       fc.property(results, (measured) => {
         const boxes = boxesOf(chartsOf(measured).get('cpu.svg') ?? '')
-        const bars = measured.creates.map(({ name }) =>
-          boxes.filter(({ figure }) => figure.startsWith(`${name}, `)),
-        )
+        const bars = measured.creates.map(({ name }) => boxes.filter(({ figure }) => figure.startsWith(`${name}, `)))
         const longest = Math.max(...boxes.map(({ width }) => width))
         const micros = measured.creates.flatMap(({ runs }) =>
           Object.keys(runs[0]?.cpuMicros ?? {}).map((process) => microsOf(runs, process) ?? 0),
@@ -74,9 +70,7 @@ describe('an axis', () => {
         expect(lines.at(-1)).toBeGreaterThanOrEqual(max * (1 - 1e-9))
         expect(lines.length).toBeLessThanOrEqual(8)
         const step = (lines[1] as number) - (lines[0] as number)
-        expect([1, 2, 5, 10]).toContain(
-          Math.round((step / 10 ** Math.floor(Math.log10(step * 1.0001))) * 10) / 10,
-        )
+        expect([1, 2, 5, 10]).toContain(Math.round((step / 10 ** Math.floor(Math.log10(step * 1.0001))) * 10) / 10)
       }),
     )
   })

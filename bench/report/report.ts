@@ -1,14 +1,7 @@
 import { onWhat } from '../environment.ts'
 import type { Results } from './results.ts'
 import { markdownTable, plainTable, type Table } from './table.ts'
-import {
-  createsTable,
-  halfLoadTable,
-  overloadTable,
-  projectionsTable,
-  promisesTable,
-  targetsTable,
-} from './tables.ts'
+import { createsTable, halfLoadTable, overloadTable, projectionsTable, promisesTable, targetsTable } from './tables.ts'
 
 /** For the terminal. */
 export function plainReport(results: Results): string {
@@ -33,8 +26,7 @@ function circumstances(results: Results): string[] {
   const { connections, effort } = results
   const { rounds, seconds } = effort
   const times = rounds === 1 ? 'One round' : `${rounds} rounds`
-  const figures =
-    rounds === 1 ? 'the figures of one round' : 'medians, and from the lowest round to the highest'
+  const figures = rounds === 1 ? 'the figures of one round' : 'medians, and from the lowest round to the highest'
   return [onWhat(results), `${times} of ${seconds} s with ${connections} clients: ${figures}.`]
 }
 

@@ -25,8 +25,7 @@ export function plainTable({ head, rows, words }: Table): string {
 }
 
 export function markdownTable({ head, rows, words }: Table): string {
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   const rule = head.map((_, column) => (words.has(column) ? '---' : '---:'))
   return [head, rule, ...rows].map(line).join('\n')
 }

@@ -53,8 +53,7 @@ function cpuTarget({ creates }: Results): Target {
 }
 
 function latencyTargets({ creates, halfLoad }: Results): Target[] {
-  const p99 = (name: string) =>
-    halfLoad.find(({ row }) => row === name)?.runs.map(({ latency }) => latency.p99)
+  const p99 = (name: string) => halfLoad.find(({ row }) => row === name)?.runs.map(({ latency }) => latency.p99)
   const [own, postgres] = [p99('this-service'), p99('postgres')]
   const oneClient = creates.find(({ row }) => row === 'this-service')?.runs.map((run) => run.oneClient.p50)
   const against = own && postgres && ratioOf(own, postgres)
@@ -102,16 +101,8 @@ const growthTarget: Target = {
 function overloadTarget({ halfLoad }: Results): Target {
   const goodput = halfLoad
     .find(({ row }) => row === 'this-service')
-    ?.runs.flatMap(({ overload }) =>
-      overload === undefined ? [] : [overload.goodPerSecond / overload.peakPerSecond],
-    )
-  return judged(
-    10,
-    'goodput at 3× overload against the peak',
-    goodput && spreadOrNone(goodput),
-    { atLeast: 0.9 },
-    '×',
-  )
+    ?.runs.flatMap(({ overload }) => (overload === undefined ? [] : [overload.goodPerSecond / overload.peakPerSecond]))
+  return judged(10, 'goodput at 3× overload against the peak', goodput && spreadOrNone(goodput), { atLeast: 0.9 }, '×')
 }
 
 /** Of this service to another row, round by round. */
@@ -146,10 +137,6 @@ function judged(
   if (measured === undefined || Number.isNaN(measured.median))
     return { number, what, target, measured: undefined, verdict: 'not measured' }
   const holds = (to: number) => ('atLeast' in bound ? measured.median >= to : measured.median <= to)
-  const verdict = !holds(limit)
-    ? 'missed'
-    : bound.stretch !== undefined && holds(bound.stretch)
-      ? 'stretch met'
-      : 'met'
+  const verdict = !holds(limit) ? 'missed' : bound.stretch !== undefined && holds(bound.stretch) ? 'stretch met' : 'met'
   return { number, what, target, measured: inUnit(spread(measured)), verdict }
 }

@@ -44,6 +44,5 @@ async function create(url: string, id: bigint): Promise<void> {
     headers: { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` },
     body: bodyOf(id),
   })
-  if (status !== 200)
-    throw new Error(`a create behind ${BULK_EVENTS} events of others was answered ${status}`)
+  if (status !== 200) throw new Error(`a create behind ${BULK_EVENTS} events of others was answered ${status}`)
 }

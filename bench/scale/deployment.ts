@@ -72,9 +72,7 @@ type Used = { cores: Map<string, number>; machineBusy: number }
 
 /** Cores that each kind used in the next ms. */
 async function usedWithin(running: ReadonlyMap<Kind, readonly number[]>, ms: number): Promise<Used> {
-  const pids = new Map(
-    [...running].flatMap(([kind, pids]) => pids.map((pid, n) => [`${kind} ${n}`, pid] as const)),
-  )
+  const pids = new Map([...running].flatMap(([kind, pids]) => pids.map((pid, n) => [`${kind} ${n}`, pid] as const)))
   const [cpu, ticks, begin] = [readCpu(pids), readMachineTicks(), performance.now()]
   await delay(ms)
   const [ticksAfter, seconds] = [readMachineTicks(), (performance.now() - begin) / 1_000]

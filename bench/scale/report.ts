@@ -40,10 +40,7 @@ function circumstances(results: Results): string {
 const tablesOf = (results: Results) => [ratesTable(results), cpuTable(results)]
 
 function bulkTailOf({ bulkTail }: Results): string {
-  const [micros, rate] = [
-    bulkTail.map(({ cpuMicros }) => cpuMicros),
-    bulkTail.map(({ perSecond }) => perSecond),
-  ]
+  const [micros, rate] = [bulkTail.map(({ cpuMicros }) => cpuMicros), bulkTail.map(({ perSecond }) => perSecond)]
   return `A quiet api, while ${BULK_EVENTS.toLocaleString('en')} events are appended as fast as the log accepts them: ${spread(spreadOf(micros))} µs an event, at ${spread(spreadOf(rate))} a second.`
 }
 
@@ -76,8 +73,7 @@ function cpuTable({ deployments }: Results): Table {
   return { head, rows, words: new Set([0]) }
 }
 
-const allOf = ({ cpuMicros }: Run) =>
-  Object.values<number>(cpuMicros).reduce((sum, micros) => sum + micros, 0)
+const allOf = ({ cpuMicros }: Run) => Object.values<number>(cpuMicros).reduce((sum, micros) => sum + micros, 0)
 
 export function nameOf({ apis, quietApis, projectors }: Deployment): string {
   const of = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`

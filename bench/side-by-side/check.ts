@@ -21,7 +21,5 @@ export async function checkRun(
   const absent = await missing(acknowledged)
   if (absent === undefined || absent.length === 0) return
   const some = absent.slice(0, NAMED_MISSING).join(', ')
-  throw new Failure(
-    `${absent.length} of ${acknowledged.length} plants were acknowledged and are not there: ${some}`,
-  )
+  throw new Failure(`${absent.length} of ${acknowledged.length} plants were acknowledged and are not there: ${some}`)
 }

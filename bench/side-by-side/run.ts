@@ -21,9 +21,7 @@ export async function runSideBySide(options: Options, stores: BenchStores, say: 
   const halfLoad = options.halfLoad ? await runHalfLoad(options, stores, say) : []
   const { events, rounds } = options
   if (options.projections) say('projections')
-  const projections = options.projections
-    ? await measureProjections(stores, { events, rounds }, say)
-    : undefined
+  const projections = options.projections ? await measureProjections(stores, { events, rounds }, say) : undefined
   return {
     ...(await circumstances(stores.redisUrl, { peers: true })),
     connections: options.connections,
@@ -43,9 +41,7 @@ async function runCreates(
   for (let round = 0; round < options.rounds; round++) {
     for (const row of orderOf(rows, round)) {
       const hold = (running: RunningContender) => checkContender(running, UNIQUE.has(row))
-      const run = await named(row, () =>
-        measureCreates(ROWS[row], stores, options, round === 0 ? hold : undefined),
-      )
+      const run = await named(row, () => measureCreates(ROWS[row], stores, options, round === 0 ? hold : undefined))
       runs.get(row)?.push(run)
       const figures = `${digits(run.perSecond)} creates/s, ${digits(cpuOf(run))} µs of CPU each`
       say(`  round ${round + 1} of ${options.rounds}, ${ROWS[row].name}: ${figures}`)
@@ -71,12 +67,7 @@ async function runHalfLoad(options: Options, stores: BenchStores, say: Say): Pro
 const describe = (row: RowName) => ({ name: ROWS[row].name, promise: ROWS[row].promise })
 
 /** What stays from round to round is used before the first, for the first seconds of a JVM are its compiler's. */
-async function warmUp(
-  rows: readonly RowName[],
-  options: Options,
-  stores: BenchStores,
-  say: Say,
-): Promise<void> {
+async function warmUp(rows: readonly RowName[], options: Options, stores: BenchStores, say: Say): Promise<void> {
   for (const row of WARMING_UP.filter((each) => rows.includes(each))) {
     say(`  warming up: ${ROWS[row].name}`)
     await named(row, () => measureCreates(ROWS[row], stores, { ...options, warmUpMs: BROKER_WARM_UP_MS }))

@@ -78,7 +78,5 @@ function dump(file: string): void {
 
 /** The id is text, because many JSON readers round an int64. */
 function jsonOf({ id, name, tag }: Row) {
-  return name === null
-    ? { id: String(id), unreadable: true }
-    : { id: String(id), name, tag: tag ?? undefined }
+  return name === null ? { id: String(id), unreadable: true } : { id: String(id), name, tag: tag ?? undefined }
 }

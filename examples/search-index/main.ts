@@ -60,8 +60,7 @@ async function follow(): Promise<void> {
   })
   if (!values['until-end']) console.log('Following; Ctrl-C ends it.')
   else {
-    while (consumer.lag() !== 0 && !stop.signal.aborted)
-      await Promise.race([consumer.ended, delay(LOOK_EVERY_MS)])
+    while (consumer.lag() !== 0 && !stop.signal.aborted) await Promise.race([consumer.ended, delay(LOOK_EVERY_MS)])
     await consumer.stop()
   }
   await consumer.ended

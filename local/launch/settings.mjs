@@ -39,9 +39,7 @@ export function readSettings(env, stores) {
   }
   /** @param {string} name @param {string} value @param {number} max */
   const number = (name, value, max) =>
-    Number(
-      check(name, value, `a whole number from 1 to ${max}`, /^\d{1,9}$/.test(value) && within(value, max)),
-    )
+    Number(check(name, value, `a whole number from 1 to ${max}`, /^\d{1,9}$/.test(value) && within(value, max)))
   /** @param {string} name @param {string} value @param {string} expected @param {RegExp} pattern */
   const text = (name, value, expected, pattern) => check(name, value, expected, pattern.test(value))
 

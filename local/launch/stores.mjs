@@ -61,8 +61,7 @@ export async function prepareStores(launch, signal) {
 async function takesDocker({ settings: { source }, progress }, signal) {
   if (source === 'processes') return false
   const obstacle =
-    (await whyNoDocker(signal)) ??
-    (await progress.step('Images of Kafka and Redis', () => pullMissingImages(signal)))
+    (await whyNoDocker(signal)) ?? (await progress.step('Images of Kafka and Redis', () => pullMissingImages(signal)))
   if (obstacle === undefined) return true
   if (source === 'docker') throw new Failure(`--with docker: ${obstacle}. --with processes needs no Docker.`)
   progress.say(`  Kafka and Redis run as processes: ${obstacle}.`)
@@ -78,8 +77,7 @@ async function takesDocker({ settings: { source }, progress }, signal) {
 function noteSource({ settings, progress }, source) {
   const file = join(settings.localDir, 'data', 'source')
   const last = existsSync(file) ? readFileSync(file, 'utf8').trim() : source
-  if (last !== source)
-    progress.say(`! The plants of the last start are in other stores: --with ${last} has them.`)
+  if (last !== source) progress.say(`! The plants of the last start are in other stores: --with ${last} has them.`)
   writeWhole(file, `${source}\n`)
 }
 

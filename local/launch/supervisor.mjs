@@ -44,8 +44,7 @@ export function createSupervisor({ say, onRunning, onGiveUp }) {
     while (!signal.aborted) {
       const exit = await Promise.race([running.exited, released])
       if (!exit || signal.aborted) return
-      if (exit.code === exitConfiguration)
-        throw cannotRun(running, 'cannot run until its configuration is changed')
+      if (exit.code === exitConfiguration) throw cannotRun(running, 'cannot run until its configuration is changed')
       say(`! ${name} ended unexpectedly (${describeExit(exit)}), restarting it. Its log: ${logFile}`)
       running = await startAgain(running, start, { nextDelayMs, signal, say })
       kept.set(name, running)
@@ -88,10 +87,7 @@ async function startAgain(ended, start, { nextDelayMs, signal, say }) {
   while (true) {
     const delayMs = nextDelayMs()
     if (delayMs === Infinity) {
-      throw cannotRun(
-        ended,
-        `ended more than ${maxEnds} times within ${endsCountMs / 1000} s and is not restarted`,
-      )
+      throw cannotRun(ended, `ended more than ${maxEnds} times within ${endsCountMs / 1000} s and is not restarted`)
     }
     await delay(delayMs, undefined, { signal })
     try {

@@ -22,9 +22,7 @@ export async function withLock(file, { waitTimeoutMs, signal }, work) {
   while (!take(file, own)) {
     signal?.throwIfAborted()
     if (Date.now() > deadline) {
-      throw new Failure(
-        `Another process holds the lock ${file}: wait for its end. If there is none, remove the file.`,
-      )
+      throw new Failure(`Another process holds the lock ${file}: wait for its end. If there is none, remove the file.`)
     }
     await delay(100)
   }

@@ -140,11 +140,7 @@ export async function compose(project, args, { env, signal } = {}) {
   if (!command) throw new Failure('Docker has no compose plugin: install it, or use --with processes.')
   const file = ['--project-directory', root, '--file', join(root, 'docker-compose.yml')]
   const options = { env: { ...process.env, ...env }, timeoutMs: commandTimeoutMs, signal }
-  const { code, output } = await runCommand(
-    command,
-    [...first, '--project-name', project, ...file, ...args],
-    options,
-  )
+  const { code, output } = await runCommand(command, [...first, '--project-name', project, ...file, ...args], options)
   if (code !== 0) throw new Failure(`docker compose ${args[0]} failed:\n${endOf(output)}`)
   return output
 }

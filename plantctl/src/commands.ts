@@ -42,8 +42,7 @@ export function commandOf(words: string): string | undefined {
 /** The error message for words that name no command. */
 export function unknownCommand(words: string): string {
   const subcommands = Object.keys(COMMANDS).filter(startsWith(words))
-  if (words !== '' && subcommands.length > 0)
-    return `"${words}" needs a subcommand, one of: ${subcommands.join(', ')}`
+  if (words !== '' && subcommands.length > 0) return `"${words}" needs a subcommand, one of: ${subcommands.join(', ')}`
   const commands = Object.keys(COMMANDS).join(', ')
   return `${words === '' ? 'No command' : `Unknown command "${words}"`}. Commands: ${commands}`
 }

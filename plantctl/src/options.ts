@@ -22,11 +22,7 @@ export function readOptions<const O extends ParseArgsOptionsConfig>(
   return { values, positionals }
 }
 
-function parse<const O extends ParseArgsOptionsConfig>(
-  args: readonly string[],
-  options: O,
-  allowPositionals: boolean,
-) {
+function parse<const O extends ParseArgsOptionsConfig>(args: readonly string[], options: O, allowPositionals: boolean) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals, strict: true, tokens: true })
   } catch (error) {

@@ -42,9 +42,7 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     const ids = new Set([...found.keys(), ...expected.keys()])
     const pairs = [...ids].map((id) => ({ id, found: found.get(id), expected: expected.get(id) }))
     const different = pairs.filter((pair) => !isDeepStrictEqual(pair.found, pair.expected))
-    return Object.fromEntries(
-      different.map((pair) => [planted.kindOf.get(pair.id) ?? `no kind: ${pair.id}`, pair]),
-    )
+    return Object.fromEntries(different.map((pair) => [planted.kindOf.get(pair.id) ?? `no kind: ${pair.id}`, pair]))
   }
 
   const unreadableOnes = () => [...expected].filter(([, { unreadable }]) => unreadable)

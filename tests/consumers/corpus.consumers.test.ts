@@ -12,10 +12,6 @@ type Line = { read: object; ruling?: string; about: string }
 it.each(['python', 'java'])('%s reads the corpus as it says', async (name) => {
   const lines = readFileSync(FILE, 'utf8').trimEnd().split('\n')
   const expected = lines.map((line) => JSON.parse(line) as Line)
-  const told = (await runExample(name, ['corpus', FILE])).map(
-    (line) => JSON.parse(line) as Omit<Line, 'about'>,
-  )
-  expect(told).toEqual(
-    expected.map(({ read, ruling }) => ({ read, ...(ruling !== undefined && { ruling }) })),
-  )
+  const told = (await runExample(name, ['corpus', FILE])).map((line) => JSON.parse(line) as Omit<Line, 'about'>)
+  expect(told).toEqual(expected.map(({ read, ruling }) => ({ read, ...(ruling !== undefined && { ruling }) })))
 })

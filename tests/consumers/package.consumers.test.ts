@@ -40,15 +40,10 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
 
   await step('npm', ['run', 'pack:consumer:run', '--', '--pack-destination', folder], root)
   const [tarball = ''] = readdirSync(folder)
-  writeFileSync(
-    join(folder, 'package.json'),
-    JSON.stringify({ name: 'elsewhere', private: true, type: 'module' }),
-  )
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'elsewhere', private: true, type: 'module' }))
   await step('npm', ['install', `./${tarball}`, released('kafkajs'), released('@types/node')])
   const packed = join(folder, 'node_modules/@plant-store/shared')
-  expect(readdirSync(packed)).toEqual(
-    expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json']),
-  )
+  expect(readdirSync(packed)).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json']))
   expect(readdirSync(packed)).not.toContain('src')
   // A consumer looks up in Redis, and writes nothing there.
   const scripts = readdirSync(join(packed, 'dist/read-model')).filter((file) => file.endsWith('.lua'))
@@ -113,10 +108,7 @@ async function project({ kafka, topic, partitions }: TestTopic): Promise<void> {
   await replay({
     ...common,
     ranges: new Map(
-      (await readEnds(kafka, topic)).ends.map((end, partition) => [
-        partition as Partition,
-        { from: START, end },
-      ]),
+      (await readEnds(kafka, topic)).ends.map((end, partition) => [partition as Partition, { from: START, end }]),
     ),
     async onRecords(partition, records, next) {
       const from = reached.get(partition) ?? START
@@ -142,7 +134,6 @@ async function stepIn(cwd: string, command: string, args: string[]): Promise<str
 /** Without what `npm run` sets for the scripts of this repository. */
 function run(cwd: string, command: string, args: string[]) {
   const env = { ...process.env }
-  for (const name of Object.keys(env))
-    if (/^npm_(package|lifecycle|config_local_prefix)/.test(name)) delete env[name]
+  for (const name of Object.keys(env)) if (/^npm_(package|lifecycle|config_local_prefix)/.test(name)) delete env[name]
   return runCommand(command, args, { timeoutMs: STEP_TIMEOUT_MS, cwd, env })
 }

@@ -37,9 +37,7 @@ export const FOREIGN: Record<string, Change> = {
   'no headers': (record) => ({ ...record, headers: {} }),
   'headers in capitals': (record) => ({
     ...record,
-    headers: Object.fromEntries(
-      Object.entries(record.headers).map(([name, value]) => [name.toUpperCase(), value]),
-    ),
+    headers: Object.fromEntries(Object.entries(record.headers).map(([name, value]) => [name.toUpperCase(), value])),
   }),
 
   'no event id': eventId(() => undefined),

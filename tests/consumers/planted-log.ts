@@ -6,9 +6,7 @@ import { anyKind, type ComesTo, type Draw, EVERY_KIND, type Kind } from './plant
 // product takes part in making it.
 
 /** What a producer does. Records of one writer that are in a transaction count only once it is committed. */
-export type Step =
-  | { do: 'write'; by: Writer; records: PlantedRecord[] }
-  | { do: End; by: Exclude<Writer, 'plain'> }
+export type Step = { do: 'write'; by: Writer; records: PlantedRecord[] } | { do: End; by: Exclude<Writer, 'plain'> }
 export type Writer = 'plain' | 'first' | 'second'
 type End = 'commit' | 'abort'
 

@@ -144,6 +144,5 @@ export const UNREADABLE: Record<string, Payload> = {
   'a pair of surrogates in UTF-8': inName(0xed, 0xa0, 0xbc, 0xed, 0xbc, 0xb1),
   'UTF-8 beyond Unicode': inName(0xf4, 0x90, 0x80, 0x80),
   'UTF-8 that is cut off': inName(0xf0, 0x9f, 0x8c),
-  'bytes that are no UTF-8 where nobody looks': (id) =>
-    bytes(`{"id":"${id}","name":"n","other":"`, [0xff], '"}'),
+  'bytes that are no UTF-8 where nobody looks': (id) => bytes(`{"id":"${id}","name":"n","other":"`, [0xff], '"}'),
 }

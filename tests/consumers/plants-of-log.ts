@@ -25,7 +25,5 @@ export async function plantsOfLog(topic: TestTopic): Promise<Map<string, PlantLi
     },
   })
   const claims = [...states.values()].flatMap(({ plants }) => [...plants.values()])
-  return new Map(
-    claims.map(({ id, plant }) => [String(id), { id: String(id), ...(plant ?? { unreadable: true }) }]),
-  )
+  return new Map(claims.map(({ id, plant }) => [String(id), { id: String(id), ...(plant ?? { unreadable: true }) }]))
 }

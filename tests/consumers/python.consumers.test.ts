@@ -87,21 +87,18 @@ it('stops at a record whose headers its client can not give out, and says where 
 it.each([
   ['is empty', 0],
   ['stands somewhere', 3],
-])(
-  'counts nothing twice when two processes fill a store that %s: one of them stops',
-  async (_how, before) => {
-    const { topic, follow, followToEnd, plants } = await openStore()
-    if (before > 0) await topic.append(before)
-    await followToEnd()
-    const both = await Promise.all([follow(), follow()])
-    let [written, isOver] = [before, false]
-    void Promise.race(both.map(({ exited }) => exited)).then(() => {
-      isOver = true
-    })
-    for (let append = 0; append < MAX_APPENDS && !isOver; append++) {
-      written += (await topic.append(10)).length
-    }
-    await vi.waitFor(async () => expect(await plants()).toBe(written), { timeout: WAIT_MS })
-    expect(both.map(({ told }) => told()).join('')).toMatch(/Another process has moved partition 0/)
-  },
-)
+])('counts nothing twice when two processes fill a store that %s: one of them stops', async (_how, before) => {
+  const { topic, follow, followToEnd, plants } = await openStore()
+  if (before > 0) await topic.append(before)
+  await followToEnd()
+  const both = await Promise.all([follow(), follow()])
+  let [written, isOver] = [before, false]
+  void Promise.race(both.map(({ exited }) => exited)).then(() => {
+    isOver = true
+  })
+  for (let append = 0; append < MAX_APPENDS && !isOver; append++) {
+    written += (await topic.append(10)).length
+  }
+  await vi.waitFor(async () => expect(await plants()).toBe(written), { timeout: WAIT_MS })
+  expect(both.map(({ told }) => told()).join('')).toMatch(/Another process has moved partition 0/)
+})

@@ -38,8 +38,6 @@ export async function writePlantedLog({ steps }: PlantedLog, { kafka, topic }: T
 
 /** kafkajs knows no header that is absent. */
 function messageOf({ headers, ...record }: PlantedRecord): Message {
-  const present = Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value]],
-  )
+  const present = Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
   return { ...record, headers: Object.fromEntries(present) }
 }

@@ -29,14 +29,11 @@ export async function installSchemathesis(): Promise<string> {
 async function requirePython(): Promise<void> {
   const isRecent = 'import sys; sys.exit(sys.version_info < (3, 10))'
   const { code } = await runCommand('python3', ['-c', isRecent], { timeoutMs: INSTALL_TIMEOUT_MS })
-  if (code !== 0)
-    throw new Failure('Schemathesis needs Python: install python3, 3.10 or newer, with its venv module.')
+  if (code !== 0) throw new Failure('Schemathesis needs Python: install python3, 3.10 or newer, with its venv module.')
 }
 
 async function run(command: string, ...args: string[]): Promise<void> {
   const { code, output } = await runCommand(command, args, { timeoutMs: INSTALL_TIMEOUT_MS })
   if (code === 0) return
-  throw new Failure(
-    `Schemathesis could not be installed: ${command} ${args.join(' ')} said\n${endOf(output)}`,
-  )
+  throw new Failure(`Schemathesis could not be installed: ${command} ${args.join(' ')} said\n${endOf(output)}`)
 }

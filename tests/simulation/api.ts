@@ -4,12 +4,7 @@ import { createPlantLister, type PlantLister } from '@plant-store/api/src/read-p
 import { createPlantReader, type PlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
-import {
-  allPartitions,
-  BEFORE_FIRST,
-  type Offset,
-  type Partition,
-} from '@plant-store/shared/plant/position.ts'
+import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readStartState } from '@plant-store/shared/stores/preconditions.ts'
 import type { SimulatedProcess } from './clock.ts'

@@ -62,9 +62,7 @@ export function createClients(
     api.creating--
     trace(() => `${name} responds to ${plant.name} of ${plant.id}: ${describe(outcome)}`)
     if (outcome.is === 'notWritten') {
-      const written = api.appended
-        .slice(appendedBefore)
-        .some(({ headers }) => String(headers.ce_id) === eventId)
+      const written = api.appended.slice(appendedBefore).some(({ headers }) => String(headers.ce_id) === eventId)
       if (written) broken('"not written" though it sent the event to Kafka')
       if (!request.keyed) notWritten.add(eventId)
     }
@@ -131,8 +129,7 @@ export function createClients(
       return result
     }
     if (winner === undefined) broken('a read invented a plant')
-    else if (winner.plant !== (result.is === 'plant' ? result.plant : undefined))
-      broken('a read changed a plant')
+    else if (winner.plant !== (result.is === 'plant' ? result.plant : undefined)) broken('a read changed a plant')
     if (result.is === 'plant') addShown(api, id, result)
     else if (winner !== undefined) api.shown.add(id)
     return result
@@ -140,16 +137,12 @@ export function createClients(
 
   /** Up to three positions. */
   function morePositions(random: Random): (LogPosition | undefined)[] {
-    return workload.lists > 0 && random.chance(workload.lists)
-      ? [1, 2, 3].map(() => random.pick(positions))
-      : []
+    return workload.lists > 0 && random.chance(workload.lists) ? [1, 2, 3].map(() => random.pick(positions)) : []
   }
 
   return {
     create(api: SimulatedApi, random: Random): void {
-      const repeated = random.chance(workload.repeated)
-        ? random.pick(requests.filter(({ keyed }) => keyed))
-        : undefined
+      const repeated = random.chance(workload.repeated) ? random.pick(requests.filter(({ keyed }) => keyed)) : undefined
       void create(api, repeated ?? newRequest(random))
     },
 

@@ -66,8 +66,7 @@ export function createSimulatedFollower(
       if (cursor.busy || cursor.paused) return
       // Out of range: kafkajs starts again at the first offset.
       if (cursor.next > log.end(partition)) cursor.next = FIRST
-      const stray =
-        !isCalm && random.chance(0.05) ? (random.below(log.end(partition) + 1) as Offset) : undefined
+      const stray = !isCalm && random.chance(0.05) ? (random.below(log.end(partition) + 1) as Offset) : undefined
       const delivery = log.fetch(partition, stray ?? cursor.next, 1 + random.below(MAX_RECORDS))
       if (delivery === undefined) return
       const after = (delivery.last + 1) as Offset

@@ -33,11 +33,9 @@ export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome 
   const live = named(keys, keys.live)
   const begun = named(keys, keys.filling)
   for (const generation of [live, begun]) {
-    if (generation !== undefined && generation.fold > foldVersion)
-      return { is: 'FOLD', version: generation.fold }
+    if (generation !== undefined && generation.fold > foldVersion) return { is: 'FOLD', version: generation.fold }
   }
-  if (live !== undefined && live.partitions !== partitions)
-    return { is: 'PARTITIONS', count: live.partitions }
+  if (live !== undefined && live.partitions !== partitions) return { is: 'PARTITIONS', count: live.partitions }
   const fits = begun?.fold === foldVersion && begun.partitions === partitions
   if (begun !== undefined && fits && keys.filling !== keys.live) {
     return { is: 'resumed', generation: keys.filling as string, checkpoint: begun.checkpoint }

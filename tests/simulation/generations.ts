@@ -5,14 +5,7 @@ import type { RebuildDependencies } from '../../plantctl/src/rebuild/rebuild.ts'
 import type { GenerationReader } from '../../plantctl/src/verify/compare.ts'
 import type { ProofReader } from '../../plantctl/src/verify/proof.ts'
 import type { SimulatedProcess } from './clock.ts'
-import {
-  beginScript,
-  dropScript,
-  markScript,
-  spanScript,
-  stateScript,
-  switchScript,
-} from './generation-scripts.ts'
+import { beginScript, dropScript, markScript, spanScript, stateScript, switchScript } from './generation-scripts.ts'
 import type { Network } from './network.ts'
 import type { RebuildRules } from './rebuild-rules.ts'
 import { FOLD_VERSION, refuse } from './redis.ts'
@@ -67,15 +60,12 @@ export function connectGenerations(
     },
 
     async fill(partition, generation, expected, next, records) {
-      const filled = await callScript(
-        `fill of ${generation} from ${expected.offset + 1} to ${next.offset}`,
-        () => {
-          const keys = keysOf(partition)
-          const call = { generation, expected, next, records, freshGeneration: '' }
-          const scope = { foldVersion: FOLD_VERSION, partitions: partitions() }
-          return rules.watch(keys, () => applyScript(keys, { ...call, ...scope }))
-        },
-      )
+      const filled = await callScript(`fill of ${generation} from ${expected.offset + 1} to ${next.offset}`, () => {
+        const keys = keysOf(partition)
+        const call = { generation, expected, next, records, freshGeneration: '' }
+        const scope = { foldVersion: FOLD_VERSION, partitions: partitions() }
+        return rules.watch(keys, () => applyScript(keys, { ...call, ...scope }))
+      })
       if (filled.is === 'FOLD') refuse(filled.version, undefined, process.redis)
       if (filled.is === 'STALE') return { is: 'stale', checkpoint: filled.checkpoint }
       return { is: filled.is === 'OK' ? 'applied' : 'gone' }
@@ -90,16 +80,12 @@ export function connectGenerations(
       }),
 
     state: (partition, generation) =>
-      callScript(`state of ${partition} ${generation}`, () =>
-        stateScript(keysOf(partition), generation ?? ''),
-      ),
+      callScript(`state of ${partition} ${generation}`, () => stateScript(keysOf(partition), generation ?? '')),
 
     async switchTo(partition, call) {
       const switched = await callScript(`switch of ${partition} to ${call.generation}`, () => {
         const keys = keysOf(partition)
-        const result = rules.switchTo(process, keys, [partition, call], () =>
-          switchScript(keys, call, FOLD_VERSION),
-        )
+        const result = rules.switchTo(process, keys, [partition, call], () => switchScript(keys, call, FOLD_VERSION))
         onApplied()
         return result
       })

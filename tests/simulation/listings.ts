@@ -37,9 +37,7 @@ export function createListings(
     return allPartitions(partitions).flatMap((partition) =>
       firstsOf(log, partition).filter(
         ({ id, offset }) =>
-          api.shown.has(id) ||
-          offset < (api.startedAt[partition] as number) ||
-          offset <= (token.get(partition) ?? -1),
+          api.shown.has(id) || offset < (api.startedAt[partition] as number) || offset <= (token.get(partition) ?? -1),
       ),
     )
   }

@@ -79,9 +79,7 @@ export function createNetwork(trace: (what: () => string) => void) {
       const call = choices.pick(calls)
       if (call === undefined) return
       if (call.pending.length > 0) {
-        trace(
-          () => `${call.process.name}'s ${call.what} ${call.waiting ? 'is executed' : 'is executed LATE'}`,
-        )
+        trace(() => `${call.process.name}'s ${call.what} ${call.waiting ? 'is executed' : 'is executed LATE'}`)
         execute(call, choices.below(call.pending.length))
         if (call.waiting && call.pending.length === 0 && choices.chance(0.5)) call.respond()
       } else {
@@ -107,9 +105,7 @@ export function createNetwork(trace: (what: () => string) => void) {
 
     /** Executes a part a second time: a resend below the protocol. */
     repeat(choices: Random): void {
-      const call = choices.pick(
-        calls.filter(({ done, what }) => done.length > 0 && what.startsWith('append')),
-      )
+      const call = choices.pick(calls.filter(({ done, what }) => done.length > 0 && what.startsWith('append')))
       const part = call && choices.pick(call.done)
       if (call === undefined || part === undefined) return
       trace(() => `${call.process.name}'s ${call.what} is executed AGAIN`)

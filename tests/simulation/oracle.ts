@@ -27,8 +27,7 @@ export function differenceFromFold(log: Log, { partitions }: RedisServer): strin
     const generation = live === undefined ? undefined : generations.get(live)
     if (generation === undefined) continue
     const difference = compare(generation, log, index as Partition)
-    if (difference !== undefined)
-      return `partition ${index} up to ${generation.checkpoint.offset}: ${difference}`
+    if (difference !== undefined) return `partition ${index} up to ${generation.checkpoint.offset}: ${difference}`
   }
   return undefined
 }

@@ -123,10 +123,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     481,
     'the window start is read before the look-up of a read',
     READ,
-    [
-      'const [own, ...others] =',
-      'const { start } = claimIndex.window(partition)\n    const [own, ...others] =',
-    ],
+    ['const [own, ...others] =', 'const { start } = claimIndex.window(partition)\n    const [own, ...others] ='],
     [
       'const window = claimIndex.window(partition)',
       'const now = claimIndex.window(partition)\n    const window = { start, next: now.next, firstClaim: now.firstClaim }',
@@ -135,10 +132,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // The window.
   bug('a full window does not move its start', protocol('window'), ['start = after(oldest.offset)', '']),
-  rare(41, 'a window that drops claims does not move its start', protocol('window'), [
-    '      start = bound\n',
-    '',
-  ]),
+  rare(41, 'a window that drops claims does not move its start', protocol('window'), ['      start = bound\n', '']),
   rare(456, 'a full window pauses the tail', protocol('window'), [
     '      if (offset < next) throw',
     '      if (totalBytes > maxBytes / 2) return undefined\n      if (offset < next) throw',
@@ -151,10 +145,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'oldest.offset < bound) {',
     'oldest.offset <= bound) {',
   ]),
-  bug('the window does not pass control records', protocol('window'), [
-    'if (offset > next) next = offset',
-    '',
-  ]),
+  bug('the window does not pass control records', protocol('window'), ['if (offset > next) next = offset', '']),
 
   // The readFloor and positions.
   rare(81, 'the read floor is never raised', protocol('coverage'), [
@@ -169,10 +160,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'claimIndex.readFloor.raise(partition, first.offset)',
     '',
   ]),
-  rare(126, 'a read does not raise the read floor', READ, [
-    '    claimIndex.readFloor.raise(partition, offset)\n',
-    '',
-  ]),
+  rare(126, 'a read does not raise the read floor', READ, ['    claimIndex.readFloor.raise(partition, offset)\n', '']),
   bug('a plant is reported absent below the read floor', READ, [
     "return reachesFloor ? { is: 'noSuchPlant' } : undefined",
     "return { is: 'noSuchPlant' }",
@@ -189,7 +177,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Lists.
   rare(247, 'a list continues over a gap', protocol('list'), [
-    'if (claims.length === count || hasCoverageGap(window, checkpoint))\n    return',
+    'if (claims.length === count || hasCoverageGap(window, checkpoint)) return',
     'if (claims.length === count) return',
   ]),
   rare(311, 'a list includes void claims', protocol('list'), [
@@ -212,11 +200,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'window.claimsAfter(checkpoint, max)',
     'window.claimsAfter(after(checkpoint), max)',
   ]),
-  rare(663, 'a list ends at the limit of candidates', protocol('list'), ['candidates.isComplete &&\n', '']),
-  rare(70, 'a list ends below the read floor', protocol('list'), [
-    ' &&\n    reach >= required.readFloor',
-    '',
-  ]),
+  rare(663, 'a list ends at the limit of candidates', protocol('list'), ['candidates.isComplete && ', '']),
+  rare(70, 'a list ends below the read floor', protocol('list'), [' && reach >= required.readFloor', '']),
   rare(10182, 'a list continues in a partition below the token', protocol('list'), [
     'if (reach < required.token) return { claims: [], isEnd: false }',
     '',
@@ -250,10 +235,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'page.isEmpty() ? undefined : show(page.endIn(partition))',
     'show(page.endIn(partition))',
   ]),
-  rare(647, 'a list does not raise the read floor', LIST, [
-    'claimIndex.readFloor.raise(partition, offset)',
-    '{}',
-  ]),
+  rare(647, 'a list does not raise the read floor', LIST, ['claimIndex.readFloor.raise(partition, offset)', '{}']),
 
   // Create.
   rare(55, 'a keyed create is a duplicate as soon as its id is in the window', CREATE, [
@@ -382,10 +364,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (!isCurrent(partition, cursor)) return\n      const retryInMs',
     'const retryInMs',
   ]),
-  bug('a topic that grew is followed', POSITIONS, [
-    'if (unknown !== undefined) {',
-    'if (unknown === Infinity) {',
-  ]),
+  bug('a topic that grew is followed', POSITIONS, ['if (unknown !== undefined) {', 'if (unknown === Infinity) {']),
   bug('an api continues with a newer fold version', CLAIM_INDEX, [
     "what: 'reading the checkpoints',\n    log,\n    onHalt,",
     "what: 'reading the checkpoints',\n    log,\n    onHalt() {},",
@@ -406,10 +385,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // The projector.
-  bug('an idle projector does not compare its checkpoint', PROJECTOR, [
-    'follower.reloadCheckpoints(moved)',
-    '',
-  ]),
+  bug('an idle projector does not compare its checkpoint', PROJECTOR, ['follower.reloadCheckpoints(moved)', '']),
   bug('a chunk omits its first record', CHUNKS, [
     'records.slice(start, start + maxRecords)',
     'records.slice(start === 0 ? 0 : start + 1, start + maxRecords)',

@@ -66,11 +66,7 @@ export function openRealPartition(redis: Redis, pointer: string) {
     async drop(generation: string, abandon: boolean): Promise<DropResult> {
       const [outcome, count] = await redis.plantsDrop(pointer, generation, abandon ? 'abandon' : '')
       if (outcome === 'OK') return { is: 'dropped', keys: Number(count) }
-      return outcome === 'LIVE'
-        ? { is: 'live' }
-        : outcome === 'FILLING'
-          ? { is: 'filling' }
-          : fail(String(outcome))
+      return outcome === 'LIVE' ? { is: 'live' } : outcome === 'FILLING' ? { is: 'filling' } : fail(String(outcome))
     },
 
     async lookUp(ids: readonly PlantId[]): Promise<PartitionLookUp> {
@@ -87,8 +83,7 @@ export function openRealPartition(redis: Redis, pointer: string) {
     },
 
     async readCheckpoint(): Promise<StoredMeta> {
-      const [offset, event, partitions, fold, plants, voids, parked, generation] =
-        await redis.plantsCheckpoint(pointer)
+      const [offset, event, partitions, fold, plants, voids, parked, generation] = await redis.plantsCheckpoint(pointer)
       return {
         checkpoint: checkpointOf(offset, event),
         partitions: partitions ? Number(partitions) : undefined,
@@ -147,9 +142,7 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
   if (key.endsWith(':parked')) return redis.hgetall(key)
   if (!key.endsWith(':plants')) fail(key)
   const entries = Object.entries(await redis.hgetallBuffer(key))
-  return Object.fromEntries(
-    entries.map(([id, bytes]) => [id, decodeEntry(parsePlantId(id) ?? fail(id), bytes)]),
-  )
+  return Object.fromEntries(entries.map(([id, bytes]) => [id, decodeEntry(parsePlantId(id) ?? fail(id), bytes)]))
 }
 
 /** The content of a Redis with these keys. Redis has no empty keys, and a count has no field before its first increment. */
@@ -173,9 +166,7 @@ export function asStored({ live, filling, generations }: PartitionKeys): Record<
     if (plants.size > 0) stored[`${name}:plants`] = Object.fromEntries(plants)
     if (order.length > 0) stored[`${name}:order`] = order.map(String)
     if (parked.size > 0)
-      stored[`${name}:parked`] = Object.fromEntries(
-        [...parked].map(([offset, reason]) => [offset, String(reason)]),
-      )
+      stored[`${name}:parked`] = Object.fromEntries([...parked].map(([offset, reason]) => [offset, String(reason)]))
   }
   return stored
 }

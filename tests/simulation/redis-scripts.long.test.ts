@@ -13,14 +13,7 @@ import { type LogBatch, logs } from '../support/generated-logs.ts'
 import { MAX_INT64, MIN_INT64 } from '../support/generated-plants.ts'
 import { openRedis } from '../support/plant-store.ts'
 import { pointerOf } from '../support/stored-partition.ts'
-import {
-  beginScript,
-  dropScript,
-  markScript,
-  spanScript,
-  stateScript,
-  switchScript,
-} from './generation-scripts.ts'
+import { beginScript, dropScript, markScript, spanScript, stateScript, switchScript } from './generation-scripts.ts'
 import { asStored, openRealPartition } from './real-partition.ts'
 import {
   type ApplyOutcome,
@@ -101,14 +94,9 @@ const applies: fc.Arbitrary<Apply> = fc.record({
   freshGeneration: mostly('new' as const, 4, numbers),
 })
 /** The ids of the generated logs, and one that has no claim. */
-const ids = fc
-  .constantFrom(MIN_INT64, -1n, 0n, 1n, 2n ** 53n, 2n ** 53n + 1n, MAX_INT64)
-  .map((id) => id as PlantId)
+const ids = fc.constantFrom(MIN_INT64, -1n, 0n, 1n, 2n ** 53n, 2n ** 53n + 1n, MAX_INT64).map((id) => id as PlantId)
 /** Within the list, at its end and far after it. */
-const froms = fc.oneof(
-  { weight: 9, arbitrary: fc.nat(8) },
-  { weight: 1, arbitrary: fc.constant(2 ** 48 - 1) },
-)
+const froms = fc.oneof({ weight: 9, arbitrary: fc.nat(8) }, { weight: 1, arbitrary: fc.constant(2 ** 48 - 1) })
 const changes: fc.Arbitrary<Change> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constantFrom('take snapshot', 'fall back', 'lose pointer') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('lose everything') }) },
@@ -230,8 +218,7 @@ async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[])
     }
     const { named } = step
     const name = named === 'live' ? '' : named === 'filling' ? (model.filling ?? nameOf(0)) : nameOf(named)
-    if (step.do === 'mark')
-      return { real: await real.mark(name, step.mark), model: markScript(model, name, step.mark) }
+    if (step.do === 'mark') return { real: await real.mark(name, step.mark), model: markScript(model, name, step.mark) }
     if (step.do === 'read state') return { real: await real.state(name), model: stateScript(model, name) }
     if (step.do === 'read span') {
       const { from, count } = step
@@ -252,11 +239,9 @@ async function openPair(redis: Redis, pointer: string, log: readonly LogBatch[])
     /** The results of both; empty when the step runs no script. */
     async take(step: Step): Promise<Both<unknown>> {
       if (step.do === 'apply') return apply(step)
-      if (step.do === 'look up')
-        return { real: await real.lookUp(step.ids), model: lookUpScript(model, step.ids) }
+      if (step.do === 'look up') return { real: await real.lookUp(step.ids), model: lookUpScript(model, step.ids) }
       if (step.do === 'list') return { real: await real.list(step), model: listScript(model, step) }
-      if (step.do === 'read checkpoint')
-        return { real: await real.readCheckpoint(), model: checkpointScript(model) }
+      if (step.do === 'read checkpoint') return { real: await real.readCheckpoint(), model: checkpointScript(model) }
       if (isRebuild(step)) return rebuild(step)
       await change(step)
       return { real: undefined, model: undefined }

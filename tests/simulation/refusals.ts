@@ -59,8 +59,7 @@ async function assertFoldVersion(world: World, random: Random): Promise<void> {
   const haveHalted = () =>
     world.projecting().some(({ process }) => world.halted.has(process)) &&
     apis.every(({ process }) => world.halted.has(process))
-  if (!(await runUntil(world, random, haveHalted)))
-    world.broken('a service continues with a newer fold version')
+  if (!(await runUntil(world, random, haveHalted))) world.broken('a service continues with a newer fold version')
   const place = newPlace(world.projectors)
   world.startProjector(place, allPartitions(PARTITIONS))
   const { process } = world.projectors[place] as { process: SimulatedProcess }
@@ -91,12 +90,10 @@ export async function refuseRebuildOfNewerFold(world: World, random: Random): Pr
   const folded = JSON.stringify(world.master(), withBigints)
   const again = world.rebuilds.launch(1_000, false)
   const haveEnded = () => rebuild.ended() !== undefined && again.ended() !== undefined
-  if (!(await runUntil(world, random, haveEnded)))
-    world.broken('a rebuild continues beside a newer fold version')
+  if (!(await runUntil(world, random, haveEnded))) world.broken('a rebuild continues beside a newer fold version')
   for (const each of ended === undefined ? [rebuild, again] : [again]) {
     const outcome = each.ended()
-    if (outcome !== undefined && 'failure' in outcome && outcome.failure instanceof PreconditionError)
-      continue
+    if (outcome !== undefined && 'failure' in outcome && outcome.failure instanceof PreconditionError) continue
     world.broken(`a rebuild does not refuse a newer fold version: ${JSON.stringify(outcome)}`)
   }
   if (ended !== undefined && JSON.stringify(world.master(), withBigints) !== folded)

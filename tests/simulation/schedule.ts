@@ -74,8 +74,7 @@ export function weightsOf(random: Random): number[] {
 /** The frequencies of the steps of rebuilds. */
 export function rebuildWeightsOf(random: Random): number[] {
   return REBUILD_STEPS.map(
-    ([weight], n) =>
-      weight * (random.pick(n < ESSENTIAL_OF_REBUILDS ? [0.5, 1, 2] : [0, 0.5, 1, 5]) as number),
+    ([weight], n) => weight * (random.pick(n < ESSENTIAL_OF_REBUILDS ? [0.5, 1, 2] : [0, 0.5, 1, 5]) as number),
   )
 }
 
@@ -108,9 +107,7 @@ function deliverToTail(world: World, random: Random): void {
 }
 
 function deliverToProjector(world: World, random: Random): void {
-  random
-    .pick(world.projecting())
-    ?.follower.deliver(random.below(world.log.ends().length) as Partition, random)
+  random.pick(world.projecting())?.follower.deliver(random.below(world.log.ends().length) as Partition, random)
 }
 
 function restartApi(world: World, random: Random): void {
@@ -144,8 +141,7 @@ function rebalance(world: World, random: Random): void {
   } else if (random.chance(0.2)) {
     // A crashed consumer has no partitions until it has joined again.
     projector?.follower.revoke()
-    if (projector?.projector.problems().length === 0)
-      world.broken('a projector without partitions reports ready')
+    if (projector?.projector.problems().length === 0) world.broken('a projector without partitions reports ready')
   } else {
     projector?.follower.rebalance(
       all.filter(() => random.chance(0.7)),

@@ -61,8 +61,7 @@ export async function settle(world: World, random: Random): Promise<void> {
   }
   await checkService(world, random)
   await checkRetries(world, random)
-  if (!(await runUntil(world, random, isAtRest)))
-    return world.broken(`nothing settles again: ${unrest(world)}`)
+  if (!(await runUntil(world, random, isAtRest))) return world.broken(`nothing settles again: ${unrest(world)}`)
   world.context.onApplied()
   world.clients.checkLog(world.foreign)
   await checkLists(world, random)
@@ -71,8 +70,7 @@ export async function settle(world: World, random: Random): Promise<void> {
 function giveEveryPartitionToSomebody(world: World, random: Random): void {
   const all = allPartitions(PARTITIONS)
   const projecting = world.projecting()
-  for (const { follower } of projecting)
-    if (follower.assigned() === undefined) follower.rebalance(all, random)
+  for (const { follower } of projecting) if (follower.assigned() === undefined) follower.rebalance(all, random)
   if (all.every((partition) => projecting.some(({ follower }) => follower.assigned()?.has(partition)))) return
   if (projecting[0] === undefined) world.startProjector(0, all)
   else projecting[0].follower.rebalance(all, random)
@@ -109,12 +107,8 @@ export function isAtRest(world: World): boolean {
     world.isAtEnd() &&
     apis.length === APIS &&
     apis.every((api) => api.isListening && api.waiting === 0) &&
-    apis.every(({ claimIndex }) =>
-      allPartitions(PARTITIONS).every((p) => isAtEnd(claimIndex.passed(p), p)),
-    ) &&
-    world
-      .projecting()
-      .every(({ projector }) => [...projector.checkpoints()].every(([p, at]) => isAtEnd(at, p)))
+    apis.every(({ claimIndex }) => allPartitions(PARTITIONS).every((p) => isAtEnd(claimIndex.passed(p), p))) &&
+    world.projecting().every(({ projector }) => [...projector.checkpoints()].every(([p, at]) => isAtEnd(at, p)))
   )
 }
 
@@ -191,8 +185,7 @@ export async function settleRebuilds(world: World, random: Random): Promise<void
   if (!(await runUntil(world, random, isAtRest))) return world.broken('nothing settles after a rebuild')
   for (const { live, filling, generations } of world.master().partitions) {
     const names = [...generations.keys()].join()
-    if (filling !== undefined || names !== (live ?? ''))
-      world.broken(`left over at rest: ${filling}, ${names}`)
+    if (filling !== undefined || names !== (live ?? '')) world.broken(`left over at rest: ${filling}, ${names}`)
   }
   world.context.onApplied()
 }

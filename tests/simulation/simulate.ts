@@ -129,15 +129,11 @@ async function reportCoverage(from: number, count: number): Promise<number> {
     for (let seed = from; seed < from + count; seed++) await play(scheduleOf(seed))
   })
   for (const { file, lines, reached, unreached } of files) {
-    console.log(
-      `${((100 * reached) / lines).toFixed(1).padStart(5)} %  ${file} (${reached} of ${lines} lines)`,
-    )
+    console.log(`${((100 * reached) / lines).toFixed(1).padStart(5)} %  ${file} (${reached} of ${lines} lines)`)
     for (const line of unreached) console.log(`          not reached: ${line}`)
   }
   const total = files.reduce((sum, { lines }) => sum + lines, 0)
   const reached = files.reduce((sum, file) => sum + file.reached, 0)
-  console.log(
-    `${((100 * reached) / total).toFixed(1)} % of ${total} lines, by ${count} seeds from ${from} on`,
-  )
+  console.log(`${((100 * reached) / total).toFixed(1)} % of ${total} lines, by ${count} seeds from ${from} on`)
   return 0
 }

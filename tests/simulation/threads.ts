@@ -24,11 +24,7 @@ export function playApart(work: Work, onProgress: (played: number) => void = () 
 }
 
 /** Plays `count` seeds, shared among threads. Resolves with each thread's first broken guarantee, if any. */
-export async function playAll(
-  from: number,
-  count: number,
-  onProgress: (played: number) => void,
-): Promise<Found[]> {
+export async function playAll(from: number, count: number, onProgress: (played: number) => void): Promise<Found[]> {
   const threads = availableParallelism()
   const share = Math.ceil(count / threads)
   const played = Array.from({ length: threads }, () => 0)

@@ -165,8 +165,7 @@ export function createWorld(
       await api.tail.close()
       await api.claimIndex.close()
       trace(() => `${api.process.name} has ended`)
-      if (api.creating > 0)
-        broken(`${api.process.name} ended with ${api.creating} creates without a response`)
+      if (api.creating > 0) broken(`${api.process.name} ended with ${api.creating} creates without a response`)
       api.process.alive = false
     },
 
@@ -192,9 +191,7 @@ export function createWorld(
 
     /** A server with an earlier state becomes master; some processes keep using the old one. */
     failOver(random: Random): void {
-      const state = random.chance(0.2)
-        ? emptyServer(PARTITIONS)
-        : copyServer(random.pick(snapshots) as RedisServer)
+      const state = random.chance(0.2) ? emptyServer(PARTITIONS) : copyServer(random.pick(snapshots) as RedisServer)
       const old = master
       master = state
       servers.add(master)
@@ -250,10 +247,7 @@ export function createWorld(
       const { record, meaning } = foreignRecord({ id, eventId, partitions: PARTITIONS }, random)
       foreign.add(eventId)
       const offset = log.append(record)
-      trace(
-        () =>
-          `another producer writes a record at ${record.partition}-${offset} with the key ${id}: ${meaning}`,
-      )
+      trace(() => `another producer writes a record at ${record.partition}-${offset} with the key ${id}: ${meaning}`)
       const read = meaningOf(log.records(record.partition).at(-1) as LogRecord)
       if (read !== meaning) broken(`${meaning} is read as ${read}`)
     },
@@ -272,8 +266,7 @@ export function createWorld(
       master.partitions[partitionOf(Buffer.from(String(id)), PARTITIONS)]?.live !== undefined,
 
     /** Whether Redis has the whole log. */
-    isAtEnd: (): boolean =>
-      allPartitions(PARTITIONS).every((p) => world.reachedBy(master, p) === log.end(p) - 1),
+    isAtEnd: (): boolean => allPartitions(PARTITIONS).every((p) => world.reachedBy(master, p) === log.end(p) - 1),
   }
   return world
 }

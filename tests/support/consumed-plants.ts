@@ -1,9 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type ConsumeOptions,
-  consumePlants,
-  type PlantCreated,
-} from '@plant-store/shared/consumer/consumer.ts'
+import { type ConsumeOptions, consumePlants, type PlantCreated } from '@plant-store/shared/consumer/consumer.ts'
 import { inject, onTestFinished, vi } from 'vitest'
 import { plainFirstClaims } from './plain-first-claims.ts'
 import { quietLog } from './quiet-log.ts'
@@ -11,11 +7,7 @@ import { quietLog } from './quiet-log.ts'
 export const newGroup = () => `consumer-${randomUUID()}`
 
 /** Consumes a topic into memory until the test ends. */
-export async function consumeInto(
-  topic: string,
-  options: Partial<ConsumeOptions> = {},
-  events: PlantCreated[] = [],
-) {
+export async function consumeInto(topic: string, options: Partial<ConsumeOptions> = {}, events: PlantCreated[] = []) {
   const consumer = await consumePlants({
     ...{ brokers: inject('kafkaBrokers').split(','), topic, log: quietLog },
     groupId: newGroup(),
@@ -29,5 +21,4 @@ export async function consumeInto(
 
 const WAIT_MS = 30_000
 
-export const eventually = (expectation: () => void) =>
-  vi.waitFor(expectation, { timeout: WAIT_MS, interval: 20 })
+export const eventually = (expectation: () => void) => vi.waitFor(expectation, { timeout: WAIT_MS, interval: 20 })

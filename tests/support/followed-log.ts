@@ -52,8 +52,6 @@ export function followLog(
   onTestFinished(() => follower.close())
   follower.start()
   const offsetsOf = (partition: Partition) =>
-    delivered.flatMap((call) =>
-      call.partition === partition ? call.records.map(({ offset }) => offset) : [],
-    )
+    delivered.flatMap((call) => (call.partition === partition ? call.records.map(({ offset }) => offset) : []))
   return { follower, delivered, checkpoints, halts, offsetsOf }
 }

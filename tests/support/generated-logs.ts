@@ -14,12 +14,7 @@ const ids = fc.constantFrom(MIN_INT64, -1n, 0n, 2n ** 53n, 2n ** 53n + 1n, MAX_I
 
 /** Few event ids, so that events are repeated; some differ in one byte only, the first or the last or one between. */
 const eventIds = fc
-  .constantFrom(
-    '00'.repeat(16),
-    `01${'00'.repeat(15)}`,
-    `${'00'.repeat(8)}01${'00'.repeat(7)}`,
-    `${'00'.repeat(15)}01`,
-  )
+  .constantFrom('00'.repeat(16), `01${'00'.repeat(15)}`, `${'00'.repeat(8)}01${'00'.repeat(7)}`, `${'00'.repeat(15)}01`)
   .map((hex) => eventIdOfBytes(Buffer.from(hex, 'hex')))
 
 type Content = Omit<LogRecord, 'offset' | 'claim'> & {

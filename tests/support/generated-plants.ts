@@ -30,9 +30,7 @@ export const plants: fc.Arbitrary<Plant> = fc
   .record({ name: texts, tag: fc.option(texts) })
   .map(({ name, tag }) => plantOf(tag === null ? { name } : { name, tag }))
 
-export const newPlants: fc.Arbitrary<NewPlant> = fc
-  .tuple(plantIds, plants)
-  .map(([id, plant]) => ({ ...plant, id }))
+export const newPlants: fc.Arbitrary<NewPlant> = fc.tuple(plantIds, plants).map(([id, plant]) => ({ ...plant, id }))
 
 export const eventIds: fc.Arbitrary<EventId> = fc
   .uint8Array({ minLength: 16, maxLength: 16 })

@@ -31,9 +31,7 @@ export function parseMetrics(text: string): Map<string, MetricFamily> {
       current.family.type = type
     } else {
       const sample = parseSample(line)
-      const names = (SUFFIXES[current?.family.type ?? ''] ?? ['']).map(
-        (suffix) => `${current?.name}${suffix}`,
-      )
+      const names = (SUFFIXES[current?.family.type ?? ''] ?? ['']).map((suffix) => `${current?.name}${suffix}`)
       if (!current?.family.type || !names.includes(sample.name)) throw new Error(`out of place: ${line}`)
       const key = keyOf(sample)
       if (seen.has(key)) throw new Error(`twice: ${line}`)
@@ -83,9 +81,7 @@ function expectToAddUp(name: string, { type, samples }: MetricFamily): void {
   if (type === 'counter' && samples.some(({ value }) => !(value >= 0))) throw new Error(`${name} is below 0`)
   if (type !== 'histogram') return
   const counts = new Map(
-    samples
-      .filter((sample) => sample.name === `${name}_count`)
-      .map((sample) => [keyOf(sample), sample.value]),
+    samples.filter((sample) => sample.name === `${name}_count`).map((sample) => [keyOf(sample), sample.value]),
   )
   const buckets = Map.groupBy(
     samples.filter((sample) => sample.name === `${name}_bucket`),
@@ -95,8 +91,7 @@ function expectToAddUp(name: string, { type, samples }: MetricFamily): void {
   for (const [key, series] of buckets) {
     const bounds = series.map(({ labels }) => parseNumber(labels.le ?? ''))
     const values = series.map(({ value }) => value)
-    const ascends = (numbers: number[]) =>
-      numbers.every((each, n) => n === 0 || each >= (numbers[n - 1] as number))
+    const ascends = (numbers: number[]) => numbers.every((each, n) => n === 0 || each >= (numbers[n - 1] as number))
     if (!ascends(bounds) || bounds.at(-1) !== Number.POSITIVE_INFINITY) throw new Error(`${key}: bad bounds`)
     if (!ascends(values) || values.at(-1) !== counts.get(key)) throw new Error(`${key}: bad buckets`)
   }

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseMetrics } from './metrics-text.ts'
 
 const head = (name: string, type: string) => `# HELP ${name} What it is.\n# TYPE ${name} ${type}\n`
-const histogram = (...lines: string[]) =>
-  `${head('h', 'histogram')}${lines.map((line) => `h${line}\n`).join('')}`
+const histogram = (...lines: string[]) => `${head('h', 'histogram')}${lines.map((line) => `h${line}\n`).join('')}`
 
 describe('metrics as text', () => {
   it('are read with their labels and numbers', () => {
@@ -51,10 +50,7 @@ describe('metrics as text', () => {
     ['without a value', `${head('g', 'gauge')}g \n`],
     ['with a counter below 0', `${head('a_total', 'counter')}a_total -1\n`],
     ['with a histogram as a sample', histogram(' 1')],
-    [
-      'with a bucket less than the one before',
-      histogram('_bucket{le="1"} 2', '_bucket{le="+Inf"} 1', '_count 1'),
-    ],
+    ['with a bucket less than the one before', histogram('_bucket{le="1"} 2', '_bucket{le="+Inf"} 1', '_count 1')],
     ['with a count of other buckets', histogram('_bucket{le="1"} 2', '_bucket{le="+Inf"} 3', '_count 4')],
     ['without a last bucket', histogram('_bucket{le="1"} 2', '_count 2')],
     ['without a count', histogram('_bucket{le="+Inf"} 2')],

@@ -18,9 +18,7 @@ export async function openTopic(partitions = 1, brokers = inject('kafkaBrokers')
     /** Appends `count` claims of new ids in one batch; returns them. */
     async append(count: number): Promise<NewRecord[]> {
       const eventId = () => randomUUID() as EventId
-      const records = Array.from({ length: count }, () =>
-        plantCreated(newPlant(++lastId), eventId(), partitions),
-      )
+      const records = Array.from({ length: count }, () => plantCreated(newPlant(++lastId), eventId(), partitions))
       await appender.append(records)
       return records
     },

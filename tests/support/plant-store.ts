@@ -47,10 +47,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
     PLANTS_PARTITIONS: String(PARTITIONS),
   }
 
-  async function startService(
-    service: 'api' | 'projector',
-    settings: Record<string, string>,
-  ): Promise<RunningService> {
+  async function startService(service: 'api' | 'projector', settings: Record<string, string>): Promise<RunningService> {
     const opsPort = await freePort()
     const logFile = join(folder, `${service}-${opsPort}.log`)
     const running = await startProcess({

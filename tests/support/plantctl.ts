@@ -12,10 +12,7 @@ export type Ended = { code: number | null; stdout: string; stderr: string }
 export function startPlantctl(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  {
-    closeStdoutAfterBytes = Number.POSITIVE_INFINITY,
-    cwd,
-  }: { closeStdoutAfterBytes?: number; cwd?: string } = {},
+  { closeStdoutAfterBytes = Number.POSITIVE_INFINITY, cwd }: { closeStdoutAfterBytes?: number; cwd?: string } = {},
 ): { ended: Promise<Ended>; stdout(): string; kill(signal: NodeJS.Signals): void } {
   const child = spawn(process.execPath, [PROGRAM, ...args], { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve))

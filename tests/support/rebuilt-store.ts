@@ -26,9 +26,7 @@ export async function fill(store: PlantStore, plants: number): Promise<void> {
   for (let at = 0; at < plants; at += 1_000) {
     const ids = Array.from({ length: Math.min(1_000, plants - at) }, (_, n) => BigInt(-1_000_000 - at - n))
     const again = ids.filter((id) => id % 10n === 0n)
-    await appender.append(
-      [...ids, ...again].map((id) => plantCreated(newPlant(id), eventId(), store.partitions)),
-    )
+    await appender.append([...ids, ...again].map((id) => plantCreated(newPlant(id), eventId(), store.partitions)))
   }
   await appender.close()
 }
@@ -50,8 +48,6 @@ export async function expectNothingLeft(store: PlantStore): Promise<void> {
   const redis = openRedis(store.environment.REDIS_URL)
   const live = await generationsOf(store)
   const keys = await redis.keys(`{${store.topic}:*`)
-  const others = keys.filter(
-    (key) => !key.endsWith(':live') && !live.some((name) => key.includes(`:${name}:`)),
-  )
+  const others = keys.filter((key) => !key.endsWith(':live') && !live.some((name) => key.includes(`:${name}:`)))
   expect(others).toEqual([])
 }

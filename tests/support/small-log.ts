@@ -12,11 +12,7 @@ export const P = 0 as Partition
 export const GENERATION = 'live-one'
 export const eventId = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}` as EventId
 
-export const claimAt = (
-  at: number,
-  id: bigint,
-  rest: Partial<NonNullable<LogRecord['claim']>> = {},
-): LogRecord => {
+export const claimAt = (at: number, id: bigint, rest: Partial<NonNullable<LogRecord['claim']>> = {}): LogRecord => {
   const offset = offsetOf(at)
   return {
     offset,

@@ -14,11 +14,7 @@ export const byteChanges: fc.Arbitrary<ByteChange> = fc.record({
 })
 
 /** Changes one byte of what these keys hold, or of their names. Returns the bytes that are now in its place. */
-export async function changeOneByte(
-  redis: Redis,
-  keys: readonly string[],
-  change: ByteChange,
-): Promise<Buffer> {
+export async function changeOneByte(redis: Redis, keys: readonly string[], change: ByteChange): Promise<Buffer> {
   const all = await Promise.all(keys.map((key) => placesOf(redis, key)))
   const places = all.flat().filter(({ bytes }) => bytes.length > 0)
   const { bytes, put } = places[change.place % places.length] as StoredBytes

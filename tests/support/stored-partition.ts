@@ -16,11 +16,7 @@ export type StoredPartition = {
 
 export const pointerOf = (topic: string, partition: Partition) => `{${topic}:${partition}}:live`
 
-export async function readStoredPartition(
-  redis: Redis,
-  topic: string,
-  partition: Partition,
-): Promise<StoredPartition> {
+export async function readStoredPartition(redis: Redis, topic: string, partition: Partition): Promise<StoredPartition> {
   const at = `{${topic}:${partition}}:${await redis.get(pointerOf(topic, partition))}`
   const [meta, plants, order, parked] = await Promise.all([
     redis.hgetall(`${at}:meta`),
@@ -37,9 +33,7 @@ export async function readStoredPartition(
       }),
     ),
     order,
-    parked: new Map(
-      Object.entries(parked).map(([offset, reason]) => [Number(offset) as Offset, Number(reason)]),
-    ),
+    parked: new Map(Object.entries(parked).map(([offset, reason]) => [Number(offset) as Offset, Number(reason)])),
   }
 }
 

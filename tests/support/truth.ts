@@ -23,8 +23,7 @@ export async function readTruth(
   // A broker that is back does not lead its partitions at once.
   const { ends } = await vi.waitFor(() => checkTopic(store.kafka, store), { timeout: WAIT_MS })
   const { checkpoints, delivered, follower } = followLog(store, { read })
-  const reached = () =>
-    ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? START).offset + 1)
+  const reached = () => ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? START).offset + 1)
   await vi.waitFor(() => expect(reached()).toEqual(ends), { timeout: WAIT_MS })
   await follower.close()
   const states = allPartitions(store.partitions).map((partition) => ({
@@ -38,8 +37,7 @@ export async function readTruth(
   return {
     records: delivered.flatMap(({ records }) => records).length,
     states,
-    winner: (id) =>
-      states.map(({ plants }) => plants.get(id as PlantId)).find((claim) => claim !== undefined),
+    winner: (id) => states.map(({ plants }) => plants.get(id as PlantId)).find((claim) => claim !== undefined),
   }
 }
 
@@ -47,13 +45,10 @@ export async function readTruth(
 export async function expectReadModelToEqual({ states }: Truth, store: PlantStore): Promise<void> {
   for (const partition of allPartitions(store.partitions)) {
     const { checkpoint, plants, voids, parked } = states[partition] as PartitionState
-    await vi.waitFor(
-      async () => expect(await store.readModel.meta(partition)).toMatchObject({ checkpoint }),
-      {
-        timeout: WAIT_MS,
-        interval: 100,
-      },
-    )
+    await vi.waitFor(async () => expect(await store.readModel.meta(partition)).toMatchObject({ checkpoint }), {
+      timeout: WAIT_MS,
+      interval: 100,
+    })
     expect(await store.readModel.meta(partition)).toMatchObject({
       plants: plants.size,
       voids,

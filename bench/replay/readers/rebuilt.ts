@@ -21,7 +21,6 @@ export const readByRebuild: Reader = async ({ kafkaBrokers, redisUrl, topic, par
     onProgress() {},
   })
   const failed = finished.filter(({ is }) => is !== 'switched')
-  if (failed.length > 0)
-    throw new Error(`a rebuild of what was seeded was refused: ${JSON.stringify(failed)}`)
+  if (failed.length > 0) throw new Error(`a rebuild of what was seeded was refused: ${JSON.stringify(failed)}`)
   return readModel.close
 }

@@ -35,10 +35,7 @@ export function barChart({ title, unit, bars, colours }: BarChart): string {
   const scale = PLOT.width / (grid.at(-1) as number)
   const x = (value: number) => PLOT.left + value * scale
   const bottom = PLOT.top + bars.length * ROW
-  const parts = [
-    text({ x: 24, y: 34 }, title, { size: 17, bold: true }),
-    text({ x: 24, y: 56 }, unit, { fill: QUIET }),
-  ]
+  const parts = [text({ x: 24, y: 34 }, title, { size: 17, bold: true }), text({ x: 24, y: 56 }, unit, { fill: QUIET })]
   if (colours.size > 1) {
     for (const [n, [name, colour]] of [...colours].entries()) {
       const left = PLOT.left + n * LEGEND_STEP
@@ -61,15 +58,11 @@ export function barChart({ title, unit, bars, colours }: BarChart): string {
     let from = 0
     for (const { name, value } of bar.segments) {
       const figure = `${bar.label}, ${name}: ${value.toLocaleString('en', { maximumSignificantDigits: 3 })}`
-      parts.push(
-        box({ x: x(from), y: middle - BAR / 2 }, value * scale, BAR, colours.get(name) ?? QUIET, figure),
-      )
+      parts.push(box({ x: x(from), y: middle - BAR / 2 }, value * scale, BAR, colours.get(name) ?? QUIET, figure))
       from += value
     }
     parts.push(...whisker(bar, middle, x))
-    parts.push(
-      text({ x: x(Math.max(from, bar.range?.max ?? 0)) + 10, y: middle + 5 }, bar.figure, { bold: true }),
-    )
+    parts.push(text({ x: x(Math.max(from, bar.range?.max ?? 0)) + 10, y: middle + 5 }, bar.figure, { bold: true }))
   }
   const description = bars.map(({ label, figure }) => `${label}: ${figure}`).join('; ')
   return svg({ width: WIDTH, height: bottom + BELOW, title, description: `${unit}. ${description}.`, parts })

@@ -21,12 +21,8 @@ export function latencyChart(title: string, unit: string, lines: readonly Latenc
   const bottom = PLOT.top + PLOT.height
   const y = (ms: number) => bottom - ((Math.log10(ms) - low) / (high - low)) * PLOT.height
   const percentiles = lines[0]?.points.map(({ percentile }) => percentile) ?? []
-  const x = (n: number) =>
-    PLOT.left + 40 + (n * (PLOT.right - PLOT.left - 80)) / Math.max(1, percentiles.length - 1)
-  const parts = [
-    text({ x: 24, y: 34 }, title, { size: 17, bold: true }),
-    text({ x: 24, y: 56 }, unit, { fill: QUIET }),
-  ]
+  const x = (n: number) => PLOT.left + 40 + (n * (PLOT.right - PLOT.left - 80)) / Math.max(1, percentiles.length - 1)
+  const parts = [text({ x: 24, y: 34 }, title, { size: 17, bold: true }), text({ x: 24, y: 56 }, unit, { fill: QUIET })]
   for (const ms of grid) {
     parts.push(
       line({ x: PLOT.left, y: y(ms) }, { x: PLOT.right, y: y(ms) }, GRID),
@@ -50,9 +46,7 @@ export function latencyChart(title: string, unit: string, lines: readonly Latenc
       const title = `${label}, ${percentile}: ${ms.toLocaleString('en', { maximumSignificantDigits: 3 })} ms`
       parts.push(dot(places[n] as { x: number; y: number }, DOT, colour, title))
     }
-    parts.push(
-      text({ x: PLOT.right + 10, y: (nameAt[index] as number) + 5 }, label, { fill: colour, bold: true }),
-    )
+    parts.push(text({ x: PLOT.right + 10, y: (nameAt[index] as number) + 5 }, label, { fill: colour, bold: true }))
   }
   const described = lines.map(({ label, points }) => {
     const title = points.map(

@@ -1,12 +1,6 @@
 import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import {
-  after,
-  allPartitions,
-  FIRST,
-  type Offset,
-  type Partition,
-} from '@plant-store/shared/plant/position.ts'
+import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { type CliContext, type Command, EXIT, type ExitCode, UsageError } from '../command.ts'
 import { readPlantsOfLog } from '../export/plants-of-log.ts'
 import { writeExport } from '../export/write-export.ts'
@@ -61,8 +55,7 @@ export const asOf: Command = {
     const rest = restOf(values.rest)
     if (id === undefined && values.json)
       throw new UsageError('--json needs --id: all plants are always written as JSON Lines')
-    if (id !== undefined && values.output !== undefined)
-      throw new UsageError('--output cannot be combined with --id')
+    if (id !== undefined && values.output !== undefined) throw new UsageError('--output cannot be combined with --id')
     const now = Date.now()
     const store = await openStore(context)
     try {
@@ -142,9 +135,7 @@ async function endsAt(
     const position = positions.get(partition as Partition)
     if (position === undefined) return rest === 'now' ? end : FIRST
     if (position >= end) {
-      throw new UsageError(
-        `${partition}-${position}: partition ${partition} of the log ends before offset ${end}`,
-      )
+      throw new UsageError(`${partition}-${position}: partition ${partition} of the log ends before offset ${end}`)
     }
     return after(position)
   })

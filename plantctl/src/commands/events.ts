@@ -118,10 +118,7 @@ async function print(store: Store, context: CliContext, query: Query, format: Fo
 }
 
 /** The range of each selected partition. */
-async function select(
-  { kafka, topic, partitions }: Store,
-  query: Query,
-): Promise<Map<Partition, OffsetRange>> {
+async function select({ kafka, topic, partitions }: Store, query: Query): Promise<Map<Partition, OffsetRange>> {
   const { id, named, from, to } = query
   const idsPartition = id === undefined ? undefined : partitionOfId(id, partitions)
   const selected = selectedPartitions(named, idsPartition, [from, to], allPartitions(partitions))

@@ -1,9 +1,4 @@
-import {
-  allPartitions,
-  formatPosition,
-  type Offset,
-  type Partition,
-} from '@plant-store/shared/plant/position.ts'
+import { allPartitions, formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { type CliContext, type Command, EXIT } from '../command.ts'
 import { partitionsOf, readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -66,10 +61,7 @@ async function reapply(
   const total = metas.reduce((sum, { parked }) => sum + (parked || 0), 0)
   const read = logReader(store, context.signal, () => {})
   let looked = 0
-  const line = startProgressLine(
-    context,
-    () => `${formatNumber(looked)} of ${formatCount(total, 'parked record')}`,
-  )
+  const line = startProgressLine(context, () => `${formatNumber(looked)} of ${formatCount(total, 'parked record')}`)
   try {
     return await reapplyParked(
       {

@@ -38,11 +38,7 @@ export const parkedShow: Command = {
   summary: 'shows one record, and how this release reads it',
   help,
   async run(args, context) {
-    const { values, positionals } = readOptions(
-      args,
-      { json: { type: 'boolean' }, raw: { type: 'boolean' } },
-      true,
-    )
+    const { values, positionals } = readOptions(args, { json: { type: 'boolean' }, raw: { type: 'boolean' } }, true)
     const [text, ...others] = positionals
     if (text === undefined || others.length > 0) throw new UsageError('expected one position, such as 3-120')
     const store = await openStore(context)
@@ -68,9 +64,7 @@ async function find(store: Store, position: LogPosition, signal: AbortSignal): P
   const { readModel, kafka } = store
   const { ends } = await checkTopic(kafka, store)
   if (offset >= (ends[partition] as Offset)) {
-    throw new Error(
-      `There is no record at ${formatPosition(position)}: the log ends before offset ${ends[partition]}.`,
-    )
+    throw new Error(`There is no record at ${formatPosition(position)}: the log ends before offset ${ends[partition]}.`)
   }
   const { checkpoint } = await readModel.meta(partition)
   const reason = await readModel.generations.parkedAt(partition, offset)
@@ -124,7 +118,6 @@ This release       ${assess(event, reason)}
 function assess({ claim, parked }: LogEvent, reason: number | undefined): string {
   if (parked !== undefined) return `cannot read it: ${reasonText(parked)}`
   if (reason === undefined) return `reads it: plant ${claim?.id}`
-  if (!claimsItsId(reason))
-    return `reads it as a claim of plant ${claim?.id}: run plantctl rebuild to apply it`
+  if (!claimsItsId(reason)) return `reads it as a claim of plant ${claim?.id}: run plantctl rebuild to apply it`
   return `reads it: plant ${claim?.id}. Run plantctl parked reapply to apply it`
 }

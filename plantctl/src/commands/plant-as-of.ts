@@ -2,12 +2,7 @@ import type { FetchedRecord } from '@plant-store/shared/event-log/follow.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, type LogRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
-import {
-  BEFORE_FIRST,
-  formatPosition,
-  type Offset,
-  type Partition,
-} from '@plant-store/shared/plant/position.ts'
+import { BEFORE_FIRST, formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Store } from '../store/open-store.ts'
 import { keyOf, partitionOfId } from '../store/read-log.ts'
@@ -63,12 +58,7 @@ export async function readPlantAsOf(
 }
 
 /** Decodes only records with this key. */
-function readTimed(
-  record: FetchedRecord,
-  partition: Partition,
-  partitions: number,
-  key: Buffer,
-): TimedRecord {
+function readTimed(record: FetchedRecord, partition: Partition, partitions: number, key: Buffer): TimedRecord {
   const { offset, timestampMs } = record
   if (record.key?.equals(key) !== true) return { offset, timestampMs }
   return { ...readRecord(record, partition, partitions), timestampMs }
@@ -83,8 +73,7 @@ export function plantJson({ id, partition, upTo, first }: PlantAsOf): object {
 }
 
 export function formatPlant({ id, partition, upTo, first }: PlantAsOf): string {
-  const range =
-    upTo < 0 ? `partition ${partition} had no records yet` : `partition ${partition} up to offset ${upTo}`
+  const range = upTo < 0 ? `partition ${partition} had no records yet` : `partition ${partition} up to offset ${upTo}`
   if (first === undefined) return `plant ${id} did not exist (${range})\n`
   const { claim, timestampMs } = first
   const { plant, offset, eventId } = claim

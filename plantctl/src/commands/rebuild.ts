@@ -86,9 +86,7 @@ async function rebuildWithProgress(context: CliContext, options: Options): Promi
     } finally {
       await line.end()
       if (signal.aborted)
-        context.printError(
-          'Interrupted. The live read model is unchanged; run plantctl rebuild to continue.\n',
-        )
+        context.printError('Interrupted. The live read model is unchanged; run plantctl rebuild to continue.\n')
     }
   } finally {
     await store.close()

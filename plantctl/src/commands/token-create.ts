@@ -41,9 +41,7 @@ export const tokenCreate: Command = {
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
     const entry = formatTokenEntry({ label, digest: digestOf(token), scopes, ...end })
     const expiry = end.expiresAtMs === undefined ? {} : { expires: formatInstant(end.expiresAtMs) }
-    await print(
-      json ? `${JSON.stringify({ token, entry, label, scopes, ...expiry })}\n` : textOf(token, entry),
-    )
+    await print(json ? `${JSON.stringify({ token, entry, label, scopes, ...expiry })}\n` : textOf(token, entry))
     return EXIT.ok
   },
 }
@@ -60,9 +58,7 @@ Its entry, for PLANT_STORE_TOKEN_DIGESTS or a line of the file PLANT_STORE_TOKEN
 function labelOf(label: string | undefined): string {
   if (label === undefined) throw new UsageError('--label is missing: name the client that gets the token')
   if (!isLabel(label)) {
-    throw new UsageError(
-      `--label ${label}: expected up to 64 of a-z 0-9 . _ - , starting with a letter or a digit`,
-    )
+    throw new UsageError(`--label ${label}: expected up to 64 of a-z 0-9 . _ - , starting with a letter or a digit`)
   }
   return label
 }

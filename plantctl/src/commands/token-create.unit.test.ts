@@ -24,23 +24,13 @@ it('accepts an instant', () => {
   )
 })
 
-it.each([
-  '',
-  '0d',
-  '01d',
-  '1.5d',
-  '-1d',
-  '90',
-  '90 d',
-  '90D',
-  '2w',
-  'never',
-  '2027-02-29T00:00:00Z',
-  '2027-02-01',
-])('refuses "%s"', (text) => {
-  expect(() => expiryOf(text, NOW)).toThrow(UsageError)
-  expect(() => expiryOf(text, NOW)).toThrow(/expected 90d, 12h, 30m or an instant/)
-})
+it.each(['', '0d', '01d', '1.5d', '-1d', '90', '90 d', '90D', '2w', 'never', '2027-02-29T00:00:00Z', '2027-02-01'])(
+  'refuses "%s"',
+  (text) => {
+    expect(() => expiryOf(text, NOW)).toThrow(UsageError)
+    expect(() => expiryOf(text, NOW)).toThrow(/expected 90d, 12h, 30m or an instant/)
+  },
+)
 
 it('refuses the past, and more than ten years', () => {
   expect(() => expiryOf('2027-01-31T12:00:00Z', NOW)).toThrow(/is in the past; it is 2027-01-31T12:00:00Z/)

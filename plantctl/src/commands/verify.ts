@@ -75,25 +75,18 @@ async function printText(verified: Verified, { print, printError }: CliContext):
     return
   }
   const shown = findings.listed.slice(0, SHOWN_MAX)
-  await print(
-    shown.map((difference) => `${safeText(formatDifference(difference), LINE_CHARACTERS)}\n`).join(''),
-  )
-  if (count > shown.length)
-    await print(`… and ${formatNumber(count - shown.length)} more; --json lists them\n`)
+  await print(shown.map((difference) => `${safeText(formatDifference(difference), LINE_CHARACTERS)}\n`).join(''))
+  if (count > shown.length) await print(`… and ${formatNumber(count - shown.length)} more; --json lists them\n`)
   printError(`${formatCount(count, 'difference')}; compared ${extentOf(verified)}\n`)
   for (const remedy of remediesOf(verified)) printError(`${remedy}\n`)
 }
 
 function remediesOf({ partitions, findings }: Verified): string[] {
   const remedies: string[] = []
-  const differing = new Set(
-    findings.listed.flatMap((one) => (one.what === 'strangeKey' ? [] : [one.partition])),
-  )
+  const differing = new Set(findings.listed.flatMap((one) => (one.what === 'strangeKey' ? [] : [one.partition])))
   const isEmpty = findings.listed.some(({ what }) => what === 'noGeneration')
   if (isEmpty)
-    remedies.push(
-      'A running projector fills empty partitions from the log; plantctl status shows its progress.',
-    )
+    remedies.push('A running projector fills empty partitions from the log; plantctl status shows its progress.')
   if (differing.size > 0) {
     const options = partitions
       .filter(({ partition }) => differing.has(partition))

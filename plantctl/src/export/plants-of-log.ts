@@ -33,8 +33,7 @@ export async function readPlantsOfLog(options: PlantsOfLog): Promise<void> {
   const recordsOf = (partition: Partition) => ends[partition] as number
   const partitions = allPartitions(ends.length)
   const slicesOfPartition = (partition: Partition) => slicesFor(recordsOf(partition), recordsAtOnceMax)
-  const readings = (partition: Partition) =>
-    slicesOfPartition(partition) === 1 ? 1 : slicesOfPartition(partition) + 1
+  const readings = (partition: Partition) => (slicesOfPartition(partition) === 1 ? 1 : slicesOfPartition(partition) + 1)
   options.onStart?.(partitions.reduce((sum, p) => sum + recordsOf(p) * readings(p), 0))
   for (const group of partitionGroups(partitions, recordsOf, recordsAtOnceMax)) {
     const slices = Math.max(...group.map(slicesOfPartition))

@@ -1,11 +1,5 @@
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import {
-  after,
-  allPartitions,
-  BEFORE_FIRST,
-  type Offset,
-  type Partition,
-} from '@plant-store/shared/plant/position.ts'
+import { after, allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 
 const PLANTS_AT_ONCE = 1_000

@@ -39,8 +39,7 @@ export async function writeExport(
     const target = createExport(file?.write ?? print)
     const summary = await target.finish(topic, await fill(target))
     await file?.finish()
-    const unreadable =
-      summary.unreadable === 0 ? '' : `, ${summary.unreadable} of them not readable by this release`
+    const unreadable = summary.unreadable === 0 ? '' : `, ${summary.unreadable} of them not readable by this release`
     printError(`${formatCount(summary.plants, 'plant')}${unreadable}; SHA-256 ${summary.sha256}\n`)
   } catch (error) {
     await file?.abandon()

@@ -157,10 +157,7 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
     return result
   }
 
-  async function switchOver(
-    { checkpoint, state }: Snapshot,
-    mark: string,
-  ): Promise<PartitionResult | undefined> {
+  async function switchOver({ checkpoint, state }: Snapshot, mark: string): Promise<PartitionResult | undefined> {
     const { generation, live: expectedLive } = state
     onPhase('switching')
     for (let n = 0; n < SWITCHES_MAX; n++) {

@@ -156,11 +156,7 @@ async function startFills(fills: readonly Fill[], dependencies: GroupDependencie
 }
 
 /** A generation that an earlier rebuild filled beyond the end of the log is of another log. */
-async function restartBeyondEnd(
-  fill: Fill,
-  end: Offset,
-  { generations, log }: GroupDependencies,
-): Promise<void> {
+async function restartBeyondEnd(fill: Fill, end: Offset, { generations, log }: GroupDependencies): Promise<void> {
   const { partition } = fill
   const reason = outOfBounds(fill.filled(), end)
   if (reason === undefined) return

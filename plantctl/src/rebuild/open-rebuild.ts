@@ -34,12 +34,7 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
   const settings = { topic, partitions }
   const common = { kafka, ...settings, log, time: systemTime, read }
 
-  async function foldSlice(
-    partition: Partition,
-    upTo: Offset,
-    slice: Slice,
-    { onRead, signal }: ReadOptions,
-  ) {
+  async function foldSlice(partition: Partition, upTo: Offset, slice: Slice, { onRead, signal }: ReadOptions) {
     const state = emptyPartitionOf(createFoldedPlants())
     const from = { offset: BEFORE_FIRST, eventId: '' as const }
     await replay({

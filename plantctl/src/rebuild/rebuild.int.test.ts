@@ -239,11 +239,7 @@ describe('a rebuild', () => {
     onTestFinished(() => monitor.disconnect())
     const expected: number[] = []
     monitor.on('monitor', (_time: string, [command = '', , , pointer, generation, , , from]: string[]) => {
-      if (
-        command === 'evalsha' &&
-        pointer === `${store.at(0 as Partition)}live` &&
-        generation === left.filling
-      )
+      if (command === 'evalsha' && pointer === `${store.at(0 as Partition)}live` && generation === left.filling)
         if (from !== undefined && /^-?\d+$/.test(from)) expected.push(Number(from))
     })
     await store.rebuild()
@@ -331,15 +327,9 @@ describe('a rebuild', () => {
   describe('repairs a live generation', () => {
     const damages: [string, (redis: Redis, at: string, name: string) => Promise<unknown>][] = [
       ['whose pointer expires', (redis, at) => redis.expire(`${at}live`, 1_000)],
-      [
-        'whose fold version is not a number',
-        (redis, at, name) => redis.hset(`${at}${name}:meta`, 'fold', 'x'),
-      ],
+      ['whose fold version is not a number', (redis, at, name) => redis.hset(`${at}${name}:meta`, 'fold', 'x')],
       ['whose order has another type', (redis, at, name) => redis.set(`${at}${name}:order`, 'text')],
-      [
-        'whose checkpoint is not an offset',
-        (redis, at, name) => redis.hset(`${at}${name}:meta`, 'checkpoint', 'x'),
-      ],
+      ['whose checkpoint is not an offset', (redis, at, name) => redis.hset(`${at}${name}:meta`, 'checkpoint', 'x')],
     ]
     it.each(damages)('%s', async (_what, harm) => {
       const store = await openProjected()

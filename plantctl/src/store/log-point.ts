@@ -40,8 +40,7 @@ export function logPointOf(option: string, text: string, partitions: number, now
  */
 export function asOfPointOf(text: string, partitions: number, now: number): AsOfPoint {
   const ms = momentOf(text, now)
-  if (ms !== undefined && ms > now)
-    throw new UsageError(`${text} is in the future: the log can change until then`)
+  if (ms !== undefined && ms > now) throw new UsageError(`${text} is in the future: the log can change until then`)
   if (ms !== undefined) return { is: 'moment', ms }
   const hasEmptyMember = text.split(',').some((member) => member.trim() === '')
   const positions = hasEmptyMember ? undefined : parseToken(text, partitions)

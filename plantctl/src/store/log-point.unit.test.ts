@@ -31,9 +31,7 @@ describe('a log point', () => {
     '2027-01-31T25:00:00Z',
   ])('is not "%s"', (text) => {
     expect(() => pointOf(text)).toThrow(UsageError)
-    expect(() => pointOf(text)).toThrow(
-      /--from .*: expected a position such as 3-120 \(partition, at most 11/,
-    )
+    expect(() => pointOf(text)).toThrow(/--from .*: expected a position such as 3-120 \(partition, at most 11/)
   })
 })
 

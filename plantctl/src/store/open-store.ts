@@ -39,12 +39,7 @@ export async function openStore(context: CliContext): Promise<Store> {
 }
 
 /** As `openStore`, but checks no preconditions: for commands that report them. */
-export async function connectStore({
-  env,
-  printError,
-  stderrIsTerminal,
-  signal,
-}: CliContext): Promise<Store> {
+export async function connectStore({ env, printError, stderrIsTerminal, signal }: CliContext): Promise<Store> {
   const { settings, file } = readStoreSettings(env)
   const log = createTerminalLog(printError)
   const addresses = { kafka: settings.KAFKA_BROKERS, redis: withoutPassword(settings.REDIS_URL) }
@@ -91,12 +86,9 @@ async function assertResponds(server: string, connect: () => Promise<void>): Pro
     await retryForSeconds(connect)
   } catch (cause) {
     const { message } = cause as Error
-    throw new Error(
-      `${server} does not respond: ${message}. Check that it is running and that the address is right`,
-      {
-        cause,
-      },
-    )
+    throw new Error(`${server} does not respond: ${message}. Check that it is running and that the address is right`, {
+      cause,
+    })
   }
 }
 

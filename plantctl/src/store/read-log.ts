@@ -6,11 +6,7 @@ import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Store } from './open-store.ts'
 
-export type OnRecords = (
-  partition: Partition,
-  records: LogRecord[],
-  reached: Checkpoint,
-) => Promise<void> | void
+export type OnRecords = (partition: Partition, records: LogRecord[], reached: Checkpoint) => Promise<void> | void
 
 /** Reads ranges of a store's log: each record once, then it resolves. */
 export function logReader(store: Store, signal: AbortSignal, onRead: (records: number) => void) {
@@ -32,5 +28,4 @@ export function logReader(store: Store, signal: AbortSignal, onRead: (records: n
 /** The key of the events of a plant. */
 export const keyOf = (id: PlantId): Buffer => Buffer.from(String(id), 'latin1')
 
-export const partitionOfId = (id: PlantId, partitions: number): Partition =>
-  partitionOf(keyOf(id), partitions)
+export const partitionOfId = (id: PlantId, partitions: number): Partition => partitionOf(keyOf(id), partitions)

@@ -28,8 +28,7 @@ export function readStoreSettings(env: NodeJS.ProcessEnv) {
   // Never the log of one store with the read model of another.
   const { KAFKA_BROKERS, REDIS_URL } = local?.settings ?? {}
   const fits =
-    [KAFKA_BROKERS, undefined].includes(given.KAFKA_BROKERS) &&
-    [REDIS_URL, undefined].includes(given.REDIS_URL)
+    [KAFKA_BROKERS, undefined].includes(given.KAFKA_BROKERS) && [REDIS_URL, undefined].includes(given.REDIS_URL)
   if (local === undefined || !fits) return { settings: readSettings(StoreSettings, given) }
   return { settings: readSettings(StoreSettings, { ...local.settings, ...given }), file: local.file }
 }

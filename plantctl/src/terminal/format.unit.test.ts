@@ -33,7 +33,5 @@ it.each([
 it('formats partitions as ranges, at most eight of them', () => {
   expect(formatPartitions([3])).toBe('partition 3')
   expect(formatPartitions([5, 0, 1, 2, 9])).toBe('partitions 0-2, 5, 9')
-  expect(formatPartitions(Array.from({ length: 500 }, (_, n) => 2 * n))).toBe(
-    'partitions 0, 2, 4, 6, 8, 10, 12, 14, …',
-  )
+  expect(formatPartitions(Array.from({ length: 500 }, (_, n) => 2 * n))).toBe('partitions 0, 2, 4, 6, 8, 10, 12, 14, …')
 })

@@ -6,9 +6,7 @@ type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'bold' | 'dim'
 export type Paint = (colour: Colour, text: string) => string
 
 export function createPaint(colours: boolean): Paint {
-  return colours
-    ? (colour, text) => styleText(colour, text, { validateStream: false })
-    : (_colour, text) => text
+  return colours ? (colour, text) => styleText(colour, text, { validateStream: false }) : (_colour, text) => text
 }
 
 /** Width of a line in characters, without its colours. */
@@ -61,10 +59,7 @@ export function tableLines<R>(columns: readonly Column<R>[], rows: readonly R[],
   )
 }
 
-function fitting<M extends { column: { dropRank?: number }; width: number }>(
-  measured: M[],
-  width: number,
-): M[] {
+function fitting<M extends { column: { dropRank?: number }; width: number }>(measured: M[], width: number): M[] {
   const total = measured.reduce((sum, { width }) => sum + width + GAP.length, -GAP.length)
   const highest = Math.max(...measured.map(({ column }) => column.dropRank ?? 0))
   if (total <= width || highest === 0) return measured

@@ -53,10 +53,7 @@ describe('a table', () => {
 
 describe('a wrapped text', () => {
   it('breaks between words and indents below the first line', () => {
-    expect(wrapLines('! ', 'the read model is behind the log', 20)).toEqual([
-      '! the read model is',
-      '  behind the log',
-    ])
+    expect(wrapLines('! ', 'the read model is behind the log', 20)).toEqual(['! the read model is', '  behind the log'])
     expect(wrapLines('- ', 'short', 80)).toEqual(['- short'])
     expect(wrapLines('- ', 'never broken', Number.POSITIVE_INFINITY)).toEqual(['- never broken'])
   })

@@ -15,9 +15,7 @@ export function openScreen({ print }: Pick<CliContext, 'print'>) {
     /** Draws the lines that fit into `rows`. */
     async draw(lines: readonly string[], rows: number): Promise<void> {
       const shown =
-        lines.length <= rows
-          ? lines
-          : [...lines.slice(0, rows - 1), `… ${lines.length - rows + 1} more lines`]
+        lines.length <= rows ? lines : [...lines.slice(0, rows - 1), `… ${lines.length - rows + 1} more lines`]
       const text = shown.map((line) => line + CLEAR_REST_OF_LINE).join('\r\n')
       const enter = isOpen ? '' : ENTER
       isOpen = true

@@ -32,10 +32,7 @@ export type StoredCounts = { plants: number; parked: number }
  * records. The generation may grow during the comparison. The reports are worthless if it is dropped or falls back in
  * between: check its state afterwards.
  */
-export async function compareWithFold(
-  reader: GenerationReader,
-  comparison: Comparison,
-): Promise<StoredCounts> {
+export async function compareWithFold(reader: GenerationReader, comparison: Comparison): Promise<StoredCounts> {
   const plants = await compareEntries(reader, comparison)
   await compareOrder(reader, comparison)
   return { plants, parked: await compareParked(reader, comparison) }
@@ -69,12 +66,7 @@ async function compareEntries(reader: GenerationReader, comparison: Comparison):
   return seen.size + extra.size
 }
 
-function compareEntry(
-  id: string,
-  expected: Claim,
-  found: Claim | undefined,
-  report: Comparison['report'],
-): void {
+function compareEntry(id: string, expected: Claim, found: Claim | undefined, report: Comparison['report']): void {
   if (found === undefined) {
     report({ what: 'entryUndecodable', id, expected: formatClaim(expected) })
     return
@@ -198,9 +190,7 @@ function isTextIn(slice: Slice, id: PlantId | undefined): boolean {
 
 function parseOffset(text: string): Offset | undefined {
   const offset = Number(text)
-  return Number.isSafeInteger(offset) && offset >= 0 && String(offset) === text
-    ? (offset as Offset)
-    : undefined
+  return Number.isSafeInteger(offset) && offset >= 0 && String(offset) === text ? (offset as Offset) : undefined
 }
 
 function formatClaim(claim: Claim | undefined): string {

@@ -142,21 +142,13 @@ export function noFindings(): Findings {
   return { listed: [], more: 0 }
 }
 
-export function addDifference(
-  findings: Findings,
-  difference: Difference,
-  listedMax = DIFFERENCES_LISTED_MAX,
-): void {
+export function addDifference(findings: Findings, difference: Difference, listedMax = DIFFERENCES_LISTED_MAX): void {
   if (findings.listed.length < listedMax) findings.listed.push(difference)
   else findings.more++
 }
 
 /** Adds the findings of another comparison. */
-export function addFindings(
-  findings: Findings,
-  { listed, more }: Findings,
-  listedMax = DIFFERENCES_LISTED_MAX,
-): void {
+export function addFindings(findings: Findings, { listed, more }: Findings, listedMax = DIFFERENCES_LISTED_MAX): void {
   for (const difference of listed) addDifference(findings, difference, listedMax)
   findings.more += more
 }

@@ -117,8 +117,7 @@ export function createFoldedPlants({
       const span = spanOf(from)
       const count = Math.min(end - from, plantsPerSpan)
       const lengths = Buffer.allocUnsafe(2 * count)
-      for (let at = 0; at < count; at++)
-        lengths.writeUInt16BE((span.ends[at] as number) - startOf(span, at), 2 * at)
+      for (let at = 0; at < count; at++) lengths.writeUInt16BE((span.ends[at] as number) - startOf(span, at), 2 * at)
       const packedIds = ids
         .chunk(from >> spanBits)
         .subarray(0, count)

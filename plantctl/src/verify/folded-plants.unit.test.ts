@@ -42,10 +42,7 @@ describe('the plants of a fold', () => {
   it.each([
     ['in sequence', (n: number) => BigInt(n)],
     ['that differ only in their high half', (n: number) => BigInt(n) << 32n],
-    [
-      'from both ends of int64',
-      (n: number) => (n % 2 === 0 ? 2n ** 63n - 1n - BigInt(n) : BigInt(n) - 2n ** 63n),
-    ],
+    ['from both ends of int64', (n: number) => (n % 2 === 0 ? 2n ** 63n - 1n - BigInt(n) : BigInt(n) - 2n ** 63n)],
     ['drawn at random', () => randomBytes(8).readBigInt64BE()],
   ])('are all found among many ids %s', (_what, idOf) => {
     const claims = Array.from({ length: MANY }, (_, at) => claimOf(idOf(at), at))

@@ -4,13 +4,7 @@ import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { FOLD_VERSION, type GenerationState, META_FIELDS } from '@plant-store/shared/read-model/state.ts'
 import type { StoredCounts } from './compare.ts'
-import {
-  addDifference,
-  type Findings,
-  type GenerationDifference,
-  type KeyName,
-  noFindings,
-} from './difference.ts'
+import { addDifference, type Findings, type GenerationDifference, type KeyName, noFindings } from './difference.ts'
 import { type Counts, expiryDifferences } from './meta-differences.ts'
 
 /** The live generation of a partition during its verification. */
@@ -98,11 +92,7 @@ export function report(
   for (const difference of differences) addDifference(findings, { partition, generation, ...difference })
 }
 
-async function isDangling(
-  reader: Pick<Generations, 'state'>,
-  partition: Partition,
-  filling: string,
-): Promise<boolean> {
+async function isDangling(reader: Pick<Generations, 'state'>, partition: Partition, filling: string): Promise<boolean> {
   const state = await reader.state(partition, filling)
   // A rebuild may have switched to it or abandoned it since the pointers were read.
   return state.filling === filling && state.texts.checkpoint === ''

@@ -57,9 +57,7 @@ function checkpointDifferences(
   if (checkpoint === undefined || String(checkpoint.offset) !== found || checkpoint.offset >= end)
     return [{ what: 'checkpoint', expected: `an offset from -1 to ${end - 1}`, found }]
   if (reached.eventId === texts.event) return []
-  return [
-    { what: 'checkpointEvent', offset: checkpoint.offset, expected: reached.eventId, found: texts.event },
-  ]
+  return [{ what: 'checkpointEvent', offset: checkpoint.offset, expected: reached.eventId, found: texts.event }]
 }
 
 function differing(

@@ -141,10 +141,7 @@ const CORRUPTIONS: [what: string, corrupt: (redis: Redis, at: string) => Promise
     async (redis, at) => redis.hset(`${at}${GENERATION}:plants`, '77', await ENTRY_OF(redis, at, '2')),
   ],
   ['an entry of 64 KiB', (redis, at) => redis.hset(`${at}${GENERATION}:plants`, '2', Buffer.alloc(65_536))],
-  [
-    'an entry of 64 KiB less one',
-    (redis, at) => redis.hset(`${at}${GENERATION}:plants`, '2', Buffer.alloc(65_535)),
-  ],
+  ['an entry of 64 KiB less one', (redis, at) => redis.hset(`${at}${GENERATION}:plants`, '2', Buffer.alloc(65_535))],
   ['an empty entry', (redis, at) => redis.hset(`${at}${GENERATION}:plants`, '2', '')],
   ['a plant that is in the order twice', (redis, at) => redis.rpush(`${at}${GENERATION}:order`, '2')],
   ['an extra parked record', (redis, at) => redis.hset(`${at}${GENERATION}:parked`, '1', '1')],

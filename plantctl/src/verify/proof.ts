@@ -41,10 +41,7 @@ export async function matchesFold(reader: ProofReader, input: ProofInput): Promi
 }
 
 /** Whether each key has the size that was counted: then the order names every entry. */
-function hasSizes(
-  { sizes }: GenerationState,
-  { plants, parked }: Pick<Counts, 'plants' | 'parked'>,
-): boolean {
+function hasSizes({ sizes }: GenerationState, { plants, parked }: Pick<Counts, 'plants' | 'parked'>): boolean {
   return sizes.plants === plants && sizes.order === plants && sizes.parked === parked
 }
 

@@ -32,8 +32,7 @@ it('gives the fold of the log when the folds of all slices are merged', () => {
       const records = batches.flatMap((batch) => batch.records)
       const whole = fold(emptyPartition(), records)
       const folds = slicesOf(count).map((slice) => fold(emptyPartition(), ofSlice(slice, records)))
-      const byOffset = <T>(of: (state: typeof whole) => Iterable<T>) =>
-        folds.flatMap((state) => [...of(state)])
+      const byOffset = <T>(of: (state: typeof whole) => Iterable<T>) => folds.flatMap((state) => [...of(state)])
       const plants = byOffset(({ plants: found }) => found.values())
       expect(plants.sort((one, other) => one.offset - other.offset)).toEqual([...whole.plants.values()])
       const parked = byOffset((state) => state.parked).sort(([one], [other]) => one - other)

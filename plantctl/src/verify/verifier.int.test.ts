@@ -5,16 +5,9 @@ import type { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
 import { eventId, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
-import {
-  addDifference,
-  countOf,
-  type Difference,
-  type GenerationDifference,
-  noFindings,
-} from './difference.ts'
+import { addDifference, countOf, type Difference, type GenerationDifference, noFindings } from './difference.ts'
 
-const claimOf = (id: bigint) =>
-  RECORDS.find(({ claim }) => claim?.id === id)?.claim as NonNullable<LogRecord['claim']>
+const claimOf = (id: bigint) => RECORDS.find(({ claim }) => claim?.id === id)?.claim as NonNullable<LogRecord['claim']>
 const entry = (id: bigint, changed: Partial<NonNullable<LogRecord['claim']>> = {}) =>
   encodeEntry({ ...claimOf(id), ...changed })
 const claimText = (id: bigint) => {
@@ -24,11 +17,7 @@ const claimText = (id: bigint) => {
 
 const KEYS = ['meta', 'plants', 'order', 'parked'] as const
 
-type Corruption = [
-  what: string,
-  corrupt: (redis: Redis, at: string) => Promise<unknown>,
-  found: GenerationDifference[],
-]
+type Corruption = [what: string, corrupt: (redis: Redis, at: string) => Promise<unknown>, found: GenerationDifference[]]
 
 const inPlants = (id: string, bytes: Buffer | string) => (redis: Redis, at: string) =>
   redis.hset(`${at}${GENERATION}:plants`, id, bytes)
@@ -83,22 +72,10 @@ const CORRUPTIONS: Corruption[] = [
     [changed(2n, 'eventId', eventId(1), eventId(99))],
   ],
   ['another offset', inPlants('2', entry(2n, { offset: offsetOf(3) })), [changed(2n, 'offset', '1', '3')]],
-  [
-    'an offset beyond the log',
-    inPlants('2', entry(2n, { offset: offsetOf(99) })),
-    [changed(2n, 'offset', '1', '99')],
-  ],
+  ['an offset beyond the log', inPlants('2', entry(2n, { offset: offsetOf(99) })), [changed(2n, 'offset', '1', '99')]],
   ['another name', inPlants('2', entry(2n, { plant: { name: 'x' } })), [changed(2n, 'name', 'plant 2', 'x')]],
-  [
-    'an added tag',
-    inPlants('2', entry(2n, { plant: { name: 'plant 2', tag: '' } })),
-    [changed(2n, 'tag', null, '')],
-  ],
-  [
-    'a removed tag',
-    inPlants('1', entry(1n, { plant: { name: 'plant 1' } })),
-    [changed(1n, 'tag', 'herb', null)],
-  ],
+  ['an added tag', inPlants('2', entry(2n, { plant: { name: 'plant 2', tag: '' } })), [changed(2n, 'tag', null, '')]],
+  ['a removed tag', inPlants('1', entry(1n, { plant: { name: 'plant 1' } })), [changed(1n, 'tag', 'herb', null)]],
   [
     'another tag',
     inPlants('1', entry(1n, { plant: { name: 'plant 1', tag: 'tree' } })),
@@ -119,11 +96,7 @@ const CORRUPTIONS: Corruption[] = [
     inPlants('2', Buffer.from([9, 9])),
     [{ what: 'entryUndecodable', id: '2', expected: claimText(2n) }],
   ],
-  [
-    'two swapped ids in the order',
-    order('1', '3', '2', '4', '5'),
-    [{ what: 'orderMisplaced', id: '2', after: '3' }],
-  ],
+  ['two swapped ids in the order', order('1', '3', '2', '4', '5'), [{ what: 'orderMisplaced', id: '2', after: '3' }]],
   [
     'two swapped ids that were created one after the other',
     order('1', '2', '3', '5', '4'),
@@ -138,21 +111,9 @@ const CORRUPTIONS: Corruption[] = [
     (redis, at) => redis.del(`${at}${GENERATION}:order`),
     ['1', '2', '3', '4', '5'].map((id) => ({ what: 'orderMissing', id })),
   ],
-  [
-    'another count of plants',
-    inMeta('plants', '6'),
-    [{ what: 'count', of: 'plants', expected: '5', found: '6' }],
-  ],
-  [
-    'another count of voids',
-    inMeta('voids', '0'),
-    [{ what: 'count', of: 'voids', expected: '1', found: '0' }],
-  ],
-  [
-    'another count of parked',
-    inMeta('parked', '02'),
-    [{ what: 'count', of: 'parked', expected: '2', found: '02' }],
-  ],
+  ['another count of plants', inMeta('plants', '6'), [{ what: 'count', of: 'plants', expected: '5', found: '6' }]],
+  ['another count of voids', inMeta('voids', '0'), [{ what: 'count', of: 'voids', expected: '1', found: '0' }]],
+  ['another count of parked', inMeta('parked', '02'), [{ what: 'count', of: 'parked', expected: '2', found: '02' }]],
   [
     'no count of plants',
     (redis, at) => redis.hdel(`${at}${GENERATION}:meta`, 'plants'),
@@ -189,16 +150,8 @@ const CORRUPTIONS: Corruption[] = [
     [{ what: 'parkedMissing', offset: '3', expected: String(PARKED.otherType) }],
   ],
   ['an extra parked record', inParked('1', '2'), [{ what: 'parkedExtra', offset: '1', found: '2' }]],
-  [
-    'a record parked after the checkpoint',
-    inParked('50', '2'),
-    [{ what: 'parkedExtra', offset: '50', found: '2' }],
-  ],
-  [
-    'a record parked at an invalid offset',
-    inParked('03', '1'),
-    [{ what: 'parkedExtra', offset: '03', found: '1' }],
-  ],
+  ['a record parked after the checkpoint', inParked('50', '2'), [{ what: 'parkedExtra', offset: '50', found: '2' }]],
+  ['a record parked at an invalid offset', inParked('03', '1'), [{ what: 'parkedExtra', offset: '03', found: '1' }]],
   [
     'another reason of a parked record',
     inParked('3', '2'),
@@ -213,11 +166,7 @@ const CORRUPTIONS: Corruption[] = [
   ['an extra field in the meta', inMeta('hint', ''), [{ what: 'strangeField', found: 'hint' }]],
   ['an older fold', inMeta('fold', '0'), [{ what: 'foldVersion', expected: '1', found: '0' }]],
   ['a newer fold', inMeta('fold', '2'), [{ what: 'foldVersion', expected: '1', found: '2' }]],
-  [
-    'another partition count',
-    inMeta('partitions', '3'),
-    [{ what: 'partitionCount', expected: '2', found: '3' }],
-  ],
+  ['another partition count', inMeta('partitions', '3'), [{ what: 'partitionCount', expected: '2', found: '3' }]],
   [
     'a filling pointer to a missing generation',
     (redis, at) => redis.set(`${at}filling`, 'nothing'),
@@ -277,8 +226,7 @@ it.each(CORRUPTIONS)('finds %s, and nothing else', async (_what, corrupt, expect
 
 const sorted = (differences: readonly Difference[]) =>
   differences.toSorted((a, b) => (subjectOf(a) < subjectOf(b) ? -1 : 1))
-const subjectOf = (difference: Difference) =>
-  JSON.stringify([difference.what, 'id' in difference ? difference.id : ''])
+const subjectOf = (difference: Difference) => JSON.stringify([difference.what, 'id' in difference ? difference.id : ''])
 
 it('finds an event id at a checkpoint that has no event', async () => {
   const { redis, at, verify, write, apply } = await openCorruptible()
@@ -292,55 +240,51 @@ it('finds an event id at a checkpoint that has no event', async () => {
 })
 
 const noGeneration: Difference = { partition: P, generation: '', what: 'noGeneration', end: offsetOf(7) }
-const KEY_CORRUPTIONS: [
-  what: string,
-  corrupt: (redis: Redis, at: string) => Promise<unknown>,
-  found: Difference[],
-][] = [
+const KEY_CORRUPTIONS: [what: string, corrupt: (redis: Redis, at: string) => Promise<unknown>, found: Difference[]][] =
   [
-    'a live pointer to a missing generation',
-    (redis, at) => redis.set(`${at}live`, 'nothing'),
     [
-      { partition: P, generation: 'nothing', what: 'pointerDangling', key: 'live', found: 'nothing' },
-      { partition: P, generation: GENERATION, what: 'leftover', found: GENERATION },
+      'a live pointer to a missing generation',
+      (redis, at) => redis.set(`${at}live`, 'nothing'),
+      [
+        { partition: P, generation: 'nothing', what: 'pointerDangling', key: 'live', found: 'nothing' },
+        { partition: P, generation: GENERATION, what: 'leftover', found: GENERATION },
+      ],
     ],
-  ],
-  [
-    'a missing live pointer',
-    (redis, at) => redis.del(`${at}live`),
-    [{ partition: P, generation: GENERATION, what: 'leftover', found: GENERATION }, noGeneration],
-  ],
-  [
-    'a partition without any key',
-    (redis, at) =>
-      redis.del(...['live', ...KEYS.map((key) => `${GENERATION}:${key}`)].map((key) => at + key)),
-    [noGeneration],
-  ],
-  [
-    'a pointer of another type',
-    otherType('live', 'set'),
     [
-      { partition: P, generation: '', what: 'wrongType', key: 'live', expected: 'string', found: 'set' },
-      { partition: P, generation: GENERATION, what: 'leftover', found: GENERATION },
-      noGeneration,
+      'a missing live pointer',
+      (redis, at) => redis.del(`${at}live`),
+      [{ partition: P, generation: GENERATION, what: 'leftover', found: GENERATION }, noGeneration],
     ],
-  ],
-  [
-    'a leftover of a rebuild',
-    (redis, at) => redis.rpush(`${at}old-one:order`, '1'),
-    [{ partition: P, generation: 'old-one', what: 'leftover', found: 'old-one' }],
-  ],
-  ...['', ':other', ':live:', 'x'].map((rest): (typeof KEY_CORRUPTIONS)[number] => [
-    `a key with the end "${rest}" that belongs to nothing`,
-    (redis, at) => redis.set(`${at.slice(0, -1)}${rest}`, 'x'),
-    [{ what: 'strangeKey', found: expect.stringMatching(`}${rest}$`) as string }],
-  ]),
-  [
-    'a key of a partition that does not exist',
-    (redis, at) => redis.set(at.replace(':0}', ':2}').concat('live'), 'x'),
-    [{ what: 'strangeKey', found: expect.stringMatching(':2}:live$') as string }],
-  ],
-]
+    [
+      'a partition without any key',
+      (redis, at) => redis.del(...['live', ...KEYS.map((key) => `${GENERATION}:${key}`)].map((key) => at + key)),
+      [noGeneration],
+    ],
+    [
+      'a pointer of another type',
+      otherType('live', 'set'),
+      [
+        { partition: P, generation: '', what: 'wrongType', key: 'live', expected: 'string', found: 'set' },
+        { partition: P, generation: GENERATION, what: 'leftover', found: GENERATION },
+        noGeneration,
+      ],
+    ],
+    [
+      'a leftover of a rebuild',
+      (redis, at) => redis.rpush(`${at}old-one:order`, '1'),
+      [{ partition: P, generation: 'old-one', what: 'leftover', found: 'old-one' }],
+    ],
+    ...['', ':other', ':live:', 'x'].map((rest): (typeof KEY_CORRUPTIONS)[number] => [
+      `a key with the end "${rest}" that belongs to nothing`,
+      (redis, at) => redis.set(`${at.slice(0, -1)}${rest}`, 'x'),
+      [{ what: 'strangeKey', found: expect.stringMatching(`}${rest}$`) as string }],
+    ]),
+    [
+      'a key of a partition that does not exist',
+      (redis, at) => redis.set(at.replace(':0}', ':2}').concat('live'), 'x'),
+      [{ what: 'strangeKey', found: expect.stringMatching(':2}:live$') as string }],
+    ],
+  ]
 
 it.each(KEY_CORRUPTIONS)('finds %s, and nothing else', async (_what, corrupt, expected) => {
   const { redis, at, verify } = await openCorruptible()

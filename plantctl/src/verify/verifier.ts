@@ -59,11 +59,7 @@ export function createVerifier(options: VerifierOptions) {
   const { generations, partitions: partitionCount, readEnds, read, time } = options
   const { recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
 
-  async function verifyGroup(
-    partitions: readonly Partition[],
-    slices: number,
-    verified: Verified,
-  ): Promise<void> {
+  async function verifyGroup(partitions: readonly Partition[], slices: number, verified: Verified): Promise<void> {
     let left = partitions
     for (let attempt = 1; left.length > 0; attempt++) {
       if (attempt > ATTEMPTS_MAX) {
@@ -88,9 +84,7 @@ export function createVerifier(options: VerifierOptions) {
     partitions: readonly Partition[],
     slices: number,
   ): Promise<[LiveGeneration, VerifiedPartition][]> {
-    const opened = await Promise.all(
-      partitions.map((partition) => openLiveGeneration(generations, partition)),
-    )
+    const opened = await Promise.all(partitions.map((partition) => openLiveGeneration(generations, partition)))
     // Read after the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
     const ends = await readEnds()
     const endOf = ({ partition }: LiveGeneration) => ends[partition] as Offset

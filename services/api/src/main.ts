@@ -116,8 +116,7 @@ function openClaimIndex(
   closeLater(tail.close)
   tail.start()
   watch({
-    passed: () =>
-      new Map(allPartitions(partitions).map((partition) => [partition, claimIndex.passed(partition)])),
+    passed: () => new Map(allPartitions(partitions).map((partition) => [partition, claimIndex.passed(partition)])),
     updateEnds: tail.updateEnds,
     problems: () => [
       ...tail.problems().map((problem) => `tail: ${problem}`),

@@ -107,32 +107,16 @@ export function addApiMetrics(metrics: Metrics) {
       gauge('http_connections', 'Open connections.', admission.connections)
       gauge('http_requests_under_way', 'Requests in flight.', admission.inFlight)
       gauge('queue_records', 'Creates that wait for the next append.', () => creation.queued().records)
-      gauge(
-        'queue_bytes',
-        'Bytes of the creates that wait for the next append.',
-        () => creation.queued().bytes,
-      )
+      gauge('queue_bytes', 'Bytes of the creates that wait for the next append.', () => creation.queued().bytes)
       gauge('window_claims', 'Claims in the windows of all partitions.', () => claimIndex.totals().claims)
-      gauge(
-        'window_bytes',
-        'Memory of the windows of all partitions, in bytes.',
-        () => claimIndex.totals().bytes,
-      )
+      gauge('window_bytes', 'Memory of the windows of all partitions, in bytes.', () => claimIndex.totals().bytes)
       gauge(
         'coverage_gap_partitions',
         'Partitions with a coverage gap: they accept no creates until the projector has caught up.',
         () => claimIndex.totals().gaps,
       )
-      gauge(
-        'tail_lag_records',
-        'Records in the log that the tail of this instance has not read yet.',
-        tail.lag,
-      )
-      gauge(
-        'tail_partitions',
-        'Partitions that the tail of this instance follows.',
-        () => tail.assigned()?.size ?? 0,
-      )
+      gauge('tail_lag_records', 'Records in the log that the tail of this instance has not read yet.', tail.lag)
+      gauge('tail_partitions', 'Partitions that the tail of this instance follows.', () => tail.assigned()?.size ?? 0)
       gauge(
         'read_model_lag_records',
         'Records that the tail of this instance has read and the read model has not applied yet.',

@@ -33,10 +33,7 @@ export const ApiSettings = Type.Object({
   JWT_ISSUER: Type.Optional(Type.String({ pattern: '^\\S{1,500}$', expected: 'the `iss` of the tokens' })),
   JWT_AUDIENCE: Type.Optional(Type.String({ pattern: '^\\S{1,500}$', expected: 'the `aud` of the tokens' })),
   JWT_JWKS_URL: Type.Optional(
-    Type.Refine(
-      Type.String({ expected: 'an http(s) URL without user and password', secret: true }),
-      isPlainHttpUrl,
-    ),
+    Type.Refine(Type.String({ expected: 'an http(s) URL without user and password', secret: true }), isPlainHttpUrl),
   ),
   JWT_CLOCK_TOLERANCE_SECONDS: Type.Integer({ minimum: 0, maximum: 300, default: 5 }),
   ...HTTP_LIMITS,

@@ -95,16 +95,8 @@ export function addProjectorMetrics(metrics: Metrics) {
         'Records in the log that the read model has not applied yet, in the partitions of this projector.',
         projector.lag,
       )
-      gauge(
-        'read_model_plants',
-        'Plants in the read model, in the partitions of this projector.',
-        sum('plants'),
-      )
-      gauge(
-        'read_model_voids',
-        'Void claims in the read model, in the partitions of this projector.',
-        sum('voids'),
-      )
+      gauge('read_model_plants', 'Plants in the read model, in the partitions of this projector.', sum('plants'))
+      gauge('read_model_voids', 'Void claims in the read model, in the partitions of this projector.', sum('voids'))
       gauge(
         'read_model_parked',
         'Parked records in the read model, in the partitions of this projector.',

@@ -3,12 +3,7 @@ import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import {
-  type NewRecord,
-  PARKED,
-  plantCreated,
-  recordReader,
-} from '@plant-store/shared/plant/plant-created.ts'
+import { type NewRecord, PARKED, plantCreated, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
@@ -51,8 +46,7 @@ async function openStore() {
       const read = recordReader(topic.partitions)
       const projector = createProjector({
         readModel,
-        follow: (sink) =>
-          createFollower({ ...topic, ...sink, ...quietly, groupId, read, minBytes: 1, maxWaitMs: 20 }),
+        follow: (sink) => createFollower({ ...topic, ...sink, ...quietly, groupId, read, minBytes: 1, maxWaitMs: 20 }),
         ...quietly,
         freshGeneration: randomUUID,
         onHalt: (error) => halts.push(error),
@@ -65,9 +59,7 @@ async function openStore() {
     async untilProjected(): Promise<void> {
       const expected = await ends()
       await vi.waitFor(async () => {
-        const metas = await Promise.all(
-          allPartitions(PARTITIONS).map((partition) => readModel.meta(partition)),
-        )
+        const metas = await Promise.all(allPartitions(PARTITIONS).map((partition) => readModel.meta(partition)))
         expect(metas.map(({ checkpoint }) => checkpoint.offset + 1)).toEqual(expected)
       }, WAIT_MS)
     },
@@ -81,9 +73,7 @@ async function openStore() {
         expect(passed).toEqual(expected)
       }, WAIT_MS)
       for (const partition of allPartitions(PARTITIONS)) {
-        const records = followed.delivered.flatMap((call) =>
-          call.partition === partition ? call.records : [],
-        )
+        const records = followed.delivered.flatMap((call) => (call.partition === partition ? call.records : []))
         const state = fold(emptyPartition(), records)
         const stored = await readStoredPartition(redis, topic.topic, partition)
         expect(stored).toEqual(asStored(state, followed.checkpoints.get(partition) as Checkpoint, PARTITIONS))
@@ -149,8 +139,7 @@ describe('the projector', () => {
     const live = (await store.redis.get(pointer)) as string
     await store.redis.multi().del(pointer).lpush(pointer, 'no pointer').exec()
     await vi.waitFor(
-      () =>
-        expect(projector.problems()).toEqual([expect.stringMatching(/^comparing checkpoints: .*WRONGTYPE/)]),
+      () => expect(projector.problems()).toEqual([expect.stringMatching(/^comparing checkpoints: .*WRONGTYPE/)]),
       WAIT_MS,
     )
     await store.redis.set(pointer, live)
@@ -165,9 +154,7 @@ describe('the projector', () => {
     store.startProjector()
     await store.untilProjected()
     const keys = await store.redis.keys(`{${store.topic.topic}:*`)
-    const snapshot = await Promise.all(
-      keys.map(async (key) => [key, await store.redis.dumpBuffer(key)] as const),
-    )
+    const snapshot = await Promise.all(keys.map(async (key) => [key, await store.redis.dumpBuffer(key)] as const))
     await store.append(mixedEvents(50, 50))
     await store.untilProjected()
     await Promise.all(snapshot.map(([key, dump]) => store.redis.restore(key, 0, dump, 'REPLACE')))

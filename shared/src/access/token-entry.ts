@@ -40,8 +40,7 @@ export function parseTokenEntries(text: string, origin: string): TokenEntry[] {
   const digests = new Set<string>()
   for (const [index, part] of parts.entries()) {
     const entry = index < MAX_ENTRIES ? parseEntry(part) : `exceeds the limit of ${MAX_ENTRIES} entries`
-    const fault =
-      typeof entry === 'string' ? entry : isNew(entry) ? undefined : 'has the digest of another entry'
+    const fault = typeof entry === 'string' ? entry : isNew(entry) ? undefined : 'has the digest of another entry'
     if (typeof entry === 'string' || fault !== undefined) throw invalidEntry(origin, index + 1, String(fault))
     entries.push(entry)
   }

@@ -42,19 +42,12 @@ describe('entries of tokens', () => {
 
   it('have attributes in any order, with any number of spaces', () => {
     fc.assert(
-      fc.property(
-        entries,
-        fc.integer({ min: 1, max: 3 }),
-        fc.infiniteStream(fc.nat()),
-        (known, width, order) => {
-          const [identity, ...attributes] = formatTokenEntry(known).split(' ')
-          const shuffled = attributes
-            .map((text) => ({ text, at: order.next().value }))
-            .sort((a, b) => a.at - b.at)
-          const text = [identity, ...shuffled.map(({ text }) => text)].join(' '.repeat(width))
-          expect(parse(text)).toEqual([known])
-        },
-      ),
+      fc.property(entries, fc.integer({ min: 1, max: 3 }), fc.infiniteStream(fc.nat()), (known, width, order) => {
+        const [identity, ...attributes] = formatTokenEntry(known).split(' ')
+        const shuffled = attributes.map((text) => ({ text, at: order.next().value })).sort((a, b) => a.at - b.at)
+        const text = [identity, ...shuffled.map(({ text }) => text)].join(' '.repeat(width))
+        expect(parse(text)).toEqual([known])
+      }),
     )
   })
 
@@ -68,10 +61,7 @@ describe('entries of tokens', () => {
   })
 
   it('may share a label: the old and the new token of a rotation', () => {
-    expect(parse(`${entry('ann', 'old')},${entry('ann', 'new')}`).map(({ label }) => label)).toEqual([
-      'ann',
-      'ann',
-    ])
+    expect(parse(`${entry('ann', 'old')},${entry('ann', 'new')}`).map(({ label }) => label)).toEqual(['ann', 'ann'])
   })
 
   it.each([
@@ -112,11 +102,7 @@ describe('entries of tokens', () => {
   it('that are rejected are never repeated in the message', () => {
     fc.assert(
       fc.property(entries, fc.stringMatching(/^[a-z0-9]{24}$/), (known, wrong) => {
-        for (const text of [
-          `${known.label}:${wrong}`,
-          `${formatTokenEntry(known)} ${wrong}`,
-          `${wrong}/:x`,
-        ]) {
+        for (const text of [`${known.label}:${wrong}`, `${formatTokenEntry(known)} ${wrong}`, `${wrong}/:x`]) {
           expect(() => parse(text)).toThrow(PreconditionError)
           expect(() => parse(text)).not.toThrow(new RegExp(`${wrong}|${known.digest.toString('hex')}`))
         }

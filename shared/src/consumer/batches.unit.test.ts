@@ -46,9 +46,7 @@ describe('batches', () => {
           ...events,
           ...(parked === undefined ? [] : [parked]),
         ])
-        const wanted = records.filter((record) =>
-          record.parked !== undefined ? deliverParked : isCreation(record),
-        )
+        const wanted = records.filter((record) => (record.parked !== undefined ? deliverParked : isCreation(record)))
         expect(delivered.map(({ offset }) => offset)).toEqual(wanted.map(({ offset }) => offset))
         for (const { events, parked, checkpoint } of batches) {
           expect(events.length).toBeLessThanOrEqual(maxEvents)

@@ -11,8 +11,7 @@ import type { Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
 import type { ParkedRecord } from './plant-record.ts'
 
-const eventIdsOf = (records: readonly NewRecord[]) =>
-  records.map(({ headers }) => String(headers.ce_id)).sort()
+const eventIdsOf = (records: readonly NewRecord[]) => records.map(({ headers }) => String(headers.ce_id)).sort()
 const newEventId = () => randomUUID() as EventId
 
 describe('a consumer of plants', () => {
@@ -30,9 +29,7 @@ describe('a consumer of plants', () => {
     await eventually(() => expect(consumer.lag()).toBe(0))
     expect(consumer.events.map(({ eventId }) => eventId).sort()).toEqual(eventIdsOf([...first, ...later]))
     for (const partition of [0, 1, 2]) {
-      const offsets = consumer.events
-        .filter((event) => event.partition === partition)
-        .map(({ offset }) => offset)
+      const offsets = consumer.events.filter((event) => event.partition === partition).map(({ offset }) => offset)
       expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
     }
     expect(consumer.problems()).toEqual([])
@@ -61,9 +58,7 @@ describe('a consumer of plants', () => {
 describe('an event', () => {
   it('has every field of its record', async () => {
     const topic = await openTopic(1)
-    const traceparent = parseTraceparent(
-      '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-    ) as Traceparent
+    const traceparent = parseTraceparent('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01') as Traceparent
     const [tagged, plain] = [newEventId(), newEventId()]
     await topic.appendRecords([
       plantCreated({ id: MIN_INT64 as PlantId, name: 'fern', tag: 'indoor' }, tagged, 1, traceparent),

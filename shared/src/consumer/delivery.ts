@@ -101,9 +101,7 @@ export function createDelivery(options: DeliveryOptions) {
   }
 
   function logParked(partition: Partition, records: readonly PlantRecord[]): void {
-    const parked = records.flatMap(({ offset, parked: reason }) =>
-      reason === undefined ? [] : [{ offset, reason }],
-    )
+    const parked = records.flatMap(({ offset, parked: reason }) => (reason === undefined ? [] : [{ offset, reason }]))
     const [first] = parked
     if (first === undefined) return
     const unreadable = parked.filter(({ reason }) => claimsItsId(reason)).length
@@ -124,12 +122,7 @@ export function createDelivery(options: DeliveryOptions) {
     },
 
     /** Runs one delivery at a time per partition, over all its assignments: handler calls never overlap. */
-    onRecords(
-      partition: Partition,
-      records: PlantRecord[],
-      next: Checkpoint,
-      from: Checkpoint,
-    ): Promise<Checkpoint> {
+    onRecords(partition: Partition, records: PlantRecord[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint> {
       const progress = progressOf(partition)
       const result = progress.queue.then(() => deliver(partition, progress, records, next, from))
       progress.queue = result.catch(() => {})
@@ -137,8 +130,7 @@ export function createDelivery(options: DeliveryOptions) {
     },
 
     /** The checkpoint of what was delivered of a partition; undefined while it is not known. */
-    deliveredOf: (partition: Partition): Checkpoint | undefined =>
-      progressByPartition.get(partition)?.delivered,
+    deliveredOf: (partition: Partition): Checkpoint | undefined => progressByPartition.get(partition)?.delivered,
 
     /** The highest checkpoint of each partition that was delivered or is known. The log must contain all of them. */
     passed(): Map<Partition, Checkpoint> {

@@ -56,9 +56,7 @@ export function createGroupPosition({ partitions, start, read, commit }: GroupPo
   const readOnce = singleFlight(read)
 
   function due(passed: ReadonlyMap<Partition, Checkpoint>): Map<Partition, Checkpoint> {
-    return new Map(
-      [...passed].filter(([partition, { offset }]) => committed.get(partition) !== after(offset)),
-    )
+    return new Map([...passed].filter(([partition, { offset }]) => committed.get(partition) !== after(offset)))
   }
 
   async function store(passed: ReadonlyMap<Partition, Checkpoint>): Promise<void> {

@@ -27,8 +27,7 @@ async function consume(
   const kafka = new kafkajs.Kafka({
     brokers,
     logLevel: kafkajs.logLevel.NOTHING,
-    socketFactory: ({ host, port, onConnect }) =>
-      connect(port, host, () => void setTimeout(onConnect, connectingMs)),
+    socketFactory: ({ host, port, onConnect }) => connect(port, host, () => void setTimeout(onConnect, connectingMs)),
   })
   const options = { ...checkConsumeOptions({ brokers, ...given }), log: quietLog, topicId: undefined }
   const surroundings = {

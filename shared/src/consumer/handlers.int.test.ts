@@ -40,9 +40,7 @@ describe('a handler that fails', () => {
     const others = records.filter(({ partition }) => partition === 1)
     await eventually(() => expect(events).toHaveLength(others.length))
     await eventually(() =>
-      expect(consumer.problems()[0]).toMatch(
-        /^partition 0: .*the handler failed at offset 0, attempt [5-9].*not now/,
-      ),
+      expect(consumer.problems()[0]).toMatch(/^partition 0: .*the handler failed at offset 0, attempt [5-9].*not now/),
     )
     expect(consumer.lag()).toBe(records.length - others.length)
 
@@ -76,9 +74,7 @@ describe('a handler that fails', () => {
     await eventually(() => expect(consumer.lag()).toBe(0))
     expect(events.map(({ id }) => id)).toEqual([1n, 3n])
     expect(calls).toEqual([1n, 2n, 2n, 2n, 2n, 2n, 3n])
-    expect(letters).toMatchObject([
-      { events: [{ id: 2n, offset: 1 }], attempts: 5, error: { message: 'never' } },
-    ])
+    expect(letters).toMatchObject([{ events: [{ id: 2n, offset: 1 }], attempts: 5, error: { message: 'never' } }])
   })
 
   it('fails for a whole batch, which is delivered again as a whole', async () => {
@@ -198,8 +194,8 @@ describe('stopping', () => {
     const consumer = await consumeInto(topic.topic, { signal: stopping.signal })
     stopping.abort()
     await consumer.ended
-    await expect(
-      consumeInto(topic.topic, { signal: AbortSignal.abort(new Error('too late')) }),
-    ).rejects.toThrow('too late')
+    await expect(consumeInto(topic.topic, { signal: AbortSignal.abort(new Error('too late')) })).rejects.toThrow(
+      'too late',
+    )
   })
 })

@@ -104,8 +104,7 @@ type OptionSchema = TSchema & { expected: string }
 
 const HOUR_MS = 3_600_000
 
-const described = <T extends TSchema>(expected: string, schema: T): OptionSchema =>
-  Object.assign(schema, { expected })
+const described = <T extends TSchema>(expected: string, schema: T): OptionSchema => Object.assign(schema, { expected })
 
 const accepting = (expected: string, check: (value: unknown) => boolean): OptionSchema =>
   described(
@@ -260,7 +259,6 @@ function isLog(value: unknown): boolean {
 function isTimeOrPositions(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { time, positions } = value as { time?: unknown; positions?: unknown }
-  if (time !== undefined)
-    return positions === undefined && time instanceof Date && !Number.isNaN(time.getTime())
+  if (time !== undefined) return positions === undefined && time instanceof Date && !Number.isNaN(time.getTime())
   return positions instanceof Map && [...positions].flat().every((n) => Number.isSafeInteger(n) && n >= 0)
 }

@@ -36,10 +36,7 @@ describe('the options of a consumer', () => {
     ['firstClaims must be the result of inMemory(), inFile() or inReadModel()', { firstClaims: 'memory' }],
     ["from must be 'beginning', 'end', { time: a valid Date } or", { from: 'start' }],
     ["from must be 'beginning', 'end', { time: a valid Date } or", { from: { time: new Date('') } }],
-    [
-      "from must be 'beginning', 'end', { time: a valid Date } or",
-      { from: { positions: new Map([[0, -1]]) } },
-    ],
+    ["from must be 'beginning', 'end', { time: a valid Date } or", { from: { positions: new Map([[0, -1]]) } }],
     ["from must be 'beginning', 'end', { time: a valid Date } or", { from: { positions: { 0: 1 } } }],
     ['ssl must be true, false or options of tls.connect', { ssl: 'yes' }],
     ['log must be an object with debug, info, warn and error', { log: { info() {} } }],

@@ -12,12 +12,7 @@ import { type LogFault, messageOf, PreconditionError } from '../runtime/failures
  * - `first-claims`: the stored first claims cannot be used.
  * - `unexpected`: an error in this package; see its cause.
  */
-export type PlantConsumerErrorCode =
-  | LogFault
-  | 'invalid-options'
-  | 'kafka-unreachable'
-  | 'first-claims'
-  | 'unexpected'
+export type PlantConsumerErrorCode = LogFault | 'invalid-options' | 'kafka-unreachable' | 'first-claims' | 'unexpected'
 
 /** The message says what to do. `cause` is the underlying error. */
 export class PlantConsumerError extends Error {

@@ -69,8 +69,7 @@ export function createPlantConsumer(
       abandoned.signal,
     ),
     batching: { maxEvents, deliverParked: onParked !== undefined },
-    mayContinue: (partition) =>
-      !isPaused && ending === undefined && follower.assigned()?.has(partition) === true,
+    mayContinue: (partition) => !isPaused && ending === undefined && follower.assigned()?.has(partition) === true,
   })
   const follower = createFollower({
     ...FETCHING,
@@ -120,9 +119,7 @@ export function createPlantConsumer(
   }
 
   function processed(): Map<Partition, Checkpoint> {
-    const known = [...(delivered() ?? [])].filter(
-      (entry): entry is [Partition, Checkpoint] => entry[1] !== undefined,
-    )
+    const known = [...(delivered() ?? [])].filter((entry): entry is [Partition, Checkpoint] => entry[1] !== undefined)
     return new Map(known)
   }
 
@@ -141,9 +138,7 @@ export function createPlantConsumer(
   function commitBeforeRejoining(): void {
     group
       .commit(processed())
-      .catch((err: unknown) =>
-        log.debug({ err }, 'the position was not committed before rejoining the group'),
-      )
+      .catch((err: unknown) => log.debug({ err }, 'the position was not committed before rejoining the group'))
   }
 
   const repeatOptions = { time, log, onHalt: (error: Error) => void end(error) }
@@ -178,8 +173,7 @@ export function createPlantConsumer(
 
   async function leave(mayCommit: boolean): Promise<void> {
     await delivery.idle()
-    if (mayCommit)
-      await commit().catch((err: unknown) => log.warn({ err }, 'the last position was not committed'))
+    if (mayCommit) await commit().catch((err: unknown) => log.warn({ err }, 'the last position was not committed'))
     await Promise.all([follower.close(), ...repeated.map(({ close }) => close())])
     await firstClaims.close()
   }

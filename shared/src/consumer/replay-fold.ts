@@ -72,12 +72,7 @@ export function createReplayFold(options: ReplayFoldOptions) {
       }
       const wanted = due.filter(({ offset }) => isWanted(partition, offset))
       const batching = { maxEvents, deliverParked: onParked !== undefined }
-      for (const { events, parked } of batchesOf(
-        wanted,
-        partition,
-        (record) => created.has(record),
-        batching,
-      )) {
+      for (const { events, parked } of batchesOf(wanted, partition, (record) => created.has(record), batching)) {
         signal?.throwIfAborted()
         await (parked === undefined ? onPlants(events) : onParked?.(parked))
       }

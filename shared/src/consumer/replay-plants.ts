@@ -40,10 +40,7 @@ export async function replayPlants(given: ReplayPlantsOptions): Promise<ReplaySu
 }
 
 /** The error of a handler ends the replay. `onHandlerFailed` distinguishes it from all other errors. */
-async function run(
-  options: CheckedReplayOptions,
-  onHandlerFailed: (error: unknown) => void,
-): Promise<ReplaySummary> {
+async function run(options: CheckedReplayOptions, onHandlerFailed: (error: unknown) => void): Promise<ReplaySummary> {
   const { brokers, topic, clientId, from, log, maxMib, progressEveryMs, signal } = options
   const kafka = createKafka(brokers, clientId, log, options)
   const { ends } = await readEnds(kafka, topic)

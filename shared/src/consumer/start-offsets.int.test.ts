@@ -61,9 +61,7 @@ describe('a group without a position', () => {
     ]) {
       await expect(consumeInto(topic.topic, { from: { positions } })).rejects.toMatchObject({
         code: 'invalid-options',
-        message: expect.stringContaining(
-          'from.positions must contain the next offset of each of the 2 partitions',
-        ),
+        message: expect.stringContaining('from.positions must contain the next offset of each of the 2 partitions'),
       })
     }
   })

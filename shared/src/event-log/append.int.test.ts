@@ -31,9 +31,7 @@ describe('appending', () => {
     const found = () =>
       followed.delivered.flatMap(({ partition, records }) => records.map((record) => ({ partition, record })))
     await vi.waitFor(() => expect(found()).toHaveLength(30), WAIT_MS)
-    const positions = found().map(
-      ({ partition, record }) => [String(record.claim?.eventId), partition] as const,
-    )
+    const positions = found().map(({ partition, record }) => [String(record.claim?.eventId), partition] as const)
     expect(new Map(positions)).toEqual(
       new Map(records.map(({ headers, partition }) => [String(headers.ce_id), partition])),
     )

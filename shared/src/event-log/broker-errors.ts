@@ -18,11 +18,7 @@ const MAX_CAUSES = 10
 /** The innermost cause is the last. */
 function causesOf(error: unknown): KafkaError[] {
   const causes: KafkaError[] = []
-  for (
-    let cause = error as KafkaError | undefined;
-    cause instanceof Error;
-    cause = cause.cause as KafkaError
-  ) {
+  for (let cause = error as KafkaError | undefined; cause instanceof Error; cause = cause.cause as KafkaError) {
     if (causes.push(cause) > MAX_CAUSES) break
   }
   return causes
@@ -42,8 +38,7 @@ export function preconditionErrorOf(error: unknown, topic: string): unknown {
   }
   const refusal = causes.find(
     ({ type, name, message = '' }) =>
-      (name === AUTHENTICATION && !CONNECTION_LOST.test(message)) ||
-      (type !== undefined && AUTHORIZATION.test(type)),
+      (name === AUTHENTICATION && !CONNECTION_LOST.test(message)) || (type !== undefined && AUTHORIZATION.test(type)),
   )
   if (causes.some(({ name }) => name === NO_COORDINATOR)) {
     return new Error('no broker coordinates the group at the moment, or this user may not read the group', {

@@ -39,9 +39,7 @@ describe('members of one group', () => {
     const groupId = `test-${randomUUID()}`
     // Like the read model: applies records that follow its checkpoint, and otherwise returns its checkpoint.
     const checkpoints = new Map<Partition, Checkpoint>()
-    const applied = new Map<Partition, string[]>(
-      allPartitions(PARTITIONS).map((partition) => [partition, []]),
-    )
+    const applied = new Map<Partition, string[]>(allPartitions(PARTITIONS).map((partition) => [partition, []]))
     const join = () =>
       followLog(
         topic,
@@ -69,9 +67,7 @@ describe('members of one group', () => {
     await topic.append(40)
     await vi.waitFor(() => {
       expect(assignedTo(first)).toHaveLength(PARTITIONS / 2)
-      expect(new Set([...assignedTo(first), ...assignedTo(second)])).toEqual(
-        new Set(allPartitions(PARTITIONS)),
-      )
+      expect(new Set([...assignedTo(first), ...assignedTo(second)])).toEqual(new Set(allPartitions(PARTITIONS)))
       expect(assignedTo(second)).toHaveLength(PARTITIONS / 2)
     }, WAIT_MS)
     await topic.append(40)
@@ -99,9 +95,7 @@ describe('members of one group', () => {
     await admin.connect()
     onTestFinished(() => admin.disconnect())
     const [committed] = await admin.fetchOffsets({ groupId, topics: [topic.topic] })
-    const offsets = committed?.partitions
-      .toSorted((a, b) => a.partition - b.partition)
-      .map(({ offset }) => offset)
+    const offsets = committed?.partitions.toSorted((a, b) => a.partition - b.partition).map(({ offset }) => offset)
     expect(offsets).toEqual([...topic.appended.values()].map(({ length }) => String(length)))
   })
 })

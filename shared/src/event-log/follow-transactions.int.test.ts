@@ -54,11 +54,7 @@ async function openTopic() {
 }
 
 /** Waits until the checkpoint is at `last`, and expects that to be the end of the log. */
-async function untilPassed(
-  last: number,
-  { checkpoints }: FollowedLog,
-  topic: TestTopic,
-): Promise<Checkpoint> {
+async function untilPassed(last: number, { checkpoints }: FollowedLog, topic: TestTopic): Promise<Checkpoint> {
   await vi.waitFor(() => expect(checkpoints.get(P)?.offset).toBe(last), WAIT_MS)
   expect((await checkTopic(topic.kafka, topic)).ends).toEqual([last + 1])
   return checkpoints.get(P) as Checkpoint
@@ -117,22 +113,19 @@ describe('a log with transactions of other producers', () => {
     ['a record', 0],
     ['the control record of a transaction', 2],
     ['an aborted record', 3],
-  ])(
-    'is followed to its end from a checkpoint at %s that only aborted transactions follow',
-    async (_what, offset) => {
-      const topic = await openTopic()
-      const [first] = await topic.append(1) // 0
-      await topic.transact(1, 'abort') // 1 and 2
-      await topic.transact(2, 'abort') // 3, 4 and 5
-      const eventId = offset === 0 ? (first?.headers.ce_id?.toString() as EventId) : ''
-      const followed = followLog(topic, {}, new Map([[P, { offset: offsetOf(offset), eventId }]]))
-      expect(await untilPassed(5, followed, topic)).toEqual({ offset: 5, eventId: '' })
-      await topic.append(1) // 6
-      await untilPassed(6, followed, topic)
-      expect(followed.offsetsOf(P)).toEqual([6])
-      expect(followed.halts).toEqual([])
-    },
-  )
+  ])('is followed to its end from a checkpoint at %s that only aborted transactions follow', async (_what, offset) => {
+    const topic = await openTopic()
+    const [first] = await topic.append(1) // 0
+    await topic.transact(1, 'abort') // 1 and 2
+    await topic.transact(2, 'abort') // 3, 4 and 5
+    const eventId = offset === 0 ? (first?.headers.ce_id?.toString() as EventId) : ''
+    const followed = followLog(topic, {}, new Map([[P, { offset: offsetOf(offset), eventId }]]))
+    expect(await untilPassed(5, followed, topic)).toEqual({ offset: 5, eventId: '' })
+    await topic.append(1) // 6
+    await untilPassed(6, followed, topic)
+    expect(followed.offsetsOf(P)).toEqual([6])
+    expect(followed.halts).toEqual([])
+  })
 
   it('is another log when it holds a control record where the checkpoint names an event', async () => {
     const topic = await openTopic()

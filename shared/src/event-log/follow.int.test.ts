@@ -54,10 +54,7 @@ describe('following a log', () => {
       )
       expect(followed.offsetsOf(partition)).toEqual(upTo(appended.length))
       // Each delivery starts where the previous one ended, and ends at its last record.
-      expect(delivered.map(({ from }) => from)).toEqual([
-        START,
-        ...delivered.slice(0, -1).map(({ next }) => next),
-      ])
+      expect(delivered.map(({ from }) => from)).toEqual([START, ...delivered.slice(0, -1).map(({ next }) => next)])
       for (const { records, next } of delivered) {
         expect(next).toEqual({ offset: records.at(-1)?.offset, eventId: records.at(-1)?.claim?.eventId })
       }
@@ -95,23 +92,9 @@ describe('following a log', () => {
     await untilAtEnd(followed, topic)
     const delivered = followed.delivered.flatMap(({ records }) => records)
     expect(delivered.map(({ parked }) => parked)).toEqual([
-      ...[
-        PARKED.badKey,
-        PARKED.otherType,
-        PARKED.otherType,
-        PARKED.badEventId,
-        undefined,
-        PARKED.unreadablePayload,
-      ],
+      ...[PARKED.badKey, PARKED.otherType, PARKED.otherType, PARKED.badEventId, undefined, PARKED.unreadablePayload],
     ])
-    expect(delivered.map(({ claim }) => claim?.id)).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      1n,
-      1n,
-    ])
+    expect(delivered.map(({ claim }) => claim?.id)).toEqual([undefined, undefined, undefined, undefined, 1n, 1n])
   })
 
   it('delivers the same records again after the sink failed', async () => {
@@ -173,9 +156,7 @@ describe('following a log', () => {
     const type = kafkajs.ConfigResourceTypes.TOPIC
     await admin.alterConfigs({ validateOnly: false, resources: [{ type, name: topic.topic, configEntries }] })
     for (const compression of [kafkajs.CompressionTypes.GZIP, kafkajs.CompressionTypes.ZSTD]) {
-      const messages = [
-        plantCreated(newPlant(BigInt(compression)), randomUUID() as EventId, topic.partitions),
-      ]
+      const messages = [plantCreated(newPlant(BigInt(compression)), randomUUID() as EventId, topic.partitions)]
       await producer.send({ topic: topic.topic, messages, compression })
     }
     const followed = followLog(topic)
@@ -255,9 +236,7 @@ describe('following halts', () => {
     const followed = followLog(topic, {}, new Map([[P, beyond]]))
     await vi.waitFor(() => expect(followed.halts).not.toEqual([]), WAIT_MS)
     expect(followed.halts[0]).toBeInstanceOf(PreconditionError)
-    expect(followed.halts[0]?.message).toMatch(
-      /another log: .* passed offset 3, but the log ends before offset 3/,
-    )
+    expect(followed.halts[0]?.message).toMatch(/another log: .* passed offset 3, but the log ends before offset 3/)
     expect(followed.delivered).toEqual([])
   })
 

@@ -244,9 +244,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   async function run(): Promise<void> {
     while (!closing.aborted) {
       const startedAt = time.now()
-      await runConsumer().catch((error: unknown) =>
-        reportFailure(error, 'the log can not be followed; retrying'),
-      )
+      await runConsumer().catch((error: unknown) => reportFailure(error, 'the log can not be followed; retrying'))
       // A join alone is no success: a record that can not be read crashes each new consumer right after its join.
       if (time.now() - startedAt > RESTART.longestMs) backOff.reset()
       await delay(time, backOff.nextMs(), closing)
@@ -301,18 +299,14 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       isPaused = false
       const assigned = [...(cursors.assigned()?.keys() ?? [])]
       try {
-        consumer.resume([
-          { topic, partitions: assigned.filter((partition) => !pausedPartitions.has(partition)) },
-        ])
+        consumer.resume([{ topic, partitions: assigned.filter((partition) => !pausedPartitions.has(partition)) }])
       } catch {
         // Between two consumers nothing is fetched; the next assignment seeks.
       }
     },
 
     /** Commits the next offsets of partitions to the group. Kafka rejects a commit of a member that left the group. */
-    async commit(
-      offsets: readonly { partition: Partition; next: Offset; metadata: string }[],
-    ): Promise<void> {
+    async commit(offsets: readonly { partition: Partition; next: Offset; metadata: string }[]): Promise<void> {
       await consumer.commitOffsets(
         offsets.map(({ partition, next, metadata }) => ({
           topic,

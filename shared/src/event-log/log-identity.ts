@@ -24,10 +24,7 @@ export function anotherLog(reason: string, partition: Partition, remedy: string)
  */
 export function assertSameTopic(before: TopicId | undefined, now: TopicId | undefined, remedy: string): void {
   if (before === undefined || now === undefined || before === now) return
-  throw new PreconditionError(
-    `another log: the topic had the id ${before}, it has ${now}: ${remedy}`,
-    'another-log',
-  )
+  throw new PreconditionError(`another log: the topic had the id ${before}, it has ${now}: ${remedy}`, 'another-log')
 }
 
 /** Throws a PreconditionError when a log with these ends can not be the one that these checkpoints come from. */

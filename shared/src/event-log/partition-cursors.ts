@@ -1,12 +1,6 @@
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
-import {
-  type Checkpoint,
-  type Delivery,
-  decideDelivery,
-  outOfBounds,
-  seekOffset,
-} from '../protocol/checkpoint.ts'
+import { type Checkpoint, type Delivery, decideDelivery, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
 import { messageOf, PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
@@ -134,8 +128,7 @@ export function createPartitionCursors<R extends LogRecord>(
   }
 
   function resolveIfAllVerified(): void {
-    if (cursors !== undefined && [...cursors.values()].every(({ verified }) => verified))
-      allVerified.resolve()
+    if (cursors !== undefined && [...cursors.values()].every(({ verified }) => verified)) allVerified.resolve()
   }
 
   async function handle(partition: Partition, cursor: PartitionCursor, delivery: Delivery<R>): Promise<void> {

@@ -22,19 +22,10 @@ async function openLog(events: number) {
 }
 
 const wholeLog = (ends: readonly Offset[]) =>
-  new Map(
-    allPartitions(PARTITIONS).map((p): [Partition, Range] => [p, { from: START, end: ends[p] as Offset }]),
-  )
+  new Map(allPartitions(PARTITIONS).map((p): [Partition, Range] => [p, { from: START, end: ends[p] as Offset }]))
 
 /** Replays into memory: the records and the last checkpoint of each partition. */
-async function read({
-  topic,
-  ...options
-}: {
-  topic: TestTopic
-  ranges: Map<Partition, Range>
-  signal?: AbortSignal
-}) {
+async function read({ topic, ...options }: { topic: TestTopic; ranges: Map<Partition, Range>; signal?: AbortSignal }) {
   const records = new Map<Partition, LogRecord[]>()
   const reached = new Map<Partition, Checkpoint>()
   await replay({
@@ -48,9 +39,7 @@ async function read({
       reached.set(partition, checkpoint)
     },
   })
-  const offsets = new Map(
-    [...records].map(([partition, all]) => [partition, all.map(({ offset }) => offset)]),
-  )
+  const offsets = new Map([...records].map(([partition, all]) => [partition, all.map(({ offset }) => offset)]))
   return { records, offsets, reached }
 }
 
@@ -133,9 +122,9 @@ describe('replaying a log', () => {
     const reading = read({ topic, ranges: wholeLog([100, 100, 100] as Offset[]), signal: aborting.signal })
     aborting.abort(new Error('enough'))
     await expect(reading).rejects.toThrow('enough')
-    await expect(
-      read({ topic, ranges: wholeLog([1, 1, 1] as Offset[]), signal: aborting.signal }),
-    ).rejects.toThrow('enough')
+    await expect(read({ topic, ranges: wholeLog([1, 1, 1] as Offset[]), signal: aborting.signal })).rejects.toThrow(
+      'enough',
+    )
   })
 
   it('does not take a slow onRecords for a lack of progress', async () => {

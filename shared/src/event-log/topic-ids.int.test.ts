@@ -53,8 +53,7 @@ async function openBoth() {
 }
 
 function withoutIds(metadata: Metadata): Metadata {
-  for (const { partitionMetadata } of metadata.topicMetadata)
-    for (const each of partitionMetadata) delete each.topicId
+  for (const { partitionMetadata } of metadata.topicMetadata) for (const each of partitionMetadata) delete each.topicId
   return metadata
 }
 

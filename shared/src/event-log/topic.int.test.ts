@@ -48,10 +48,7 @@ describe('a topic created here', () => {
       includeSynonyms: false,
       resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }],
     })
-    const settings = resources[0]?.configEntries.map(({ configName, configValue }) => [
-      configName,
-      configValue,
-    ])
+    const settings = resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue])
     expect(Object.fromEntries(settings ?? [])).toMatchObject({
       'cleanup.policy': 'delete',
       'retention.ms': '-1',
@@ -69,9 +66,7 @@ describe('a topic created here', () => {
 describe('checking a topic', () => {
   it('returns the next offset of each partition', async () => {
     const topic = await openTopic()
-    const records = [1n, 2n, 3n, 4n, 5n].map((id) =>
-      plantCreated(newPlant(id), randomUUID() as never, PARTITIONS),
-    )
+    const records = [1n, 2n, 3n, 4n, 5n].map((id) => plantCreated(newPlant(id), randomUUID() as never, PARTITIONS))
     const appender = createAppender(topic.kafka, topic.topic)
     await appender.connect()
     await appender.append(records)
@@ -92,22 +87,17 @@ describe('checking a topic', () => {
     await expect(check(topic)).rejects.toThrow(`topic ${topic.topic} would lose events: ${fix}`)
   })
 
-  it.each(['lz4', 'snappy'])(
-    'rejects compression with %s, which the readers do not support',
-    async (codec) => {
-      const topic = await openTopic()
-      await set(topic, 'compression.type', codec)
-      await expect(check(topic)).rejects.toThrow(PreconditionError)
-      await expect(check(topic)).rejects.toThrow('set compression.type to uncompressed')
-    },
-  )
+  it.each(['lz4', 'snappy'])('rejects compression with %s, which the readers do not support', async (codec) => {
+    const topic = await openTopic()
+    await set(topic, 'compression.type', codec)
+    await expect(check(topic)).rejects.toThrow(PreconditionError)
+    await expect(check(topic)).rejects.toThrow('set compression.type to uncompressed')
+  })
 
   it('warns when the broker keeps the compression of producers', async () => {
     const topic = await openTopic()
     await set(topic, 'compression.type', 'producer')
-    expect((await check(topic)).warnings.at(-1)).toMatch(
-      /compression\.type is producer: .*set it to uncompressed/,
-    )
+    expect((await check(topic)).warnings.at(-1)).toMatch(/compression\.type is producer: .*set it to uncompressed/)
   })
 
   it('rejects a missing topic and says how to create it', async () => {

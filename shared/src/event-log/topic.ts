@@ -126,9 +126,7 @@ async function readConfiguration(admin: Admin, { topic, partitions }: TopicSetti
       includeSynonyms: false,
       resources: [{ type, name: topic }],
     })
-    return new Map(
-      resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]),
-    )
+    return new Map(resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]))
   } catch (error) {
     if ((error as { type?: string }).type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error
     throw new PreconditionError(

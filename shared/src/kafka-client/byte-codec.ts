@@ -289,12 +289,10 @@ const [TABLE_1, TABLE_2, TABLE_3, TABLE_4] = crcTables()
 function crcTables(): [Int32Array, Int32Array, Int32Array, Int32Array] {
   const first = Int32Array.from({ length: 256 }, (_, byte) => {
     let remainder = byte
-    for (let bit = 0; bit < 8; bit++)
-      remainder = remainder & 1 ? (remainder >>> 1) ^ POLYNOMIAL : remainder >>> 1
+    for (let bit = 0; bit < 8; bit++) remainder = remainder & 1 ? (remainder >>> 1) ^ POLYNOMIAL : remainder >>> 1
     return remainder
   })
-  const next = (table: Int32Array) =>
-    table.map((remainder) => (first[remainder & 0xff] as number) ^ (remainder >>> 8))
+  const next = (table: Int32Array) => table.map((remainder) => (first[remainder & 0xff] as number) ^ (remainder >>> 8))
   const second = next(first)
   const third = next(second)
   return [first, second, third, next(third)]
@@ -320,7 +318,6 @@ export function crc32c(bytes: Uint8Array): number {
       (TABLE_2[(crc >>> 16) & 0xff] as number) ^
       (TABLE_1[crc >>> 24] as number)
   }
-  for (; at < bytes.length; at++)
-    crc = (TABLE_1[(crc ^ (bytes[at] as number)) & 0xff] as number) ^ (crc >>> 8)
+  for (; at < bytes.length; at++) crc = (TABLE_1[(crc ^ (bytes[at] as number)) & 0xff] as number) ^ (crc >>> 8)
   return ~crc >>> 0
 }

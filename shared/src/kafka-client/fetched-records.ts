@@ -141,12 +141,7 @@ function contextOf(batch: Buffer): BatchContext {
   }
 }
 
-function readRecords(
-  bytes: Buffer,
-  count: number,
-  context: BatchContext,
-  names: HeaderNames,
-): DecodedRecord[] {
+function readRecords(bytes: Buffer, count: number, context: BatchContext, names: HeaderNames): DecodedRecord[] {
   const reader = createByteReader(bytes)
   const offset = sumWith(context.firstOffset)
   const isAppendTime = context.timestampType === LOG_APPEND_TIME
@@ -170,9 +165,7 @@ function sumWith(text: string): Sum {
   const exact = Number.isSafeInteger(number) ? number : Number.NaN
   return (delta) => {
     const sum = exact + Number(delta)
-    return typeof delta === 'number' && Number.isSafeInteger(sum)
-      ? String(sum)
-      : String(first + BigInt(delta))
+    return typeof delta === 'number' && Number.isSafeInteger(sum) ? String(sum) : String(first + BigInt(delta))
   }
 }
 
@@ -229,8 +222,7 @@ function readName(reader: ByteReader, n: number, names: HeaderNames): string {
   const cached = names[n]
   if (cached !== undefined && reader.skipIf(cached.bytes)) return cached.text
   const text = reader.varIntString()
-  if (n < MAX_CACHED_NAMES && text.length <= MAX_CACHED_NAME_LENGTH)
-    names[n] = { text, bytes: Buffer.from(text) }
+  if (n < MAX_CACHED_NAMES && text.length <= MAX_CACHED_NAME_LENGTH) names[n] = { text, bytes: Buffer.from(text) }
   return text
 }
 
@@ -275,11 +267,7 @@ export function keepCommitted<M extends FetchedMessage>({
     .sort((a, b) => Number(a.firstOffset - b.firstOffset))
   const abortingProducers = new Set<string>()
   return messages.filter(({ offset, key, isControlRecord, batchContext: { producerId, inTransaction } }) => {
-    for (
-      let [first] = upcoming;
-      first !== undefined && first.firstOffset <= BigInt(offset);
-      [first] = upcoming
-    ) {
+    for (let [first] = upcoming; first !== undefined && first.firstOffset <= BigInt(offset); [first] = upcoming) {
       abortingProducers.add(first.producerId)
       upcoming.shift()
     }

@@ -143,22 +143,19 @@ const LENGTH_AT = 8
 const COUNT_AT = 57
 const RECORDS_AT = 61
 
-it.each([0, 1])(
-  'reads messages of version %d, the format before Kafka 0.11, as kafkajs does',
-  async (version) => {
-    const entries = ['1', '2'].map((text) => ({
-      timestamp: 1_795_281_883_402,
-      key: text,
-      value: `value ${text}`,
-    }))
-    const written = encodeMessageSet({ messageVersion: version, compression: None, entries }).buffer
-    expect(await fetched(written)).toHaveLength(entries.length)
-    for (let end = written.length; end > ATTRIBUTES_AT; end--) {
-      const truncated = written.subarray(0, end)
-      expect(await fetched(truncated)).toEqual(await fetchedByOriginal(truncated))
-    }
-  },
-)
+it.each([0, 1])('reads messages of version %d, the format before Kafka 0.11, as kafkajs does', async (version) => {
+  const entries = ['1', '2'].map((text) => ({
+    timestamp: 1_795_281_883_402,
+    key: text,
+    value: `value ${text}`,
+  }))
+  const written = encodeMessageSet({ messageVersion: version, compression: None, entries }).buffer
+  expect(await fetched(written)).toHaveLength(entries.length)
+  for (let end = written.length; end > ATTRIBUTES_AT; end--) {
+    const truncated = written.subarray(0, end)
+    expect(await fetched(truncated)).toEqual(await fetchedByOriginal(truncated))
+  }
+})
 
 it('reads the first batch of a fetch that is truncated anywhere in the second batch', async () => {
   const [first, second] = [await batchOf([{ value: one }]), await batchOf([{ value: two }])]
@@ -190,14 +187,11 @@ it('rejects a record whose fields are longer or shorter than the record', async 
   }
 })
 
-it.each([-2_147_483_648, -13, -12, -1, 0, 9, 48])(
-  'rejects a batch whose length field is %d',
-  async (length) => {
-    const bytes = Buffer.concat([await batchOf([]), await batchOf([{}])])
-    bytes.writeInt32BE(length, LENGTH_AT)
-    await expect(fetched(bytes)).rejects.toThrow(RangeError)
-  },
-)
+it.each([-2_147_483_648, -13, -12, -1, 0, 9, 48])('rejects a batch whose length field is %d', async (length) => {
+  const bytes = Buffer.concat([await batchOf([]), await batchOf([{}])])
+  bytes.writeInt32BE(length, LENGTH_AT)
+  await expect(fetched(bytes)).rejects.toThrow(RangeError)
+})
 
 it('reads a batch of 200,000 records', async () => {
   const many = 200_000
@@ -214,10 +208,7 @@ it('decompresses nothing in a batch without records', async () => {
 })
 
 it('does not take a header name of invalid UTF-8 for the name that the previous record had there', async () => {
-  const [before, after] = [
-    await batchOf([{ headers: [['é', one]] }]),
-    await batchOf([{ headers: [['e', one]] }]),
-  ]
+  const [before, after] = [await batchOf([{ headers: [['é', one]] }]), await batchOf([{ headers: [['e', one]] }])]
   const nameAt = after.lastIndexOf('e')
   after[nameAt] = 'é'.charCodeAt(0)
   const names = (await fetched(Buffer.concat([before, after]))).map(({ headers }) => Object.keys(headers))

@@ -87,9 +87,7 @@ describe('cluster metadata', () => {
 
   it('fails with an error that says so when no broker returns it', async () => {
     const failing = clusterOf({ metadata: () => Promise.reject(new Error('LEADER_NOT_AVAILABLE')) })
-    await expect(failing.metadata({ topics: ['plants'] })).rejects.toThrow(
-      'no broker returned the metadata of plants',
-    )
+    await expect(failing.metadata({ topics: ['plants'] })).rejects.toThrow('no broker returned the metadata of plants')
   })
 })
 
@@ -101,9 +99,7 @@ describe('kafkajs as the application loads it', () => {
   it('has none of the corrections', () => {
     expect(applications.Kafka).not.toBe(kafkajs.Kafka)
     const queue = require(`kafkajs/${QUEUE}`).prototype
-    expect(queue.scheduleCheckPendingRequests).not.toBe(
-      kafkajsModule(QUEUE).prototype.scheduleCheckPendingRequests,
-    )
+    expect(queue.scheduleCheckPendingRequests).not.toBe(kafkajsModule(QUEUE).prototype.scheduleCheckPendingRequests)
     expect(require('kafkajs/src/consumer/filterAbortedMessages.js')).not.toBe(keepCommitted)
     expect(kafkajsModule('src/consumer/filterAbortedMessages.js')).toBe(keepCommitted)
     const zstd = applications.CompressionTypes.ZSTD

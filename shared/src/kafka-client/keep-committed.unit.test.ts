@@ -52,9 +52,7 @@ describe('committed records', () => {
         // A broker lists only the transactions that reach into the fetched range.
         const abortedTransactions = aborted.filter(({ marker }) => marker >= from)
         const kept = keepCommitted({ messages: fetched, abortedTransactions })
-        const offsets = kept
-          .filter(({ isControlRecord }) => !isControlRecord)
-          .map(({ offset }) => Number(offset))
+        const offsets = kept.filter(({ isControlRecord }) => !isControlRecord).map(({ offset }) => Number(offset))
         expect(offsets).toEqual(committed.filter((offset) => offset >= from).sort((a, b) => a - b))
       }),
     )

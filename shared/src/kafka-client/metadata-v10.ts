@@ -20,9 +20,7 @@ const [NO, YES] = [0, 1]
  * response is that of version 6, and each partition has the id of its topic, where kafkajs's admin passes it on. See
  * Kafka's MetadataRequest.json and MetadataResponse.json.
  */
-export function metadataWithTopicIds(
-  original: RequestDefinition<MetadataOptions>,
-): RequestDefinition<MetadataOptions> {
+export function metadataWithTopicIds(original: RequestDefinition<MetadataOptions>): RequestDefinition<MetadataOptions> {
   const writer = createByteWriter()
   const writeTags = () => writer.uVarInt(0)
 

@@ -163,8 +163,7 @@ function writeRecords(writer: ByteWriter, batch: Batch): void {
  */
 function timesOf({ messages, nowMs }: Batch): [Int64, Int64] {
   const times: string[] = []
-  for (const { timestamp } of messages)
-    if (timestamp !== null && timestamp !== undefined) times.push(timestamp)
+  for (const { timestamp } of messages) if (timestamp !== null && timestamp !== undefined) times.push(timestamp)
   times.sort()
   return [times[0] ?? nowMs, times.at(-1) ?? nowMs]
 }

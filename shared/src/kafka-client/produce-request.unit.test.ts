@@ -151,8 +151,7 @@ it('keeps a request intact while others are being compressed', async () => {
     }),
   )
   const written = await Promise.all(all.map(ours))
-  for (const [index, options] of all.entries())
-    expect(written[index]?.equals(await byOriginal(options))).toBe(true)
+  for (const [index, options] of all.entries()) expect(written[index]?.equals(await byOriginal(options))).toBe(true)
 })
 
 it('writes the next request correctly after one that failed', async () => {
@@ -179,11 +178,7 @@ it.each<[string, object, { name: string }]>([
 
 it('rejects bytes that are not a Buffer, which kafkajs writes as text with a wrong length', async () => {
   const array = new Uint8Array([1, 2, 3])
-  for (const rejected of [
-    { value: array },
-    { key: array, value: 'x' },
-    { value: 'x', headers: { a: array } },
-  ])
+  for (const rejected of [{ value: array }, { key: array, value: 'x' }, { value: 'x', headers: { a: array } }])
     await expect(ours(produceOf([rejected]))).rejects.toThrow(
       /the (key|value|header a) of a record must be a string or a Buffer/,
     )

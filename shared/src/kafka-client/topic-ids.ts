@@ -78,8 +78,7 @@ export function readTagged<T>(reader: ByteReader, fields: T): T {
   return fields
 }
 
-export const readTopicId = (reader: ByteReader): TopicId | undefined =>
-  topicIdOf(reader.bytes(TOPIC_ID_BYTES))
+export const readTopicId = (reader: ByteReader): TopicId | undefined => topicIdOf(reader.bytes(TOPIC_ID_BYTES))
 
 /** Reads a complete response. Throws a RangeError unless it ends where its bytes end. */
 export function readResponse<T>(bytes: Buffer, read: (reader: ByteReader) => T): T {
@@ -213,8 +212,7 @@ function failedTopic({ topic, partitions }: TopicWithId, code: number) {
 
 function nameOf(topics: readonly TopicWithId[], topicId: TopicId | undefined): string {
   const requested = topics.find((topic) => topic.topicId === topicId)
-  if (requested === undefined)
-    throw new RangeError(`a fetch response has the topic ${topicId}, not requested`)
+  if (requested === undefined) throw new RangeError(`a fetch response has the topic ${topicId}, not requested`)
   return requested.topic
 }
 
@@ -249,8 +247,7 @@ function readPartition(reader: ByteReader) {
  * kafkajs does not know the errors about topic ids. Its reaction to an unknown topic name is right for them, too: it
  * refreshes the metadata and joins its group again, and the reader then finds out which topic there is now.
  */
-const errorKnownToKafkajs = (code: number) =>
-  TOPIC_ID_ERRORS.includes(code) ? UNKNOWN_TOPIC_OR_PARTITION : code
+const errorKnownToKafkajs = (code: number) => (TOPIC_ID_ERRORS.includes(code) ? UNKNOWN_TOPIC_OR_PARTITION : code)
 
 function readAbortedTransaction(reader: ByteReader) {
   return readTagged(reader, { producerId: reader.int64().toString(), firstOffset: reader.int64().toString() })

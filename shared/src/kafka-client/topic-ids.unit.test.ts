@@ -27,8 +27,7 @@ type Tags = [number, Uint8Array][]
 
 function tagged(encoder: Encoded, added: Tags): Encoded {
   encoder.writeUVarInt(added.length)
-  for (const [tag, bytes] of added)
-    encoder.writeUVarInt(tag).writeUVarInt(bytes.length).writeBuffer(Buffer.from(bytes))
+  for (const [tag, bytes] of added) encoder.writeUVarInt(tag).writeUVarInt(bytes.length).writeBuffer(Buffer.from(bytes))
   return encoder
 }
 
@@ -109,8 +108,7 @@ function metadataBytes({ tags: added, topics, ...response }: Metadata): Buffer {
   ).buffer
 }
 
-const decodeMetadata = (bytes: Buffer) =>
-  METADATA.protocol({ version: 10 })({ topics: [] }).response.decode(bytes)
+const decodeMetadata = (bytes: Buffer) => METADATA.protocol({ version: 10 })({ topics: [] }).response.decode(bytes)
 
 /** Without records, which have tests of their own. */
 const fetched = fc.record({
@@ -151,9 +149,7 @@ function fetchedBytes({ tags: added, partitions, ...response }: Fetched): Buffer
     )
   const topic = () =>
     tagged(
-      new Encoder()
-        .writeBuffer(bytesOfTopicId(response.topicId))
-        .writeUVarIntArray(list(partitions, partition)),
+      new Encoder().writeBuffer(bytesOfTopicId(response.topicId)).writeUVarIntArray(list(partitions, partition)),
       added,
     )
   return tagged(

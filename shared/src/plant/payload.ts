@@ -83,8 +83,7 @@ function readJson(bytes: Buffer, id: PlantId): Plant | undefined {
 }
 
 function isText(value: unknown): value is string {
-  if (typeof value !== 'string' || value.length > 2 * MAX_TEXT_CODE_POINTS || !value.isWellFormed())
-    return false
+  if (typeof value !== 'string' || value.length > 2 * MAX_TEXT_CODE_POINTS || !value.isWellFormed()) return false
   return value.length <= MAX_TEXT_CODE_POINTS || Array.from(value).length <= MAX_TEXT_CODE_POINTS
 }
 

@@ -19,17 +19,7 @@ const newPlants: fc.Arbitrary<NewPlant> = fc
   .map(([id, plant]) => ({ ...plant, id }))
 
 /** One byte more, less or other, most often one that means something in JSON, or none at all. */
-const meaningful = fc.constantFrom(
-  ...Buffer.from('{}[]":,\\ x7u\n\t'),
-  0,
-  0x1f,
-  0x20,
-  0x7e,
-  0x7f,
-  0x80,
-  0xc3,
-  0xff,
-)
+const meaningful = fc.constantFrom(...Buffer.from('{}[]":,\\ x7u\n\t'), 0, 0x1f, 0x20, 0x7e, 0x7f, 0x80, 0xc3, 0xff)
 const bytes = fc.oneof({ weight: 3, arbitrary: meaningful }, { weight: 1, arbitrary: fc.nat(255) })
 const damages = fc.record({
   /** Where in the payload: 0 its begin, 1 behind its end. */
@@ -37,16 +27,14 @@ const damages = fc.record({
   taken: fc.nat(2),
   put: fc.array(bytes, { maxLength: 2 }),
 })
-const payloads = fc
-  .tuple(newPlants, eventIds, fc.array(damages, { maxLength: 2 }))
-  .map(([plant, eventId, all]) => {
-    const record = plantCreated(plant, eventId, PARTITIONS)
-    const value = all.reduce((payload, { at, taken, put }) => {
-      const cut = Math.floor(at * payload.length)
-      return Buffer.concat([payload.subarray(0, cut), Buffer.from(put), payload.subarray(cut + taken)])
-    }, record.value)
-    return { ...record, value }
-  })
+const payloads = fc.tuple(newPlants, eventIds, fc.array(damages, { maxLength: 2 })).map(([plant, eventId, all]) => {
+  const record = plantCreated(plant, eventId, PARTITIONS)
+  const value = all.reduce((payload, { at, taken, put }) => {
+    const cut = Math.floor(at * payload.length)
+    return Buffer.concat([payload.subarray(0, cut), Buffer.from(put), payload.subarray(cut + taken)])
+  }, record.value)
+  return { ...record, value }
+})
 
 const read = (record: NewRecord) => readRecord({ offset: FIRST, ...record }, record.partition, PARTITIONS)
 
@@ -81,16 +69,12 @@ const KEY = Buffer.from('42')
 /** A version whose payload is one letter. */
 const version = <Content>(letter: string, content: Content): EventVersion<Content> => ({
   contentType: Buffer.from(letter),
-  read: (payload, id, key) =>
-    payload.toString() === letter && id === ID && key === KEY ? content : undefined,
+  read: (payload, id, key) => (payload.toString() === letter && id === ID && key === KEY ? content : undefined),
 })
 
 it('reads each version through all later upcasts and no others', () => {
   const twoVersions = [...upcast([version('a', 1)], (one) => [`one ${one}`]), version('b', ['two'])]
-  const versions = [
-    ...upcast(twoVersions, (texts) => ({ said: texts.join() })),
-    version('c', { said: 'three' }),
-  ]
+  const versions = [...upcast(twoVersions, (texts) => ({ said: texts.join() })), version('c', { said: 'three' })]
   const readAs = (n: number, payload: string) => versions[n]?.read(Buffer.from(payload), ID, KEY)
 
   expect(versions.map(({ contentType }) => contentType.toString())).toEqual(['a', 'b', 'c'])

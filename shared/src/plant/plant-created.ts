@@ -55,8 +55,7 @@ const REASON_TEXTS: Record<keyof typeof PARKED, string> = {
   badKey: 'its key is not an id in canonical decimal',
   wrongPartition: 'its key belongs to another partition',
   badEventId: 'its ce_id header is not an event id',
-  unknownVersion:
-    'its content-type header names a version that this release does not know; the id is claimed',
+  unknownVersion: 'its content-type header names a version that this release does not know; the id is claimed',
   unreadablePayload: 'its payload is not a plant with this id; the id is claimed',
 }
 
@@ -126,8 +125,7 @@ export function readRecord(
 
 /** A reader of the records of a topic with this number of partitions. */
 export function recordReader(partitions: number, versions = RELEASED) {
-  return (record: StoredRecord, partition: Partition): LogRecord =>
-    readRecord(record, partition, partitions, versions)
+  return (record: StoredRecord, partition: Partition): LogRecord => readRecord(record, partition, partitions, versions)
 }
 
 /** The name of a reason. A reason that a newer release has stored has no name here. */
@@ -146,10 +144,7 @@ export function claimsItsId(reason: number): boolean {
   return reason === (PARKED.unknownVersion as Parked) || reason === PARKED.unreadablePayload
 }
 
-function versionOf(
-  header: Header,
-  versions: readonly EventVersion<Plant>[],
-): EventVersion<Plant> | undefined {
+function versionOf(header: Header, versions: readonly EventVersion<Plant>[]): EventVersion<Plant> | undefined {
   for (let index = 0; index < versions.length; index++) {
     const version = versions[index] as EventVersion<Plant>
     if (isHeader(header, version.contentType)) return version
@@ -186,8 +181,7 @@ export function parseTraceparent(header: string | string[] | undefined): Tracepa
   if (header === undefined) return undefined
   const text = String(header)
   const [, version, traceId, parentId, flags, more] = TRACEPARENT_FIELDS.exec(text) ?? []
-  if (version === undefined || traceId === undefined || parentId === undefined || flags === undefined)
-    return undefined
+  if (version === undefined || traceId === undefined || parentId === undefined || flags === undefined) return undefined
   if (version === INVALID_TRACE_VERSION || ALL_ZERO.test(traceId) || ALL_ZERO.test(parentId)) return undefined
   if (version === '00') return more === undefined ? (text as Traceparent) : undefined
   const sampled = Number.parseInt(flags, 16) & SAMPLED

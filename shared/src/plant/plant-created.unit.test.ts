@@ -66,9 +66,7 @@ describe('an event that creates a plant', () => {
   })
 
   it('carries the trace of its request as one more header, and reads as it would without', () => {
-    const traceparent = parseTraceparent(
-      '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
-    ) as Traceparent
+    const traceparent = parseTraceparent('00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01') as Traceparent
     fc.assert(
       fc.property(newPlants, eventIds, (plant, eventId) => {
         const bare = plantCreated(plant, eventId, PARTITIONS)
@@ -118,11 +116,7 @@ describe('a foreign record is parked and does not claim an id', () => {
     ['it has no type', PARKED.otherType, stored({}, { ce_type: undefined })],
     ['it has a type without content', PARKED.otherType, stored({}, { ce_type: null })],
     ['it has another type', PARKED.otherType, stored({}, { ce_type: Buffer.from('PlantRemoved') })],
-    [
-      'its type is written differently',
-      PARKED.otherType,
-      stored({}, { ce_type: Buffer.from('plantcreated') }),
-    ],
+    ['its type is written differently', PARKED.otherType, stored({}, { ce_type: Buffer.from('plantcreated') })],
     [
       'it has two types',
       PARKED.otherType,
@@ -142,16 +136,8 @@ describe('a foreign record is parked and does not claim an id', () => {
     ['it has no event id', PARKED.badEventId, stored({}, { ce_id: undefined })],
     ['it has an event id without content', PARKED.badEventId, stored({}, { ce_id: null })],
     ['its event id is no UUID', PARKED.badEventId, stored({}, { ce_id: Buffer.from('1') })],
-    [
-      'its event id is in upper case',
-      PARKED.badEventId,
-      stored({}, { ce_id: Buffer.from(EVENT_ID.toUpperCase()) }),
-    ],
-    [
-      'it has two event ids',
-      PARKED.badEventId,
-      stored({}, { ce_id: [Buffer.from(EVENT_ID), Buffer.from(EVENT_ID)] }),
-    ],
+    ['its event id is in upper case', PARKED.badEventId, stored({}, { ce_id: Buffer.from(EVENT_ID.toUpperCase()) })],
+    ['it has two event ids', PARKED.badEventId, stored({}, { ce_id: [Buffer.from(EVENT_ID), Buffer.from(EVENT_ID)] })],
   ])('when %s', (_reason, parked, record) => {
     expect(read(record)).toEqual({ offset: OFFSET, parked })
   })
@@ -175,10 +161,7 @@ describe('a claim that this release cannot read is parked and keeps its id', () 
     ['no version', stored({}, { 'content-type': undefined })],
     ['a version without content', stored({}, { 'content-type': null })],
     ['another version', stored({}, { 'content-type': Buffer.from('application/json; version=2') })],
-    [
-      'two versions',
-      stored({}, { 'content-type': [Buffer.from('application/json; version=1'), Buffer.from('x')] }),
-    ],
+    ['two versions', stored({}, { 'content-type': [Buffer.from('application/json; version=1'), Buffer.from('x')] })],
   ])('with %s', (_fault, record) => {
     expect(read(record)).toEqual({ offset: OFFSET, claim, parked: PARKED.unknownVersion })
   })
@@ -190,10 +173,7 @@ describe('a claim that this release cannot read is parked and keeps its id', () 
     ['bytes that are no UTF-8', stored({ value: Buffer.from('{"id":"42","name":"\xff"}', 'latin1') })],
     ['a byte order mark', payload('\ufeff{"id":"42","name":"n"}')],
     ['half a surrogate pair, escaped', payload('{"id":"42","name":"\\ud83c"}')],
-    [
-      'half a surrogate pair, encoded',
-      stored({ value: Buffer.from('{"id":"42","name":"\xed\xa0\x80"}', 'latin1') }),
-    ],
+    ['half a surrogate pair, encoded', stored({ value: Buffer.from('{"id":"42","name":"\xed\xa0\x80"}', 'latin1') })],
     ['half a surrogate pair in the tag', payload('{"id":"42","name":"n","tag":"\\udf31"}')],
     ['a payload that is a list', payload('["42","n"]')],
     ['a payload that is null', payload('null')],

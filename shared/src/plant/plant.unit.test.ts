@@ -1,13 +1,7 @@
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
-import {
-  EDGE_IDS,
-  MAX_INT64,
-  MIN_INT64,
-  newPlants,
-  plantIds,
-} from '../../../tests/support/generated-plants.ts'
+import { EDGE_IDS, MAX_INT64, MIN_INT64, newPlants, plantIds } from '../../../tests/support/generated-plants.ts'
 import { MAX_TEXT_CODE_POINTS, newPlantWithin, parsePlantId, plantIdOf, plantOf } from './plant.ts'
 
 const NewPlant = newPlantWithin({
@@ -45,11 +39,7 @@ describe('a new plant', () => {
   it('can be limited to a shorter name and tag', () => {
     const within = newPlantWithin({ nameMaxCodePoints: 2, tagMaxCodePoints: 1 })
     const isWithin = (name: string, tag: string) => Value.Check(within, { id: 1n, name, tag })
-    expect([isWithin('🌱🌱', '🌱'), isWithin('🌱🌱🌱', '🌱'), isWithin('🌱', '🌱🌱')]).toEqual([
-      true,
-      false,
-      false,
-    ])
+    expect([isWithin('🌱🌱', '🌱'), isWithin('🌱🌱🌱', '🌱'), isWithin('🌱', '🌱🌱')]).toEqual([true, false, false])
   })
 
   it.each<[string, unknown]>([
@@ -97,24 +87,7 @@ describe('a plant id', () => {
   })
 
   it.each([
-    ...[
-      '',
-      '-',
-      '-0',
-      '+1',
-      '007',
-      '-07',
-      '00',
-      '1.0',
-      '1e3',
-      '0x10',
-      '1n',
-      '1_000',
-      ' 1',
-      '1 ',
-      '1\n',
-      '\n1',
-    ],
+    ...['', '-', '-0', '+1', '007', '-07', '00', '1.0', '1e3', '0x10', '1n', '1_000', ' 1', '1 ', '1\n', '\n1'],
     ...['١', '１', '−1', '--1', '9223372036854775808', '-9223372036854775809', '99999999999999999999', 'NaN'],
   ])('is not %j', (text) => {
     expect(parsePlantId(text)).toBeUndefined()

@@ -32,11 +32,7 @@ export type FirstClaim = { is: 'claimed'; first: Claim } | { is: 'absent' } | { 
  * without a gap. Pass the window as it is after the look-up: a window read before it may have dropped claims that the
  * look-up does not include yet.
  */
-export function firstClaimOf(
-  id: PlantId,
-  { entry, checkpoint }: LookUpResult,
-  window: WindowReader,
-): FirstClaim {
+export function firstClaimOf(id: PlantId, { entry, checkpoint }: LookUpResult, window: WindowReader): FirstClaim {
   if (entry !== undefined) return { is: 'claimed', first: entry }
   if (hasCoverageGap(window, checkpoint)) return { is: 'unknown' }
   const first = window.firstClaim(id)

@@ -45,8 +45,7 @@ export function candidatesOf(
 ): Candidates {
   const reach = coverageReach(window, checkpoint)
   // A full span needs no candidates; after a gap the next plant is not known.
-  if (claims.length === count || hasCoverageGap(window, checkpoint))
-    return { claims: [], isComplete: false, reach }
+  if (claims.length === count || hasCoverageGap(window, checkpoint)) return { claims: [], isComplete: false, reach }
   const max = Math.min(from + count - plants + spareCandidates, maxCandidates)
   const found = window.claimsAfter(checkpoint, max)
   return { claims: found, isComplete: found.length < max, reach }
@@ -68,19 +67,13 @@ export function knownSpan(
   if (reach < required.token) return { claims: [], isEnd: false }
   // A read model that fell back in between does not show which candidates are void.
   const isDecided = lookedUp.checkpoint >= listed.checkpoint
-  const created = isDecided
-    ? candidates.claims.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))
-    : []
+  const created = isDecided ? candidates.claims.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint)) : []
   const known = listed.plants + created.length
   const claims = listed.claims.concat(
     created.slice(Math.max(0, from - listed.plants), Math.max(0, from + count - listed.plants)),
   )
   const isEnd =
-    candidates.isComplete &&
-    isDecided &&
-    from <= known &&
-    claims.length < count &&
-    reach >= required.readFloor
+    candidates.isComplete && isDecided && from <= known && claims.length < count && reach >= required.readFloor
   return { claims, isEnd }
 }
 

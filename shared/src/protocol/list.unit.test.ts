@@ -81,9 +81,7 @@ describe('knownSpan', () => {
       fc.property(instances, limits, (instance, few) => {
         const span = known(instance, few)
         const firsts = firstsUpTo(instance.log, Infinity)
-        expect(ids(span)).toEqual(
-          ids({ claims: firsts.slice(instance.from, instance.from + span.claims.length) }),
-        )
+        expect(ids(span)).toEqual(ids({ claims: firsts.slice(instance.from, instance.from + span.claims.length) }))
         expect(span.claims.length).toBeLessThanOrEqual(instance.count)
         const all = firstsUpTo(instance.log, reachOf(instance))
         if (span.isEnd) expect(instance.from + span.claims.length).toBe(all.length)
@@ -100,10 +98,7 @@ describe('knownSpan', () => {
         const hasGap = instance.windowFrom > instance.checkpoint + 1
         const { isEnd } = known(instance, NO_LIMITS, { ...NOTHING_REQUIRED, readFloor: readFloor as Offset })
         expect(isEnd).toBe(
-          !hasGap &&
-            instance.from <= count &&
-            instance.from + instance.count > count &&
-            reachOf(instance) >= readFloor,
+          !hasGap && instance.from <= count && instance.from + instance.count > count && reachOf(instance) >= readFloor,
         )
       }),
       { numRuns: RUNS },

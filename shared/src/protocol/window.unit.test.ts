@@ -35,13 +35,7 @@ describe('claimsAfter of a window', () => {
           const inWindow = Array.from({ length: 31 }, (_, id) => window.firstClaim(BigInt(id) as PlantId))
             .filter((claim) => claim !== undefined)
             .sort((a, b) => a.offset - b.offset)
-          for (const after of [
-            -1,
-            window.start - 1,
-            window.start + 1,
-            window.next - 2,
-            window.next,
-          ] as Offset[])
+          for (const after of [-1, window.start - 1, window.start + 1, window.next - 2, window.next] as Offset[])
             expect(window.claimsAfter(after, max)).toEqual(
               inWindow.filter(({ offset }) => offset > after).slice(0, max),
             )

@@ -6,12 +6,7 @@ import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
 import { EDGE_IDS } from '../../../tests/support/generated-plants.ts'
 import { openRedis } from '../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import {
-  asStored,
-  dumpKeys,
-  pointerOf,
-  readStoredPartition,
-} from '../../../tests/support/stored-partition.ts'
+import { asStored, dumpKeys, pointerOf, readStoredPartition } from '../../../tests/support/stored-partition.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
@@ -123,11 +118,7 @@ describe('applying a log to the read model', () => {
     const other = await openReadModel(one.topic)
     let runs = 0
 
-    async function project(
-      apply: typeof one.apply,
-      batches: readonly LogBatch[],
-      partition: Partition,
-    ): Promise<void> {
+    async function project(apply: typeof one.apply, batches: readonly LogBatch[], partition: Partition): Promise<void> {
       let at = START
       while (at.offset !== lastOf(batches).offset) {
         const next = batches.find((batch) => batch.next.offset > at.offset) as LogBatch

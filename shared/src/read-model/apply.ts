@@ -94,10 +94,7 @@ export function applyResult(
   throw new Error(`apply.lua returned an unexpected result: ${outcome}`)
 }
 
-export function reapplyArguments(
-  partitions: number,
-  reapplied: readonly Reapplied[],
-): (string | number | Buffer)[] {
+export function reapplyArguments(partitions: number, reapplied: readonly Reapplied[]): (string | number | Buffer)[] {
   const args: (string | number | Buffer)[] = [FOLD_VERSION, partitions]
   for (const { was, record } of reapplied) {
     const { offset, claim, parked } = record

@@ -87,10 +87,7 @@ const KINDS = new Set(['meta', 'plants', 'order', 'parked'])
  * All generations of each partition, for a rebuild and for operators. A result other than success means that nothing
  * changed. `startFilling`, `fill`, `switchTo` and `reapply` throw a PreconditionError for the fold of a newer release.
  */
-export function createGenerations(
-  redis: Redis,
-  { topic, partitions }: { topic: string; partitions: number },
-) {
+export function createGenerations(redis: Redis, { topic, partitions }: { topic: string; partitions: number }) {
   const pointer = (partition: Partition) => livePointer(topic, partition)
   const keyOf = (partition: Partition, generation: string, kind: string) =>
     `${keyPrefix(topic, partition)}${generation}:${kind}`
@@ -173,11 +170,7 @@ export function createGenerations(
       generation: string,
       { abandon = false }: { abandon?: boolean } = {},
     ): Promise<DropResult> {
-      const [outcome = '', keys] = await redis.plantsDrop(
-        pointer(partition),
-        generation,
-        abandon ? 'abandon' : '',
-      )
+      const [outcome = '', keys] = await redis.plantsDrop(pointer(partition), generation, abandon ? 'abandon' : '')
       if (outcome === 'LIVE') return { is: 'live' }
       if (outcome === 'FILLING') return { is: 'filling' }
       return outcome === 'OK' ? { is: 'dropped', keys: Number(keys) } : throwUnexpected(outcome)
@@ -258,12 +251,7 @@ export function createGenerations(
 
     /** `count` plants (at most 1,000) from index `from` on, read atomically. */
     async span(partition: Partition, generation: string, from: number, count: number): Promise<PackedSpan> {
-      const [ids, lengths, entries] = await redis.plantsSpanBuffer(
-        pointer(partition),
-        generation,
-        from,
-        count,
-      )
+      const [ids, lengths, entries] = await redis.plantsSpanBuffer(pointer(partition), generation, from, count)
       return { ids, lengths, entries } as PackedSpan
     },
 
@@ -285,10 +273,7 @@ export function createGenerations(
         .map((name) => `${keyPrefix(topic, partition)}${name}`)
         .concat(kinds.map((kind) => keyOf(partition, generation, kind)))
       const types = await Promise.all(keys.map((key) => redis.type(key)))
-      const found = ['live', 'filling', ...kinds].map((name, at): [string, string] => [
-        name,
-        types[at] ?? NO_KEY,
-      ])
+      const found = ['live', 'filling', ...kinds].map((name, at): [string, string] => [name, types[at] ?? NO_KEY])
       return new Map(found.filter(([, type]) => type !== NO_KEY))
     },
   }

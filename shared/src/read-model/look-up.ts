@@ -38,12 +38,9 @@ export function createLookUp(redis: Redis, { topic, partitions }: { topic: strin
     pointer,
 
     /** Looks up ids of any number of partitions in one round trip. Each partition is read atomically. */
-    async lookUp(
-      requests: readonly { partition: Partition; ids: readonly PlantId[] }[],
-    ): Promise<PartitionLookUp[]> {
+    async lookUp(requests: readonly { partition: Partition; ids: readonly PlantId[] }[]): Promise<PartitionLookUp[]> {
       const pipeline = redis.pipeline()
-      for (const { partition, ids } of requests)
-        pipeline.plantsLookUpBuffer(pointer(partition), ...ids.map(String))
+      for (const { partition, ids } of requests) pipeline.plantsLookUpBuffer(pointer(partition), ...ids.map(String))
       const replies = (await pipeline.exec()) ?? []
       return requests.map(({ ids }, index) => {
         const [error, found] = replies[index] as [Error | null, (Buffer | null)[]]

@@ -2,19 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { batch, openGenerations, P, START } from '../../../tests/support/opened-generations.ts'
 
 describe('data that another program wrote into Redis', () => {
-  it.each(['', 'x', '007', '1e3', '-2'])(
-    'a checkpoint %j of what is filled is not gone on from',
-    async (text) => {
-      const { redis, generations, at, filled } = await openGenerations()
-      await filled('odd', 5)
-      await redis.hset(`${at}odd:meta`, 'checkpoint', text)
-      expect(await generations.startFilling(P, 'next')).toEqual({
-        is: 'started',
-        generation: 'next',
-        checkpoint: START,
-      })
-    },
-  )
+  it.each(['', 'x', '007', '1e3', '-2'])('a checkpoint %j of what is filled is not gone on from', async (text) => {
+    const { redis, generations, at, filled } = await openGenerations()
+    await filled('odd', 5)
+    await redis.hset(`${at}odd:meta`, 'checkpoint', text)
+    expect(await generations.startFilling(P, 'next')).toEqual({
+      is: 'started',
+      generation: 'next',
+      checkpoint: START,
+    })
+  })
 
   it.each([
     ['fold', 'x'],

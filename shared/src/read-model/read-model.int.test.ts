@@ -32,20 +32,9 @@ const claimAt = (offset: number, id: PlantId = ID): Claim => ({
 })
 
 /** Applies one claim as the next record of its partition. */
-async function add(
-  readModel: ReadModel,
-  partition: Partition,
-  from: Checkpoint,
-  claim: Claim,
-): Promise<Checkpoint> {
+async function add(readModel: ReadModel, partition: Partition, from: Checkpoint, claim: Claim): Promise<Checkpoint> {
   const next = { offset: claim.offset, eventId: claim.eventId }
-  const applied = await readModel.apply(
-    partition,
-    from,
-    next,
-    [{ offset: claim.offset, claim }],
-    randomUUID(),
-  )
+  const applied = await readModel.apply(partition, from, next, [{ offset: claim.offset, claim }], randomUUID())
   expect(applied).toEqual({ is: 'applied' })
   return next
 }
@@ -61,9 +50,7 @@ describe('looking up', () => {
 
   it('looks up any number of ids in any number of partitions, in the requested order', async () => {
     const { readModel } = await openReadModel()
-    const claims = allPartitions(PARTITIONS).map((partition) =>
-      claimAt(partition, BigInt(partition) as PlantId),
-    )
+    const claims = allPartitions(PARTITIONS).map((partition) => claimAt(partition, BigInt(partition) as PlantId))
     for (const partition of allPartitions(PARTITIONS)) {
       await add(readModel, partition, START, claims[partition] as Claim)
     }
@@ -239,9 +226,7 @@ describe('the Redis server', () => {
     const { readModel, redis } = await openReadModel(url)
     await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
     await expect(readModel.checkServer()).rejects.toThrow(PreconditionError)
-    await expect(readModel.checkServer()).rejects.toThrow(
-      /set maxmemory-policy to noeviction \(it is allkeys-lru\)/,
-    )
+    await expect(readModel.checkServer()).rejects.toThrow(/set maxmemory-policy to noeviction \(it is allkeys-lru\)/)
   })
 })
 
@@ -283,8 +268,7 @@ describe('a Redis that is no longer the master', () => {
     const { url } = await startOwnRedis()
     const { readModel, redis } = await openReadModel(url)
     const last = await add(readModel, P, START, claimAt(0))
-    const connections = async () =>
-      String(await redis.client('LIST')).match(/id=\d+(?=.* name=plant-store )/g)
+    const connections = async () => String(await redis.client('LIST')).match(/id=\d+(?=.* name=plant-store )/g)
     const before = await connections()
     await redis.replicaof('127.0.0.1', 1)
 

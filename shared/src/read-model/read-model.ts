@@ -60,8 +60,7 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
     /** Reads any number of spans of at most 1,000 plants each, in one round trip. Each span is read atomically. */
     async list(spans: readonly PartitionSpan[]): Promise<ListedSpan[]> {
       const pipeline = redis.pipeline()
-      for (const { partition, from, count } of spans)
-        pipeline.plantsListBuffer(pointer(partition), from, count)
+      for (const { partition, from, count } of spans) pipeline.plantsListBuffer(pointer(partition), from, count)
       const replies = (await pipeline.exec()) ?? []
       return replies.map(([error, found]) => {
         if (error !== null) throw error
@@ -105,8 +104,7 @@ export function listedSpan([checkpoint, plants, ...found]: readonly (Buffer | nu
   for (let n = 0; n < found.length; n += 2) {
     const text = String(found[n])
     const [id, entry] = [parsePlantId(text), found[n + 1]]
-    if (id === undefined || !entry)
-      throw new EntryError(`the read model lists plant ${text} but has no entry for it`)
+    if (id === undefined || !entry) throw new EntryError(`the read model lists plant ${text} but has no entry for it`)
     claims.push(decodeEntry(id, entry))
   }
   return { claims, plants: Number(plants), checkpoint: offsetOf(String(checkpoint)) }

@@ -124,11 +124,7 @@ it('a readable entry does not change, whatever is parked at its offset', async (
   const record = { offset: claim.offset, claim }
   await apply(P, START, { records: [record], next: { offset: claim.offset, eventId: claim.eventId } })
   const { plants } = await bytesOf(P)
-  await redis.hset(
-    `{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:parked`,
-    '0',
-    PARKED.unknownVersion,
-  )
+  await redis.hset(`{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:parked`, '0', PARKED.unknownVersion)
 
   const other = { ...record, claim: { ...claim, plant: { name: 'oak' } } }
   expect(await reapply(P, [{ was: PARKED.unknownVersion, record: other }])).toBe(1)

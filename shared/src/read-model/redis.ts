@@ -13,12 +13,7 @@ declare module 'ioredis' {
     plantsBegin(pointer: string, name: string, fold: number, partitions: number): Result<string[], Context>
     plantsMark(pointer: string, generation: string, mark: string): Result<string[], Context>
     plantsState(pointer: string, generation: string): Result<string[], Context>
-    plantsSpanBuffer(
-      pointer: string,
-      generation: string,
-      from: number,
-      count: number,
-    ): Result<Buffer[], Context>
+    plantsSpanBuffer(pointer: string, generation: string, from: number, count: number): Result<Buffer[], Context>
     plantsSwitch(
       pointer: string,
       generation: string,
@@ -93,8 +88,7 @@ export function connectRedis(redisUrl: string, scripts: Record<string, Script>, 
 
     /** Resolves when Redis is ready. Rejects when it is not ready within 3 seconds. */
     async ready(): Promise<void> {
-      if (redis.status !== 'ready')
-        await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
+      if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
     },
 
     /** Waits for calls in flight, then closes the connection. */

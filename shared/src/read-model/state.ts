@@ -7,16 +7,7 @@ import { PreconditionError } from '../runtime/failures.ts'
 export const FOLD_VERSION = 1
 
 /** All fields of a generation's meta hash, in the order in which state.lua returns them. */
-export const META_FIELDS = [
-  'checkpoint',
-  'event',
-  'fold',
-  'partitions',
-  'plants',
-  'voids',
-  'parked',
-  'mark',
-] as const
+export const META_FIELDS = ['checkpoint', 'event', 'fold', 'partitions', 'plants', 'voids', 'parked', 'mark'] as const
 
 /** What state.lua returns of one generation, read at one moment. */
 export type GenerationState = {
@@ -56,9 +47,7 @@ export function generationState(reply: readonly string[]): GenerationState {
     voids: number(5),
     parked: number(6),
     mark: fields[7] ?? '',
-    texts: Object.fromEntries(
-      META_FIELDS.map((name, at) => [name, fields[at] ?? '']),
-    ) as GenerationState['texts'],
+    texts: Object.fromEntries(META_FIELDS.map((name, at) => [name, fields[at] ?? ''])) as GenerationState['texts'],
     sizes: { plants: number(8), order: number(9), parked: number(10) },
     ttlMs: {
       live: number(11),
@@ -87,9 +76,7 @@ function checkpointIn([offset, event]: readonly string[]): Checkpoint | undefine
 export function storedCheckpoint(offset = '-1', event = ''): Checkpoint {
   const parsed = offsetOf(offset)
   if (String(parsed) !== offset) {
-    throw new RangeError(
-      `the read model has an invalid checkpoint: ${JSON.stringify(offset)} is not an offset`,
-    )
+    throw new RangeError(`the read model has an invalid checkpoint: ${JSON.stringify(offset)} is not an offset`)
   }
   return { offset: parsed, eventId: parseEventId(event) ?? '' }
 }

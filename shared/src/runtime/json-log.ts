@@ -25,8 +25,7 @@ type DescribedError = {
 
 /** Nothing else that an error carries: it may be a whole request with its Authorization header. */
 function describeError(error: unknown): DescribedError | string {
-  if (!(error instanceof Error))
-    return typeof error === 'string' ? error : `not an Error but: ${typeof error}`
+  if (!(error instanceof Error)) return typeof error === 'string' ? error : `not an Error but: ${typeof error}`
   const { type, message, stack } = stdSerializers.err(error)
   const { code, errors } = error as { code?: unknown; errors?: unknown }
   return {

@@ -42,9 +42,7 @@ it('logs each error of an AggregateError', () => {
 
 it('logs a thrown string, and only the type of any other thrown value', () => {
   expect(JSON.parse(written((log) => log.error({ err: 'a text' }))).err).toBe('a text')
-  expect(JSON.parse(written((log) => log.error({ err: { token: TOKEN } }))).err).toBe(
-    'not an Error but: object',
-  )
+  expect(JSON.parse(written((log) => log.error({ err: { token: TOKEN } }))).err).toBe('not an Error but: object')
 })
 
 it.each<[string, () => object]>([
@@ -52,10 +50,7 @@ it.each<[string, () => object]>([
   ['a request under another name', () => ({ request: request() })],
   ['headers', () => ({ headers: { authorization: `Bearer ${TOKEN}` } })],
   ['an error that carries a request', () => ({ err: Object.assign(new Error('x'), { request: request() }) })],
-  [
-    'an error that carries headers',
-    () => ({ err: Object.assign(new Error('x'), { headers: request().headers }) }),
-  ],
+  ['an error that carries headers', () => ({ err: Object.assign(new Error('x'), { headers: request().headers }) })],
   [
     'an error as Node gives it for a bad request',
     () => ({
@@ -68,10 +63,7 @@ it.each<[string, () => object]>([
   ],
 ])('logs no token with %s', (_what, fields) => {
   const bytes = JSON.stringify([...Buffer.from(TOKEN)]).slice(1, -1)
-  for (const line of [
-    written((log) => log.error(fields())),
-    written((log) => log.child(fields()).error('x')),
-  ]) {
+  for (const line of [written((log) => log.error(fields())), written((log) => log.child(fields()).error('x'))]) {
     expect(line).toMatch(/"level":"error"/)
     expect(line).not.toContain(TOKEN)
     expect(line).not.toContain(bytes)

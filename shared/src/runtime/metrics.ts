@@ -11,12 +11,7 @@ export function createMetrics(): Metrics {
 }
 
 /** Adds a gauge that is read at each scrape; while `read` returns undefined there is no sample. */
-export function addGauge(
-  metrics: Metrics,
-  name: string,
-  help: string,
-  read: () => number | undefined,
-): Gauge {
+export function addGauge(metrics: Metrics, name: string, help: string, read: () => number | undefined): Gauge {
   return new Gauge({
     name,
     help,

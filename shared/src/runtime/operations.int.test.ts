@@ -86,10 +86,7 @@ describe('the operations port', () => {
     const { url } = await openPort({ readiness: () => ['kafka: away'], metrics: createMetrics() })
     for (const path of ['/livez', '/readyz', '/metrics', '/nothing']) {
       const [got, head] = [await fetch(`${url}${path}`), await fetch(`${url}${path}`, { method: 'HEAD' })]
-      expect([head.status, head.headers.get('content-type')]).toEqual([
-        got.status,
-        got.headers.get('content-type'),
-      ])
+      expect([head.status, head.headers.get('content-type')]).toEqual([got.status, got.headers.get('content-type')])
       expect([await head.text(), (await got.text()).length > 0]).toEqual(['', true])
     }
   })
@@ -166,8 +163,7 @@ describe('unusual requests to the operations port', () => {
     await vi.waitFor(() => expect(texts).toHaveLength(1))
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     texts[0]?.('first')
-    for (const { responses } of many)
-      await vi.waitFor(() => expect(responses()).toMatchObject([{ body: 'first' }]))
+    for (const { responses } of many) await vi.waitFor(() => expect(responses()).toMatchObject([{ body: 'first' }]))
     const later = fetch(`${url}/metrics`)
     await vi.waitFor(() => expect(texts).toHaveLength(2))
     texts[1]?.('second')

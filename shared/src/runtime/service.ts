@@ -46,9 +46,7 @@ export async function runService(
       leave(exitCode || EXIT_FAILURE)
     }, CLOSE_TIMEOUT_MS)
     for (const { close, withinMs } of closers.reverse()) {
-      const closed = close().catch((err: unknown) =>
-        log.error({ err }, 'closing a part of the service failed'),
-      )
+      const closed = close().catch((err: unknown) => log.error({ err }, 'closing a part of the service failed'))
       await Promise.race([closed, delay(withinMs)])
     }
     clearTimeout(cutOff)
@@ -69,9 +67,7 @@ export async function runService(
     })
   }
   process.on('uncaughtException', fail)
-  process.on('unhandledRejection', (reason) =>
-    fail(reason instanceof Error ? reason : new Error(String(reason))),
-  )
+  process.on('unhandledRejection', (reason) => fail(reason instanceof Error ? reason : new Error(String(reason))))
   try {
     await start({
       name,

@@ -82,24 +82,14 @@ describe('settings', () => {
     ['PLANTS_PARTITIONS', ' ', 'PLANTS_PARTITIONS must be a whole number from 1 to 1000 (it is " ")'],
     ['PLANTS_TOPIC', 'a b', 'PLANTS_TOPIC must be a Kafka topic name (it is "a b")'],
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be debug or info or warn or error (it is "loud")'],
-    [
-      'KAFKA_BROKERS',
-      'kafka',
-      'KAFKA_BROKERS must be host:port, or several separated by commas (it is "kafka")',
-    ],
-    [
-      'KAFKA_BROKERS',
-      'a:1,',
-      'KAFKA_BROKERS must be host:port, or several separated by commas (it is "a:1,")',
-    ],
+    ['KAFKA_BROKERS', 'kafka', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "kafka")'],
+    ['KAFKA_BROKERS', 'a:1,', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "a:1,")'],
   ])('reject the invalid value %s=%s', (name, value, message) => {
     expect(messageOf({ ...GOOD, [name]: value })).toBe(`settings: ${message}`)
   })
 
   it('report every invalid setting at once', () => {
-    expect(messageOf({ ...GOOD, PORT: 'x', PLANTS_PARTITIONS: 'y' })).toMatch(
-      /PLANTS_PARTITIONS must.*; PORT must/,
-    )
+    expect(messageOf({ ...GOOD, PORT: 'x', PLANTS_PARTITIONS: 'y' })).toMatch(/PLANTS_PARTITIONS must.*; PORT must/)
   })
 
   it('never print a value that may hold a password', () => {

@@ -1,9 +1,4 @@
-import {
-  assertSameTopic,
-  assertWithinBounds,
-  SERVICE_REMEDY,
-  type TopicId,
-} from '../event-log/log-identity.ts'
+import { assertSameTopic, assertWithinBounds, SERVICE_REMEDY, type TopicId } from '../event-log/log-identity.ts'
 import { checkTopic, type LogEnds } from '../event-log/topic.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'

@@ -10,11 +10,7 @@ import { checkPreconditions, type LogReader, watchPreconditions } from './precon
  * The start of both services, up to their own work: opens the operations port, then waits for Kafka and Redis and
  * checks the preconditions. Rejects as `checkPreconditions` does. All that it opens is closed when the service ends.
  */
-export async function openServiceStores(
-  settings: ServiceSettings,
-  metrics: Metrics,
-  context: ServiceContext,
-) {
+export async function openServiceStores(settings: ServiceSettings, metrics: Metrics, context: ServiceContext) {
   const { name, log, fail, ending, closeLater } = context
   let problems: Readiness = () => ['starting']
   let working: Readiness = () => []

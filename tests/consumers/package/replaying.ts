@@ -1,10 +1,4 @@
-import {
-  inFile,
-  inMemory,
-  PlantConsumerError,
-  type PlantCreated,
-  replayPlants,
-} from '@plant-store/shared/consumer'
+import { inFile, inMemory, PlantConsumerError, type PlantCreated, replayPlants } from '@plant-store/shared/consumer'
 import kafkajs from 'kafkajs'
 
 // What another team writes. The test compiles and runs it outside of this repository, with the package alone.
@@ -19,9 +13,7 @@ const summary = await replayPlants({
     plants.set(event.id, event)
   },
 })
-const refusal: unknown = await replayPlants({ brokers: [], onPlantsCreated() {} }).catch(
-  (error: unknown) => error,
-)
+const refusal: unknown = await replayPlants({ brokers: [], onPlantsCreated() {} }).catch((error: unknown) => error)
 
 // It has a kafkajs of its own, which is as it comes, and works beside the package's.
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs

@@ -120,9 +120,7 @@ export function startConsumer(world: World, random: Random, firstClaims: OpenFir
     seeking.delete(partition)
     const fetched = world.log.fetch(partition, next.get(partition) ?? FIRST, 1 + random.below(MAX_FETCHED))
     if (fetched === undefined) return
-    const taken = positions.deliver(partition, () =>
-      seeking.has(partition) ? undefined : deliveryOf(fetched),
-    )
+    const taken = positions.deliver(partition, () => (seeking.has(partition) ? undefined : deliveryOf(fetched)))
     // Not always awaited: the next assignment may start while this delivery is in progress.
     const reached = await (random.chance(0.7) ? taken : aWhile(20).then(() => undefined))
     if (reached === undefined || reached < fetched.last || seeking.has(partition)) return

@@ -3,12 +3,7 @@ import type { PlantCreated } from '@plant-store/shared/consumer/plant-record.ts'
 import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import {
-  allPartitions,
-  BEFORE_FIRST,
-  type Offset,
-  type Partition,
-} from '@plant-store/shared/plant/position.ts'
+import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createKafkaLog } from '../kafka.ts'
 import type { Random } from '../random.ts'
@@ -76,10 +71,7 @@ export function createWorld(random: Random) {
       for (const partition of ALL) {
         const end = (log.end(partition) - 1) as Offset
         const reached = ((projected.get(partition) ?? BEFORE_FIRST) + random.below(12)) as Offset
-        projected.set(
-          partition,
-          world.isCalm || reached > end ? end : random.chance(0.05) ? BEFORE_FIRST : reached,
-        )
+        projected.set(partition, world.isCalm || reached > end ? end : random.chance(0.05) ? BEFORE_FIRST : reached)
       }
     },
 

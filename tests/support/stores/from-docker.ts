@@ -43,8 +43,7 @@ export function createDockerSource(run: string): StoreSource {
       const script = fileURLToPath(new URL('remove-containers.ts', import.meta.url))
       const options = { stdio: 'inherit', timeout: END_TIMEOUT_MS } as const
       const { status } = spawnSync(process.execPath, [script, run], options)
-      if (status !== 0)
-        console.error(`Containers may be left: those with the label ${RUN_LABEL}=${basename(run)}`)
+      if (status !== 0) console.error(`Containers may be left: those with the label ${RUN_LABEL}=${basename(run)}`)
     },
   }
 }
@@ -97,11 +96,7 @@ async function startRedis(labels: Labels, options: RedisOptions = {}): Promise<T
 }
 
 /** kill -9, then started again with its own volumes and ports. Resolves when it serves. */
-async function crashAndStartAgain(
-  client: ContainerRuntimeClient,
-  id: string,
-  serves: WaitStrategy,
-): Promise<void> {
+async function crashAndStartAgain(client: ContainerRuntimeClient, id: string, serves: WaitStrategy): Promise<void> {
   const container = client.container.getById(id)
   await container.kill({ signal: 'SIGKILL' })
   await container.wait()
@@ -123,9 +118,7 @@ async function start(name: string, container: GenericContainer): Promise<Started
   try {
     return await container.start()
   } catch (error) {
-    throw new Failure(
-      `${name} did not come up in Docker: ${(error as Error).message}\n${endOf(logged, LOG_LINES)}`,
-    )
+    throw new Failure(`${name} did not come up in Docker: ${(error as Error).message}\n${endOf(logged, LOG_LINES)}`)
   } finally {
     log?.destroy()
   }

@@ -31,9 +31,7 @@ export async function chooseSource(
     return 'docker'
   }
   if (requested === 'docker') {
-    throw new Failure(
-      `PLANT_STORE_TEST_WITH=docker: ${obstacle}. PLANT_STORE_TEST_WITH=processes needs none.`,
-    )
+    throw new Failure(`PLANT_STORE_TEST_WITH=docker: ${obstacle}. PLANT_STORE_TEST_WITH=processes needs none.`)
   }
   say(`${asProcesses}: ${obstacle}.`)
   return 'processes'

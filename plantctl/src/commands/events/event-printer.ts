@@ -31,9 +31,7 @@ export function openEventPrinter(
     0,
   )
   const positionWidth = Math.max(
-    ...[...ranges].map(
-      ([partition, { from, end = from }]) => formatPosition({ partition, offset: end }).length,
-    ),
+    ...[...ranges].map(([partition, { from, end = from }]) => formatPosition({ partition, offset: end }).length),
   )
   let isSorting = records <= SORTED_RECORDS_MAX
   let buffered: Line[] = []
@@ -60,9 +58,7 @@ export function openEventPrinter(
   }
 
   async function flush(): Promise<void> {
-    const lines = buffered.sort(
-      (a, b) => a.sortMs - b.sortMs || a.partition - b.partition || a.offset - b.offset,
-    )
+    const lines = buffered.sort((a, b) => a.sortMs - b.sortMs || a.partition - b.partition || a.offset - b.offset)
     buffered = []
     await write(lines)
   }

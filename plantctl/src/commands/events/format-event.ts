@@ -51,8 +51,7 @@ export function eventHead(
     paint(COLOURS[mark], mark.padEnd(MARK_WIDTH)),
   ]
   if (claim !== undefined) head.push(String(claim.id))
-  if (ruling?.is === 'void')
-    head.push(`the id was created at ${formatPosition({ partition, offset: ruling.first })}`)
+  if (ruling?.is === 'void') head.push(`the id was created at ${formatPosition({ partition, offset: ruling.first })}`)
   if (ruling?.is === 'repeated')
     head.push(`the same event is at ${formatPosition({ partition, offset: ruling.first })}`)
   if (ruling?.is === 'unknown') head.push(UNKNOWN)
@@ -66,8 +65,7 @@ function contentOf({ claim, parked, stored }: LogEvent): string[] {
   if (claim?.plant !== undefined) {
     const { name, ...others } = claim.plant
     details.push(quoted(name, NAME_CHARACTERS))
-    for (const [field, text] of Object.entries(others))
-      details.push(`${field} ${quoted(text, NAME_CHARACTERS)}`)
+    for (const [field, text] of Object.entries(others)) details.push(`${field} ${quoted(text, NAME_CHARACTERS)}`)
   }
   if (claim !== undefined) details.push(`event ${claim.eventId}`)
   if (parked !== undefined) {
@@ -117,10 +115,7 @@ function storedBytes({ key, value, headers }: LogEvent['stored']): object {
 /** Kafka allows several headers with the same name. */
 function mapped(headers: LogEvent['stored']['headers'], of: (header: Header) => string | null): object {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, header]) => [
-      name,
-      Array.isArray(header) ? header.map(of) : of(header),
-    ]),
+    Object.entries(headers).map(([name, header]) => [name, Array.isArray(header) ? header.map(of) : of(header)]),
   )
 }
 

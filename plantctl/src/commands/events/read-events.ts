@@ -38,11 +38,9 @@ export async function readEvents(store: Store, { ranges, onEvents, signal }: Rea
   const bounded = [...ranges].map(
     ([partition, { from, end }]) => [partition, { from: before(from), end: end as Offset }] as const,
   )
-  await replay({ ...common, ranges: new Map(bounded), onRecords: onEvents, signal }).catch(
-    (error: unknown) => {
-      if (!signal.aborted) throw error
-    },
-  )
+  await replay({ ...common, ranges: new Map(bounded), onRecords: onEvents, signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
 
   async function follow(): Promise<void> {
     const { groupId, deleteAll } = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), log)

@@ -1,13 +1,7 @@
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import {
-  after,
-  BEFORE_FIRST,
-  FIRST,
-  type Offset,
-  type Partition,
-} from '@plant-store/shared/plant/position.ts'
+import { after, BEFORE_FIRST, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { firstWins, type Ruling } from '@plant-store/shared/protocol/first-wins.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
@@ -75,8 +69,7 @@ export function rulingsByReadModel(
     add: firstClaims.add,
     async rule(claims) {
       const ruled: ClaimRuling[] = []
-      for (let n = 0; n < claims.length; n += IDS_MAX)
-        ruled.push(...(await ruleBatch(claims.slice(n, n + IDS_MAX))))
+      for (let n = 0; n < claims.length; n += IDS_MAX) ruled.push(...(await ruleBatch(claims.slice(n, n + IDS_MAX))))
       return ruled
     },
   }
@@ -115,9 +108,7 @@ function createFirstClaims(from: Offset, claimsMax = CLAIMS_MAX) {
      */
     firstAfter(checkpoint: Offset, id: PlantId): FirstClaim | undefined {
       const first = firstClaims.get(id)
-      return first !== undefined && first.offset > checkpoint && start <= after(checkpoint)
-        ? first
-        : undefined
+      return first !== undefined && first.offset > checkpoint && start <= after(checkpoint) ? first : undefined
     },
 
     /** Drops the claims that the read model has passed. */

@@ -118,25 +118,15 @@ it('rules unknown when the read model is no fold of this log: a later entry, a m
     (offset) => ({ offset, id: 7n, eventId: `${offset}`, plant: undefined }) as unknown as Claim,
   ) as [Claim, Claim]
   const ruleFirst = async (lookUp: () => Promise<unknown>, checkpoint = 30) => {
-    const rulings = rulingsByReadModel(
-      { lookUp } as Parameters<typeof rulingsByReadModel>[0],
-      P,
-      checkpoint as Offset,
-    )
+    const rulings = rulingsByReadModel({ lookUp } as Parameters<typeof rulingsByReadModel>[0], P, checkpoint as Offset)
     for (const claim of [first, second]) rulings.add(claim)
     return (await rulings.rule([first])).map(({ is }) => is)
   }
   expect(await ruleFirst(async () => [{ checkpoint: 30, entries: [second] }])).toEqual(['unknown'])
   expect(await ruleFirst(async () => [{ checkpoint: 30, entries: [undefined] }])).toEqual(['unknown'])
   // The read model has passed the added claim since, so it should have an entry.
-  expect(await ruleFirst(async () => [{ checkpoint: 30, entries: [undefined] }], BEFORE_FIRST)).toEqual([
-    'unknown',
-  ])
-  expect(await ruleFirst(async () => [{ checkpoint: BEFORE_FIRST, entries: [undefined] }])).toEqual([
-    'unknown',
-  ])
-  expect(await ruleFirst(async () => [{ checkpoint: 30, entries: [new EntryError('no entry')] }])).toEqual([
-    'unknown',
-  ])
+  expect(await ruleFirst(async () => [{ checkpoint: 30, entries: [undefined] }], BEFORE_FIRST)).toEqual(['unknown'])
+  expect(await ruleFirst(async () => [{ checkpoint: BEFORE_FIRST, entries: [undefined] }])).toEqual(['unknown'])
+  expect(await ruleFirst(async () => [{ checkpoint: 30, entries: [new EntryError('no entry')] }])).toEqual(['unknown'])
   await expect(ruleFirst(() => Promise.reject(new Error('Redis is away')))).rejects.toThrow('Redis is away')
 })

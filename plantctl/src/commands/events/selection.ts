@@ -38,9 +38,7 @@ export function selectedPartitions(
   if (one === undefined) return named ?? all
   const contradicts = implied.some((other) => other !== one) || named?.some((other) => other !== one)
   if (contradicts) {
-    throw new UsageError(
-      '--id, --partition and the positions of --from and --to must name the same partition',
-    )
+    throw new UsageError('--id, --partition and the positions of --from and --to must name the same partition')
   }
   return [one]
 }

@@ -18,13 +18,7 @@ describe('the selected partitions', () => {
     ['are those of --partition', partitions(0, 2), undefined, [], partitions(0, 2)],
     ['are the one of the id', undefined, partitions(1)[0], [], partitions(1)],
     ['are the one of a position', undefined, undefined, [at(2, 7), MOMENT], partitions(2)],
-    [
-      'are the one that all options name',
-      partitions(2),
-      partitions(2)[0],
-      [at(2, 7), at(2, 9)],
-      partitions(2),
-    ],
+    ['are the one that all options name', partitions(2), partitions(2)[0], [at(2, 7), at(2, 9)], partitions(2)],
   ])('%s', (_what, named, ids, points, expected) => {
     expect(selectedPartitions(named, ids, points, ALL)).toEqual(expected)
   })
@@ -42,10 +36,7 @@ describe('the range of a partition', () => {
   const ends = [10, 20, 30] as Offset[]
   const nothing = { partitions: ALL, id: undefined, from: undefined, to: undefined, follow: false }
   const shown = (selection: Partial<typeof nothing> & object, bounds = {}) =>
-    [...rangesOf({ ...nothing, ...selection }, { ends, ...bounds }).values()].map(({ from, end }) => [
-      from,
-      end,
-    ])
+    [...rangesOf({ ...nothing, ...selection }, { ends, ...bounds }).values()].map(({ from, end }) => [from, end])
 
   it('is the whole log by default', () => {
     expect(shown({})).toEqual([
@@ -77,8 +68,6 @@ describe('the range of a partition', () => {
       [30, undefined],
     ])
     expect(shown({ follow: true, id: 7n } as object)[0]).toEqual([0, undefined])
-    expect(shown({ follow: true, partitions: partitions(2), from: at(2, 3) } as object)).toEqual([
-      [3, undefined],
-    ])
+    expect(shown({ follow: true, partitions: partitions(2), from: at(2, 3) } as object)).toEqual([[3, undefined]])
   })
 })

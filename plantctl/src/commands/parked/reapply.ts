@@ -75,9 +75,7 @@ export async function reapplyParked(
       }
       if (spans.size === 0) return
       const reasons = new Map([...spans].map(([partition, { records }]) => [partition, reasonsOf(records)]))
-      await read(spans, (partition, records) =>
-        reapply(partition, records, reasons.get(partition) ?? new Map()),
-      )
+      await read(spans, (partition, records) => reapply(partition, records, reasons.get(partition) ?? new Map()))
     }
   }
 

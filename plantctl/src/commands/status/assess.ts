@@ -70,8 +70,7 @@ function messageOf(check: () => void): string | undefined {
 
 function otherLogs(partitions: readonly PartitionStatus[]): string[] {
   const wrong = partitions.flatMap((one) => {
-    const reason =
-      one.end === undefined ? undefined : outOfBounds(one.live.checkpoint ?? NO_CHECKPOINT, one.end)
+    const reason = one.end === undefined ? undefined : outOfBounds(one.live.checkpoint ?? NO_CHECKPOINT, one.end)
     return reason === undefined ? [] : [{ ...one, reason }]
   })
   if (wrong[0] === undefined) return []
@@ -107,10 +106,8 @@ function projection({ partitions, readers }: StoreStatus): string[] {
   return problems
 }
 
-const partitionsWith = (
-  partitions: readonly PartitionStatus[],
-  matches: (one: PartitionStatus) => boolean,
-): number[] => partitions.filter(matches).map(({ partition }) => partition)
+const partitionsWith = (partitions: readonly PartitionStatus[], matches: (one: PartitionStatus) => boolean): number[] =>
+  partitions.filter(matches).map(({ partition }) => partition)
 
 /** States that no fold produces. */
 function damages(partitions: readonly PartitionStatus[]): string[] {
@@ -119,13 +116,9 @@ function damages(partitions: readonly PartitionStatus[]): string[] {
     partitions,
     ({ live }) =>
       live.checkpoint !== undefined &&
-      (live.sizes.plants !== live.plants ||
-        live.sizes.order !== live.plants ||
-        live.sizes.parked !== live.parked),
+      (live.sizes.plants !== live.plants || live.sizes.order !== live.plants || live.sizes.parked !== live.parked),
   )
-  const expiring = partitionsWith(partitions, ({ live }) =>
-    Object.values(live.ttlMs).some((ms) => ms > NEVER_EXPIRES),
-  )
+  const expiring = partitionsWith(partitions, ({ live }) => Object.values(live.ttlMs).some((ms) => ms > NEVER_EXPIRES))
   const problems: string[] = []
   if (lost.length > 0) {
     problems.push(
@@ -167,8 +160,7 @@ function notices({ partitions, readers, warnings, strangeKeys, topic }: StoreSta
   if (withLeftovers.length > 0) {
     notices.push(`leftover generations of ${formatPartitions(withLeftovers)}: plantctl rebuild drops them`)
   }
-  if (parked > 0)
-    notices.push(`${formatCount(parked, 'record')} parked: plantctl parked list shows the reasons`)
+  if (parked > 0) notices.push(`${formatCount(parked, 'record')} parked: plantctl parked list shows the reasons`)
   if (strangeKeys.length > 0) {
     notices.push(
       `${formatNumber(strangeKeys.length)} keys under {${topic}:…} in Redis belong to no generation, such as ${quoted(strangeKeys[0])}`,

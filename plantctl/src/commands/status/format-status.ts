@@ -27,9 +27,7 @@ export function statusLines(status: StoreStatus, format: Format): string[] {
 function verdictLines(status: StoreStatus, { paint, columns }: Format): string[] {
   const { problems, notices } = assess(status)
   const verdict =
-    problems.length === 0
-      ? paint('green', 'No problems.')
-      : paint('red', formatCount(problems.length, 'problem'))
+    problems.length === 0 ? paint('green', 'No problems.') : paint('red', formatCount(problems.length, 'problem'))
   return [
     paint('bold', verdict),
     ...problems.flatMap((problem) => wrapLines(paint('red', '! '), problem, columns)),
@@ -57,10 +55,7 @@ function totalLines({ topic, partitions }: StoreStatus, { columns }: Format): st
     `${formatNumber(total(({ live }) => live.parked))} parked`,
     `${formatBytes(total(({ bytes }) => bytes))} in Redis`,
   ]
-  return [
-    ...wrapLines('', `${topic}: ${log.join(', ')}`, columns),
-    ...wrapLines('  ', sums.join(', '), columns),
-  ]
+  return [...wrapLines('', `${topic}: ${log.join(', ')}`, columns), ...wrapLines('  ', sums.join(', '), columns)]
 }
 
 function readerLines({ readers, partitions }: StoreStatus, { paint, columns }: Format): string[] {
@@ -102,8 +97,7 @@ function partitionLines({ partitions }: StoreStatus, { paint, columns, all }: Fo
 function outstanding(partitions: readonly PartitionStatus[]): PartitionStatus[] {
   return partitions
     .filter(
-      (one) =>
-        (lagOf(one) ?? 0) > 0 || one.filling !== undefined || one.leftovers.length > 0 || one.live.parked > 0,
+      (one) => (lagOf(one) ?? 0) > 0 || one.filling !== undefined || one.leftovers.length > 0 || one.live.parked > 0,
     )
     .sort((a, b) => (lagOf(b) ?? 0) - (lagOf(a) ?? 0))
     .slice(0, ROWS_MAX)

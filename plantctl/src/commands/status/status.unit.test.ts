@@ -84,16 +84,8 @@ describe('the assessment', () => {
   })
 
   it.each<[string, StoreStatus, RegExp]>([
-    [
-      'a precondition is broken',
-      storeOf(12, { broken: ['set retention.ms to -1'] }),
-      /^set retention.ms to -1$/,
-    ],
-    [
-      'no projector is running',
-      readersWith({ projectors: [] }),
-      /no projector is running.*npm run start:projector/,
-    ],
+    ['a precondition is broken', storeOf(12, { broken: ['set retention.ms to -1'] }), /^set retention.ms to -1$/],
+    ['no projector is running', readersWith({ projectors: [] }), /no projector is running.*npm run start:projector/],
     [
       'a partition has no projector',
       readersWith({ projectors: [{ clientId: 'p', host: 'h', partitions: allPartitions(10) }] }),
@@ -158,11 +150,7 @@ describe('the assessment', () => {
       storeOf(12, { strangeKeys: ['{plants:3}:\x1b[31m'] }),
       /1 keys.*such as "\{plants:3\}:\\u001b\[31m"/,
     ],
-    [
-      'a setting is not recommended for production',
-      storeOf(12, { warnings: ['1 of 3 replicas'] }),
-      /1 of 3 replicas/,
-    ],
+    ['a setting is not recommended for production', storeOf(12, { warnings: ['1 of 3 replicas'] }), /1 of 3 replicas/],
   ])('reports a notice when %s', (_what, store, words) => {
     expect(assess(store)).toEqual({ problems: [], notices: [expect.stringMatching(words)] })
   })
@@ -209,9 +197,7 @@ describe('the output', () => {
     const store = storeOf(1_000)
     expect(rowsOf(lines(store))).toEqual([])
     expect(lines(store).at(-1)).toBe('1,000 more partitions (--all shows them)')
-    const some = store.partitions.map((one) =>
-      one.partition % 100 === 7 ? { ...one, end: 8 as Offset } : one,
-    )
+    const some = store.partitions.map((one) => (one.partition % 100 === 7 ? { ...one, end: 8 as Offset } : one))
     expect(rowsOf(lines({ ...store, partitions: some }))).toHaveLength(10)
     const every = store.partitions.map((one) => ({ ...one, end: 8 as Offset }))
     expect(rowsOf(lines({ ...store, partitions: every }))).toHaveLength(24)

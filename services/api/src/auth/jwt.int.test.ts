@@ -58,14 +58,7 @@ describe('a JWT', () => {
     expect(await strategy(await sign({ scope: 'plants:read plants:write' }))).toMatchObject({
       scopes: ['plants:write', 'plants:read'],
     })
-    for (const scope of [
-      undefined,
-      '',
-      'plants:',
-      'PLANTS:READ',
-      'plants:read,plants:write',
-      ['plants:read'],
-    ]) {
+    for (const scope of [undefined, '', 'plants:', 'PLANTS:READ', 'plants:read,plants:write', ['plants:read']]) {
       expect(await strategy(await sign({ scope }))).toMatchObject({ scopes: [] })
     }
   })
@@ -117,10 +110,7 @@ describe('a JWT', () => {
     const { callerOf, sign } = await openIssuer()
     const impostor = await startIssuer()
     expect(await callerOf(await impostor.sign(GOOD))).toBe('invalidToken')
-    const [[head, , signature], [, claims]] = [
-      (await sign()).split('.'),
-      (await sign({ sub: 'bob' })).split('.'),
-    ]
+    const [[head, , signature], [, claims]] = [(await sign()).split('.'), (await sign({ sub: 'bob' })).split('.')]
     expect(await callerOf([head, claims, signature].join('.'))).toBe('invalidToken')
   })
 
@@ -150,11 +140,7 @@ describe('a JWT', () => {
     const { callerOf } = await openIssuer()
     const impostor = await startIssuer()
     const { publicKey, privateKey } = await generateKeyPair('ES256')
-    for (const header of [
-      { jwk: await exportJWK(publicKey) },
-      { jku: impostor.url },
-      { crit: ['x'], x: 1 },
-    ]) {
+    for (const header of [{ jwk: await exportJWK(publicKey) }, { jku: impostor.url }, { crit: ['x'], x: 1 }]) {
       const token = new SignJWT(GOOD).setProtectedHeader({ alg: 'ES256', kid: 'one', ...header })
       expect(await callerOf(await token.sign(privateKey, { crit: { x: true } }))).toBe('invalidToken')
     }
@@ -176,16 +162,7 @@ describe('a JWT', () => {
     const before = asked.times
     const [head, claims] = (await sign({}, 'two')).split('.')
     const others = await sign({ iss: 'https://other.example' }, 'two')
-    for (const token of [
-      'a-token',
-      'a.b',
-      'a.b.c',
-      'a.b.c.d',
-      '..',
-      `${head}.b.c`,
-      `a.${claims}.c`,
-      others,
-    ]) {
+    for (const token of ['a-token', 'a.b', 'a.b.c', 'a.b.c.d', '..', `${head}.b.c`, `a.${claims}.c`, others]) {
       expect(await callerOf(token)).toMatch(/unknown|invalidToken/)
     }
     expect(await callerOf(`${encode({ alg: 'HS256', kid: 'two' })}.${claims}.c`)).toBe('invalidToken')
@@ -207,8 +184,7 @@ describe('the keys', () => {
   it('are fetched for unknown names once per cool-down', async () => {
     const { callerOf, sign, asked } = await openIssuer({ ...AT_EACH_TOKEN, coolDownMs: 600_000 })
     expect(await callerOf(await sign())).toBe(ANN)
-    for (const kid of ['two', 'three', 'four'])
-      expect(await callerOf(await sign({}, kid))).toBe('invalidToken')
+    for (const kid of ['two', 'three', 'four']) expect(await callerOf(await sign({}, kid))).toBe('invalidToken')
     expect(asked.times).toBe(1)
   })
 
@@ -223,9 +199,7 @@ describe('the keys', () => {
 
   it('need not be named by a token while exactly one matches', async () => {
     const { issuer, callerOf, publicKey } = await openIssuer()
-    const nameless = await new SignJWT(GOOD)
-      .setProtectedHeader({ alg: 'ES256' })
-      .sign(await issuer.privateKey('one'))
+    const nameless = await new SignJWT(GOOD).setProtectedHeader({ alg: 'ES256' }).sign(await issuer.privateKey('one'))
     expect(await callerOf(nameless)).toBe(ANN)
     const keys = [await exportJWK(await publicKey('one')), await exportJWK(await publicKey('two'))]
     issuer.respond = (response) => response.end(JSON.stringify({ keys }))
@@ -238,11 +212,7 @@ const OUTAGES: [string, Outage, RegExp][] = [
   ['ends the connection', (response) => response.destroy(), /UND_ERR_SOCKET/],
   ['answers 500', (response) => response.writeHead(500).end('{"keys":[]}'), /the response had status 500/],
   ['answers 404', (response) => response.writeHead(404).end('{"keys":[]}'), /the response had status 404/],
-  [
-    'sends elsewhere',
-    (response) => response.writeHead(302, { location: '/' }).end(),
-    /the response had status 302/,
-  ],
+  ['sends elsewhere', (response) => response.writeHead(302, { location: '/' }).end(), /the response had status 302/],
   ['answers no JSON', (response) => response.end('<html>'), /is not a JWKS/],
   ['answers no keys', (response) => response.end('{"error":"x"}'), /is not a JWKS/],
   ['is silent', () => {}, /the request timed out/],

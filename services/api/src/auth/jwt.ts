@@ -5,13 +5,7 @@ import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { HttpError } from '../http/errors.ts'
 import { KeysUnavailable, openKeySet } from './key-set.ts'
-import {
-  type Access,
-  type Authenticator,
-  expiredToken,
-  invalidToken,
-  type Strategy,
-} from './require-access.ts'
+import { type Access, type Authenticator, expiredToken, invalidToken, type Strategy } from './require-access.ts'
 
 /** Asymmetric signatures only: with a shared secret, anyone who can check a token could also create one. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')

@@ -60,11 +60,7 @@ export type TokenFile = { entries(): readonly TokenEntry[]; close(): Promise<voi
  * The entries of a file, which is read again every 5 s, so that tokens change without a restart. While the file cannot
  * be read or is invalid, the previous entries stay in force. Throws a PreconditionError when the first read fails.
  */
-export async function openTokenFile(
-  file: string,
-  log: Log,
-  reloadEveryMs = RELOAD_EVERY_MS,
-): Promise<TokenFile> {
+export async function openTokenFile(file: string, log: Log, reloadEveryMs = RELOAD_EVERY_MS): Promise<TokenFile> {
   let entries = await readTokens(file)
   let lastError = ''
 
@@ -74,8 +70,7 @@ export async function openTokenFile(
       lastError = ''
     } catch (error) {
       const { message } = error as Error
-      if (message !== lastError)
-        log.error(`${message}; the previous tokens stay valid until this is corrected`)
+      if (message !== lastError) log.error(`${message}; the previous tokens stay valid until this is corrected`)
       lastError = message
     }
   }

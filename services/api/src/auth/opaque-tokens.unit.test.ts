@@ -18,11 +18,7 @@ function accepting(...entries: string[]) {
 }
 
 it('a token has the caller and scopes of its entry, whichever entry it is', async () => {
-  const accessOf = accepting(
-    entry('ann', 'a', 'plants:read'),
-    entry('bob', 'b', 'plants:write'),
-    entry('eve', 'e'),
-  )
+  const accessOf = accepting(entry('ann', 'a', 'plants:read'), entry('bob', 'b', 'plants:write'), entry('eve', 'e'))
   expect(await accessOf('a')).toEqual({ caller: 'ann', scopes: ['plants:read'] })
   expect(await accessOf('b')).toEqual({ caller: 'bob', scopes: ['plants:write'] })
   expect(await accessOf('e')).toEqual({ caller: 'eve', scopes: ['plants:write', 'plants:read'] })

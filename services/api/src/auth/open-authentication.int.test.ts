@@ -31,11 +31,7 @@ describe('authentication', () => {
   it.each<[string, Partial<AuthenticationSettings>, RegExp]>([
     ['nothing', {}, /PLANT_STORE_TOKEN_DIGESTS or .*JWT_JWKS_URL/],
     ['entries and a file', { ...DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE: '/dev/null' }, /not both/],
-    [
-      'a JWT issuer alone',
-      { ...DIGESTS, JWT_ISSUER: ISSUER },
-      /all of JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL/,
-    ],
+    ['a JWT issuer alone', { ...DIGESTS, JWT_ISSUER: ISSUER }, /all of JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL/],
     ['no JWT audience', { JWT_ISSUER: ISSUER, JWT_JWKS_URL: JWT.JWT_JWKS_URL }, /all of JWT_ISSUER/],
     ['no JWT issuer', { JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: JWT.JWT_JWKS_URL }, /all of JWT_ISSUER/],
     ['JWTs and invalid entries', { ...JWT, PLANT_STORE_TOKEN_DIGESTS: 'ann' }, /entry 1 of/],

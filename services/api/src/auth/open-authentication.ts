@@ -19,10 +19,9 @@ export async function openAuthentication(
 ): Promise<Authentication> {
   // Checked before anything is opened.
   const issuer = jwtIssuerOf(settings)
-  const authenticators = [
-    await openOpaqueTokens(settings, log, now),
-    issuer && openJwts(issuer, log, now),
-  ].filter((authenticator) => authenticator !== undefined)
+  const authenticators = [await openOpaqueTokens(settings, log, now), issuer && openJwts(issuer, log, now)].filter(
+    (authenticator) => authenticator !== undefined,
+  )
   if (authenticators.length === 0) {
     throw new PreconditionError(
       'settings: no tokens are configured: set PLANT_STORE_TOKEN_DIGESTS or PLANT_STORE_TOKEN_DIGESTS_FILE, ' +

@@ -32,12 +32,8 @@ async function appWith(...strategies: Strategy[]) {
   return app
 }
 
-const addRoute = (
-  app: FastifyInstance,
-  method: 'get' | 'post',
-  path: string,
-  options: RouteShorthandOptions,
-) => app[method](path, options, async ({ caller }) => ({ caller }))
+const addRoute = (app: FastifyInstance, method: 'get' | 'post', path: string, options: RouteShorthandOptions) =>
+  app[method](path, options, async ({ caller }) => ({ caller }))
 
 /** The app with a route for each scope, at a port of this machine. */
 async function listening(...strategies: Strategy[]) {
@@ -124,12 +120,7 @@ describe('a request', () => {
 
   it('is rejected with a token in the query or a form', async () => {
     const { ask } = await listening()
-    const form = [
-      'Content-Type: application/x-www-form-urlencoded',
-      'Content-Length: 16',
-      '',
-      'access_token=all',
-    ]
+    const form = ['Content-Type: application/x-www-form-urlencoded', 'Content-Length: 16', '', 'access_token=all']
     expect(await ask('GET /read?access_token=all')).toMatchObject({ error: 40100, challenge: BARE })
     expect(await ask('POST /write', ...form)).toMatchObject({ error: 40100, challenge: BARE })
   })

@@ -122,8 +122,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
       for (const [p, window] of windows.entries()) {
         const end = ends[p] as Offset
         const checkpoint = readModelOffsets[p] as Offset
-        if (window.next < end)
-          problems.push(`tail: partition ${p} is read up to offset ${window.next} of ${end}`)
+        if (window.next < end) problems.push(`tail: partition ${p} is read up to offset ${window.next} of ${end}`)
         if (hasCoverageGap(window, checkpoint)) {
           problems.push(
             `coverage gap: the read model of partition ${p} is at offset ${checkpoint}, the window of this instance ` +

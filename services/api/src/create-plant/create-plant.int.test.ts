@@ -114,9 +114,7 @@ const kindsOf = (outcomes: readonly Outcome[]) => outcomes.map(({ is }) => is)
 describe('creating a plant', () => {
   it('creates an id once among concurrent creates, with one event in the log', async () => {
     const store = await openCreation()
-    const outcomes = await Promise.all(
-      Array.from({ length: 50 }, () => store.creation.create(store.random(7n))),
-    )
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => store.creation.create(store.random(7n))))
     expect(kindsOf(outcomes).toSorted()).toEqual(['created', ...Array(49).fill('duplicate')])
     expect(new Set(outcomes.map((outcome) => 'offset' in outcome && outcome.offset))).toEqual(new Set([0]))
     expect(await eventIdsInLog(store)).toHaveLength(1)
@@ -144,10 +142,7 @@ describe('creating a plant', () => {
   it('reports a duplicate when another instance was first, though its own event is in the log, too', async () => {
     const store = await openCreation()
     const other = plantCreated(newPlant(7n), randomUUID() as EventId, PARTITIONS)
-    const [outcome] = await Promise.all([
-      store.creation.create(store.keyed(7n, 'k')),
-      store.appender.append([other]),
-    ])
+    const [outcome] = await Promise.all([store.creation.create(store.keyed(7n, 'k')), store.appender.append([other])])
     const eventIds = await eventIdsInLog(store)
     const mine = store.keyed(7n, 'k').eventId
     expect(outcome.is).toBe(eventIds[0] === mine ? 'created' : 'duplicate')

@@ -1,12 +1,7 @@
 import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { NewPlant, PlantId } from '@plant-store/shared/plant/plant.ts'
-import {
-  type Claim,
-  type NewRecord,
-  plantCreated,
-  type Traceparent,
-} from '@plant-store/shared/plant/plant-created.ts'
+import { type Claim, type NewRecord, plantCreated, type Traceparent } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { type Verdict, verdict } from '@plant-store/shared/protocol/coverage.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'

@@ -18,8 +18,7 @@ const BARE = /^[\x21\x23-\x7e]+$/
 const SCHEMA = {
   operationId: 'createPlant',
   summary: 'Creates a new plant in the store',
-  description:
-    'An id that another plant has is refused as a duplicate, unless this is a retry of its own create.',
+  description: 'An id that another plant has is refused as a duplicate, unless this is a retry of its own create.',
   response: { 200: Plant },
 }
 
@@ -71,8 +70,7 @@ export const createPlantRoute: FastifyPluginAsyncTypebox<{
       const outcome = await creation.create({ plant: body, eventId, keyed: key !== undefined, traceparent })
       if (!('offset' in outcome)) throw new HttpError(outcome.is, undefined, {}, outcome.cause)
       const position = formatPosition(outcome)
-      if (outcome.is === 'duplicate')
-        throw new HttpError('duplicateId', undefined, { [TOKEN_HEADER]: position })
+      if (outcome.is === 'duplicate') throw new HttpError('duplicateId', undefined, { [TOKEN_HEADER]: position })
       reply.header(TOKEN_HEADER, position)
       return plantOf(body)
     },

@@ -101,8 +101,7 @@ export class PendingCreate {
 
   /** Its own deadline, or the end of the process. */
   deadlinePassed(): void {
-    if (this.state !== 'resolved')
-      this.resolve({ is: this.state === 'queued' ? 'notWritten' : 'outcomeUnknown' })
+    if (this.state !== 'resolved') this.resolve({ is: this.state === 'queued' ? 'notWritten' : 'outcomeUnknown' })
   }
 
   private resolve(resolution: Resolution): void {

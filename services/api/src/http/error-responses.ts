@@ -33,13 +33,8 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   if (request.raw.complete && reply.raw.shouldKeepAlive && reply.hasHeader('connection'))
     reply.removeHeader('connection')
   reply.cause = error instanceof HttpError ? error.cause : undefined
-  if (error instanceof HttpError)
-    return sendFailure(reply.headers(error.headers), error.failure, error.message)
-  const {
-    code = '',
-    validation,
-    statusCode = 500,
-  } = (error instanceof Error ? error : {}) as Partial<FastifyError>
+  if (error instanceof HttpError) return sendFailure(reply.headers(error.headers), error.failure, error.message)
+  const { code = '', validation, statusCode = 500 } = (error instanceof Error ? error : {}) as Partial<FastifyError>
   if (validation !== undefined) {
     const faults = describeFaults(validation, request.body)
     return sendFailure(reply, 'invalidPlant', `${ERRORS.invalidPlant[1]}: ${faults}`)
@@ -52,11 +47,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
 }
 
 /** Responds with 405 and Allow for a known path, with 404 for an unknown one. */
-export function sendUnknownRoute(
-  app: FastifyInstance,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
+export function sendUnknownRoute(app: FastifyInstance, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const url = request.url.split('?')[0] ?? ''
   const allowed = METHODS.filter((method) => {
     const route = app.findRoute({ method, url })
@@ -73,10 +64,7 @@ function describeFaults(faults: Faults, body: unknown): string {
   return faults.flatMap((fault) => describe(fault, body)).join('; ')
 }
 
-function describe(
-  { keyword, instancePath, params, message }: Faults[number],
-  body: unknown,
-): string | string[] {
+function describe({ keyword, instancePath, params, message }: Faults[number], body: unknown): string | string[] {
   const field = instancePath.slice(1)
   if (field === '' && (keyword !== 'required' || body instanceof OtherNumber))
     return `the body must be a JSON object, such as {"id":1,"name":"Fern"}, but it is ${quoted(body)}`
@@ -104,7 +92,5 @@ function quoted(value: unknown): string {
 
 function shortened(text: string): string {
   const characters = Array.from(text)
-  return characters.length <= MAX_QUOTED_CHARACTERS
-    ? text
-    : `${characters.slice(0, MAX_QUOTED_CHARACTERS).join('')}…`
+  return characters.length <= MAX_QUOTED_CHARACTERS ? text : `${characters.slice(0, MAX_QUOTED_CHARACTERS).join('')}…`
 }

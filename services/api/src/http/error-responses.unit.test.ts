@@ -12,19 +12,16 @@ describe('a failure', () => {
     ['an internal failure of the table', new HttpError('internal'), 50000],
     ['any error', new Error('broken'), 50000],
     ['a text', 'broken', 50000],
-  ])(
-    'keeps the Error shape where the route has another schema for its status: %s',
-    async (_what, thrown, error) => {
-      const app = fastify()
-      app.setErrorHandler(sendError)
-      const schema = { response: { '4xx': Other, 400: Other, '5xx': Other, 500: Other, default: Other } }
-      app.get('/', { schema }, async () => {
-        throw thrown
-      })
-      const response = await app.inject('/')
-      expect(response.statusCode).toBe(Math.floor(error / 100))
-      expect(response.json()).toEqual({ error, message: expect.any(String) })
-      expect(response.headers['content-type']).toBe('application/json')
-    },
-  )
+  ])('keeps the Error shape where the route has another schema for its status: %s', async (_what, thrown, error) => {
+    const app = fastify()
+    app.setErrorHandler(sendError)
+    const schema = { response: { '4xx': Other, 400: Other, '5xx': Other, 500: Other, default: Other } }
+    app.get('/', { schema }, async () => {
+      throw thrown
+    })
+    const response = await app.inject('/')
+    expect(response.statusCode).toBe(Math.floor(error / 100))
+    expect(response.json()).toEqual({ error, message: expect.any(String) })
+    expect(response.headers['content-type']).toBe('application/json')
+  })
 })

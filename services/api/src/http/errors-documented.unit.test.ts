@@ -6,7 +6,7 @@ import { bodyOf, ERRORS } from './errors.ts'
 const readRoot = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8')
 const read = (page: string) => readRoot(`docs/reference/${page}`)
 
-type Setting = { default?: unknown; minimum?: number; maximum?: number }
+type Setting = { default?: string | number; minimum?: number; maximum?: number }
 
 describe('the reference of the HTTP API', () => {
   it('has every error number, and no other, in order', () => {
@@ -34,9 +34,7 @@ describe('the reference of the settings', () => {
 
   it.each(settings)('has %s with its default', (name, setting) => {
     const fallback = setting.default === undefined ? /^(required|unset)$/ : `\`${setting.default}\``
-    expect(rows.get(name)?.fallback).toEqual(
-      typeof fallback === 'string' ? fallback : expect.stringMatching(fallback),
-    )
+    expect(rows.get(name)?.fallback).toEqual(typeof fallback === 'string' ? fallback : expect.stringMatching(fallback))
   })
 
   it.each(settings.filter(([, { minimum }]) => minimum !== undefined))(

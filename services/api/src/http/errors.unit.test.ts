@@ -43,16 +43,13 @@ describe('the table of failures', () => {
     expect(new Set(failures.map((failure) => ERRORS[failure][0])).size).toBe(failures.length)
   })
 
-  it.each(failures)(
-    'describes %s as an Error of the specification, with the status in its number',
-    (failure) => {
-      const body = bodyOf(failure)
-      expect(Value.Check(ErrorBody, body)).toBe(true)
-      expect(body.error | 0).toBe(body.error)
-      expect(body.message).not.toBe('')
-      expect(statusOf(failure)).toBe(Number(String(body.error).slice(0, 3)))
-    },
-  )
+  it.each(failures)('describes %s as an Error of the specification, with the status in its number', (failure) => {
+    const body = bodyOf(failure)
+    expect(Value.Check(ErrorBody, body)).toBe(true)
+    expect(body.error | 0).toBe(body.error)
+    expect(body.message).not.toBe('')
+    expect(statusOf(failure)).toBe(Number(String(body.error).slice(0, 3)))
+  })
 
   it('has Retry-After for exactly those failures after which a retry helps', () => {
     const withRetry = failures.filter((failure) => headersOf(failure)['retry-after'] !== undefined)

@@ -17,10 +17,8 @@ const MAX_QUOTED_CHARACTERS = 200
  */
 export function acceptJsonBodies(app: FastifyInstance, { maxBytes, maxDepth }: BodyLimits): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (_request: unknown, body: Buffer) => parseJsonBody(body, maxDepth),
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
+    parseJsonBody(body, maxDepth),
   )
 
   app.addHook('preParsing', (request, reply, _payload, done) => {
@@ -45,8 +43,7 @@ function assertReadableBody({ headers }: FastifyRequest, maxBytes: number): void
   }
   const charset = CHARSET.exec(headers['content-type'] ?? '')?.[1]
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
-    const message =
-      'the charset of the body is not supported; send JSON in UTF-8 (RFC 8259) and omit the charset'
+    const message = 'the charset of the body is not supported; send JSON in UTF-8 (RFC 8259) and omit the charset'
     throw new HttpError('unsupportedMediaType', message)
   }
   if (Number(headers['content-length']) > maxBytes) throw new HttpError('bodyTooLarge')
@@ -103,8 +100,7 @@ export function parseJsonBody(body: Buffer, maxDepth: number): unknown {
     throw new HttpError('malformedJson', `the body is not valid JSON: ${reason}`)
   }
   // The parser rejects a duplicate key only if its value differs.
-  if (countMembers(value) !== members)
-    throw new HttpError('malformedJson', 'an object in the body has a duplicate key')
+  if (countMembers(value) !== members) throw new HttpError('malformedJson', 'an object in the body has a duplicate key')
   return value
 }
 

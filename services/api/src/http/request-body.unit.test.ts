@@ -9,16 +9,8 @@ const MAX_DEPTH = 20
 /** All ways to spell a JSON number, with many zeros among the digits. */
 const spellings = fc.record({
   sign: fc.constantFrom('', '-'),
-  whole: fc.oneof(
-    fc.constant('0'),
-    fc.stringMatching(/^[1-9][0-9]{0,21}$/),
-    fc.stringMatching(/^[1-9]0{0,21}$/),
-  ),
-  fraction: fc.oneof(
-    fc.constant(''),
-    fc.stringMatching(/^0{1,22}$/),
-    fc.stringMatching(/^[0-9]{0,8}0{0,8}$/),
-  ),
+  whole: fc.oneof(fc.constant('0'), fc.stringMatching(/^[1-9][0-9]{0,21}$/), fc.stringMatching(/^[1-9]0{0,21}$/)),
+  fraction: fc.oneof(fc.constant(''), fc.stringMatching(/^0{1,22}$/), fc.stringMatching(/^[0-9]{0,8}0{0,8}$/)),
   exponent: fc.oneof(fc.constant(undefined), fc.integer({ min: -30, max: 30 })),
   mark: fc.constantFrom('e', 'E', 'e+', 'E+'),
 })
@@ -91,12 +83,7 @@ describe('a number in a body', () => {
 
   it.each([
     ...['1.5', '1e-1', '1e19', '10000000000000000000', '1e999999999', '-1e999999999', '1e-999999999'],
-    ...[
-      `1e${'9'.repeat(400)}`,
-      `1e-${'9'.repeat(400)}`,
-      `1${'0'.repeat(60_000)}`,
-      `0.${'0'.repeat(60_000)}1`,
-    ],
+    ...[`1e${'9'.repeat(400)}`, `1e-${'9'.repeat(400)}`, `1${'0'.repeat(60_000)}`, `0.${'0'.repeat(60_000)}1`],
   ])('%.30s is not an integer that could be an id, and costs no memory', (text) => {
     expect(exactInteger(text)).toEqual(new OtherNumber(text))
   })
@@ -123,35 +110,8 @@ describe('a body', () => {
   })
 
   it.each([
-    ...[
-      '',
-      ' ',
-      '{',
-      '{"id":1',
-      '{id:1}',
-      "{'id':1}",
-      '{"id":1,}',
-      '[1,]',
-      '[1 2]',
-      '{"id" 1}',
-      '{"id":}',
-      '01',
-    ],
-    ...[
-      '+1',
-      '.5',
-      '5.',
-      '1e',
-      '--1',
-      '0x1',
-      'NaN',
-      'Infinity',
-      'undefined',
-      'nul',
-      '"\\x"',
-      '"\\u12"',
-      '"\n"',
-    ],
+    ...['', ' ', '{', '{"id":1', '{id:1}', "{'id':1}", '{"id":1,}', '[1,]', '[1 2]', '{"id" 1}', '{"id":}', '01'],
+    ...['+1', '.5', '5.', '1e', '--1', '0x1', 'NaN', 'Infinity', 'undefined', 'nul', '"\\x"', '"\\u12"', '"\n"'],
     ...['"a', '{"id":1}{"id":2}', '// a\n1', '/* a */1', '\u00a01', '{"name":"a","name":"b"}'],
   ])('is rejected when it is not JSON: %j', (text) => {
     expect(failureOf(Buffer.from(text))).toMatchObject({ name: 'HttpError', failure: 'malformedJson' })
@@ -186,9 +146,7 @@ describe('a body', () => {
       fc.property(fc.integer({ min: 0, max: 50 }), fc.boolean(), (maxDepth, lists) => {
         const nested = (depth: number) =>
           Buffer.from(
-            lists
-              ? `${'['.repeat(depth)}${']'.repeat(depth)}`
-              : `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`,
+            lists ? `${'['.repeat(depth)}${']'.repeat(depth)}` : `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`,
           )
         if (maxDepth > 0) expect(() => parseJsonBody(nested(maxDepth), maxDepth)).not.toThrow()
         expect(() => parseJsonBody(nested(maxDepth + 1), maxDepth)).toThrow(/deeper than/)
@@ -217,11 +175,7 @@ describe('a body', () => {
 
   it('is accepted when a key occurs in several objects, once in each', () => {
     const text = '{"a":{"a":1.5,"b":[1.5,{"a":null}]},"b":"a:b","__proto__":{"a":1}}'
-    expect(Object.keys(parseJsonBody(Buffer.from(text), MAX_DEPTH) as object)).toEqual([
-      'a',
-      'b',
-      '__proto__',
-    ])
+    expect(Object.keys(parseJsonBody(Buffer.from(text), MAX_DEPTH) as object)).toEqual(['a', 'b', '__proto__'])
   })
 
   it('cannot change a prototype', () => {

@@ -32,8 +32,7 @@ async function requestWith(sent: string[]): Promise<IncomingMessage> {
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const idOf = (given?: string) =>
-  requestIdOf({ headers: given === undefined ? {} : { 'x-request-id': given } })
+const idOf = (given?: string) => requestIdOf({ headers: given === undefined ? {} : { 'x-request-id': given } })
 const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code))
 
 describe('the id of a request', () => {
@@ -48,11 +47,7 @@ describe('the id of a request', () => {
   it('is a new one otherwise', () => {
     const invisible = fc.constantFrom(' ', '\t', '\n', '\u007f', '\u0080', 'é', '🌱')
     const broken = fc
-      .tuple(
-        fc.string({ unit: visible, maxLength: 60 }),
-        invisible,
-        fc.string({ unit: visible, maxLength: 60 }),
-      )
+      .tuple(fc.string({ unit: visible, maxLength: 60 }), invisible, fc.string({ unit: visible, maxLength: 60 }))
       .map((parts) => parts.join(''))
     const tooLong = fc.string({ unit: visible, minLength: 129, maxLength: 300 })
     fc.assert(
@@ -64,10 +59,7 @@ describe('the id of a request', () => {
 
   it('has 1 to 128 characters', () => {
     expect(idOf('x'.repeat(128))).toBe('x'.repeat(128))
-    expect([idOf(''), idOf('x'.repeat(129))]).toEqual([
-      expect.stringMatching(UUID),
-      expect.stringMatching(UUID),
-    ])
+    expect([idOf(''), idOf('x'.repeat(129))]).toEqual([expect.stringMatching(UUID), expect.stringMatching(UUID)])
   })
 
   it('is another new one each time', () => {

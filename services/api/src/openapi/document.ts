@@ -2,12 +2,7 @@ import swagger from '@fastify/swagger'
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
 import { ErrorBody } from '../http/errors.ts'
 import { failureResponses, failureTable, headerReferences, sharedResponses } from './failure-responses.ts'
-import {
-  REQUEST_HEADERS,
-  REQUEST_HEADERS_OF_EVERY_OPERATION,
-  RESPONSE_HEADERS,
-  responseHeadersOf,
-} from './headers.ts'
+import { REQUEST_HEADERS, REQUEST_HEADERS_OF_EVERY_OPERATION, RESPONSE_HEADERS, responseHeadersOf } from './headers.ts'
 import { NO_FACTS } from './operation.ts'
 import { extractComponents } from './schemas.ts'
 
@@ -90,10 +85,7 @@ function withFacts(operation: Operation, { operation: facts = NO_FACTS, scope }:
   return {
     ...operation,
     ...(scope && { security: [{ [SCHEME]: [scope] }] }),
-    parameters: [
-      ...parameters,
-      ...requestHeaders.map((name) => ({ $ref: `#/components/parameters/${name}` })),
-    ],
+    parameters: [...parameters, ...requestHeaders.map((name) => ({ $ref: `#/components/parameters/${name}` }))],
     ...(requestBody && { requestBody: withMedia(requestBody, { ...(examples && { examples }) }) }),
     responses: {
       ...mapValues(responses, (response, status) => ({
@@ -116,13 +108,7 @@ function mapValues<T, R>(record: Record<string, T>, map: (value: T, key: string)
 }
 
 /** The introduction to the interface, in Markdown. It is short, so that the page `/docs` opens with the operations. */
-function introduction({
-  maxBodyBytes,
-  requestTimeoutMs,
-}: {
-  maxBodyBytes: number
-  requestTimeoutMs: number
-}) {
+function introduction({ maxBodyBytes, requestTimeoutMs }: { maxBodyBytes: number; requestTimeoutMs: number }) {
   return `\
 A store of plants. \`POST /plants\` with its 200 and 400 is the operation of the Plant Store Service Specification; what
 is marked as an addition goes beyond it.

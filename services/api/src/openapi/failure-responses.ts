@@ -15,12 +15,8 @@ export function sharedResponses(paths: Record<string, Record<string, { responses
   const references = Object.values(paths)
     .flatMap((item) => Object.values(item))
     .flatMap(({ responses }) => Object.values(responses).map(({ $ref }) => $ref))
-  const shared = byStatus(FAILURES_OF_EVERY_OPERATION).filter(([status]) =>
-    references.includes(referenceOf(status)),
-  )
-  return Object.fromEntries(
-    shared.map(([status, failures]) => [nameOf(status), responseOf(status, failures)]),
-  )
+  const shared = byStatus(FAILURES_OF_EVERY_OPERATION).filter(([status]) => references.includes(referenceOf(status)))
+  return Object.fromEntries(shared.map(([status, failures]) => [nameOf(status), responseOf(status, failures)]))
 }
 
 /**

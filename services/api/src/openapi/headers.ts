@@ -25,8 +25,7 @@ export const REQUEST_HEADERS = {
     schema: { type: 'string' },
   },
   traceparent: {
-    description:
-      'An addition: W3C Trace Context. A valid one is passed on with the event of a created plant.',
+    description: 'An addition: W3C Trace Context. A valid one is passed on with the event of a created plant.',
     schema: { type: 'string' },
   },
 } as const satisfies Record<string, Header>

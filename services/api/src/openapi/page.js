@@ -24,9 +24,7 @@ const ExactNumbers = {
   afterLoad() {
     const { getSampleSchema } = this.fn
     this.fn.getSampleSchema = (schema, type, options, example) =>
-      typeof example === 'string' && /json/.test(type)
-        ? example
-        : getSampleSchema(schema, type, options, example)
+      typeof example === 'string' && /json/.test(type) ? example : getSampleSchema(schema, type, options, example)
   },
 
   wrapComponents: {

@@ -40,10 +40,7 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ')
 
 /** GET /openapi.json. Public, because it holds no data. */
-export const descriptionRoute: FastifyPluginAsync<{ description: () => Document }> = async (
-  app,
-  { description },
-) => {
+export const descriptionRoute: FastifyPluginAsync<{ description: () => Document }> = async (app, { description }) => {
   let response: ConstantResponse
   app.addHook('onReady', async () => {
     // JSON.stringify throws on the bigints in the examples.

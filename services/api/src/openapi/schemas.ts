@@ -11,9 +11,7 @@ export function extractComponents<T>(tree: T): { tree: T; schemas: Record<string
   function describe(node: unknown): unknown {
     if (Array.isArray(node)) return node.map(describe)
     if (typeof node !== 'object' || node === null) return node
-    const children: Node = Object.fromEntries(
-      Object.entries(node).map(([key, value]) => [key, describe(value)]),
-    )
+    const children: Node = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, describe(value)]))
     if (children.format === 'int64') children.type = 'integer'
     const { title, ...schema } = children
     if (typeof title !== 'string') return children

@@ -37,9 +37,7 @@ describe('a cursor', () => {
   })
 
   it('has the same text in every release: a client may send one after an update', () => {
-    expect(encodeCursor({ partition: 1 as Partition, listed: [0, 300, 2 ** 40] })).toBe(
-      'AQMBAKwCgICAgIAgX_rVpw',
-    )
+    expect(encodeCursor({ partition: 1 as Partition, listed: [0, 300, 2 ** 40] })).toBe('AQMBAKwCgICAgIAgX_rVpw')
   })
 
   it('is invalid for a topic of another size', () => {
@@ -62,11 +60,7 @@ describe('a cursor', () => {
         const text = encodeCursor(cursor)
         const place = at % text.length
         const [before, after] = [text.slice(0, place), text.slice(place + 1)]
-        for (const mutant of [
-          before + character + after,
-          before + after,
-          before + character + text.slice(place),
-        ]) {
+        for (const mutant of [before + character + after, before + after, before + character + text.slice(place)]) {
           if (mutant !== text) expect(decodeCursor(mutant, cursor.listed.length)).toBeUndefined()
         }
       }),
@@ -77,15 +71,7 @@ describe('a cursor', () => {
   it('is invalid in any other spelling', () => {
     const text = encodeCursor({ partition: 1 as Partition, listed: [5, 700] })
     const padded = Buffer.from(text, 'base64url').toString('base64')
-    for (const other of [
-      `${text}=`,
-      `${text}A`,
-      `${text}AAAA`,
-      ` ${text}`,
-      `${text}\n`,
-      text.toLowerCase(),
-      padded,
-    ])
+    for (const other of [`${text}=`, `${text}A`, `${text}AAAA`, ` ${text}`, `${text}\n`, text.toLowerCase(), padded])
       expect(decodeCursor(other, 2)).toBeUndefined()
   })
 

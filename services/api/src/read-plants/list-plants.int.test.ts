@@ -1,12 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import {
-  BEFORE_FIRST,
-  type Offset,
-  offsetOf,
-  type Partition,
-  partitionOf,
-} from '@plant-store/shared/plant/position.ts'
+import { BEFORE_FIRST, type Offset, offsetOf, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
@@ -70,12 +64,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
       const offset = offsetOf(claims.length)
       const claim = { offset, id: plantId, eventId: randomUUID() as Claim['eventId'], plant }
       claims.push(claim)
-      await claimIndex.sink.onRecords(
-        partition,
-        [{ offset, claim }],
-        { offset, eventId: claim.eventId },
-        START,
-      )
+      await claimIndex.sink.onRecords(partition, [{ offset, claim }], { offset, eventId: claim.eventId }, START)
       return claim
     },
 
@@ -93,8 +82,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
       }
     },
 
-    list: (limit: number, cursor = firstCursor(PARTITIONS), token = NO_TOKEN) =>
-      lister.list({ limit, cursor, token }),
+    list: (limit: number, cursor = firstCursor(PARTITIONS), token = NO_TOKEN) => lister.list({ limit, cursor, token }),
   }
 }
 
@@ -145,26 +133,23 @@ describe('the reads of a page', () => {
 })
 
 describe('a page', () => {
-  it.each([1, 7, 20, 33, 1_000])(
-    'of %s plants is never longer, and the next page follows it',
-    async (limit) => {
-      const store = await openLister()
-      await writeAll(store, 60)
-      await store.project()
-      await writeAll(store, 90)
-      const ids = firstIds(store.log)
-      let cursor: Cursor | undefined = firstCursor(PARTITIONS)
-      const listed: unknown[] = []
-      while (cursor !== undefined) {
-        const page: PlantList = await store.list(limit, cursor)
-        if (page.is !== 'page') return expect.unreachable()
-        expect(page.claims.length).toBe(Math.min(limit, ids.length - listed.length))
-        listed.push(...page.claims.map(({ id }) => id))
-        cursor = page.next
-      }
-      expect(listed).toEqual(ids)
-    },
-  )
+  it.each([1, 7, 20, 33, 1_000])('of %s plants is never longer, and the next page follows it', async (limit) => {
+    const store = await openLister()
+    await writeAll(store, 60)
+    await store.project()
+    await writeAll(store, 90)
+    const ids = firstIds(store.log)
+    let cursor: Cursor | undefined = firstCursor(PARTITIONS)
+    const listed: unknown[] = []
+    while (cursor !== undefined) {
+      const page: PlantList = await store.list(limit, cursor)
+      if (page.is !== 'page') return expect.unreachable()
+      expect(page.claims.length).toBe(Math.min(limit, ids.length - listed.length))
+      listed.push(...page.claims.map(({ id }) => id))
+      cursor = page.next
+    }
+    expect(listed).toEqual(ids)
+  })
 
   it('is not longer when one read returns plants of many partitions', async () => {
     const store = await openLister()
@@ -180,9 +165,7 @@ describe('a page', () => {
     const store = await openLister()
     await writeAll(store, 30)
     await store.project()
-    for (const window of Array.from({ length: PARTITIONS }, (_, p) =>
-      store.claimIndex.window(p as Partition),
-    ))
+    for (const window of Array.from({ length: PARTITIONS }, (_, p) => store.claimIndex.window(p as Partition)))
       window.dropBefore(window.next)
     await writeAll(store, 40)
     expect(idsOf(await store.list(1_000))).toEqual(firstIds(store.log))
@@ -233,9 +216,7 @@ describe('a page', () => {
     if (first.is !== 'page') return expect.unreachable()
     expect(await store.list(100, first.next)).toEqual({ is: 'coverageGap' })
     await store.project()
-    expect(idsOf(await store.list(100, first.next))).toEqual(
-      store.log[partition]?.slice(5).map(({ id }) => id),
-    )
+    expect(idsOf(await store.list(100, first.next))).toEqual(store.log[partition]?.slice(5).map(({ id }) => id))
   })
 })
 

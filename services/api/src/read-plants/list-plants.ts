@@ -1,10 +1,5 @@
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import {
-  BEFORE_FIRST,
-  type ConsistencyToken,
-  type Offset,
-  type Partition,
-} from '@plant-store/shared/plant/position.ts'
+import { BEFORE_FIRST, type ConsistencyToken, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { coverageReach } from '@plant-store/shared/protocol/coverage.ts'
 import {
   type Candidates,

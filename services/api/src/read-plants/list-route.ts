@@ -27,8 +27,7 @@ const PlantItem = Type.Object({ id: IdOut, ...Plant.properties }, { title: 'Plan
 const PlantPage = Type.Object(
   {
     items: Type.Array(PlantItem, {
-      description:
-        'Plants; those of a page that is not the last one may be none, for what it has may be unreadable',
+      description: 'Plants; those of a page that is not the last one may be none, for what it has may be unreadable',
     }),
     next: Type.Optional(
       Type.String({

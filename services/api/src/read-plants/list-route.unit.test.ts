@@ -21,35 +21,14 @@ describe('the query of a list', () => {
   })
 
   it.each([
-    ...[
-      '',
-      '0',
-      '1001',
-      '9999',
-      '10000',
-      '-1',
-      '+1',
-      '01',
-      '1.5',
-      '1.0',
-      '1e2',
-      '0x1',
-      ' 1',
-      '1 ',
-      '1\n',
-      'true',
-    ],
+    ...['', '0', '1001', '9999', '10000', '-1', '+1', '01', '1.5', '1.0', '1e2', '0x1', ' 1', '1 ', '1\n', 'true'],
     ...['null', 'ten', '١', '１', ['1', '2'], ['1', '1'], []],
   ])('refuses the limit %j', (limit) => {
-    expect(() => parsePageQuery({ limit }, PARTITIONS)).toThrow(
-      expect.objectContaining({ failure: 'invalidLimit' }),
-    )
+    expect(() => parsePageQuery({ limit }, PARTITIONS)).toThrow(expect.objectContaining({ failure: 'invalidLimit' }))
   })
 
   const valid = encodeCursor(firstCursor(PARTITIONS))
   it.each(['', '0', 'x', `${valid}=`, [valid, valid], [valid]])('refuses the cursor %j', (cursor) => {
-    expect(() => parsePageQuery({ cursor }, PARTITIONS)).toThrow(
-      expect.objectContaining({ failure: 'invalidCursor' }),
-    )
+    expect(() => parsePageQuery({ cursor }, PARTITIONS)).toThrow(expect.objectContaining({ failure: 'invalidCursor' }))
   })
 })

@@ -21,11 +21,7 @@ export type ReadPlant =
 export type PlantReader = ReturnType<typeof createPlantReader>
 
 /** Reads plants from the read model and the window of this instance together. */
-export function createPlantReader(
-  readModel: Pick<ReadModel, 'lookUp'>,
-  claimIndex: ClaimIndex,
-  options: ReadOptions,
-) {
+export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, claimIndex: ClaimIndex, options: ReadOptions) {
   /** Undefined when the reach is too low for a result. */
   async function tryRead(id: PlantId, token: ConsistencyToken): Promise<ReadPlant | undefined> {
     const partition = partitionOf(Buffer.from(id.toString()), claimIndex.partitions)

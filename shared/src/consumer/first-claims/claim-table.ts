@@ -20,9 +20,7 @@ export function memoryOf(maxMib: number, otherwise: string): Memory {
   return {
     reserve(bytes) {
       if (reserved + bytes > maxMib * MIB) {
-        throw new PreconditionError(
-          `the first claims of all plants take more memory than ${maxMib} MiB: ${otherwise}`,
-        )
+        throw new PreconditionError(`the first claims of all plants take more memory than ${maxMib} MiB: ${otherwise}`)
       }
       reserved += bytes
     },

@@ -54,12 +54,10 @@ describe('a table of first claims', () => {
     }
     const table = createClaimTable({ memory, eventIds: false })
     const count = 100_000
-    for (let n = 0; n < count; n++)
-      table.add({ id: idOf(n) as PlantId, offset: offsetOf(n * 3), eventId: NIL })
+    for (let n = 0; n < count; n++) table.add({ id: idOf(n) as PlantId, offset: offsetOf(n * 3), eventId: NIL })
     for (let n = 0; n < count; n++) {
       const id = idOf(n) as PlantId
-      if (table.add({ id, offset: offsetOf(2 ** 40), eventId: NIL }) !== n * 3)
-        throw new Error(`id ${n} was lost`)
+      if (table.add({ id, offset: offsetOf(2 ** 40), eventId: NIL }) !== n * 3) throw new Error(`id ${n} was lost`)
     }
     expect(reserved / count).toBeLessThan(30)
   })

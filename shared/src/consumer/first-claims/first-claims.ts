@@ -52,11 +52,7 @@ export type EntryVerdict = 'first' | 'later' | 'unknown'
  * The records that are the first claims of their ids. Records after the checkpoint are added; earlier ones are known
  * already. Throws a PreconditionError for records of another log than that of the known claims.
  */
-export function firstAmong<R extends LogRecord>(
-  known: KnownClaims,
-  partition: Partition,
-  records: readonly R[],
-): R[] {
+export function firstAmong<R extends LogRecord>(known: KnownClaims, partition: Partition, records: readonly R[]): R[] {
   const { checkpoint } = known
   assertSameEvent(checkpoint, partition, records)
   return records.filter(({ offset, claim }) => {
@@ -88,11 +84,7 @@ export function entryVerdict(
 }
 
 /** Records on both sides of the checkpoint show which event the log contains there. */
-function assertSameEvent(
-  { offset, eventId }: Checkpoint,
-  partition: Partition,
-  records: readonly LogRecord[],
-): void {
+function assertSameEvent({ offset, eventId }: Checkpoint, partition: Partition, records: readonly LogRecord[]): void {
   const [earliest, latest] = [records[0], records.at(-1)]
   if (eventId === '' || earliest === undefined || latest === undefined) return
   if (earliest.offset > offset || latest.offset < offset) return

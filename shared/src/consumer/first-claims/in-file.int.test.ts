@@ -98,9 +98,7 @@ describe('first claims in a file', () => {
         for (const { records, next } of log.filter((batch) => batch.next.offset > offset)) {
           const found = await behind.firstAmong(P, records, next)
           expect(found.map((record) => record.offset)).toEqual(
-            records
-              .filter(({ claim, offset: at }) => claim && first.get(claim.id) === at)
-              .map(({ offset: at }) => at),
+            records.filter(({ claim, offset: at }) => claim && first.get(claim.id) === at).map(({ offset: at }) => at),
           )
         }
         await behind.close()
@@ -185,10 +183,7 @@ describe('first claims in a file', () => {
   })
 
   it.each([
-    [
-      { topic: 'others', partitions: 2 },
-      /topic plants with 2 partitions, not of others with 2: choose another/,
-    ],
+    [{ topic: 'others', partitions: 2 }, /topic plants with 2 partitions, not of others with 2: choose another/],
     [{ topic: 'plants', partitions: 3 }, /topic plants with 2 partitions, not of plants with 3/],
   ])('are rejected for %j, and the file does not change', async (settings, message) => {
     const path = await filled()
@@ -219,8 +214,7 @@ describe('first claims in a file', () => {
   ])('report a damaged file and what to do, when it is %s', async (_, damage) => {
     const path = newPath()
     const claims = await open(path)
-    for (const { partition, records, next } of longLog().slice(0, 2))
-      await claims.firstAmong(partition, records, next)
+    for (const { partition, records, next } of longLog().slice(0, 2)) await claims.firstAmong(partition, records, next)
     await claims.close()
     damage(path)
     await expectRefused(open(path), /claims\.db is damaged .*: delete it .*rebuilt from the log/)
@@ -234,11 +228,7 @@ describe('first claims in a file', () => {
   it('detect another log, and store nothing of it', async () => {
     const path = await filled()
     const claims = await open(path)
-    const others = [
-      ...RECORDS.slice(0, 3),
-      claimAt(3, -(2n ** 63n), { eventId: eventId(99) }),
-      claimAt(4, 77n),
-    ]
+    const others = [...RECORDS.slice(0, 3), claimAt(3, -(2n ** 63n), { eventId: eventId(99) }), claimAt(4, 77n)]
     const taking = claims.firstAmong(P, others, checkpointAt(offsetOf(4), others))
     await expectRefused(taking, /another log.* offset 3\. /)
     expect(await claims.checkpointOf(P)).toEqual(NEXT)

@@ -141,9 +141,7 @@ function prepare(database: DatabaseSync, { path, topic, partitions }: ClaimFileS
       database.exec(SCHEMA)
       database.prepare('INSERT INTO log VALUES (?, ?)').run(topic, partitions)
     } else if (pragma('application_id') !== APPLICATION_ID) {
-      throw new PreconditionError(
-        `${path} is a database of another application: choose another file for first claims`,
-      )
+      throw new PreconditionError(`${path} is a database of another application: choose another file for first claims`)
     }
     assertFormatVersion(pragma('user_version'), path)
     const log = database.prepare('SELECT topic, partitions FROM log').get() ?? {}

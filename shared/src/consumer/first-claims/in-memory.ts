@@ -16,10 +16,7 @@ export function inMemory({ maxMib = DEFAULT_MAX_MIB }: { maxMib?: number } = {})
   }
   return {
     async open() {
-      const memory = memoryOf(
-        maxMib,
-        'increase maxMib, or store them in a file with firstClaims: inFile(path)',
-      )
+      const memory = memoryOf(maxMib, 'increase maxMib, or store them in a file with firstClaims: inFile(path)')
       const known = new Map<Partition, KnownClaims>()
 
       function knownOf(partition: Partition): KnownClaims {

@@ -145,9 +145,7 @@ describe('first claims in the read model', () => {
     await project(EARLY, LATE)
     await expectToTellAsTheModel(claims, P, [EARLY, LATE])
     await stop()
-    await expect(claims.firstAmong(P, EARLY.records, EARLY.next)).rejects.not.toBeInstanceOf(
-      PreconditionError,
-    )
+    await expect(claims.firstAmong(P, EARLY.records, EARLY.next)).rejects.not.toBeInstanceOf(PreconditionError)
     await expect(claims.checkpointOf(P)).rejects.not.toBeInstanceOf(PreconditionError)
     await vi.waitFor(() => expect(warnings.join()).toContain('redis: not reachable'), WAIT)
     await startOwnRedis({ port })
@@ -173,9 +171,7 @@ describe('first claims in the read model', () => {
     const { claims, project } = await openModel()
     await project(EARLY, LATE)
     const strange = batchOf([claimAt(0, 1n, { eventId: eventId(50) })])
-    await expect(claims.firstAmong(P, strange.records, strange.next)).rejects.toThrow(
-      /another log.* offset 0\. /s,
-    )
+    await expect(claims.firstAmong(P, strange.records, strange.next)).rejects.toThrow(/another log.* offset 0\. /s)
     const missing = batchOf([claimAt(1, 99n)])
     await expect(claims.firstAmong(P, missing.records, missing.next)).rejects.toThrow(PreconditionError)
     const earlier = batchOf([claimAt(2, 3n)])
@@ -198,9 +194,7 @@ describe('first claims in the read model', () => {
     await project(EARLY)
     const generation = await redis.get(`{${topic}:${P}}:live`)
     await redis.hset(`{${topic}:${P}}:${generation}:plants`, '2', 'no entry')
-    await expect(claims.firstAmong(P, EARLY.records, EARLY.next)).rejects.toThrow(
-      'not readable by this release',
-    )
+    await expect(claims.firstAmong(P, EARLY.records, EARLY.next)).rejects.toThrow('not readable by this release')
   })
 
   it('reject a URL that is not a Redis URL', async () => {

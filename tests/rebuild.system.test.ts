@@ -2,42 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { newPlant } from './support/generated-plants.ts'
 import { createPlantStore, openRedis } from './support/plant-store.ts'
-import { contentOf, expectNothingLeft, expectRun, fill, generationsOf, run } from './support/rebuilt-store.ts'
-import { startSteadyLoad } from './support/steady-load.ts'
+import { rebuildUnderLoad } from './support/rebuild-under-load.ts'
+import { contentOf, expectRun, fill, run } from './support/rebuilt-store.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
-const WAIT_MS = 60_000
 const PROBLEMS = 3
 
-it('three rebuilds under full load cause no failed or wrong response, and serve the fold of the log', async () => {
-  const store = await createPlantStore(stores)
-  await fill(store, 10_000)
-  const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
-  const before = await generationsOf(store)
-  const load = startSteadyLoad([first.url, second.url])
-  onTestFinished(load.stop)
-  const during: number[] = []
-  await vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(500), WAIT_MS)
-  for (let round = 0; round < 3; round++) {
-    const before = load.done.creates
-    await expectRun(store, 'rebuild')
-    during.push(load.done.creates - before)
-  }
-  await expectRun(store, 'verify')
-  await load.stop()
-
-  expect(load.wrong).toEqual([])
-  expect(Math.min(...during, load.done.lists, load.done.absences, load.done.duplicates)).toBeGreaterThan(0)
-  const after = await generationsOf(store)
-  expect(after.filter((generation) => before.includes(generation))).toEqual([])
-  await expectReadModelToEqual(await readTruth(store), store)
-  await expectRun(store, 'verify')
-  await expectNothingLeft(store)
-})
+it('a rebuild under full load causes no failed or wrong response, and serves the fold of the log', () =>
+  rebuildUnderLoad(1))
 
 it('a rebuild equals the live read model for a log with void claims, foreign records and unreadable payloads', async () => {
   const store = await createPlantStore(stores)

@@ -83,6 +83,11 @@ export async function onConnections<T, R>(
   return results
 }
 
+/** Ids in order, while `goOn` returns true. */
+export function* idsWhile(goOn: () => boolean): Generator<bigint> {
+  for (let id = 0n; goOn(); id++) yield id
+}
+
 /** The Error number of a response; undefined for a success. */
 export function errorOf(response: ClientResponse | undefined): number | undefined {
   return (response?.body as { error?: number } | undefined)?.error

@@ -26,7 +26,8 @@ const help = `Shows the past: one plant, or all plants, as of an instant or a po
             a partition that is needed has no position
   --output  writes all plants to this file, which appears under its name when it is complete; not with --id
   --json    with --id: one JSON object with id, state (created, unreadable or absent), partition, upTo (the last offset
-            read, -1 for none), and unless absent position, event, at (the timestamp of the record), name and tag
+            read, -1 for none), and unless absent position, event, at (the timestamp of the record), and
+            the plant's fields
 
 An instant covers, in each partition, the records before the first one with a later timestamp. It can also be given as
 how long ago: 30s, 15m, 2h, 7d. A position is <partition>-<offset>, as in a Plants-Position header; commas separate

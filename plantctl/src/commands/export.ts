@@ -18,8 +18,8 @@ const help = `Writes all plants as JSON Lines, from a replay of the log up to it
   --from-redis  exports what the read model serves instead of the log
 
 One line per plant: {"id":"7","name":"…","tag":"…","position":"3-120","event":"<uuid>"}, with "unreadable":true instead
-of name and tag when this release cannot read the event. The id is a string, as in the event, because most JSON parsers
-lose digits of large numbers. Lines are ordered by partition, then by offset.
+of the plant's fields when this release cannot read the event. The id is a string, as in the event, because most JSON
+parsers lose digits of large numbers. Lines are ordered by partition, then by offset.
 
 The last line is {"export":{"topic","partitions","plants","unreadable","positions","sha256"}}; an export without it is
 incomplete. "sha256" is the digest of all lines before it ("head -n -1 | sha256sum"). Exports up to the same positions

@@ -5,7 +5,14 @@ import type { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
 import { eventId, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
-import { addDifference, countOf, type Difference, type GenerationDifference, noFindings } from './difference.ts'
+import {
+  addDifference,
+  countOf,
+  type Difference,
+  type EntryField,
+  type GenerationDifference,
+  noFindings,
+} from './difference.ts'
 
 const claimOf = (id: bigint) => RECORDS.find(({ claim }) => claim?.id === id)?.claim as NonNullable<LogRecord['claim']>
 const entry = (id: bigint, changed: Partial<NonNullable<LogRecord['claim']>> = {}) =>
@@ -43,7 +50,7 @@ const otherType =
   }
 const changed = (
   id: bigint,
-  field: 'eventId' | 'offset' | 'readable' | 'name' | 'tag',
+  field: EntryField,
   expected: string | null,
   found: string | null,
 ): GenerationDifference => ({ what: 'entryChanged', id: String(id), field, expected, found })

@@ -25,7 +25,7 @@ const endAtOnceTimeoutMs = 10_000
 export async function whyNoDocker(signal) {
   const found = await ask('docker', ['version', '--format', '{{.Server.Version}}'], signal)
   if (found.missing) return 'there is no docker command'
-  if (found.code !== 0) return `no Docker engine answers (${endOf(found.output, 1).trim()})`
+  if (found.code !== 0) return `no Docker engine responds (${endOf(found.output, 1).trim()})`
   if (!(await findCompose(signal))) return 'Docker has no compose plugin'
   return undefined
 }

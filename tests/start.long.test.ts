@@ -52,7 +52,7 @@ it('npm start: a plant survives a restart and a kill -9 of launcher and broker; 
 it.skipIf(source === 'docker')('npm start continues without a Docker engine, and says so', async () => {
   const { localDir, environment } = await setting({ DOCKER_HOST: NOWHERE })
   const run = await npmStart(localDir, environment)
-  expect(run.log()).toMatch(/run as processes: (no Docker engine responses|there is no docker command)/)
+  expect(run.log()).toMatch(/run as processes: (no Docker engine responds|there is no docker command)/)
   expect(run.dockerProject).toBeUndefined()
   await stop(run.launcher)
 })
@@ -61,7 +61,7 @@ it('npm start --with docker fails without a Docker engine', async () => {
   const { localDir, environment } = await setting({ DOCKER_HOST: NOWHERE })
   const { launcher, log } = await launch(localDir, environment, '--with', 'docker')
   expect(await launcher.exited).toEqual({ code: 1, signal: null })
-  expect(log()).toMatch(/--with docker: (no Docker engine responses|there is no docker command)/)
+  expect(log()).toMatch(/--with docker: (no Docker engine responds|there is no docker command)/)
 })
 
 it('npm start says that the plants of the last start are in other stores', async () => {

@@ -1,4 +1,4 @@
-import { createPlant, errorOf, onConnections, readPlant } from './client.ts'
+import { createPlant, errorOf, idsWhile, onConnections, readPlant } from './client.ts'
 import { listAll } from './listing.ts'
 
 const CONNECTIONS = 32
@@ -20,10 +20,6 @@ export function startSteadyLoad(urls: readonly string[]) {
   const created: Created[] = []
   let going = true
   let nextList = LIST_EVERY
-
-  function* ids(): Generator<bigint> {
-    for (let id = 0n; going; id++) yield id
-  }
 
   function expectThat(isRight: boolean, what: object): void {
     if (!isRight) wrong.push(what)
@@ -82,7 +78,11 @@ export function startSteadyLoad(urls: readonly string[]) {
     done.lists++
   }
 
-  const clients = onConnections(CONNECTIONS, ids(), step)
+  const clients = onConnections(
+    CONNECTIONS,
+    idsWhile(() => going),
+    step,
+  )
   return {
     done,
     wrong,

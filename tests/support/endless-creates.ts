@@ -1,5 +1,5 @@
 import { expect, onTestFinished, vi } from 'vitest'
-import { type Create, createPlant, onConnections } from './client.ts'
+import { type Create, createPlant, idsWhile, onConnections } from './client.ts'
 
 const CONNECTIONS = 16
 const WAIT = { timeout: 60_000, interval: 5 }
@@ -10,10 +10,8 @@ export function startCreates(...urls: readonly string[]) {
   let created = 0
   let going = true
 
-  function* ids(): Generator<bigint> {
-    for (let id = 0n; going; id++) yield id
-  }
-  const clients = onConnections(CONNECTIONS, ids(), async (id, connection) => {
+  const ids = idsWhile(() => going)
+  const clients = onConnections(CONNECTIONS, ids, async (id, connection) => {
     const create = await createPlant(urls[connection % urls.length] as string, id, `plant ${id}`)
     creates.push(create)
     if (create.response?.status === 200) created++

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { createKafka } from '@plant-store/shared/event-log/connection.ts'
+import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
+import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Kafka } from 'kafkajs'
+import { expect, vi } from 'vitest'
 import { quietLog } from './quiet-log.ts'
 
-const LEADER_WITHIN_MS = 20_000
+const KNOWN_WITHIN_MS = 20_000
 const RETRY_EVERY_MS = 20
 
 export type TestTopic = TopicSettings & { kafka: Kafka }
@@ -15,8 +17,34 @@ export async function createTestTopic(kafkaBrokers: string, partitions: number):
   const topic = `plants-${randomUUID()}`
   const kafka = createKafka(kafkaBrokers.split(','), 'test', quietLog)
   // The broker may know the topic, and lead its partitions, only some time after it has confirmed the creation.
-  const patience = { everyMs: RETRY_EVERY_MS, giveUpAfterMs: LEADER_WITHIN_MS }
+  const patience = { everyMs: RETRY_EVERY_MS, giveUpAfterMs: KNOWN_WITHIN_MS }
   await retry(() => createTopic(kafka, { topic, partitions }), patience)
   await retry(() => checkTopic(kafka, { topic, partitions }), patience)
   return { kafka, topic, partitions }
+}
+
+/** Sets the settings of a topic; those not named return to the broker's defaults. Resolves when the broker has them. */
+export async function setTopicConfig({ kafka, topic }: TestTopic, config: Record<string, string>): Promise<void> {
+  const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }
+  const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }))
+  await withAdmin(kafka, async (admin) => {
+    await admin.alterConfigs({ validateOnly: false, resources: [{ ...resource, configEntries }] })
+    // The controller confirms the change, and the broker applies it some time later.
+    await vi.waitFor(async () => {
+      const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] })
+      const entries = resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue])
+      expect(Object.fromEntries(entries ?? [])).toMatchObject(config)
+    }, KNOWN_WITHIN_MS)
+  })
+}
+
+/** Adds partitions to a topic. Resolves when the broker has them. */
+export async function setPartitions({ kafka, topic }: TestTopic, count: number): Promise<void> {
+  await withAdmin(kafka, async (admin) => {
+    await admin.createPartitions({ topicPartitions: [{ topic, count }] })
+    await vi.waitFor(async () => {
+      const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+      expect(topics[0]?.partitions).toHaveLength(count)
+    }, KNOWN_WITHIN_MS)
+  })
 }

@@ -6,7 +6,7 @@ import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import type { TestTopic } from '../../../tests/support/topic.ts'
+import { setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { type NewRecord, PARKED, plantCreated } from '../plant/plant-created.ts'
@@ -144,17 +144,11 @@ describe('following a log', () => {
 
   it('reads batches that other producers compressed with gzip or zstd', async () => {
     const topic = await openTopic()
-    const admin = topic.kafka.admin()
     const producer = topic.kafka.producer()
-    await Promise.all([admin.connect(), producer.connect()])
-    onTestFinished(async () => {
-      await Promise.all([admin.disconnect(), producer.disconnect()])
-    })
+    await producer.connect()
+    onTestFinished(() => producer.disconnect())
     // The default of a topic that was not created by the service: the broker keeps the compression of the producer.
-    const settings = { 'compression.type': 'producer', 'retention.ms': '-1', 'retention.bytes': '-1' }
-    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }))
-    const type = kafkajs.ConfigResourceTypes.TOPIC
-    await admin.alterConfigs({ validateOnly: false, resources: [{ type, name: topic.topic, configEntries }] })
+    await setTopicConfig(topic, { 'compression.type': 'producer', 'retention.ms': '-1', 'retention.bytes': '-1' })
     for (const compression of [kafkajs.CompressionTypes.GZIP, kafkajs.CompressionTypes.ZSTD]) {
       const messages = [plantCreated(newPlant(BigInt(compression)), randomUUID() as EventId, topic.partitions)]
       await producer.send({ topic: topic.topic, messages, compression })

@@ -3,7 +3,7 @@ import type { Admin } from 'kafkajs'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import { createTestTopic, setPartitions, setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { plantCreated } from '../plant/plant-created.ts'
 import { PreconditionError } from '../runtime/failures.ts'
@@ -23,13 +23,8 @@ async function openAdmin({ kafka }: Pick<TestTopic, 'kafka'>): Promise<Admin> {
 const openTopic = () => createTestTopic(inject('kafkaBrokers'), PARTITIONS)
 const check = ({ kafka, ...settings }: TestTopic) => checkTopic(kafka, settings)
 
-async function set({ kafka, topic }: TestTopic, name: string, value: string): Promise<void> {
-  const admin = await openAdmin({ kafka })
-  const type = kafkajs.ConfigResourceTypes.TOPIC
-  const entries = { 'retention.ms': '-1', 'retention.bytes': '-1', 'cleanup.policy': 'delete', [name]: value }
-  const configEntries = Object.entries(entries).map(([name, value]) => ({ name, value }))
-  await admin.alterConfigs({ validateOnly: false, resources: [{ type, name: topic, configEntries }] })
-}
+const KEPT = { 'retention.ms': '-1', 'retention.bytes': '-1', 'cleanup.policy': 'delete' }
+const set = (topic: TestTopic, name: string, value: string) => setTopicConfig(topic, { ...KEPT, [name]: value })
 
 describe('a topic created here', () => {
   it('is empty, passes the check, and has warnings where production needs more', async () => {
@@ -113,8 +108,7 @@ describe('checking a topic', () => {
 
   it('rejects a topic with more partitions than before', async () => {
     const topic = await openTopic()
-    const admin = await openAdmin(topic)
-    await admin.createPartitions({ topicPartitions: [{ topic: topic.topic, count: PARTITIONS + 1 }] })
+    await setPartitions(topic, PARTITIONS + 1)
     await expect(check(topic)).rejects.toThrow(PreconditionError)
     await expect(check(topic)).rejects.toThrow(/has 4 partitions, but PLANTS_PARTITIONS is 3: set it to/)
   })

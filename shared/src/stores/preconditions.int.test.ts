@@ -3,10 +3,9 @@ import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
-import { createTestTopic } from '../../../tests/support/topic.ts'
+import { createTestTopic, setPartitions, setTopicConfig } from '../../../tests/support/topic.ts'
 import { createAppender } from '../event-log/append.ts'
 import { checkTopic, createTopic } from '../event-log/topic.ts'
-import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { plantCreated } from '../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
@@ -82,17 +81,14 @@ describe('the watch of the preconditions ends the service, also without new even
   })
 
   it('a topic with a limited retention', async () => {
-    const { topic, admin, expectHalt } = await watchTopic()
-    const settings = { 'retention.ms': '1000', 'retention.bytes': '-1', 'cleanup.policy': 'delete' }
-    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }))
-    const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries }]
-    await admin.alterConfigs({ validateOnly: false, resources })
-    await expectHalt(/would lose events: set retention.ms to -1/)
+    const topic = await watchTopic()
+    await setTopicConfig(topic, { 'retention.ms': '1000', 'retention.bytes': '-1', 'cleanup.policy': 'delete' })
+    await topic.expectHalt(/would lose events: set retention.ms to -1/)
   })
 
   it('a topic with an added partition', async () => {
-    const { topic, admin, expectHalt } = await watchTopic()
-    await admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
-    await expectHalt(/has 2 partitions, but PLANTS_PARTITIONS is 1/)
+    const topic = await watchTopic()
+    await setPartitions(topic, 2)
+    await topic.expectHalt(/has 2 partitions, but PLANTS_PARTITIONS is 1/)
   })
 })

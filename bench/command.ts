@@ -8,7 +8,7 @@ export type Command<Options> = {
   run(options: Options): Promise<void>
 }
 
-/** A benchmark from its command line to its exit code: what fails is said in words, with what to do about it if that is known. */
+/** Runs a benchmark, from its command line to its exit code. Prints an error with advice, if there is any. */
 export async function runCommand<Options>({ help, readOptions, run }: Command<Options>): Promise<void> {
   try {
     const options = readOptions(process.argv.slice(2))
@@ -22,7 +22,7 @@ export async function runCommand<Options>({ help, readOptions, run }: Command<Op
 
 type Ending = { end(): Promise<void> }
 
-/** Uses stores that end afterwards, however that went. */
+/** Ends the stores afterwards, also when `use` fails. */
 export async function withStores<Stores extends Ending>(
   opening: Promise<Stores>,
   use: (stores: Stores) => Promise<void>,
@@ -38,11 +38,11 @@ export async function withStores<Stores extends Ending>(
 export type Report<Results> = {
   measure(stores: BenchStores): Promise<Results>
   plainReport(results: Results): string
-  /** Tells the files that it wrote. */
+  /** Returns the paths of the files that it wrote. */
   writeReport(results: Results): string[]
 }
 
-/** Measures on a Kafka and a Redis of its own, prints what that gave, and writes it where that is asked for. */
+/** Measures with a Kafka and a Redis of its own. Prints the report, and writes it to files when `isWritten`. */
 export function report<Results>(
   isWritten: boolean,
   { measure, plainReport, writeReport }: Report<Results>,

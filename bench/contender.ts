@@ -1,25 +1,30 @@
 import type { ReadModelSettings } from '@plant-store/shared/read-model/read-model.ts'
 import type { BenchStores } from './stores.ts'
 
-/** What answers creates, and what it promises: one row of the comparison. */
+/** A service that takes creates, and what it promises: one row of the comparison. */
 export type Contender = {
-  /** As the table names it. */
+  /** The name in the table. */
   name: string
-  /** What an acknowledgement of it means, in a few words: where the plant is then, and what is known to be unique. */
+  /** What its acknowledgement guarantees, in a few words: where the plant is stored, and whether ids are unique. */
   promise: string
-  /** Brings it up; resolves when it takes creates. It is alone on the stores while it runs. */
+  /** Starts it. Resolves when it accepts creates. No other contender uses the stores while it runs. */
   start(stores: BenchStores): Promise<RunningContender>
 }
 
 export type RunningContender = {
-  /** Where `POST /plants` is, and the token for it. */
+  /** The base URL of `POST /plants`, and the token for it. */
   url: string
   token: string
-  /** The processes that work for a create, by what they are: api, broker, projector, Redis, PostgreSQL. Children of these count along. */
+  /**
+   * The pids of the processes that take part in a create, by kind: api, broker, projector, Redis, PostgreSQL. The CPU
+   * of their children counts, too.
+   */
   processes: ReadonlyMap<string, number>
-  /** What it folds its creates into, when it has such a thing: its lag is measured. */
+  /** Its read model, if it has one; the lag of the read model is measured. */
   readModel?: ReadModelSettings
-  /** Those of the acknowledged ids that it does not have; asked after the load has ended. A contender without a store keeps nothing, and says undefined. */
+  /**
+   * The acknowledged ids that it has not stored, after the load has ended. Undefined for a contender without a store.
+   */
   missing(acknowledged: Iterable<bigint>): Promise<bigint[] | undefined>
   stop(): Promise<void>
 }

@@ -7,7 +7,7 @@ import { ensureJars } from '../local/stores/jars.mjs'
 import { readMachineTicks, stolenBetween } from './measure/machine-load.ts'
 import { digits } from './report/figures.ts'
 
-/** What all of it ran on. */
+/** The machine that everything runs on. */
 export function machine(): string {
   return `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 1e9)} GB`
 }
@@ -15,12 +15,12 @@ export function machine(): string {
 const SERVICE = ['fastify', 'kafkajs', 'autocannon']
 const PEERS = ['pg', '@event-driven-io/emmett-postgresql']
 
-/** When and on what something was measured. */
+/** The date, machine and versions of a measurement. */
 export type Circumstances = {
   measuredAt: string
   machine: string
   versions: string
-  /** The share of the time in which this machine had work that its hypervisor gave to others; none where there is no /proc. */
+  /** The share of its busy time that the hypervisor gave to other machines (steal); undefined without /proc. */
   stolenShare: number | undefined
 }
 
@@ -35,14 +35,14 @@ export async function circumstances(redisUrl: string, taking: { peers: boolean }
   }
 }
 
-/** In a sentence or two. */
+/** The circumstances in a sentence or two, for a report. */
 export function onWhat({ measuredAt, machine, versions, stolenShare }: Circumstances): string {
-  const said = `${measuredAt}, ${machine}, which everything shares, the load too; ${versions}.`
+  const said = `${measuredAt}, ${machine}, shared by everything including the load; ${versions}.`
   if (stolenShare === undefined) return said
-  return `${said} Of the time in which it had work, its hypervisor gave ${digits(100 * stolenShare)} % to other machines.`
+  return `${said} Its hypervisor gave ${digits(100 * stolenShare)} % of its busy time to other machines.`
 }
 
-/** What was measured, by its versions: the service with its stores, and the peers where they take part. */
+/** The versions of Node, the stores and the packages of the service, and of its peers if they take part. */
 async function versions(redisUrl: string, { peers }: { peers: boolean }): Promise<string> {
   const own = createRequire(import.meta.url)
   const named = peers ? [...SERVICE, ...PEERS] : SERVICE
@@ -53,13 +53,13 @@ async function versions(redisUrl: string, { peers }: { peers: boolean }): Promis
   return [`Node ${process.version.slice(1)}`, ...stores, ...packages].join(', ')
 }
 
-/** Also of a package that does not export its package.json. */
+/** Reads the file, because some packages do not export their package.json. */
 function packageVersion(from: NodeJS.Require, name: string): string {
   for (const folder of from.resolve.paths(name) ?? []) {
     try {
       return (JSON.parse(readFileSync(`${folder}/${name}/package.json`, 'utf8')) as { version: string }).version
     } catch {
-      // It is in one further up.
+      // The package is in a folder further up.
     }
   }
   return '?'

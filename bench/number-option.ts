@@ -1,6 +1,6 @@
 import { Failure } from '../local/processes/failure.mjs'
 
-/** The whole number that an option says, from 1 to `max`. Throws a Failure that says what is expected. */
+/** Parses the value of an option: a whole number from 1 to `max`. Throws a Failure with what is expected. */
 export function numberOf(name: string, text: string, max: number): number {
   const value = Number(text)
   if (!/^\d+$/.test(text) || value < 1 || value > max)

@@ -2,7 +2,7 @@ import { Failure } from '../local/processes/failure.mjs'
 import { knownArguments } from './known-options.ts'
 import { numberOf } from './number-option.ts'
 
-/** What of the benchmark is run, and how much of it. */
+/** Which parts of the benchmark to run, and for how long. */
 export type Options = {
   rows: readonly string[]
   halfLoad: boolean
@@ -26,25 +26,26 @@ const MAX_SECONDS = 60
 const MAX_CONNECTIONS = 4_000
 const FULL = { rounds: 7, seconds: 4, warmUpMs: 10_000, oneClientMs: 1_500, events: 1_000_000 }
 const QUICK = { rounds: 1, seconds: 2, warmUpMs: 700, oneClientMs: 500, events: 60_000 }
-/** Any will do, as long as it is the same for all. */
+/** Any number, the same for all contenders. */
 const SEED = 20_260_731
 
 export const help = (
   rows: readonly string[],
-) => `Measures creates and projections beside others, in one run on this machine, and holds them to their targets.
+) => `Measures creates and projections of this service and others, in one run on this machine, and compares them with the
+targets.
 
   npm run bench                                  ${FULL.rounds} rounds of everything; about half an hour
-  npm run bench -- --quick                       one short round of everything, within two minutes: shows that it
-                                                 works, and says little about figures
+  npm run bench -- --quick                       one short round of everything, within two minutes: shows that the
+                                                 benchmark works; its figures are not reliable
   npm run bench -- --only this-service no-store  some parts of it, of:
                                                  ${rows.join(', ')},
                                                  ${HALF_LOAD} (latency in an open loop, and overload), ${PROJECTIONS}
-  npm run bench -- --rounds 3 --seconds 10       so many rounds, and creates measured so long in each
+  npm run bench -- --rounds 3 --seconds 10       this many rounds, with this many seconds of measured creates in each
   npm run bench -- --connections 64              this many clients at a time; ${CONNECTIONS} by default
   npm run bench -- --write                       writes docs/bench: results.md, results.json and charts
 
-Kafka and Redis always run as processes, so that their CPU can be read by their ids. A run fails when an answer is not as it
-should be, or a plant that was acknowledged is not there in the end.
+Kafka and Redis always run as processes, so that their CPU can be read by process id. A run fails when a response is
+unexpected or an acknowledged plant is missing.
 `
 
 /** Undefined when help is requested. Throws a Failure that names what is expected. */

@@ -29,7 +29,7 @@ describe('the options', () => {
     )
   })
 
-  it('of a quick run are less of everything, unless more is asked for', () => {
+  it('of a quick run are less of everything, unless more is requested', () => {
     const [quick, full] = [readOptions(['--quick'], ROWS), readOptions([], ROWS)]
     for (const name of ['rounds', 'measuredMs', 'events', 'warmUpMs'] as const)
       expect(quick?.[name]).toBeLessThan(full?.[name] as number)
@@ -39,7 +39,7 @@ describe('the options', () => {
     })
   })
 
-  it('are refused when there is no such part, or no such number, and say what there is', () => {
+  it('that name an unknown part or an invalid number are rejected with the expected values', () => {
     expect(() => readOptions(['--only', 'nothing'], ROWS)).toThrow(
       `--only nothing: expected any of ${PARTS.join(', ')}`,
     )
@@ -50,12 +50,12 @@ describe('the options', () => {
       )
   })
 
-  it.each([['--nothing'], ['--rounds'], ['--write=yes']])('are refused in words when they are none: %s', (arg) => {
+  it.each([['--nothing'], ['--rounds'], ['--write=yes']])('that are invalid are rejected with a message: %s', (arg) => {
     expect(() => readOptions([arg], ROWS)).toThrow(Failure)
     expect(() => readOptions([arg], ROWS)).toThrow('--help lists the options')
   })
 
-  it('are taught by the help, which names each part', () => {
+  it('are in the help, which names each part', () => {
     expect(readOptions(['--help'], ROWS)).toBeUndefined()
     for (const part of PARTS) expect(help(ROWS)).toContain(part)
   })

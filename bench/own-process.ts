@@ -1,12 +1,13 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-/** What kafkajs does to its timers, as it comes from npm, is no news. */
+/** The timer warning of the published kafkajs is known, so it is not printed. */
 export const QUIET = ['--disable-warning=TimeoutNegativeWarning']
 
 /**
- * What a process of its own answers to an order: a module that takes one message, and sends one. It ends with this process, and is killed
- * when it has not ended in time. Throws when it ends without an answer, after it has said why on stderr.
+ * Runs a module in a process of its own. The module receives one message, the order, and sends one, the result. The
+ * process ends with this one, and is killed after `limitMs`. Throws when it ends without a result; stderr has the
+ * reason.
  */
 export async function inOwnProcess<Result>(module: URL, order: object, limitMs: number): Promise<Result> {
   const child = fork(module, { stdio: 'inherit', serialization: 'advanced', execArgv: QUIET })

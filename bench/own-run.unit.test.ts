@@ -7,7 +7,7 @@ import { identify } from '../local/processes/process-identity.mjs'
 const OWN_RUN = new URL('own-run.ts', import.meta.url)
 const PROCESS = new URL('../local/processes/process.mjs', import.meta.url)
 
-/** Starts what would outlive it, says so, and is sent a second signal while it exits by the first. */
+/** Starts a process that would outlive it, prints that, and gets a second signal while it exits by the first. */
 const BROKEN_OFF_TWICE = `
   process.once('exit', () => process.kill(process.pid, 'SIGTERM'))
   const { openOwnRun } = await import('${OWN_RUN.href}')

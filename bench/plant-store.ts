@@ -12,14 +12,14 @@ const START_TIMEOUT_MS = 120_000
 const STOP_GRACE_MS = 10_000
 const KEYS_AT_A_TIME = 1_000
 
-/** `readyAfterMs`: from its start until it said so, which is asked for each 50 ms. */
+/** `readyAfterMs`: from the start until /readyz responds 200; it is polled every 50 ms. */
 export type RunningService = Pick<RunningProcess, 'name' | 'pid'> & {
   readyAfterMs: number
   stop(): Promise<void>
 }
 export type RunningApi = RunningService & { url: string }
 
-/** A topic and a read model of its own, and the real processes of the services on them, with all settings as by default. */
+/** A topic and a read model of its own. The services on them are the real processes, with default settings. */
 export async function openPlantStore({ kafkaBrokers, redisUrl, folder: root }: BenchStores) {
   const log = await openPlantsTopic(kafkaBrokers)
   const { topic, partitions } = log
@@ -66,7 +66,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl, folder: root }: B
 
     startProjector: (settings: Record<string, string> = {}) => start('projector', settings),
 
-    /** Takes away the topic and the read model, after the services have been stopped. */
+    /** Removes the topic and the read model. Stop the services before. */
     async remove(): Promise<void> {
       await Promise.all([log.remove(), removeKeys(redisUrl, topic)])
       rmSync(folder, { recursive: true, force: true })

@@ -10,12 +10,12 @@ import type { PlantCreation } from '../../services/api/src/create-plant/create-p
 import { addApiMetrics } from '../../services/api/src/metrics.ts'
 import { ApiSettings } from '../../services/api/src/settings.ts'
 
-/** What became of a create, and a position for its answer: one that means something, where the store has such, else any. */
+/** The outcome of a create, and the position for its response: a constant if the store has no positions. */
 export type Created = { is: 'created' | 'duplicate'; partition: Partition; offset: Offset }
 
-/** Where the plants go behind the same app. */
+/** A store behind the api's application. */
 export type BenchStore = {
-  /** Resolves when the plant is where the contender promises it to be. A failure is answered 500, and fails the run. */
+  /** Resolves when the plant is stored as the contender promises. An error becomes a response 500 and fails the run. */
   create(plant: NewPlant, eventId: EventId): Promise<Created>
   close(): Promise<void>
 }
@@ -25,11 +25,11 @@ export type StoreSettings = Readonly<Record<string, string>>
 export type OpenStore = (settings: StoreSettings) => Promise<BenchStore>
 
 /**
- * Serves the api's own application in front of another store: the same routes, authentication, validation, limits, observer and
- * metrics as services/api/src/main.ts puts together, so that all that differs is the store. Resolves to its URL.
+ * Serves the api's own application in front of another store. Routes, authentication, validation, limits, observer and
+ * metrics are those of services/api/src/main.ts, so that only the store differs. Resolves to the URL.
  */
 export async function serveApp(store: BenchStore, tokenDigests: string): Promise<string> {
-  // Neither Kafka nor Redis is asked for by what is served here; all else is as by default.
+  // The creates served here use neither Kafka nor Redis. All other settings have their defaults.
   const unused = { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' }
   const settings = readSettings(ApiSettings, { ...unused, PLANT_STORE_TOKEN_DIGESTS: tokenDigests })
   const log = createLog('bench', 'warn')

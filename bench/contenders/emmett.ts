@@ -7,5 +7,5 @@ export const emmett: Contender = onPostgres({
   store: 'emmett',
   fsync: true,
   poolSize: 20,
-  keeps: `EXISTS (SELECT FROM emt_messages WHERE stream_id = 'plant-' || asked.id AND stream_position = 1)`,
+  keeps: `EXISTS (SELECT FROM emt_messages WHERE stream_id = 'plant-' || acknowledged.id AND stream_position = 1)`,
 })

@@ -4,18 +4,18 @@ import { startPostgres } from '../postgres/server.ts'
 import { startAppProcess, TOKEN } from './app-process.ts'
 import type { StoreName } from './server.ts'
 
-const IDS_PER_QUESTION = 50_000
+const IDS_PER_QUERY = 50_000
 
 export type OnPostgres = Pick<Contender, 'name' | 'promise'> & {
   store: StoreName
   fsync: boolean
   /** Connections of the app. */
   poolSize: number
-  /** SQL that is true where the plant of `asked.id`, a bigint, is kept. */
+  /** A condition in SQL: the plant with the id `acknowledged.id`, a bigint, is stored. */
   keeps: string
 }
 
-/** The app in front of a store that keeps its plants in a PostgreSQL of its own. */
+/** The api's application in front of a store in a PostgreSQL of its own. */
 export function onPostgres({ name, promise, store, fsync, poolSize, keeps }: OnPostgres): Contender {
   return {
     name,
@@ -50,10 +50,10 @@ async function missingOf(url: string, ids: readonly bigint[], keeps: string): Pr
   await client.connect()
   try {
     const missing: bigint[] = []
-    for (let from = 0; from < ids.length; from += IDS_PER_QUESTION) {
+    for (let from = 0; from < ids.length; from += IDS_PER_QUERY) {
       const { rows } = await client.query<{ id: string }>(
-        `SELECT asked.id FROM unnest($1::bigint[]) AS asked (id) WHERE NOT (${keeps})`,
-        [ids.slice(from, from + IDS_PER_QUESTION)],
+        `SELECT acknowledged.id FROM unnest($1::bigint[]) AS acknowledged (id) WHERE NOT (${keeps})`,
+        [ids.slice(from, from + IDS_PER_QUERY)],
       )
       missing.push(...rows.map(({ id }) => BigInt(id)))
     }

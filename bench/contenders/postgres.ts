@@ -4,7 +4,7 @@ import { onPostgres } from './on-postgres.ts'
 const ROW = {
   store: 'postgres',
   poolSize: 20,
-  keeps: 'EXISTS (SELECT FROM plants WHERE plants.id = asked.id)',
+  keeps: 'EXISTS (SELECT FROM plants WHERE plants.id = acknowledged.id)',
 } as const
 
 export const postgres: Contender = onPostgres({

@@ -2,17 +2,18 @@ import { randomBytes } from 'node:crypto'
 import type { RunningContender } from '../contender.ts'
 import { bodyOf } from '../plant.ts'
 
-/** A few of each: enough that they meet in each store. */
+/** Enough that some of them are concurrent in every store. */
 const CREATES_AT_ONCE = 32
 const DUPLICATE_ID = 40003
 
 type CheckResponse = { status: number; error?: number }
 
 /**
- * Holds a contender to what its row claims, before it is measured: it takes creates with the right token only, and, when its
- * promise is that ids are unique, gives one of many at once its id, tells the others that they are duplicates, and keeps it.
+ * Checks what the row of a contender claims, before it is measured. The contender accepts only creates with the right
+ * token. If it promises unique ids, one of many concurrent creates of an id succeeds, the others are duplicates, and
+ * the plant is stored.
  *
- * @throws {Error} that says what it answered instead
+ * @throws {Error} with the unexpected responses
  */
 export async function checkContender(running: RunningContender, unique: boolean): Promise<void> {
   expect('a create without the right token', [await create({ ...running, token: 'another' }, newId())], {
@@ -31,7 +32,9 @@ export async function checkContender(running: RunningContender, unique: boolean)
   const never = newId()
   const missing = await running.missing([id, wanted, never])
   if (missing !== undefined && (missing.length !== 1 || missing[0] !== never))
-    throw new Error(`it should miss the one plant of three that was never created, but misses ${missing.join(', ')}`)
+    throw new Error(
+      `of three plants only ${never}, which was never created, should be missing; missing: ${missing.join(', ')}`,
+    )
 }
 
 type Expected = { created?: number; duplicates?: number; refused?: number }

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { type OpenStore, type StoreSettings, serveApp } from './create.ts'
 
-// The api's application in front of another store, in a process of its own, so that its cost is measured separately: it
-// gets the store's name as a message, sends its URL as a message, and ends with the process that started it.
+// The api's application in front of another store. It runs in a process of its own, so that its cost is measured
+// separately. It receives the store's name as a message, replies with its URL, and ends with the process that started
+// it.
 
-/** Each is loaded on its own: what one takes from npm is no part of another. */
+/** Imported on demand, so that a process does not load the dependencies of the other stores. */
 const STORES = {
   'no-store': async () => (await import('./stores/no-store.ts')).openNoStore,
   'producer-send': async () => (await import('./stores/producer-send.ts')).openProducerSend,

@@ -4,9 +4,9 @@ import { createReadModel, type ReadModelSettings } from '@plant-store/shared/rea
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { Redis } from 'ioredis'
 
-const IDS_PER_QUESTION = 5_000
+const IDS_PER_LOOK_UP = 5_000
 
-/** The read model of a store that grew: looked at, and asked for plants that are in it. */
+/** Opens the read model of a grown store, to count its plants, sample their ids and look ids up. */
 export async function openGrownReadModel(settings: ReadModelSettings) {
   const { redisUrl, topic } = settings
   const partitions = allPartitions(settings.partitions)
@@ -20,29 +20,29 @@ export async function openGrownReadModel(settings: ReadModelSettings) {
       return metas.reduce((sum, { plants }) => sum + plants, 0)
     },
 
-    /** About so many ids of plants that it has, drawn at random from all of them. */
+    /** About `count` ids of its plants, drawn at random from all of them. */
     async sampleIds(count: number): Promise<BigInt64Array> {
       const perPartition = Math.ceil(count / partitions.length)
       const drawn = await Promise.all(
         partitions.map(async (partition) => {
           const at = `{${topic}:${partition}}:`
-          // A negative count draws each by itself, without looking for others that are not drawn yet.
+          // A negative count draws with repetition: Redis need not look for fields that are not drawn yet.
           return redis.call('HRANDFIELD', `${at}${await redis.get(`${at}live`)}:plants`, -perPartition)
         }),
       )
       return BigInt64Array.from((drawn as string[][]).flat(), BigInt)
     },
 
-    /** Those of these ids that it does not have. */
+    /** The ids of these that the read model does not have. */
     async missing(ids: readonly bigint[]): Promise<bigint[]> {
       const missing: bigint[] = []
-      for (let from = 0; from < ids.length; from += IDS_PER_QUESTION) {
-        const byPartition = Map.groupBy(ids.slice(from, from + IDS_PER_QUESTION) as PlantId[], (id) =>
+      for (let from = 0; from < ids.length; from += IDS_PER_LOOK_UP) {
+        const byPartition = Map.groupBy(ids.slice(from, from + IDS_PER_LOOK_UP) as PlantId[], (id) =>
           partitionOf(Buffer.from(String(id)), partitions.length),
         )
-        const asked = [...byPartition].map(([partition, ids]) => ({ partition, ids }))
-        const answers = await readModel.lookUp(asked)
-        for (const [n, { ids }] of asked.entries())
+        const lookUps = [...byPartition].map(([partition, ids]) => ({ partition, ids }))
+        const answers = await readModel.lookUp(lookUps)
+        for (const [n, { ids }] of lookUps.entries())
           missing.push(...ids.filter((_, at) => answers[n]?.entries[at] === undefined))
       }
       return missing

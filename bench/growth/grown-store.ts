@@ -15,10 +15,10 @@ import { type GrownReadModel, openGrownReadModel } from './grown-read-model.ts'
 
 export type LoadOptions = Pick<LoadOrder, 'connections' | 'measuredMs'>
 
-/** What one kind of request took: of CPU in µs by process, of those that have a part in it. */
+/** The cost of one kind of request: µs of CPU of each process that takes part, and latencies in ms. */
 export type Cost = { perSecond: number; cpuMicros: Record<string, number>; p50: number; p99: number }
 
-/** One start of the services on a store of some size, and what was measured of it. */
+/** What was measured in one start of the services on a store of some size. */
 export type Visit = {
   plantsBefore: number
   plantsAfter: number
@@ -35,16 +35,16 @@ export type Rebuilt = { plants: number; seconds: number }
 const CREATING = ['api', 'broker', 'projector', 'Redis']
 /** Broker and projector cost as much while nobody reads. */
 const READING = ['api', 'Redis']
-/** An api is compiled while it works: a read costs half as much after the first 50,000. */
+/** V8 compiles the api while it works: a read costs half as much after the first 50,000. */
 const READS_WARM_UP_MS = 6_000
-/** Shorter, for each makes the store larger. */
+/** Shorter, because each create makes the store larger. */
 const CREATES_WARM_UP_MS = 2_000
 const SAMPLED_IDS = 100_000
-/** A store that measuring made larger than this is made anew for the next visit. */
+/** A store that measurements have grown by more than this factor is recreated before the next visit. */
 const OUTGROWN = 1.5
 const PROJECTED = { everyMs: 100, minPerSecond: 2_000, moreMs: 60_000 }
 
-/** A store that is brought to a size by `fill`, and measured there as often as one likes. */
+/** A store that `fill` brings to a size, and that each `visit` measures at about that size. */
 export async function openGrownStore(size: number, stores: BenchStores) {
   let store = await openPlantStore(stores)
   let readModel = await openGrownReadModel(store)
@@ -61,7 +61,7 @@ export async function openGrownStore(size: number, stores: BenchStores) {
     filled.push({ plants: size, redisBytes: (await redis.usedBytes()) - bytesBefore })
   }
 
-  async function startAnew(): Promise<void> {
+  async function recreate(): Promise<void> {
     await readModel.close()
     await store.remove()
     store = await openPlantStore(stores)
@@ -74,9 +74,9 @@ export async function openGrownStore(size: number, stores: BenchStores) {
     filled: filled as readonly Filled[],
     fill,
 
-    /** With a longer warm-up of creates it warms up what lives on between visits, too. */
+    /** A longer warm-up of creates also warms up the broker and Redis, which keep running between visits. */
     async visit(load: LoadOptions, createsWarmUpMs = CREATES_WARM_UP_MS): Promise<Visit> {
-      if ((await readModel.plants()) > size * OUTGROWN) await startAnew()
+      if ((await readModel.plants()) > size * OUTGROWN) await recreate()
       const plantsBefore = await readModel.plants()
       const projector = await store.startProjector()
       const api = await store.startApi()
@@ -88,7 +88,7 @@ export async function openGrownStore(size: number, stores: BenchStores) {
         const creates = await runClosedLoop({ ...order, warmUpMs: createsWarmUpMs })
         const plantsAfter = plantsBefore + creates.acknowledged.length
         await untilProjected(readModel, plantsAfter)
-        // What Redis has of the log is in the log.
+        // A plant that is in Redis is in the log, too.
         await checkRun({ missing: async (ids) => readModel.missing([...ids]) }, [reads, creates])
         return {
           ...{ plantsBefore, plantsAfter, reads: costOf(reads, READING), creates: costOf(creates, CREATING) },
@@ -117,7 +117,7 @@ async function untilProjected(readModel: GrownReadModel, plants: number): Promis
   const deadline = performance.now() + moreMs + (plants / minPerSecond) * 1_000
   for (let there = await readModel.plants(); there < plants; there = await readModel.plants()) {
     if (performance.now() > deadline)
-      throw new Error(`the projector brought ${there} of ${plants} plants into Redis, and gets no further`)
+      throw new Error(`the projector did not finish in time: ${there} of ${plants} plants are in Redis`)
     await delay(everyMs)
   }
 }

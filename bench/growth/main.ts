@@ -29,7 +29,7 @@ async function measure(
   const grown = await Promise.all(sizes.map((size) => openGrownStore(size, stores)))
   try {
     for (const store of grown) {
-      say(`${store.size.toLocaleString('en')} plants are made`)
+      say(`${store.size.toLocaleString('en')} plants: filling the store`)
       await store.fill(progress(store.size, say))
     }
     const visits = await takeTurns(grown, rounds, { connections, measuredMs }, say)
@@ -54,7 +54,7 @@ async function takeTurns(
   say: (line: string) => void,
 ): Promise<Map<number, Visit[]>> {
   say('  the broker warms up')
-  // On the largest store, where these plants are few.
+  // On the largest store, which these plants grow the least.
   await grown.at(-1)?.visit(load, BROKER_WARM_UP_MS)
   const visits = new Map<number, Visit[]>(grown.map(({ size }) => [size, []]))
   for (let round = 1; round <= rounds; round++) {

@@ -15,18 +15,17 @@ const MAX_ROUNDS = 20
 const MAX_SECONDS = 60
 const MAX_CONNECTIONS = 1_024
 
-export const help = `Measures what a create and a read cost, how long the services take to start and a rebuild takes, and what memory that
-needs, in stores of 10,000, 100,000 and 1,000,000 plants.
+export const help = `Measures the cost of a create and of a read, the start-up time of the services, the time of a rebuild, and the memory,
+in stores of 10,000, 100,000 and 1,000,000 plants.
 
   npm run bench:growth                       5 rounds over all sizes in turn, 3 s of reads and of creates in each
   npm run bench:growth -- --up-to 1e7        with 10,000,000 plants, too: up to half an hour, 3 GB of disk and 2 of memory
-  npm run bench:growth -- --up-to 1e5        only up to so many
+  npm run bench:growth -- --up-to 1e5        only up to 100,000 plants
   npm run bench:growth -- --rounds 2 --seconds 1 --connections 64
   npm run bench:growth -- --write            writes docs/bench: growth.md, growth.json and growth.svg
 
-The plants are appended to the log as the api does it, and brought into Redis by the real projector. Kafka and Redis always
-run as processes of the benchmark. It fails when an answer is not as it should be, or a plant that was acknowledged is
-not there in the end.
+The plants are appended to the log as the api does it, and the real projector applies them to Redis. Kafka and Redis
+always run as processes of the benchmark. It fails when a response is unexpected or an acknowledged plant is missing.
 `
 
 /** Undefined when help is requested. Throws a Failure that names what is expected. */

@@ -3,7 +3,7 @@ import { createConnection } from './connection.ts'
 import { createDispatch } from './dispatch.ts'
 import type { CreateResponse } from './response.ts'
 
-/** What becomes of a request, which is known by when it was due. */
+/** What happens to a request. `dueMs`, the time at which it was due, identifies it. */
 export type ClientsEvents = {
   onSent(dueMs: number): void
   onResponse(dueMs: number, id: bigint, response: CreateResponse): void
@@ -12,7 +12,7 @@ export type ClientsEvents = {
 
 const OPENED_AT_A_TIME = 100
 
-/** Creates, each of a new plant, on at most so many connections, which are opened when they are needed. */
+/** Sends creates of new plants on at most `connections` connections, which are opened when they are needed. */
 export function createClients(
   { url, token, connections }: { url: string; token: string; connections: number },
   { onSent, onResponse, onBroken }: ClientsEvents,
@@ -57,13 +57,13 @@ export function createClients(
     waiting: dispatch.waiting,
     dropWaiting: dispatch.dropWaiting,
 
-    /** A request is due: it goes out, or waits for the next connection that is free. */
+    /** A request is due: it is sent, or waits for the next free connection. */
     arrive(dueMs: number): void {
       const number = dispatch.arrive(dueMs)
       if (number !== undefined) send(number)
     },
 
-    /** All connections, a few at a time: what is beyond the backlog of a server that has no time to accept is reset by the system. */
+    /** Opens all connections, a few at a time: the system resets those beyond the listen backlog of a busy server. */
     async openAll(): Promise<void> {
       for (let from = 0; from < connections; from += OPENED_AT_A_TIME) {
         const count = Math.min(OPENED_AT_A_TIME, connections - from)

@@ -5,8 +5,8 @@ import { bodyOf, NAME, newIds, TAG } from '../plant.ts'
 import { createLatencies } from './latency.ts'
 import { createTally, type LoadOrder, type MeasuredLoad } from './measured-load.ts'
 
-// Closed loop, in a process of its own: clients that each send the next request when they have a response. It finds the
-// highest rate; its latencies are those of a server that never gets more requests than it can handle.
+// Closed loop, in a process of its own: each client sends its next request when it has a response. This finds the
+// highest rate. The latencies are those of a server that never gets more requests than it can handle.
 
 const TIMEOUT_SECONDS = 20
 const STOP_WITHIN_MS = 50
@@ -37,12 +37,12 @@ async function load({ url, token, connections, warmUpMs, measuredMs, processes }
     ...{ url: `${url}/plants`, method: 'POST', connections, timeout: TIMEOUT_SECONDS, setupClient: setUp },
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     expectBody: BODY,
-    // Ended by `stop`, which is looked at as often as samples are taken.
+    // `stop` ends the run; autocannon checks for it when it takes a sample.
     ...{ duration: warmUpMs + measuredMs, sampleInt: STOP_WITHIN_MS },
   }
-  // Its types do not know all of its events.
+  // The types of autocannon lack some of its events.
   const instance: EventEmitter & { stop(): void } = autocannon(options, () => {})
-  instance.on('reqMismatch', () => tally.note('another plant than was sent'))
+  instance.on('reqMismatch', () => tally.note('a response with another plant'))
   instance.on('reqError', ({ message }: Error) => tally.note(message))
   await delay(warmUpMs)
   tally.begin()

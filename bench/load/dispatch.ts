@@ -1,7 +1,7 @@
 /**
- * Which request goes out on which connection, one at a time on each. A request is known by the time it is due: from then on
- * its latency counts, also while it waits for a connection. A stall of the server thus counts for all
- * who would have come meanwhile, not only for those that it met (coordinated omission).
+ * Assigns requests to connections, one at a time on each. The time at which a request is due identifies it. Its latency
+ * counts from then on, also while it waits for a connection. A stall of the server thus counts for all requests that
+ * are due meanwhile, not only for those in flight (coordinated omission).
  */
 export function createDispatch(maxConnections: number) {
   const due = new Float64Array(maxConnections)
@@ -10,7 +10,7 @@ export function createDispatch(maxConnections: number) {
   let gone = 0
 
   return {
-    /** A request is due: the connection that it goes out on, the one last used; undefined when all are busy and it waits. */
+    /** A request is due. Returns the free connection that was used last; undefined when the request has to wait. */
     arrive(dueMs: number): number | undefined {
       const connection = free.pop()
       if (connection === undefined) waiting.push(dueMs)
@@ -18,10 +18,10 @@ export function createDispatch(maxConnections: number) {
       return connection
     },
 
-    /** When the request was due that is out on this connection. */
+    /** When the request in flight on this connection was due. */
     dueOf: (connection: number): number => due[connection] as number,
 
-    /** The connection has its answer: true when it takes the request that waits longest. */
+    /** The connection has its response. True when it now takes the request that has waited longest. */
     answered(connection: number): boolean {
       if (gone === waiting.length) {
         free.push(connection)
@@ -35,11 +35,11 @@ export function createDispatch(maxConnections: number) {
       return true
     },
 
-    /** Requests without an answer: out on a connection, and waiting for one. */
+    /** The number of requests in flight on a connection, and of those that wait for one. */
     out: (): number => maxConnections - free.length,
     waiting: (): number => waiting.length - gone,
 
-    /** Gives up those that wait; tells how many. */
+    /** Drops the waiting requests. Returns their number. */
     dropWaiting(): number {
       const dropped = waiting.length - gone
       waiting = []

@@ -4,7 +4,10 @@ import { createDispatch } from './dispatch.ts'
 
 type Request = { dueMs: number; takesMs: number }
 
-/** Plays requests on a clock of its own against a server that takes its time, as the generator does; latencies in order of being answered. */
+/**
+ * Plays requests on a clock of its own against a server that takes its time, as the generator does; latencies in order
+ * of being answered.
+ */
 function play(requests: readonly Request[], connections: number): { dueMs: number; latencyMs: number }[] {
   const dispatch = createDispatch(connections)
   const takes = requests.map(({ takesMs }) => takesMs)
@@ -30,7 +33,7 @@ function play(requests: readonly Request[], connections: number): { dueMs: numbe
   }
 }
 
-/** The textbook's queue with so many servers: each request is taken in order by whichever is free first. */
+/** The textbook queue: the server that is free first takes the next request. Returns the latencies. */
 function queue(requests: readonly Request[], servers: number): number[] {
   const freeAt = Array<number>(servers).fill(0)
   return requests.map(({ dueMs, takesMs }) => {
@@ -56,7 +59,7 @@ const requests = fc
 const connections = fc.integer({ min: 1, max: 8 })
 
 describe('requests of an open loop', () => {
-  it('have the latencies of a queue from which they are taken when they are due, whatever keeps them', () => {
+  it('have the latencies of a queue that they enter when they are due', () => {
     fc.assert(
       fc.property(requests, connections, (all, count) => {
         const played = play(all, count).toSorted((a, b) => a.dueMs - b.dueMs)
@@ -65,7 +68,7 @@ describe('requests of an open loop', () => {
     )
   })
 
-  it('count a stall for all who would have come meanwhile, not only for the one that it met', () => {
+  it('count a stall for all requests due meanwhile, not only for the one in flight', () => {
     fc.assert(
       fc.property(fc.integer({ min: 10, max: 500 }), (stallMs) => {
         const stalled = Array.from({ length: stallMs }, (_, n) => ({
@@ -80,7 +83,7 @@ describe('requests of an open loop', () => {
     )
   })
 
-  it('are never more on the way than there are connections, and wait in order', () => {
+  it('are never more in flight than there are connections, and wait in order', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 200 }), connections, (steps, count) => {
         const dispatch = createDispatch(count)

@@ -4,13 +4,13 @@ import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { createLatencies, type Latency } from './latency.ts'
 
 const SAMPLE_EVERY_MS = 20
-const ASK_EVERY_MS = 1
-/** A projector that is so late has stopped. */
+const POLL_EVERY_MS = 1
+/** A projector with this much lag has stopped. */
 const GIVE_UP_AFTER_MS = 30_000
 
 /**
- * How long it takes from the acknowledgement of a create until the read model has passed its place in the log. Some creates are
- * taken as samples; while one is awaited, its partition's checkpoint is asked for each ms.
+ * Measures the time from the acknowledgement of a create until the checkpoint of the read model has reached its
+ * position. Only some creates are sampled. While one is awaited, the checkpoint of its partition is read every ms.
  */
 export async function watchLag(settings: ReadModelSettings) {
   const readModel = createReadModel(settings, createLog('bench', 'error'))
@@ -20,7 +20,7 @@ export async function watchLag(settings: ReadModelSettings) {
   let sampledAt = 0
   let going = true
 
-  async function ask(): Promise<void> {
+  async function poll(): Promise<void> {
     const partitions = allPartitions(settings.partitions).filter((each) =>
       awaited.some(({ partition }) => partition === each),
     )
@@ -35,14 +35,14 @@ export async function watchLag(settings: ReadModelSettings) {
     }
   }
 
-  const asking = (async () => {
+  const polling = (async () => {
     const patience = { until: Number.POSITIVE_INFINITY }
     while (going || awaited.length > 0) {
-      await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
+      await new Promise((resolve) => setTimeout(resolve, POLL_EVERY_MS))
       if (!going) patience.until = Math.min(patience.until, performance.now() + GIVE_UP_AFTER_MS)
       if (performance.now() > patience.until)
         throw new Error(`${awaited.length} creates are not in the read model ${GIVE_UP_AFTER_MS / 1_000} s later`)
-      if (awaited.length > 0) await ask()
+      if (awaited.length > 0) await poll()
     }
   })()
 
@@ -59,7 +59,7 @@ export async function watchLag(settings: ReadModelSettings) {
     /** Resolves when the last sample is in the read model. */
     async end(): Promise<Latency> {
       going = false
-      await asking
+      await polling
       await readModel.close()
       return lags.result()
     },

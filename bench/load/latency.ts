@@ -5,7 +5,7 @@ export type Latency = { p50: number; p90: number; p99: number; p999: number; max
 
 const MAX_US = 120_000_000
 
-/** Takes in latencies in ms and tells percentiles, to the µs and three digits. */
+/** Records latencies in ms and returns their percentiles, with a resolution of 1 µs and three significant digits. */
 export function createLatencies() {
   const histogram = build({
     bitBucketSize: 32,

@@ -1,38 +1,38 @@
 import { cpuBetween, readCpu } from '../measure/cpu.ts'
 import type { Latency } from './latency.ts'
 
-/** A load to be made by a process of its own. */
+/** What a load process is to do. */
 export type LoadOrder = {
   url: string
   token: string
   connections: number
-  /** Load that is not measured, before what is. */
+  /** How long the load runs before the measurement. */
   warmUpMs: number
   measuredMs: number
-  /** Whose CPU is read at the begin and at the end of what is measured. */
+  /** The pids, by name, of the processes whose CPU is measured. */
   processes: ReadonlyMap<string, number>
 }
 
 export type MeasuredLoad = {
   seconds: number
-  /** When, as `process.hrtime` counts on this machine, in microseconds. */
+  /** Begin and end of the measurement in µs, by the clock of `process.hrtime`. */
   fromMicros: number
   toMicros: number
-  /** Answers 200 within the measured time. */
+  /** Responses 200 within the measured time. */
   good: number
   latency: Latency
-  /** Seconds of CPU within the measured time by process, that of the load itself among them. */
+  /** CPU seconds within the measured time, by process, including the load itself. */
   cpuSeconds: ReadonlyMap<string, number>
-  /** Ids answered 200, also before and after the measured time. */
+  /** Ids of creates with a response 200, also before and after the measured time. */
   acknowledged: BigUint64Array
-  /** Everything else that was answered or happened, at any time, by what it was. */
+  /** How often each other response or error occurred, at any time, by its description. */
   unexpected: ReadonlyMap<string, number>
 }
 
-/** The load's own process, among those whose CPU is reported. */
+/** The name of the load's own process in `cpuSeconds`. */
 export const LOAD = 'load'
 
-/** Notes answers, and what of them falls into the measured time, between `begin` and `end`. */
+/** Counts responses; the measured time is that between `begin` and `end`. */
 export function createTally(processes: ReadonlyMap<string, number>) {
   const withOwn = new Map([...processes, [LOAD, process.pid]])
   const acknowledged: bigint[] = []
@@ -50,7 +50,7 @@ export function createTally(processes: ReadonlyMap<string, number>) {
       if (measuring) good++
     },
 
-    /** An answer 200 that acknowledges nothing. */
+    /** A response 200 to a request that creates nothing. */
     good(): void {
       if (measuring) good++
     },

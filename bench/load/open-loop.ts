@@ -7,28 +7,31 @@ import { createLatencies, type Latency } from './latency.ts'
 import { createTally, type LoadOrder, type MeasuredLoad } from './measured-load.ts'
 import { arrivals } from './schedule.ts'
 
-// Open loop, in a process of its own: requests are due at times that were fixed beforehand, and their latency counts from then,
-// whether the generator, a busy connection or the server keeps them waiting. `connections` is the most that it opens.
+// Open loop, in a process of its own. Requests are due at times that are fixed beforehand. Their latency counts from
+// then, whether the generator, a busy connection or the server delays them. `connections` is the maximum that it opens.
 
 export type OpenLoadOrder = LoadOrder & {
   ratePerSecond: number
   seed: number
-  /** What is known to be too much: answers 503 are counted by themselves, and what still waits in the end is given up. */
+  /**
+   * The rate is meant to be too high: responses 503 are counted separately, and requests that wait at the end are
+   * dropped.
+   */
   isOverload?: boolean
-  /** The read model whose lag is watched meanwhile. */
+  /** The read model whose lag is measured meanwhile. */
   readModel?: ReadModelSettings | undefined
 }
 
 export type OpenLoad = MeasuredLoad & {
-  /** How much later than due requests went out: what of the latencies is the generator's own, and waits for a connection. */
+  /** From due to sent: the part of the latencies that is the generator's own, or a wait for a connection. */
   sentLate: Latency
   lag: Latency | undefined
-  /** Answers 503 of an overload within the measured time, and requests given up in its end. */
+  /** Responses 503 of an overload within the measured time, and requests dropped at its end. */
   refused: number
   givenUp: number
 }
 
-/** A timer of Node is no finer. */
+/** The resolution of timers in Node. */
 const TICK_MS = 1
 const LAST_ANSWERS_WITHIN_MS = 20_000
 const AWAIT_EVERY_MS = 5
@@ -59,7 +62,7 @@ async function load(order: OpenLoadOrder): Promise<OpenLoad> {
     },
     onBroken: tally.note,
   })
-  // Who comes three times as often has its connections already.
+  // An overload comes from clients that are connected already.
   if (isOverload) await clients.openAll()
 
   begin = performance.now()
@@ -70,12 +73,12 @@ async function load(order: OpenLoadOrder): Promise<OpenLoad> {
   const measured = tally.end()
   const givenUp = isOverload ? clients.dropWaiting() : 0
   const unanswered = await lastAnswers(clients)
-  if (unanswered > 0) tally.note(`no answer for ${unanswered} requests`)
+  if (unanswered > 0) tally.note(`no response to ${unanswered} requests`)
   const times = { latency: latencies.result(), sentLate: sentLate.result(), lag: await lag?.end() }
   return { ...measured, ...tally.result(), ...times, refused, givenUp }
 }
 
-/** Has requests arrive when they are due, in ms after `begin`; resolves when none is left that is due before `endMs`. */
+/** Dispatches requests when they are due, in ms after `begin`, up to those that are due before `endMs`. */
 function arriving(due: Generator<number, never>, begin: number, arrive: (dueMs: number) => void) {
   let next = due.next().value
   return async function arriveUntil(endMs: number): Promise<void> {
@@ -87,7 +90,7 @@ function arriving(due: Generator<number, never>, begin: number, arrive: (dueMs: 
   }
 }
 
-/** Waits for what is on the way; tells how many were not answered in time. */
+/** Waits for the requests in flight. Returns how many got no response in time. */
 async function lastAnswers(clients: ReturnType<typeof createClients>): Promise<number> {
   const until = performance.now() + LAST_ANSWERS_WITHIN_MS
   while (clients.out() > 0 && performance.now() < until) await delay(AWAIT_EVERY_MS)

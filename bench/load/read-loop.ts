@@ -4,8 +4,8 @@ import { createConnection } from './connection.ts'
 import { createLatencies } from './latency.ts'
 import { createTally, type LoadOrder, type MeasuredLoad } from './measured-load.ts'
 
-// Closed loop of reads, in a process of its own: this many clients, each of which reads a plant again when it is answered, one
-// drawn at random from those that it was given.
+// Closed loop of reads, in a process of its own: this many clients, each of which reads a plant again when it is
+// answered, one drawn at random from those that it was given.
 
 /** `ids` are of plants that are there. */
 export type ReadOrder = LoadOrder & { ids: BigInt64Array }
@@ -65,7 +65,7 @@ async function load({ url, token, connections, warmUpMs, measuredMs, processes, 
   const measured = tally.end()
   going = false
   await Promise.race([allAnswered, delay(LAST_ANSWERS_WITHIN_MS)])
-  if (out > 0) tally.note(`no answer for ${out} requests`)
+  if (out > 0) tally.note(`no response to ${out} requests`)
   const result: MeasuredLoad = { ...measured, ...tally.result(), latency: latencies.result() }
   return result
 }

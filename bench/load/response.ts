@@ -4,8 +4,8 @@ export type CreateResponse = { status: number; position: string | undefined; isL
 const HEAD_END = '\r\n\r\n'
 
 /**
- * The response in these bytes, read as latin1; undefined while some of it is missing. Throws for
- * what no contender sends: this is no HTTP client.
+ * Parses a response that was decoded as latin1. Returns undefined while it is incomplete. Throws for anything that no
+ * contender sends: this is not a general HTTP client.
  */
 export function readResponse(text: string): CreateResponse | undefined {
   const headEnd = text.indexOf(HEAD_END)
@@ -15,7 +15,7 @@ export function readResponse(text: string): CreateResponse | undefined {
   if (length === undefined) throw new Error(`a response without Content-Length: ${text.slice(0, headEnd)}`)
   const end = headEnd + HEAD_END.length + Number(length)
   if (text.length < end) return undefined
-  if (text.length > end) throw new Error('more came than was asked for')
+  if (text.length > end) throw new Error('bytes follow the response')
   return {
     status: Number(text.slice(9, 12)),
     position: fieldOf(text, 'plants-position', headEnd),

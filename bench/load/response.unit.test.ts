@@ -10,7 +10,7 @@ const response = fc.record({
   status: fc.integer({ min: 200, max: 599 }),
   position,
   isLast: fc.boolean(),
-  // With what looks like a head.
+  // Some bodies look like a head.
   body: fc.string({ unit: fc.constantFrom('a', '\r\n', '\r\n\r\n', 'content-length: 7', '{', 'é') }),
 })
 
@@ -47,10 +47,10 @@ describe('a response', () => {
     )
   })
 
-  it('that was not asked for is refused', () => {
+  it('with bytes after its end is rejected', () => {
     fc.assert(
       fc.property(response, (sample) => {
-        expect(() => readResponse(`${write(sample)}H`)).toThrow('more came')
+        expect(() => readResponse(`${write(sample)}H`)).toThrow('bytes follow the response')
       }),
     )
   })

@@ -21,7 +21,7 @@ describe('a schedule of arrivals', () => {
     )
   })
 
-  it('only goes on', () => {
+  it('never goes back in time', () => {
     fc.assert(
       fc.property(rate, seed, (perSecond, from) => {
         const due = first(200, perSecond, from)
@@ -37,7 +37,7 @@ describe('a schedule of arrivals', () => {
         const gaps = due.map((ms, n) => ms - (due[n - 1] ?? 0))
         const mean = gaps.reduce((sum, gap) => sum + gap, 0) / ARRIVALS
         const deviation = Math.sqrt(gaps.reduce((sum, gap) => sum + (gap - mean) ** 2, 0) / ARRIVALS)
-        // Of so many the mean is off by a hundredth at times; by seven in no schedule that anybody will ever draw.
+        // The mean of 10,000 gaps has a standard error of 1 %. An error of 7 % practically never happens.
         expect(Math.abs((mean * perSecond) / 1_000 - 1)).toBeLessThan(0.07)
         expect(Math.abs(deviation / mean - 1)).toBeLessThan(0.15)
       }),

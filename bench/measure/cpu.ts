@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** What /proc/PID/stat says of a process: its parent, and its CPU with that of its children that have ended. */
+/** The fields of /proc/PID/stat: the parent of a process, and its CPU including that of its ended children. */
 export type ProcessStat = { pid: number; parent: number; ticks: number }
 
-/** The kernel tells times to user space in these, whatever it counts in itself (`man 5 proc`, `getconf CLK_TCK`). */
+/** The unit in which the kernel reports times to user space (`man 5 proc`, `getconf CLK_TCK`). */
 const TICKS_PER_SECOND = 100
 
 /** Reads a line of /proc/PID/stat; the program's name in it may itself hold spaces and parentheses. */
@@ -18,8 +18,8 @@ export function parseStat(line: string): ProcessStat {
 }
 
 /**
- * CPU seconds of a process and of all that it has started, also of what has ended by now: PostgreSQL has a process for
- * each connection.
+ * CPU seconds of a process and all its descendants, including those that have ended: PostgreSQL has a process for each
+ * connection.
  */
 export function cpuSecondsOfTree(root: number, stats: readonly ProcessStat[]): number {
   const children = Map.groupBy(stats, ({ parent }) => parent)
@@ -35,7 +35,7 @@ export function readCpu(processes: ReadonlyMap<string, number>): Map<string, num
   return new Map([...processes].map(([name, pid]) => [name, cpuSecondsOfTree(pid, stats)]))
 }
 
-/** What was used between two readings. */
+/** CPU seconds between two readings, by name. */
 export function cpuBetween(
   before: ReadonlyMap<string, number>,
   after: ReadonlyMap<string, number>,

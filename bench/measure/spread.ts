@@ -1,4 +1,4 @@
-/** What several measurements of one thing say: the middle of them, and how far they are apart. */
+/** The median of several measurements, and their range. */
 export type Spread = { median: number; min: number; max: number; rounds: number }
 
 /** Of at least one value. */
@@ -21,8 +21,8 @@ function medianOfSorted(sorted: readonly number[]): number {
 }
 
 /**
- * How much one thing is of another: the ratio of each round of its own, for what else the machine did in a round met both
- * alike; the spread is of these.
+ * How much one thing is of another: the ratio of each round of its own, for what else the machine did in a round met
+ * both alike; the spread is of these.
  */
 export function ratioOf(parts: readonly number[], wholes: readonly number[]): Spread {
   if (parts.length !== wholes.length) throw new Error(`${parts.length} rounds against ${wholes.length}`)

@@ -19,7 +19,7 @@ describe('a spread', () => {
     )
   })
 
-  it('is the same in whatever order the rounds came', () => {
+  it('does not depend on the order of the rounds', () => {
     fc.assert(
       fc.property(values, fc.infiniteStream(fc.nat()), (all, keys) => {
         const keyed = all.map((value) => [keys.next().value, value] as const)

@@ -9,9 +9,9 @@ import { findBinaries, type PostgresBinaries } from './binaries.ts'
 import { type Unprivileged, unprivileged } from './unprivileged.ts'
 
 export type PostgresServer = {
-  /** By its Unix socket: that takes less than TCP, and only the server's own user and root can connect. */
+  /** Of its Unix socket, which costs less than TCP. Only the server's own user and root can connect. */
   url: string
-  /** Of the postmaster; what serves a connection is a child of it. */
+  /** Of the postmaster. Its children serve the connections. */
   pid: number
   /** Ends it and removes its data. */
   stop(): Promise<void>
@@ -22,12 +22,12 @@ const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 5_000
 export const MAX_CONNECTIONS = 100
 
-/** All else is as PostgreSQL has it by default. */
+/** All other settings have the defaults of PostgreSQL. */
 const SETTINGS = { shared_buffers: '256MB', max_connections: String(MAX_CONNECTIONS), listen_addresses: '' }
-/** What is acknowledged is in memory only: a crash of the machine loses it, and may leave a database that is broken. */
-const FORGETFUL = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+/** Acknowledged rows are in memory only: a crash of the machine loses them, and may corrupt the database. */
+const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
 
-/** An empty PostgreSQL of its own, which ends with this process however that ends, but by SIGKILL. */
+/** Starts an empty PostgreSQL. It ends with this process, unless that is killed with SIGKILL. */
 export async function startPostgres({ fsync }: { fsync: boolean }): Promise<PostgresServer> {
   const user = unprivileged()
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-postgres-'))
@@ -38,7 +38,7 @@ export async function startPostgres({ fsync }: { fsync: boolean }): Promise<Post
     const binaries = await findBinaries(folder, user)
     const data = join(folder, 'data')
     await initialize(binaries, data, user)
-    const settings = { ...SETTINGS, ...(fsync ? {} : FORGETFUL), unix_socket_directories: folder }
+    const settings = { ...SETTINGS, ...(fsync ? {} : NOT_DURABLE), unix_socket_directories: folder }
     const { pid, stop } = await start(binaries, { folder, data, settings, user })
     return {
       ...{ url: urlOf(folder), pid },
@@ -57,7 +57,7 @@ export async function startPostgres({ fsync }: { fsync: boolean }): Promise<Post
 
 async function initialize({ initdb }: PostgresBinaries, data: string, user: Unprivileged): Promise<void> {
   const args = [`--pgdata=${data}`, '--username=postgres', '--auth=trust', '--no-locale', '--encoding=UTF8']
-  // A working directory that any user may be in.
+  // Any user can use this working directory.
   const options = { ...user, cwd: '/', timeout: INIT_TIMEOUT_MS }
   await promisify(execFile)(initdb, [...args, '--no-sync', '--no-instructions'], options)
 }
@@ -68,7 +68,7 @@ async function start({ postgres }: PostgresBinaries, { folder, data, settings, u
   const args = ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const logFile = join(folder, 'postgres.log')
   const running = await startProcess({ name: 'postgres', command: postgres, args, cwd: '/', logFile, user })
-  // "Immediate": without a last checkpoint, as nobody will read this again. Its children end by themselves.
+  // An immediate shutdown, without a last checkpoint: nobody reads the data again. The children end by themselves.
   const end = () => void process.kill(running.pid, 'SIGQUIT')
   const endAtExit = () => {
     end()
@@ -87,7 +87,7 @@ async function start({ postgres }: PostgresBinaries, { folder, data, settings, u
   }
 }
 
-/** PostgreSQL removes this file last; before, it would write to a folder that is being removed. */
+/** Waits until this file is removed. PostgreSQL removes it last: before, it still writes to the folder. */
 function untilGone(file: string): void {
   const pause = new Int32Array(new SharedArrayBuffer(4))
   const deadline = Date.now() + STOP_TIMEOUT_MS

@@ -13,17 +13,17 @@ import { markdownTable, plainTable, type Table } from '../report/table.ts'
 import { type BenchStores, openProcessStores } from '../stores.ts'
 import { type CpuProfile, timeBySubsystem } from './subsystems.ts'
 
-const help = `Tells what a create costs: the CPU of each process, and of one of them by subsystem, from V8's own profile of it.
+const help = `Measures the CPU of a create in each process, and in one of them by subsystem, from its V8 profile.
 
   npm run profile                        the api, 10 s under 256 clients at a time
   npm run profile -- --of projector      the projector
-  npm run profile -- --of no-store       the api's application with no store behind it: what HTTP alone costs
-  npm run profile -- --connections 1     this many clients
-  npm run profile -- --seconds 30        so long, after a third of it that is not measured
-  npm run profile -- --keep api.cpuprofile   keeps the profile, for the profiler of a browser's developer tools
+  npm run profile -- --of no-store       the api's application without a store: the cost of HTTP alone
+  npm run profile -- --connections 1     this many clients at a time
+  npm run profile -- --seconds 30        measures for this long, after a third of it as warm-up
+  npm run profile -- --keep api.cpuprofile   keeps the profile, for the developer tools of a browser
   npm run profile -- --markdown          as Markdown
 
-Profiling itself takes some per cent, so that the µs are a little higher than those of npm run bench.
+Profiling itself costs a few per cent, so the µs are slightly higher than those of npm run bench.
 `
 const PROFILED = ['api', 'projector', 'no-store'] as const
 type Profiled = (typeof PROFILED)[number]
@@ -38,7 +38,7 @@ type Target = { url: string; processes: ReadonlyMap<string, number>; stop(): Pro
 
 const MAX_CONNECTIONS = 4_000
 const MAX_SECONDS = 300
-/** Less is left out. */
+/** Subsystems with a smaller share are left out. */
 const SHOWN_FROM_SHARE = 0.003
 
 await runCommand({
@@ -78,7 +78,7 @@ function readOptions(args: readonly string[]): Options | undefined {
   }
 }
 
-/** Starts what takes creates, one of its processes with these options of Node. */
+/** Starts the processes that create plants. The profiled one gets these options of Node. */
 async function start(profiled: Profiled, stores: BenchStores, nodeOptions: string): Promise<Target> {
   const profiling = { NODE_OPTIONS: nodeOptions }
   if (profiled === 'no-store') {
@@ -100,7 +100,7 @@ async function start(profiled: Profiled, stores: BenchStores, nodeOptions: strin
   }
 }
 
-/** The profile is written when the process ends. */
+/** Stops the target after the load, because Node writes the profile when the process ends. */
 async function loadAndStop(target: Target, options: Options): Promise<MeasuredLoad> {
   try {
     return await loadOf(target, options)
@@ -128,7 +128,7 @@ function processTable({ cpuSeconds, good }: MeasuredLoad): Table {
 function subsystemTable(of: Profiled, profile: CpuProfile, load: MeasuredLoad): Table {
   const spent = timeBySubsystem(profile, { from: load.fromMicros, to: load.toMicros })
   const total = [...spent.values()].reduce((sum, micros) => sum + micros, 0)
-  // The profile knows time, not CPU: its shares are applied to the CPU that the kernel counted.
+  // The profile measures time, not CPU. Its shares are applied to the CPU that the kernel counted.
   const cpuMicros = ((load.cpuSeconds.get(of) ?? Number.NaN) / load.good) * 1e6
   const shares = [...spent]
     .map(([name, micros]) => ({ name, share: micros / total }))

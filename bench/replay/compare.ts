@@ -21,7 +21,7 @@ export type ReplayRun = Measured & { redisCpuSeconds: number; redisBytes: number
 export type ReplayRuns = ReadonlyMap<ReaderName, readonly ReplayRun[]>
 export type ReplayOptions = { events: number; partitions: number; rounds: number }
 
-/** Seeds a topic of its own, has all readers read it in turn, and takes away what was made for that. */
+/** Seeds a topic of its own, runs all readers on it in turn, and removes the topic and the keys. */
 export async function compareReaders(
   { kafkaBrokers, redisUrl }: Pick<BenchStores, 'kafkaBrokers' | 'redisUrl'>,
   { events, partitions, rounds }: ReplayOptions,
@@ -54,8 +54,8 @@ export function progress(events: number, say: (line: string) => void): (appended
 }
 
 /**
- * All readers once in each round, in an order that rotates, so that what else the machine does meets them alike. Before, the
- * log is read once that is not counted: who comes first to a broker finds it slower than all that follow.
+ * All readers once in each round, in an order that rotates, so that what else the machine does meets them alike.
+ * Before, the log is read once that is not counted: who comes first to a broker finds it slower than all that follow.
  */
 async function takeTurns(
   reading: Reading,

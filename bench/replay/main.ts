@@ -11,12 +11,12 @@ const help = `Measures how fast the log is replayed into Redis, against a kafkaj
 memory the read model takes. All readers read the same topic, each in a process of its own, in turn.
 
   npm run bench:replay                          1,000,000 events in 12 partitions, 3 rounds
-  npm run bench:replay -- --events 100000       so many
+  npm run bench:replay -- --events 100000       this many events
   npm run bench:replay -- --partitions 6        in this many partitions
-  npm run bench:replay -- --rounds 5            so often
+  npm run bench:replay -- --rounds 5            this many rounds
 
-It starts a Kafka and a Redis of its own, as the tests do, unless KAFKA_BROKERS and REDIS_URL name others; there it
-makes a topic of its own, and removes it and its keys in the end.
+It starts a Kafka and a Redis of its own, as the tests do, unless KAFKA_BROKERS and REDIS_URL name others. There it
+creates a topic of its own, and removes the topic and its keys at the end.
 `
 const MAX_EVENTS = 20_000_000
 const MAX_PARTITIONS = 1_000

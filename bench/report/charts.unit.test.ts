@@ -9,7 +9,7 @@ import { microsOf } from './tables.ts'
 const value = fc.double({ min: 1e-3, max: 1e9, noNaN: true })
 type Box = { x: number; y: number; width: number; figure: string }
 
-/** What is drawn of segments: those that tell what they are. */
+/** The segments of the bars in a chart: the rectangles with a title. */
 function boxesOf(chart: string): Box[] {
   const boxes = chart.matchAll(/<rect x="([\d.-]+)" y="([\d.-]+)" width="([\d.-]+)"[^>]*><title>(.*?)<\/title>/g)
   return [...boxes].map(([, x, y, width, figure = '']) => ({
@@ -21,7 +21,7 @@ function boxesOf(chart: string): Box[] {
 }
 
 describe('charts', () => {
-  it('have a title, say the same in words, and have no place that is none', () => {
+  it('have a title and a description, and no invalid coordinate', () => {
     fc.assert(
       fc.property(results, (measured) => {
         const charts = chartsOf(measured)
@@ -51,7 +51,7 @@ describe('charts', () => {
           expect(bars[n]).toHaveLength(processes.length)
           for (const [at, process] of processes.entries()) {
             const box = bars[n]?.[at] as Box
-            // Places are figure to a tenth.
+            // Coordinates are rounded to a tenth.
             expect(Math.abs(box.width - (microsOf(runs, process) ?? 0) * scale)).toBeLessThan(0.3)
             const before = bars[n]?.[at - 1]
             if (before !== undefined) expect(Math.abs(before.x + before.width - box.x)).toBeLessThan(0.2)
@@ -86,7 +86,7 @@ describe('an axis', () => {
     )
   })
 
-  it('has names that are never on one another, in the order of what they name', () => {
+  it('has labels that never overlap, in the order of what they label', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat({ max: 300 }), { maxLength: 6 }), (places) => {
         const moved = apart(places)

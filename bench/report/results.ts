@@ -3,10 +3,12 @@ import type { ReaderName } from '../replay/readers.ts'
 import type { CreatesRun } from '../side-by-side/creates.ts'
 import type { HalfLoadRun } from '../side-by-side/half-load.ts'
 
-/** All that one run of the benchmark measured, as docs/bench/results.json has it. Runs are in the order of their rounds. */
+/**
+ * All that one run of the benchmark measured, as docs/bench/results.json has it. Runs are in the order of their rounds.
+ */
 export type Results = Circumstances & {
   connections: number
-  /** What was run: short ones say less. */
+  /** The extent of the run: the figures of a short one are less reliable. */
   effort: { rounds: number; seconds: number }
   creates: CreatesRow[]
   halfLoad: HalfLoadRow[]

@@ -53,7 +53,7 @@ describe('a table', () => {
 })
 
 describe('a report', () => {
-  it('has no figure that is none, in a terminal or in Markdown', () => {
+  it('has no invalid figure, in a terminal or in Markdown', () => {
     fc.assert(
       fc.property(results, (measured) => {
         for (const text of [plainReport(measured), markdownReport(measured, ['creates.svg'])]) {
@@ -66,7 +66,7 @@ describe('a report', () => {
 })
 
 describe('the table of overload', () => {
-  it('holds what was good to the peak that the target is held to', () => {
+  it('compares the goodput with the same peak as the target does', () => {
     fc.assert(
       fc.property(results, (measured) => {
         const halfLoad = measured.halfLoad.map((row) => ({ ...row, runs: row.runs.slice(0, 1) }))

@@ -4,7 +4,7 @@ import type { CreatesRun } from '../side-by-side/creates.ts'
 import { spread } from './figures.ts'
 import { type CreatesRow, cpuOf, type Results } from './results.ts'
 
-/** One thing that is to hold, and what was measured of it. */
+/** A target, and the measurement to compare with it. */
 export type Target = {
   number: number
   what: string
@@ -19,7 +19,7 @@ type Bound = { atLeast: number; stretch?: number } | { atMost: number; stretch?:
 const LIVE_TIMES = 10
 const MEGABYTE = 1e6
 
-/** Each target that a run of the benchmark can tell of, by its number. */
+/** All targets with the measurements of this run, in the order of their numbers. */
 export function againstTargets(results: Results): Target[] {
   return [
     ...createTargets(results),
@@ -105,7 +105,7 @@ function overloadTarget({ halfLoad }: Results): Target {
   return judged(10, 'goodput at 3× overload against the peak', goodput && spreadOrNone(goodput), { atLeast: 0.9 }, '×')
 }
 
-/** Of this service to another row, round by round. */
+/** The ratio of this service to another row, round by round. */
 function ratioOfRows(
   creates: readonly CreatesRow[],
   other: string,

@@ -19,7 +19,7 @@ const NOTHING: Results = {
 }
 
 describe('the targets', () => {
-  it('are all judged by a whole run but growth, which is measured by itself', () => {
+  it('are all judged by a full run, except growth, which has its own benchmark', () => {
     fc.assert(
       fc.property(results, (measured) => {
         const targets = againstTargets(measured)
@@ -44,12 +44,12 @@ describe('the targets', () => {
     )
   })
 
-  it('are never said to be met by what was not measured', () => {
+  it('are never met without a measurement', () => {
     for (const { verdict, measured } of againstTargets(NOTHING))
       expect([verdict, measured]).toEqual(['not measured', undefined])
   })
 
-  it('are not said to be met where CPU can not be read', () => {
+  it('are not met where CPU cannot be read', () => {
     fc.assert(
       fc.property(results, (measured) => {
         const creates = measured.creates.map((row) => ({

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 
 const FOLDER = new URL('../../docs/bench/', import.meta.url)
 
-/** Writes into docs/bench what these files hold; tells where they are. */
+/** Writes these files, by name, to docs/bench. Returns their paths. */
 export function writeFiles(files: ReadonlyMap<string, string>): string[] {
   mkdirSync(FOLDER, { recursive: true })
   for (const [name, content] of files) writeFileSync(new URL(name, FOLDER), content)

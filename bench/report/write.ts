@@ -4,7 +4,7 @@ import type { Results } from './results.ts'
 import { againstTargets } from './targets.ts'
 import { writeFiles } from './write-files.ts'
 
-/** Writes docs/bench; tells which files. */
+/** Writes the report to docs/bench. Returns the paths of its files. */
 export function writeReport(results: Results): string[] {
   const charts = chartsOf(results)
   return writeFiles(

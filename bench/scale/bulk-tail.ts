@@ -7,15 +7,15 @@ import { openPlantStore, type RunningService } from '../plant-store.ts'
 import { seed } from '../replay/seed.ts'
 import type { BenchStores } from '../stores.ts'
 
-/** µs of CPU of an api for each event that it reads, so many a second. */
+/** µs of CPU of an api for each event that it reads, and how many it reads a second. */
 export type BulkTail = { cpuMicros: number; perSecond: number }
 
-/** Within the 128 MiB of a window, so that none is dropped before Redis has it. */
+/** They fit into the 128 MiB of the windows, so that no claim is dropped before Redis has it. */
 export const BULK_EVENTS = 300_000
-/** More than enough that each partition has one of them, which is answered when the tail has come so far. */
+/** Enough that each partition gets one: its response shows that the tail has read the partition to its end. */
 const LAST_CREATES = 200
 
-/** What an api takes that is asked for nothing, while others write as fast as the log takes it. */
+/** Measures the CPU of an api without requests, while others append as fast as the log accepts the events. */
 export async function measureBulkTail(stores: BenchStores): Promise<BulkTail> {
   const store = await openPlantStore(stores)
   const services: RunningService[] = []
@@ -44,5 +44,5 @@ async function create(url: string, id: bigint): Promise<void> {
     headers: { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` },
     body: bodyOf(id),
   })
-  if (status !== 200) throw new Error(`a create behind ${BULK_EVENTS} events of others was answered ${status}`)
+  if (status !== 200) throw new Error(`a create after ${BULK_EVENTS} events of others got status ${status}`)
 }

@@ -8,23 +8,23 @@ import { openPlantStore, type RunningService } from '../plant-store.ts'
 import { checkRun } from '../side-by-side/check.ts'
 import type { BenchStores } from '../stores.ts'
 
-/** So many of each; the quiet apis among them are asked for nothing, and read all that the others write. */
+/** The number of processes of each kind. A quiet api gets no requests: it only reads what the others append. */
 export type Deployment = { apis: number; quietApis: number; projectors: number }
 
 export type LoadOptions = { connections: number; warmUpMs: number; measuredMs: number }
 
 export type Run = {
   perSecond: number
-  /** µs of CPU per create by what the processes are; all of a kind together. */
+  /** µs of CPU per create, of all processes of a kind together. */
   cpuMicros: Record<Kind, number>
-  /** The share of all cores that was used, by whomever. */
+  /** The share of all cores in use, by any process. */
   machineBusy: number
 }
 
 export const KINDS = ['api', 'quiet api', 'projector', 'broker', 'Redis', 'load'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** What loads may take to start: CPU is read when all of them measure. */
+/** How long the loads may take to start: CPU is read once all of them measure. */
 const LOADS_START_MS = 1_000
 
 /** One run of these services on a store of its own, with clients spread over the apis that are not quiet. */
@@ -42,17 +42,17 @@ export async function measureDeployment(
   }
   try {
     const folding = await startAll(projectors, () => store.startProjector())
-    const asked = await startAll(apis, () => store.startApi())
+    const loaded = await startAll(apis, () => store.startApi())
     const quiet = await startAll(quietApis, () => store.startApi())
     const running = new Map<Kind, readonly number[]>([
-      ['api', asked.map(({ pid }) => pid)],
+      ['api', loaded.map(({ pid }) => pid)],
       ['quiet api', quiet.map(({ pid }) => pid)],
       ['projector', folding.map(({ pid }) => pid)],
       ...[...stores.processes].map(([kind, pid]) => [kind, [pid]] as const),
     ])
     const each = { connections: Math.ceil(connections / apis), processes: new Map() }
     const loads = Promise.all(
-      asked.map(({ url }) =>
+      loaded.map(({ url }) =>
         runClosedLoop({ url, token: TOKEN, warmUpMs, measuredMs: measuredMs + LOADS_START_MS, ...each }),
       ),
     )
@@ -70,7 +70,7 @@ export async function measureDeployment(
 
 type Used = { cores: Map<string, number>; machineBusy: number }
 
-/** Cores that each kind used in the next ms. */
+/** How many cores each kind uses in the next `ms`. */
 async function usedWithin(running: ReadonlyMap<Kind, readonly number[]>, ms: number): Promise<Used> {
   const pids = new Map([...running].flatMap(([kind, pids]) => pids.map((pid, n) => [`${kind} ${n}`, pid] as const)))
   const [cpu, ticks, begin] = [readCpu(pids), readMachineTicks(), performance.now()]

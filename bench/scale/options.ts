@@ -7,18 +7,18 @@ export type Options = LoadOptions & { rounds: number; write: boolean }
 const MAX_ROUNDS = 20
 const MAX_SECONDS = 60
 const MAX_CONNECTIONS = 1_024
-/** Each api is compiled while it works, and four of them have a quarter of the work each. */
+/** V8 compiles each api while it works, and each of four apis gets a quarter of the load. */
 const WARM_UP_MS = 8_000
 
-export const help = `Measures creates with one, two and four apis and projectors on this machine, the clients spread over the apis, and what
-an api takes that is asked for nothing, and only reads what others write.
+export const help = `Measures creates with one, two and four apis and projectors on this machine, with the clients spread over the apis, and
+the CPU of an api that gets no requests and only reads what others append.
 
   npm run bench:scale                       5 rounds over all, 4 s measured in each: a quarter of an hour
   npm run bench:scale -- --rounds 1 --seconds 2 --connections 64
   npm run bench:scale -- --write            writes docs/bench: scale.md and scale.json
 
-Kafka and Redis always run as processes of the benchmark. It fails when an answer is not as it should be, or a plant that
-was acknowledged is not there in the end. On few cores more processes do not do more: look at the CPU of a create.
+Kafka and Redis always run as processes of the benchmark. It fails when a response is unexpected or an acknowledged plant
+is missing. On few cores, more processes do not create more plants a second: compare the CPU of a create.
 `
 
 /** Undefined when help is requested. Throws a Failure that names what is expected. */

@@ -5,8 +5,8 @@ import type { MeasuredLoad } from '../load/measured-load.ts'
 const NAMED_MISSING = 5
 
 /**
- * Throws unless all that was asked was answered as it should be, and all that was acknowledged is where the contender
- * keeps it. What is not so makes every figure of the run worthless.
+ * Throws unless every response was as expected and every acknowledged plant is in the store of the contender. Otherwise
+ * all figures of the run are worthless.
  */
 export async function checkRun(
   { missing }: Pick<RunningContender, 'missing'>,
@@ -14,12 +14,12 @@ export async function checkRun(
 ): Promise<void> {
   for (const { good, unexpected } of loads) {
     const found = [...unexpected].map(([what, count]) => `${count} × ${what}`)
-    if (found.length > 0) throw new Failure(`not all was answered as it should be: ${found.join(', ')}`)
+    if (found.length > 0) throw new Failure(`unexpected responses or errors: ${found.join(', ')}`)
     if (good === 0) throw new Failure('nothing was created')
   }
   const acknowledged = loads.flatMap((load) => [...load.acknowledged])
   const absent = await missing(acknowledged)
   if (absent === undefined || absent.length === 0) return
   const some = absent.slice(0, NAMED_MISSING).join(', ')
-  throw new Failure(`${absent.length} of ${acknowledged.length} plants were acknowledged and are not there: ${some}`)
+  throw new Failure(`${absent.length} of ${acknowledged.length} acknowledged plants are missing: ${some}`)
 }

@@ -9,11 +9,11 @@ const load = (acknowledged: readonly bigint[], unexpected: ReadonlyMap<string, n
 /** A contender that has these plants. */
 const keeping = (kept: Iterable<bigint>) => {
   const plants = new Set(kept)
-  return { missing: async (asked: Iterable<bigint>) => [...asked].filter((id) => !plants.has(id)) }
+  return { missing: async (acknowledged: Iterable<bigint>) => [...acknowledged].filter((id) => !plants.has(id)) }
 }
 
 describe('a run', () => {
-  it('stands when all that was acknowledged is there, also with more', async () => {
+  it('is valid when all acknowledged plants are stored, also among others', async () => {
     await fc.assert(
       fc.asyncProperty(ids, ids, async (acknowledged, more) => {
         await checkRun(keeping([...acknowledged, ...more]), [load(acknowledged)])
@@ -21,18 +21,18 @@ describe('a run', () => {
     )
   })
 
-  it('fails when one plant that was acknowledged is not there, in whichever of its loads, and says which', async () => {
+  it('fails when an acknowledged plant of any load is missing, and names the plant', async () => {
     await fc.assert(
       fc.asyncProperty(ids, ids, fc.nat(), async (first, second, choice) => {
         const all = [...new Set([...first, ...second])]
         const lost = all[choice % all.length] as bigint
         const kept = keeping(all.filter((id) => id !== lost))
-        await expect(checkRun(kept, [load(first), load(second)])).rejects.toThrow(`are not there: ${lost}`)
+        await expect(checkRun(kept, [load(first), load(second)])).rejects.toThrow(`are missing: ${lost}`)
       }),
     )
   })
 
-  it('fails when something was answered that should not be, though all that was acknowledged is there', async () => {
+  it('fails on an unexpected response, even when all acknowledged plants are stored', async () => {
     const odd = new Map([['status 503', 3]])
     await expect(checkRun(keeping([7n]), [load([7n], odd)])).rejects.toThrow('3 × status 503')
   })
@@ -41,7 +41,7 @@ describe('a run', () => {
     await expect(checkRun(keeping([]), [load([])])).rejects.toThrow('nothing was created')
   })
 
-  it('of a contender that keeps nothing, and says so, stands', async () => {
+  it('of a contender without a store is valid', async () => {
     await checkRun({ missing: async () => undefined }, [load([7n])])
   })
 })

@@ -27,18 +27,18 @@ export type CreatesRun = {
 const ONE_CLIENT_WARM_UP_MS = 300
 
 /**
- * One run of one row: its highest rate with many clients, then its latency with one. Throws when its answers are not true.
- * `hold` is asked first whether it is what it claims to be.
+ * Measures one run of one row: its highest rate with many clients, then its latency with one. First, `check` verifies
+ * what the row claims. Throws when a response is wrong.
  */
 export async function measureCreates(
   contender: Contender,
   stores: BenchStores,
   { connections, warmUpMs, measuredMs, oneClientMs }: CreatesOptions,
-  hold: (running: RunningContender) => Promise<void> = async () => {},
+  check: (running: RunningContender) => Promise<void> = async () => {},
 ): Promise<CreatesRun> {
   const running = await contender.start(stores)
   try {
-    await hold(running)
+    await check(running)
     const { url, token, processes } = running
     const order: LoadOrder = { url, token, connections, warmUpMs, measuredMs, processes }
     const many = await runClosedLoop(order)

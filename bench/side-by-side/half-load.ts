@@ -10,7 +10,7 @@ export type HalfLoadOptions = {
   warmUpMs: number
   measuredMs: number
   seed: number
-  /** Whether three times the peak is offered, too. */
+  /** Whether to offer three times the peak, too. */
   overload: boolean
 }
 
@@ -19,32 +19,32 @@ export type HalfLoadRun = {
   peakPerSecond: number
   ratePerSecond: number
   latency: Latency
-  /** How late the generator sent what was due: so much of the latency may be its own. */
+  /** From due to sent: this part of the latency may be the generator's own. */
   sentLate: Latency
   lag: Latency | undefined
   overload: Overload | undefined
 }
 
 export type Overload = {
-  /** The highest rate that was seen in this start, with as many clients as the rows of creates have. */
+  /** The highest rate measured in this start, with as many clients as in the rows of creates. */
   peakPerSecond: number
   offeredPerSecond: number
   goodPerSecond: number
   refusedPerSecond: number
-  /** Requests that still waited for a connection of the generator in the end. */
+  /** Requests that still waited for a connection at the end. */
   givenUp: number
-  /** Cores that the generator took. */
+  /** How many cores the generator used. */
   loadCores: number
 }
 
-/** Enough that none of them waits for a free one, as long as the server keeps up. */
+/** Enough that no request waits for a connection as long as the server keeps up. */
 const OPEN_CONNECTIONS = 1_024
-/** So many requests a contender has to deal with at once; what is due beyond them waits in the generator. */
+/** The maximum of requests in flight at the contender; all others wait in the generator. */
 const OVERLOAD_CONNECTIONS = 4_000
 const OVERLOAD_TIMES = { warmUpMs: 1_000, measuredMs: 4_000 }
 const OVERLOAD = 3
 
-/** Latency as clients see it that do not wait for each other, at half of the rate that it can do; then, if asked for, too much. */
+/** Measures the latency that independent clients see at half of the highest rate; then, on request, an overload. */
 export async function measureHalfLoad(
   contender: Contender,
   stores: BenchStores,
@@ -78,8 +78,8 @@ export async function measureHalfLoad(
 type OverloadOrder = LoadOrder & { seed: number; peakPerSecond: number }
 
 /**
- * The same offer twice: to few connections, which makes the generator wait, and to so many that the contender has too much. What
- * is different is the overload alone, not the generator, nor how warm the contender is.
+ * Offers the same load twice: on few connections, so that requests wait in the generator, and on enough connections to
+ * overload the contender. Only the overload differs: the generator is the same, and the contender is equally warm.
  */
 async function measureOverload(order: OverloadOrder): Promise<{ loads: MeasuredLoad[]; overload: Overload }> {
   const offeredPerSecond = order.peakPerSecond * OVERLOAD

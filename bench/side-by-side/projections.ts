@@ -2,7 +2,7 @@ import { compareReaders } from '../replay/compare.ts'
 import type { Projections } from '../report/results.ts'
 import type { BenchStores } from '../stores.ts'
 
-/** By default a topic has so many. */
+/** The default of PLANTS_PARTITIONS. */
 const PARTITIONS = 12
 
 /** How fast the log is read by a consumer that does nothing, by a projector, and by a rebuild. */

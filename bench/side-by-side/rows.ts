@@ -4,7 +4,7 @@ import { postgres, postgresWithoutFsync } from '../contenders/postgres.ts'
 import { producerSend } from '../contenders/producer-send.ts'
 import { thisService } from '../contenders/this-service.ts'
 
-/** What creates are compared among, by the names that `--only` takes, in the order of the table. */
+/** The contenders by their names for `--only`, in the order of the table. */
 export const ROWS = {
   'this-service': thisService,
   'no-store': noStore,
@@ -16,7 +16,7 @@ export const ROWS = {
 
 export type RowName = keyof typeof ROWS
 
-/** Those that give an id once; they are held to it. */
+/** Rows that promise unique ids; this is checked before they are measured. */
 export const UNIQUE: ReadonlySet<RowName> = new Set<RowName>([
   'this-service',
   'postgres',
@@ -24,10 +24,12 @@ export const UNIQUE: ReadonlySet<RowName> = new Set<RowName>([
   'emmett',
 ])
 
-/** Those whose store stays from round to round: it is warmed up by them before the first. */
+/** Rows whose stores keep running from round to round. Each warms up its store before the first round. */
 export const WARMING_UP: readonly RowName[] = ['producer-send', 'this-service']
 
-/** Whose latency is measured at half of what each can do; without a store it is that of the machine, of HTTP and of the load. */
+/**
+ * Rows whose latency is measured at half of their peak. `no-store` shows the share of the machine, HTTP and the load.
+ */
 export const HALF_LOADED: readonly RowName[] = ['this-service', 'postgres', 'no-store']
-/** Who is asked for three times what it can do. */
+/** The row that is offered three times its peak. */
 export const OVERLOADED: RowName = 'this-service'

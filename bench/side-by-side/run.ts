@@ -14,7 +14,7 @@ import { HALF_LOADED, OVERLOADED, ROWS, type RowName, UNIQUE, WARMING_UP } from 
 
 type Say = (line: string) => void
 
-/** Measures all that is asked for, round by round, all rows in each. Throws when a contender does not keep its promise. */
+/** Measures the requested parts, in rounds over all rows. Throws when a contender does not keep its promise. */
 export async function runSideBySide(options: Options, stores: BenchStores, say: Say): Promise<Results> {
   const rows = options.rows as readonly RowName[]
   const creates = await runCreates(rows, options, stores, say)
@@ -40,8 +40,8 @@ async function runCreates(
   if (options.rounds > 1) await warmUp(rows, options, stores, say)
   for (let round = 0; round < options.rounds; round++) {
     for (const row of orderOf(rows, round)) {
-      const hold = (running: RunningContender) => checkContender(running, UNIQUE.has(row))
-      const run = await named(row, () => measureCreates(ROWS[row], stores, options, round === 0 ? hold : undefined))
+      const check = (running: RunningContender) => checkContender(running, UNIQUE.has(row))
+      const run = await named(row, () => measureCreates(ROWS[row], stores, options, round === 0 ? check : undefined))
       runs.get(row)?.push(run)
       const figures = `${digits(run.perSecond)} creates/s, ${digits(cpuOf(run))} µs of CPU each`
       say(`  round ${round + 1} of ${options.rounds}, ${ROWS[row].name}: ${figures}`)
@@ -54,8 +54,8 @@ async function runHalfLoad(options: Options, stores: BenchStores, say: Say): Pro
   const runs = new Map<RowName, HalfLoadRun[]>(HALF_LOADED.map((row) => [row, []]))
   for (let round = 0; round < options.rounds; round++) {
     for (const row of orderOf(HALF_LOADED, round)) {
-      const asked = { ...options, seed: options.seed + round, overload: row === OVERLOADED }
-      const run = await named(row, () => measureHalfLoad(ROWS[row], stores, asked))
+      const halfLoadOptions = { ...options, seed: options.seed + round, overload: row === OVERLOADED }
+      const run = await named(row, () => measureHalfLoad(ROWS[row], stores, halfLoadOptions))
       runs.get(row)?.push(run)
       const figures = `p99 ${digits(run.latency.p99)} ms at ${digits(run.ratePerSecond)} creates/s`
       say(`  half load, round ${round + 1} of ${options.rounds}, ${ROWS[row].name}: ${figures}`)
@@ -66,7 +66,7 @@ async function runHalfLoad(options: Options, stores: BenchStores, say: Say): Pro
 
 const describe = (row: RowName) => ({ name: ROWS[row].name, promise: ROWS[row].promise })
 
-/** What stays from round to round is used before the first, for the first seconds of a JVM are its compiler's. */
+/** Warms up the stores that keep running from round to round: a JVM compiles in its first seconds. */
 async function warmUp(rows: readonly RowName[], options: Options, stores: BenchStores, say: Say): Promise<void> {
   for (const row of WARMING_UP.filter((each) => rows.includes(each))) {
     say(`  warming up: ${ROWS[row].name}`)

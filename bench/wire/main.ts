@@ -10,15 +10,15 @@ import { median } from '../measure/spread.ts'
 import { numberOf } from '../number-option.ts'
 import { NAME, TAG } from '../plant.ts'
 
-const help = `Measures what the form of an event costs: its bytes in the log, and the time that kafkajs takes to write and to read it, as it
-comes and with the parts that are replaced here. It needs neither Kafka nor Redis: produce requests are encoded, and their batches
-decoded, in memory, as kafkajs does for each send and fetch.
+const help = `Measures the cost of the form of an event: its bytes in the log, and the time that kafkajs takes to encode and decode it,
+as published and with the modules that this project replaces. It needs neither Kafka nor Redis: it encodes produce
+requests and decodes their batches in memory, as kafkajs does for each send and fetch.
 
   npm run bench:wire                     rounds of 100,000 events of each form, 7 rounds
-  npm run bench:wire -- --rounds 3       so many rounds
+  npm run bench:wire -- --rounds 3       this many rounds
 `
 
-// The modules of kafkajs that a produce and a fetch come to.
+// The modules of kafkajs that encode a produce request and decode a fetch response.
 type Kafkajs = {
   produceRequest(options: object): { encode(): Promise<{ buffer: Buffer }> }
   decodeFetched(answer: object): Promise<object>
@@ -29,7 +29,7 @@ const kafkajsOf = (load: typeof kafkajsModule): Kafkajs => ({
   decodeFetched: load('src/protocol/requests/fetch/v4/decodeMessages.js'),
   Decoder: load('src/protocol/decoder.js'),
 })
-/** Both read and write the same bytes, which a test of the encoder holds. */
+/** Both read and write the same bytes; a test of the encoder verifies that. */
 const KAFKAJS = {
   itself: kafkajsOf(createPrivateKafkajs().load),
   here: kafkajsOf(kafkajsModule),
@@ -44,7 +44,10 @@ const EVENTS = 100_000
 const EVENTS_PER_BATCH = 100
 const PARTITIONS = 12
 const TOPIC = 'plants'
-/** What a produce request has before the size of its only batch: no transactional id, acks, timeout, and one topic and one partition with their counts. */
+/**
+ * The bytes of a produce request before the size of its only batch: no transactional id, acks, timeout, and one topic
+ * and one partition with their counts.
+ */
 const BEFORE_SIZE_BYTES = 2 + 2 + 4 + 4 + (2 + TOPIC.length) + 4 + 4
 const SIZE_BYTES = 4
 const COLUMNS = ['encode', 'encode by kafkajs itself', 'decode', 'decode by kafkajs itself'] as const
@@ -72,7 +75,7 @@ function readOptions(args: readonly string[]): number | undefined {
   return values.help ? undefined : numberOf('rounds', values.rounds, MAX_ROUNDS)
 }
 
-/** All forms once in each round, so that what else the machine does meets them alike. The first round only warms up. */
+/** Each round measures all forms, so that other work of the machine affects them alike. The first only warms up. */
 async function measure(rounds: number): Promise<void> {
   const events = Array.from({ length: EVENTS_PER_BATCH }, newEvent)
   const batches = Object.entries(FORMS).map(([name, form]) => {
@@ -117,7 +120,7 @@ async function microsOf(task: () => Promise<unknown>): Promise<number> {
   return (used.user + used.system) / EVENTS
 }
 
-/** The batch with its size before it, as a produce request has it, and a fetch. */
+/** The batch with its size before it, as in a produce request and in a fetch response. */
 async function encode({ produceRequest }: Kafkajs, messages: readonly Message[]): Promise<Buffer> {
   const topicData = [{ topic: TOPIC, partitions: [{ partition: 0, messages }] }]
   const request = produceRequest({ acks: -1, timeout: 5_000, producerId: -1, producerEpoch: 0, topicData })

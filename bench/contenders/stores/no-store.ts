@@ -3,7 +3,7 @@ import type { OpenStore } from '../create.ts'
 
 const PARTITION = 0 as Partition
 
-/** Keeps nothing, and answers at once that it was created. */
+/** Stores nothing, and replies at once that the plant was created. */
 export const openNoStore: OpenStore = async () => {
   let offset = 0
   return {

@@ -5,8 +5,8 @@ import type { OpenStore } from '../create.ts'
 const PARTITION = 0 as Partition
 
 /**
- * One INSERT for each request, by a prepared statement on a connection of a pool; the primary key says who was first, and
- * PostgreSQL commits by groups what comes on several connections.
+ * One INSERT for each request, by a prepared statement on a connection of a pool. The primary key decides which create
+ * is first. PostgreSQL combines concurrent commits of several connections (group commit).
  */
 export const openPostgres: OpenStore = async ({ postgresUrl, poolSize }) => {
   const pool = new Pool({ connectionString: postgresUrl, max: Number(poolSize) })

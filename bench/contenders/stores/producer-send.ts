@@ -4,7 +4,7 @@ import { Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { OpenStore } from '../create.ts'
 
 /**
- * One `producer.send` for each request, with kafkajs as it comes from npm: what one would write first. Two creates of one
+ * One `producer.send` for each request, with kafkajs as published: the obvious first version. Two creates of one
  * id are both acknowledged.
  */
 export const openProducerSend: OpenStore = async ({ kafkaBrokers = '', topic = '', partitions }) => {

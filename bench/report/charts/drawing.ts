@@ -1,4 +1,6 @@
-/** What a chart is made of. A card with a ground of its own, so that it can be read on a light page and on a dark one. */
+/**
+ * What a chart is made of. A card with a ground of its own, so that it can be read on a light page and on a dark one.
+ */
 
 export const INK = '#111827'
 export const QUIET = '#4b5563'
@@ -11,7 +13,7 @@ export type Drawing = {
   width: number
   height: number
   title: string
-  /** The same in words, for who can't see it. */
+  /** The text alternative, for screen readers. */
   description: string
   parts: readonly string[]
 }

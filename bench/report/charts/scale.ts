@@ -1,4 +1,4 @@
-/** The step between the lines of an axis: 1, 2 or 5 times a power of ten, for at most so many. */
+/** The step between the lines of an axis up to `max`: 1, 2 or 5 times a power of ten, for at most `lines` steps. */
 export function stepFor(max: number, lines: number): number {
   const least = max / lines
   const power = 10 ** Math.floor(Math.log10(least))

@@ -66,7 +66,7 @@ it.skipIf(executablePath === undefined)(
   },
 )
 
-/** What the page asks for, and what it complains about: errors, and violations of its policy. */
+/** The requests of the page, its errors, and violations of its Content-Security-Policy. */
 function watch(page: Page): { requests: string[]; complaints: string[] } {
   const requests: string[] = []
   const complaints: string[] = []

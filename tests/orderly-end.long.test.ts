@@ -11,14 +11,14 @@ const CONNECTIONS = 64
 const auth = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\n`
 const [NOT_WRITTEN, OUTCOME_UNKNOWN] = [50301, 50302]
 
-it('SIGTERM under load: each request gets a response, and each connection is told to close', async () => {
+it('SIGTERM under load: each request gets a response, and the last one closes the connection', async () => {
   const store = await createPlantStore(stores)
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
   const creates: Create[] = []
   let next = 0n
 
   /** Creates plants on one connection until a response closes it. */
-  async function createUntilToldToEnd(): Promise<void> {
+  async function createUntilClosed(): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => agent.destroy())
     while (true) {
@@ -32,7 +32,7 @@ it('SIGTERM under load: each request gets a response, and each connection is tol
       if (response?.headers.connection === 'close' || response === undefined) return
     }
   }
-  const clients = Array.from({ length: CONNECTIONS }, createUntilToldToEnd)
+  const clients = Array.from({ length: CONNECTIONS }, createUntilClosed)
   await vi.waitFor(() => expect(creates.length).toBeGreaterThan(3_000), { timeout: 60_000, interval: 5 })
   process.kill(api.pid, 'SIGTERM')
   await Promise.all(clients)
@@ -67,7 +67,7 @@ it('SIGTERM while Kafka hangs: each create in flight gets the outcome that is kn
   }
 })
 
-it('until the api closes its connections, each accepts one more request, whose response tells it to close', async () => {
+it('until the api closes its connections, each accepts one more request, whose response closes it', async () => {
   const { api, idle } = await openBeforeTheEnd()
   idle.write(creating(1))
   await idle.closed

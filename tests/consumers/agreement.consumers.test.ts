@@ -15,12 +15,12 @@ import { plantsOfLog } from './plants-of-log.ts'
 import { runExample, startExample } from './run-example.ts'
 import { writePlantedLog } from './write-planted-log.ts'
 
-// Consumers in several languages, each of which applies the rule by itself, are held to one log in which all is planted
-// that a reader may take wrongly. AGREEMENT_SEED repeats a run, or makes another one.
+// Consumers in several languages implement "first claim wins" independently. All of them read one log that contains
+// everything a reader may get wrong, and must agree. AGREEMENT_SEED repeats a run, or generates another log.
 
 const RECORDS = 100_000
 const SEED = Number(process.env.AGREEMENT_SEED ?? 1)
-/** After so many records Python is killed. */
+/** The numbers of records after which Python is killed. */
 const KILLS = [RECORDS * 0.1, RECORDS * 0.4, RECORDS * 0.7]
 const WAIT_MS = 60_000
 
@@ -37,7 +37,7 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
   let expected: Map<string, PlantLine>
   let settings: NodeJS.ProcessEnv
 
-  /** Kinds of what differs, in a few lines: of two maps of this size a test's own report would have no end. */
+  /** One difference of each kind: the report of Vitest for two maps of this size would be endless. */
   function differences(found: ReadonlyMap<string, PlantLine>): Record<string, object> {
     const ids = new Set([...found.keys(), ...expected.keys()])
     const pairs = [...ids].map((id) => ({ id, found: found.get(id), expected: expected.get(id) }))
@@ -56,12 +56,12 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
   })
   afterAll(() => store.end())
 
-  it('the product comes to what was planted', () => {
+  it('the product folds the log to what was planted', () => {
     const { length } = unreadableOnes()
     expect({ plants: expected.size - length, unreadable: length }).toEqual({ plants: plant, unreadable })
   })
 
-  it('the read model that the projector makes is that fold', async () => {
+  it('the read model of the projector is that fold', async () => {
     const truth = await readTruth(store)
     expect(truth.states.reduce((sum, state) => sum + state.voids, 0)).toBe(voids)
     await expectReadModelToEqual(truth, store)
@@ -80,16 +80,16 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     }
     database.close()
     await runExample('python', ['--store', file, 'follow', '--until-end'], settings)
-    const told = await runExample('python', ['--store', file, 'dump', dump])
+    const lines = await runExample('python', ['--store', file, 'dump', dump])
     expect(differences(readDump(dump))).toEqual({})
-    expect(JSON.parse(told.at(-1) ?? '')).toEqual(counts)
+    expect(JSON.parse(lines.at(-1) ?? '')).toEqual(counts)
   })
 
   it('Java agrees', async () => {
     const file = join(temporaryFolder(), 'java.jsonl')
-    const told = await runExample('java', ['dump', file], settings)
+    const lines = await runExample('java', ['dump', file], settings)
     expect(differences(readDump(file))).toEqual({})
-    expect(JSON.parse(told.at(-1) ?? '')).toEqual(counts)
+    expect(JSON.parse(lines.at(-1) ?? '')).toEqual(counts)
   })
 
   it.each([
@@ -116,19 +116,19 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     const folder = temporaryFolder()
     const [own, file] = [['--index', join(folder, 'index.sqlite')], join(folder, 'index.jsonl')]
     await runExample('search-index', [...own, 'follow', '--until-end'], settings)
-    const told = await runExample('search-index', [...own, 'dump', file])
-    // What can't be read is not in it.
+    const lines = await runExample('search-index', [...own, 'dump', file])
+    // Unreadable claims are not in the index.
     const found = new Map([...unreadableOnes(), ...readDump(file)])
     expect(differences(found)).toEqual({})
-    expect(JSON.parse(told.at(-1) ?? '')).toEqual({ plants: plant })
+    expect(JSON.parse(lines.at(-1) ?? '')).toEqual({ plants: plant })
   })
 
-  it('the table that is made anew, which the library replays into, agrees', async () => {
+  it('the rebuilt table, which the library replays into, agrees', async () => {
     const folder = temporaryFolder()
     const [own, file] = [['--table', join(folder, 'table.sqlite')], join(folder, 'table.jsonl')]
-    const told = await runExample('own-table', [...own, 'rebuild'], settings)
+    const lines = await runExample('own-table', [...own, 'rebuild'], settings)
     await runExample('own-table', [...own, 'dump', file])
     expect(differences(readDump(file))).toEqual({})
-    expect(JSON.parse(told.at(-1) ?? '')).toMatchObject(counts)
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject(counts)
   })
 })

@@ -9,6 +9,6 @@ export function readDump(file: string): Map<string, PlantLine> {
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
   const plants = lines.map((line) => JSON.parse(line) as PlantLine)
   const byId = new Map(plants.map((plant) => [plant.id, plant]))
-  expect(byId.size, 'a plant is told once').toBe(plants.length)
+  expect(byId.size, 'each plant is in the dump once').toBe(plants.length)
   return byId
 }

@@ -16,7 +16,7 @@ const APPEND_EVERY_MS = 10
 const MAX_EVENTS = 300
 const MAX_MORE_MS = 30
 
-/** Where each creation lies, with its event. */
+/** The position and event id of each creation. */
 function creationsOf({ states }: Truth): string[] {
   return states
     .flatMap(({ plants }, partition) =>
@@ -27,7 +27,7 @@ function creationsOf({ states }: Truth): string[] {
 
 const placeOf = ({ partition, offset, eventId }: Noted) => `${partition} ${offset} ${eventId}`
 
-/** A store into which claims are written, some repeated and some void, until it is told to end; with its projector. */
+/** A store with a projector. Claims, some of them repeated or void, are appended until `creations` is called. */
 async function openWrittenStore() {
   const [kafkaBrokers, redisUrl] = [inject('kafkaBrokers'), inject('redisUrl')]
   const store = await createPlantStore({ kafkaBrokers, redisUrl })
@@ -54,7 +54,7 @@ async function openWrittenStore() {
       return consumer
     },
 
-    /** Ends the writing, and tells where each creation lies. */
+    /** Stops the appends. Returns the position and event id of each creation. */
     async creations(): Promise<string[]> {
       writing.abort()
       await written
@@ -63,11 +63,11 @@ async function openWrittenStore() {
   }
 }
 
-/** Holds what processes noted to the truth: every creation and nothing else, each process's in log order. */
-async function expectToBeTold(noted: () => Noted[], creations: readonly string[]): Promise<void> {
-  const told = () => new Set(noted().map(placeOf))
-  await eventually(() => expect(told().size).toBeGreaterThanOrEqual(creations.length))
-  expect([...told()].sort()).toEqual(creations)
+/** Checks what processes noted against the truth: all creations, nothing else, and by each process in log order. */
+async function expectCreations(noted: () => Noted[], creations: readonly string[]): Promise<void> {
+  const places = () => new Set(noted().map(placeOf))
+  await eventually(() => expect(places().size).toBeGreaterThanOrEqual(creations.length))
+  expect([...places()].sort()).toEqual(creations)
   const lasts = new Map<string, number>()
   for (const { life, partition, offset } of noted()) {
     const place = `${life} ${partition}`
@@ -90,10 +90,10 @@ describe('a consumer, with each kind of first claims', () => {
     )
     const creations = await store.creations()
     expect(creations.length).toBeGreaterThan(KILLS * BATCH)
-    for (const consumer of consumers) await expectToBeTold(consumer.noted, creations)
+    for (const consumer of consumers) await expectCreations(consumer.noted, creations)
   })
 
-  it('goes on as a member like any other, when it was taken for dead and was not', async () => {
+  it('continues as an ordinary member after its session expired while it was frozen', async () => {
     const store = await openWrittenStore()
     const groups = KINDS.map((kind) => {
       const groupId = newGroup()
@@ -105,7 +105,7 @@ describe('a consumer, with each kind of first claims', () => {
         await frozen.untilNoted(BATCH)
         frozen.freeze()
         await other.start()
-        // All partitions are its own, once the other one's session has run out.
+        // It owns all partitions once the session of the frozen one has expired.
         await other.untilNoted(BATCH)
         frozen.goOn()
         await frozen.untilNoted(frozen.noted().length + MAX_EVENTS)
@@ -114,7 +114,7 @@ describe('a consumer, with each kind of first claims', () => {
     const creations = await store.creations()
     for (const { frozen, other } of groups) {
       const noted = () => [...frozen.noted(), ...other.noted().map((event) => ({ ...event, life: 2 }))]
-      await expectToBeTold(noted, creations)
+      await expectCreations(noted, creations)
     }
   })
 })

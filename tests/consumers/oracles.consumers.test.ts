@@ -13,7 +13,8 @@ import { createPlantStore } from '../support/plant-store.ts'
 import { readRawRecords } from '../support/raw-records.ts'
 import { createTestTopic } from '../support/topic.ts'
 
-// What others hold for AsyncAPI and for CloudEvents; in a package of their own, which is installed as its lockfile says.
+// What others hold for AsyncAPI and for CloudEvents; in a package of their own, which is installed as its lockfile
+// says.
 
 type Problem = { severity: string; code: string; at: string }
 type Validated = { version?: string; problems: Problem[] }
@@ -36,8 +37,8 @@ describe("AsyncAPI's own parser", () => {
   })
 
   it.each([
-    ['a binding of Kafka that is none', 'retention.ms: -1', 'retention.ms: many', 'bindings.kafka'],
-    ['a direction that is none', 'action: send', 'action: shout', 'operations.claimId.action'],
+    ['an invalid Kafka binding', 'retention.ms: -1', 'retention.ms: many', 'bindings.kafka'],
+    ['an invalid direction', 'action: send', 'action: shout', 'operations.claimId.action'],
     ['a reference to nothing', 'plant-created.v1', 'plant-created.v9', 'payload.$ref'],
   ])('finds %s', async (_what, from, to, at) => {
     const folder = mkdtempSync(join(tmpdir(), 'asyncapi-'))

@@ -22,18 +22,18 @@ import type { TestTopic } from '../support/topic.ts'
 const PARTITIONS = 3
 const STEP_TIMEOUT_MS = 120_000
 const APPLICATIONS = join(root, 'tests/consumers/package')
-/** What applications have already, not in the versions that the services have. */
+/** Dependencies of an application, in other versions than those of the services. */
 const OF_APPLICATIONS = { ioredis: '5.4.1', pino: '9.0.0', 'prom-client': '14.2.0' }
 const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const released = (name: string) => `${name}@${devDependencies[name]}`
 
-/** What a careful team asks of the compiler; it also checks the declarations of all packages. */
+/** Strict compiler options. They also check the declarations of all packages. */
 const COMPILER_OPTIONS = {
   ...{ target: 'es2024', module: 'nodenext', outDir: 'built', types: ['node'] },
   ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
 }
 
-it('the package, installed elsewhere, compiles strictly, replays a log and consumes it, and asks for no more than it takes', async () => {
+it('the package, installed elsewhere, compiles strictly, replays a log and consumes it, and needs only the packages that it uses', async () => {
   const folder = temporaryFolder()
   const step = (command: string, args: string[], cwd = folder) => stepIn(cwd, command, args)
   const installed = (name: string) => existsSync(join(folder, 'node_modules', name))
@@ -50,7 +50,7 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
   expect(scripts.sort()).toEqual(['checkpoint.lua', 'look-up.lua'])
   expect(['ioredis', 'pino', 'prom-client', 'kafkajs'].filter(installed)).toEqual(['kafkajs'])
 
-  // Nor does it stand in the way of what an application has for itself.
+  // Nor does it conflict with the dependencies of an application.
   const other = temporaryFolder()
   writeFileSync(join(other, 'package.json'), JSON.stringify({ name: 'other', dependencies: OF_APPLICATIONS }))
   await step('npm', ['install', '--package-lock-only', join(folder, tarball)], other)
@@ -63,21 +63,21 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
 
   await compile('replaying.ts')
   const said = await step('node', ['built/replaying.js', inject('kafkaBrokers'), topic.topic])
-  const { ends, plants, own, ...told } = lastLine(said)
+  const { ends, plants, own, ...rest } = lastLine(said)
   expect(plants).toEqual(
     expect.arrayContaining([
       { id: String(-(2n ** 63n)), name: `plant ${-(2n ** 63n)}`, tag: 'herb' },
       { id: '7', name: 'plant 7' },
     ]),
   )
-  expect(told).toEqual({ voids: 1, code: 'invalid-options', kinds: ['function', 'function'] })
+  expect(rest).toEqual({ voids: 1, code: 'invalid-options', kinds: ['function', 'function'] })
   expect(own).toEqual({ ends, hasZstd: false })
 
   const places = [inject('kafkaBrokers'), topic.topic]
   await compile('consuming.ts')
   expect(byId(lastLine(await step('node', ['built/consuming.js', ...places, '2'])))).toEqual(byId(plants))
 
-  // Only who asks the read model needs a client of Redis.
+  // Only an application that uses the read model needs a Redis client.
   await compile('consuming-by-the-read-model.ts')
   const { code, output } = await run(folder, 'node', ['built/consuming-by-the-read-model.js'])
   expect({ code, output }).toEqual({
@@ -87,8 +87,8 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
   await step('npm', ['install', released('ioredis')])
   await compile('consuming-by-the-read-model.ts')
   await project(topic)
-  const asking = ['built/consuming-by-the-read-model.js', ...places, inject('redisUrl'), '2']
-  expect(byId(lastLine(await step('node', asking)))).toEqual(byId(plants))
+  const byReadModel = ['built/consuming-by-the-read-model.js', ...places, inject('redisUrl'), '2']
+  expect(byId(lastLine(await step('node', byReadModel)))).toEqual(byId(plants))
 
   async function compile(application: string): Promise<void> {
     copyFileSync(join(APPLICATIONS, application), join(folder, application))
@@ -120,7 +120,7 @@ async function project({ kafka, topic, partitions }: TestTopic): Promise<void> {
 
 const byId = (plants: { id: string }[]) => plants.toSorted((a, b) => a.id.localeCompare(b.id))
 
-/** What an application said last: warnings of a broker that has just begun may come first. */
+/** The last line of an application: warnings about a broker that has just started may precede it. */
 function lastLine(said: string) {
   return JSON.parse(said.trim().split('\n').at(-1) ?? '')
 }

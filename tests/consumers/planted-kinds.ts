@@ -6,7 +6,7 @@ import { EDGE_IDS } from '../support/generated-plants.ts'
 import { FOREIGN, type Headers, type PlantedRecord } from './planted-foreign.ts'
 import { type Payload, READABLE, UNREADABLE } from './planted-payloads.ts'
 
-/** What a record comes to. A plant and an unreadable one are creations. */
+/** The effect of a record. `plant` and `unreadable` are creations. */
 export type ComesTo = 'plant' | 'unreadable' | 'repeated' | 'void' | 'foreign'
 
 export type Planted = { name: string; record: PlantedRecord; comesTo: ComesTo }
@@ -56,7 +56,7 @@ const OTHER_VERSIONS: Record<string, Headers> = {
   'a version without content': { 'content-type': '' },
   'no content type': { 'content-type': undefined },
 }
-/** A reader that goes through all the earlier ones at each of them takes seconds for one such record. */
+/** A reader that compares each header with all earlier ones takes seconds for one such record. */
 const MANY = 3_000
 const OTHER_HEADERS: Record<string, Headers> = {
   'headers that nobody needs': { ce_time: '2026-01-01T00:00:00Z', 'Content-Type': 'text/plain', '': 'empty' },
@@ -66,7 +66,7 @@ const OTHER_HEADERS: Record<string, Headers> = {
   'neither source nor specversion': { ce_specversion: undefined, ce_source: undefined },
   'a source twice': { ce_source: ['/plants', '/elsewhere'] },
   'a trace': { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' },
-  'a trace that is none': { traceparent: ['x', 'y'] },
+  'an invalid trace': { traceparent: ['x', 'y'] },
 }
 
 const edges: Kind[] = [...EDGE_IDS, ...NEIGHBOURS].map((id) => (draw) => ({

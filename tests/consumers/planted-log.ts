@@ -2,8 +2,8 @@ import { createRandom, type Random } from '../simulation/random.ts'
 import type { PlantedRecord } from './planted-foreign.ts'
 import { anyKind, type ComesTo, type Draw, EVERY_KIND, type Kind } from './planted-kinds.ts'
 
-// A log in which all is planted that a reader may take wrongly. It follows from a number alone, and no fold of the
-// product takes part in making it.
+// Generates a log that contains everything a reader may get wrong. The log depends only on a seed. No fold of the
+// product takes part in generating it.
 
 /** What a producer does. Records of one writer that are in a transaction count only once it is committed. */
 export type Step = { do: 'write'; by: Writer; records: PlantedRecord[] } | { do: End; by: Exclude<Writer, 'plain'> }
@@ -13,16 +13,16 @@ type End = 'commit' | 'abort'
 export type PlantedLog = {
   steps: Step[]
   records: number
-  /** How many of them count, for what they come to and for the name of their kind. */
+  /** How many committed records there are, by their effect and by the name of their kind. */
   counts: Record<ComesTo, number>
   planted: ReadonlyMap<string, number>
-  /** The name of the kind that each id's creation is of. */
+  /** The kind of each creation, by id. */
   kindOf: ReadonlyMap<string, string>
 }
 
 const STEP_RECORDS = 500
 const TRANSACTION_RECORDS = 40
-/** Of so many steps one is written in transactions. */
+/** One of this many steps is written in transactions. */
 const TRANSACTION_EVERY = 4
 
 export function plantLog(seed: number, records: number, partitions: number): PlantedLog {
@@ -42,7 +42,7 @@ export function plantLog(seed: number, records: number, partitions: number): Pla
         if (comesTo === 'plant' || comesTo === 'unreadable') kindOf.set(String(record.key), name)
         planted.set(name, (planted.get(name) ?? 0) + 1)
       }
-      // What is aborted was never claimed: others have these ids afterwards, with events of their own.
+      // An aborted transaction claims nothing: later records claim these ids with other events.
     } else draw.waiting.push(...draw.claimed.splice(before).map(({ id }) => id))
     return { do: 'write', by, records: drawn.map(({ record }) => record) }
   }

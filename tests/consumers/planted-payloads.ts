@@ -8,11 +8,11 @@ const text =
     Buffer.from(write(id))
 const bytes = (...parts: (string | readonly number[])[]): Buffer =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))))
-/** A payload whose name, or what stands in its place, is this text of JSON. */
+/** A payload with this JSON as the value of its name. */
 const named = (json: string): Payload => text((id) => `{"id":"${id}","name":${json}}`)
-/** A payload with something more behind its name. */
+/** A payload with this JSON after its name. */
 const more = (json: string): Payload => text((id) => `{"id":"${id}","name":"more",${json}}`)
-/** A payload in which this stands where a member's value begins. */
+/** A payload with this text before the value of its name. */
 const between = (json: string): Payload => text((id) => `{"id":"${id}","name":${json}"between"${json}}`)
 /** A payload whose name has these bytes in it. */
 const inName =
@@ -22,7 +22,7 @@ const inName =
 
 const LONGEST = 1_000
 const LEVELS = 64
-/** A reader that begins anew at each of them takes half a minute for one such record. */
+/** A reader that starts over at each quote takes half a minute for one such record. */
 const QUOTES = 40_000
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

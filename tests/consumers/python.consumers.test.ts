@@ -19,7 +19,9 @@ const ONE = Buffer.from('1')
 
 const kafkajs = createPrivateKafkajs()
 
-/** Appends as kafkajs itself does, but that this name of a header, of two bytes, becomes two bytes that are no UTF-8. */
+/**
+ * Appends as kafkajs itself does, but that this name of a header, of two bytes, becomes two bytes that are no UTF-8.
+ */
 async function appendNamedWithoutUtf8(topic: string, records: readonly NewRecord[], name: string) {
   const encoder = kafkajs.load('src/protocol/encoder.js').prototype
   const usual = encoder.writeVarIntString
@@ -45,13 +47,13 @@ async function openStore() {
     follow: () => startExample('python', [...own, 'follow'], settings),
     followToEnd: () => runExample('python', [...own, 'follow', '--until-end'], settings),
     async plants(): Promise<number> {
-      const told = await runExample('python', [...own, 'counts'])
-      return (JSON.parse(told.at(-1) ?? '') as { plants: number }).plants
+      const lines = await runExample('python', [...own, 'counts'])
+      return (JSON.parse(lines.at(-1) ?? '') as { plants: number }).plants
     },
   }
 }
 
-it('goes on where its store stands', async () => {
+it('continues from the position of its store', async () => {
   const { topic, followToEnd, plants } = await openStore()
   for (const count of [3, 6]) {
     await topic.append(3)
@@ -76,7 +78,7 @@ it('does not mix another log with the one it knows, though it is a longer one un
   expect(await plants()).toBe(3)
 })
 
-it('stops at a record whose headers its client can not give out, and says where it lies', async () => {
+it('stops at a record whose headers its client cannot return, and names its position', async () => {
   const { topic, followToEnd } = await openStore()
   const records = await topic.append(2)
   const named = records.map((record) => ({ ...record, headers: { ...record.headers, é: ONE } }))
@@ -86,7 +88,7 @@ it('stops at a record whose headers its client can not give out, and says where 
 
 it.each([
   ['is empty', 0],
-  ['stands somewhere', 3],
+  ['has a position', 3],
 ])('counts nothing twice when two processes fill a store that %s: one of them stops', async (_how, before) => {
   const { topic, follow, followToEnd, plants } = await openStore()
   if (before > 0) await topic.append(before)
@@ -100,5 +102,5 @@ it.each([
     written += (await topic.append(10)).length
   }
   await vi.waitFor(async () => expect(await plants()).toBe(written), { timeout: WAIT_MS })
-  expect(both.map(({ told }) => told()).join('')).toMatch(/Another process has moved partition 0/)
+  expect(both.map(({ output }) => output()).join('')).toMatch(/Another process has moved partition 0/)
 })

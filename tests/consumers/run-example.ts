@@ -28,7 +28,7 @@ export async function runExample(
   return output.trimEnd().split('\n')
 }
 
-/** Starts an example that goes on for ever. */
+/** Starts an example that runs until it is killed. */
 export async function startExample(name: string, args: readonly string[], settings: NodeJS.ProcessEnv) {
   const logFile = join(inject('testRun'), `${name}-${randomUUID()}.log`)
   const running = await startProcess({
@@ -39,9 +39,9 @@ export async function startExample(name: string, args: readonly string[], settin
   onTestFinished(() => void running.stop({ graceMs: 0 }))
   return {
     exited: running.exited,
-    /** All that it has printed. */
-    told: () => readFileSync(logFile, 'utf8'),
-    /** Ends it at once, as a crash would. */
+    /** What it has printed so far. */
+    output: () => readFileSync(logFile, 'utf8'),
+    /** Kills it with SIGKILL, as in a crash. */
     async kill(): Promise<void> {
       process.kill(-running.pid, 'SIGKILL')
       await running.exited

@@ -56,9 +56,9 @@ export function markScript(keys: PartitionKeys, name: string, mark: string): Mar
 }
 
 /** state.lua: one atomic read. */
-export function stateScript(keys: PartitionKeys, asked: string): GenerationState {
+export function stateScript(keys: PartitionKeys, requested: string): GenerationState {
   const { live = '', filling = '' } = keys
-  const name = asked === '' ? live : asked
+  const name = requested === '' ? live : requested
   const generation = named(keys, name)
   const of = <T>(value: T | undefined, none: T) => (value === undefined ? none : value)
   const expiry = (size: number | undefined) => (size === undefined || size === 0 ? NO_KEY : NO_EXPIRY)

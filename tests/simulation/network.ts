@@ -15,8 +15,8 @@ type Call = {
 export type Network = ReturnType<typeof createNetwork>
 
 /**
- * Carries requests to Kafka and Redis, and their responses, in any order, late, twice or not at all. `calm` is the share
- * of requests without a fault, from 0 to 1.
+ * Carries requests to Kafka and Redis, and their responses, in any order, late, twice or not at all. `calm` is the
+ * share of requests without a fault, from 0 to 1.
  */
 export function createNetwork(trace: (what: () => string) => void) {
   let calls: Call[] = []
@@ -39,7 +39,7 @@ export function createNetwork(trace: (what: () => string) => void) {
   }
 
   return {
-    /** Sets the calm of requests from now on, and the random source that decides. */
+    /** Sets the share of requests without a fault from now on, and the random source that decides which. */
     set(newCalm: number, choices: Random): void {
       calm = newCalm
       random = choices
@@ -103,7 +103,7 @@ export function createNetwork(trace: (what: () => string) => void) {
       tidy()
     },
 
-    /** Executes a part a second time: a resend below the protocol. */
+    /** Executes a part of an append a second time: the Kafka client resends without the knowledge of the protocol. */
     repeat(choices: Random): void {
       const call = choices.pick(calls.filter(({ done, what }) => done.length > 0 && what.startsWith('append')))
       const part = call && choices.pick(call.done)
@@ -122,7 +122,7 @@ export function createNetwork(trace: (what: () => string) => void) {
       tidy()
     },
 
-    /** Completes all calls in flight; later ones complete at once. */
+    /** Completes all calls in flight. From now on, each call completes at once. */
     calmDown(): void {
       calm = 1
       for (const call of calls) finish(call)

@@ -76,7 +76,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
 
-  // What a view can tell.
+  // What the claim index knows.
   bug('a coverage gap is not detected', protocol('coverage'), ['window.start > after(checkpoint)', 'false']),
   bug('a coverage gap of one offset is not detected', protocol('coverage'), [
     'window.start > after(checkpoint)',

@@ -22,10 +22,10 @@ export async function startIssuer() {
 export async function openIssuer() {
   const keys = new Map<string, Awaited<ReturnType<typeof generateKeyPair>>>()
   let published: string[] = []
-  const asked = { times: 0 }
+  const requests = { count: 0 }
   const issuer = {
     url: '',
-    asked,
+    requests,
     /** How the next requests for the keys are answered. */
     respond: respondWithKeys as (response: ServerResponse) => unknown,
     respondWithKeys,
@@ -72,7 +72,7 @@ export async function openIssuer() {
   }
 
   const server = createServer((_request, response) => {
-    asked.times++
+    requests.count++
     issuer.respond(response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -66,7 +66,7 @@ export function createKilledConsumer(
     start,
     /** Waits until the running process has noted `events` events. */
     untilNoted,
-    /** Takes all time from the process, until it goes on. */
+    /** Suspends the process until `goOn`. */
     freeze(): void {
       isFrozen = true
       signal('SIGSTOP')

@@ -24,8 +24,8 @@ export const isFirst =
   ({ offset, claim }: LogRecord): boolean =>
     claim !== undefined && first.get(claim.id) === offset
 
-/** Gives a log to first claims, some of it again and again, and holds each response to the Map's. */
-export async function expectToTellAsTheModel(
+/** Gives a log to first claims, some of it again and again, and compares each response with that of a Map. */
+export async function expectSameAsModel(
   claims: OpenFirstClaims,
   partition: Partition,
   batches: readonly LogBatch[],

@@ -16,7 +16,7 @@ export type TestTopic = TopicSettings & { kafka: Kafka }
 export async function createTestTopic(kafkaBrokers: string, partitions: number): Promise<TestTopic> {
   const topic = `plants-${randomUUID()}`
   const kafka = createKafka(kafkaBrokers.split(','), 'test', quietLog)
-  // The broker may know the topic, and lead its partitions, only some time after it has confirmed the creation.
+  // The creation is confirmed before the broker knows the topic and leads its partitions.
   const patience = { everyMs: RETRY_EVERY_MS, giveUpAfterMs: KNOWN_WITHIN_MS }
   await retry(() => createTopic(kafka, { topic, partitions }), patience)
   await retry(() => checkTopic(kafka, { topic, partitions }), patience)

@@ -41,7 +41,7 @@ export async function readTruth(
   }
 }
 
-/** Waits until the read model has passed the whole log, and holds it to the fold, entry by entry. */
+/** Waits until the read model has applied the whole log, and compares it with the fold, entry by entry. */
 export async function expectReadModelToEqual({ states }: Truth, store: PlantStore): Promise<void> {
   for (const partition of allPartitions(store.partitions)) {
     const { checkpoint, plants, voids, parked } = states[partition] as PartitionState

@@ -1,7 +1,7 @@
 import { consumePlants, type PlantCreated } from '@plant-store/shared/consumer'
 import { inReadModel } from '@plant-store/shared/consumer/read-model'
 
-// The same, where the service's read model tells who was first.
+// The same, with the first claims in the service's read model.
 
 const [broker = '', topic = '', redisUrl = '', count = ''] = process.argv.slice(2)
 

@@ -15,7 +15,7 @@ const summary = await replayPlants({
 })
 const refusal: unknown = await replayPlants({ brokers: [], onPlantsCreated() {} }).catch((error: unknown) => error)
 
-// It has a kafkajs of its own, which is as it comes, and works beside the package's.
+// The application has an uncorrected kafkajs of its own, which works beside that of the package.
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
 const admin = new Kafka({ brokers: [brokers], logLevel: logLevel.NOTHING }).admin()
 await admin.connect()
@@ -28,7 +28,7 @@ try {
   hasZstd = false
 }
 
-const told = {
+const result = {
   plants: [...plants.values()].map(({ id, name, tag }) => ({ id: String(id), name, tag })),
   ends: Object.fromEntries(summary.positions),
   voids: summary.voids,
@@ -36,4 +36,4 @@ const told = {
   kinds: [inMemory({ maxMib: 64 }), inFile('first-claims.db')].map(({ open }) => typeof open),
   own: { ends: Object.fromEntries(offsets.map(({ partition, high }) => [partition, Number(high)])), hasZstd },
 }
-console.log(JSON.stringify(told))
+console.log(JSON.stringify(result))

@@ -27,7 +27,7 @@ const REDIS_PORT = 6379
 const kafkaServes = Wait.forLogMessage('Kafka Server started')
 const redisServes = Wait.forLogMessage('Ready to accept connections')
 
-/** On every container of a run, with the name of the run's folder as the value. */
+/** The label of every container of a run. Its value is the name of the run's folder. */
 export const RUN_LABEL = 'plant-store.test-run'
 
 type Labels = Record<string, string>
@@ -39,11 +39,11 @@ export function createDockerSource(run: string): StoreSource {
     startKafka: () => startKafka(labels),
     startRedis: (options) => startRedis(labels, options),
     endAll() {
-      // A process of its own, to be waited for in an exit listener: the runtime's client is asynchronous.
+      // An exit listener can't await the asynchronous client of the runtime, but it can wait for a process.
       const script = fileURLToPath(new URL('remove-containers.ts', import.meta.url))
       const options = { stdio: 'inherit', timeout: END_TIMEOUT_MS } as const
       const { status } = spawnSync(process.execPath, [script, run], options)
-      if (status !== 0) console.error(`Containers may be left: those with the label ${RUN_LABEL}=${basename(run)}`)
+      if (status !== 0) console.error(`There may be containers left, with the label ${RUN_LABEL}=${basename(run)}`)
     },
   }
 }
@@ -51,7 +51,7 @@ export function createDockerSource(run: string): StoreSource {
 async function startKafka(labels: Labels): Promise<TestKafka> {
   const client = await getContainerRuntimeClient()
   const { host } = client.info.containerRuntime
-  // The same port inside: the broker itself and its clients know it by one address.
+  // The same port inside and outside: the broker and its clients use one advertised address.
   const port = await freePort()
   const started = await start(
     'Kafka',
@@ -95,18 +95,18 @@ async function startRedis(labels: Labels, options: RedisOptions = {}): Promise<T
   }
 }
 
-/** kill -9, then started again with its own volumes and ports. Resolves when it serves. */
+/** Kills a container with SIGKILL and starts it with the same volumes and ports. Resolves when it serves. */
 async function crashAndStartAgain(client: ContainerRuntimeClient, id: string, serves: WaitStrategy): Promise<void> {
   const container = client.container.getById(id)
   await container.kill({ signal: 'SIGKILL' })
   await container.wait()
   await container.start()
   const { State } = await container.inspect()
-  // Since then: what the first start logged is still there.
+  // The log still has the lines of the first start, so only lines since this start count.
   await waitForContainer(client, container, serves, new BoundPorts(), new Date(State.StartedAt))
 }
 
-/** Resolves when the container serves. When it does not come up, the error shows the end of its log. */
+/** Resolves when the container serves. If it does not start, the error shows the end of its log. */
 async function start(name: string, container: GenericContainer): Promise<StartedTestContainer> {
   let logged = ''
   let log: Readable | undefined
@@ -118,13 +118,13 @@ async function start(name: string, container: GenericContainer): Promise<Started
   try {
     return await container.start()
   } catch (error) {
-    throw new Failure(`${name} did not come up in Docker: ${(error as Error).message}\n${endOf(logged, LOG_LINES)}`)
+    throw new Failure(`${name} did not start in Docker: ${(error as Error).message}\n${endOf(logged, LOG_LINES)}`)
   } finally {
     log?.destroy()
   }
 }
 
-/** The settings as the image takes them. */
+/** The settings of the broker as environment variables of its image. */
 function kafkaEnvironment(host: string, port: number): Record<string, string> {
   const settings = {
     'process.roles': 'broker,controller',

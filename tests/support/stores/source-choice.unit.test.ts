@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../local/processes/failure.mjs'
 import { chooseSource } from './source-choice.ts'
 
-/** The choice made, and the lines said. */
+/** The choice, and the printed lines. */
 async function choose(requested: string | undefined, obstacle: string | undefined) {
   const lines: string[] = []
   const source = await chooseSource(
@@ -21,7 +21,7 @@ describe('where the tests get Kafka and Redis from', () => {
     expect(await choose(requested, undefined)).toEqual({ source: 'docker', lines })
   })
 
-  it('is processes where Docker does not serve, and the line says why it does not', async () => {
+  it('is processes where Docker does not work, and the line has the reason', async () => {
     const lines = [`The tests run Kafka and Redis as processes: ${NO_DOCKER}.`]
     expect(await choose(undefined, NO_DOCKER)).toEqual({ source: 'processes', lines })
   })
@@ -30,7 +30,7 @@ describe('where the tests get Kafka and Redis from', () => {
     expect((await choose('processes', obstacle)).source).toBe('processes')
   })
 
-  it('is Docker when it is requested, or the run fails and says why', async () => {
+  it('is Docker on request, or the run fails with the reason', async () => {
     expect((await choose('docker', undefined)).source).toBe('docker')
     await expect(choose('docker', NO_DOCKER)).rejects.toThrow(Failure)
     await expect(choose('docker', NO_DOCKER)).rejects.toThrow(NO_DOCKER)

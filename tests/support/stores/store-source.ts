@@ -32,6 +32,6 @@ export type RedisOptions = {
 export type StoreSource = {
   startKafka(): Promise<TestKafka>
   startRedis(options?: RedisOptions): Promise<TestRedis>
-  /** Ends at once all that was started for this run, by whichever of its processes, and removes what it stored. */
+  /** Ends at once everything that any process of this run has started, and removes its data. */
   endAll(): void
 }

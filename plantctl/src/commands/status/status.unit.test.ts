@@ -155,7 +155,7 @@ describe('the assessment', () => {
     expect(assess(store)).toEqual({ problems: [], notices: [expect.stringMatching(words)] })
   })
 
-  it('tells a running rebuild from an interrupted one', () => {
+  it('distinguishes a running rebuild from an interrupted one', () => {
     const store = {
       ...storeWith({ filling: stateAt(2) }),
       readers: { ...storeOf(12).readers, rebuilds: storeOf(12).readers.apis },

@@ -144,7 +144,7 @@ describe('a JWT', () => {
       const token = new SignJWT(GOOD).setProtectedHeader({ alg: 'ES256', kid: 'one', ...header })
       expect(await callerOf(await token.sign(privateKey, { crit: { x: true } }))).toBe('invalidToken')
     }
-    expect(impostor.asked.times).toBe(0)
+    expect(impostor.requests.count).toBe(0)
   })
 
   it('is invalid with unencoded claims (RFC 7797)', async () => {
@@ -157,16 +157,16 @@ describe('a JWT', () => {
   })
 
   it('causes no fetch of keys unless it is a JWT of the issuer', async () => {
-    const { callerOf, sign, asked } = await openIssuer()
+    const { callerOf, sign, requests } = await openIssuer()
     expect(await callerOf(await sign())).toBe(ANN)
-    const before = asked.times
+    const before = requests.count
     const [head, claims] = (await sign({}, 'two')).split('.')
     const others = await sign({ iss: 'https://other.example' }, 'two')
     for (const token of ['a-token', 'a.b', 'a.b.c', 'a.b.c.d', '..', `${head}.b.c`, `a.${claims}.c`, others]) {
       expect(await callerOf(token)).toMatch(/unknown|invalidToken/)
     }
     expect(await callerOf(`${encode({ alg: 'HS256', kid: 'two' })}.${claims}.c`)).toBe('invalidToken')
-    expect(asked.times).toBe(before)
+    expect(requests.count).toBe(before)
   })
 })
 
@@ -182,18 +182,18 @@ describe('the keys', () => {
   })
 
   it('are fetched for unknown names once per cool-down', async () => {
-    const { callerOf, sign, asked } = await openIssuer({ ...AT_EACH_TOKEN, coolDownMs: 600_000 })
+    const { callerOf, sign, requests } = await openIssuer({ ...AT_EACH_TOKEN, coolDownMs: 600_000 })
     expect(await callerOf(await sign())).toBe(ANN)
     for (const kid of ['two', 'three', 'four']) expect(await callerOf(await sign({}, kid))).toBe('invalidToken')
-    expect(asked.times).toBe(1)
+    expect(requests.count).toBe(1)
   })
 
   it('are fetched periodically without any token', async () => {
     const { issuer, callerOf, sign, publish } = await openIssuer(ALL_THE_TIME)
     expect(await callerOf(await sign())).toBe(ANN)
     await publish('two')
-    const before = issuer.asked.times
-    await vi.waitFor(() => expect(issuer.asked.times).toBeGreaterThan(before + 2))
+    const before = issuer.requests.count
+    await vi.waitFor(() => expect(issuer.requests.count).toBeGreaterThan(before + 2))
     expect(await callerOf(await sign())).toBe('invalidToken')
   })
 
@@ -265,7 +265,7 @@ describe('an outage', () => {
     for (let round = 0; round < 5; round++) {
       expect(await callerOf(await issuer.sign(GOOD))).toBe('tokensUncheckable')
     }
-    expect(issuer.asked.times).toBe(1)
+    expect(issuer.requests.count).toBe(1)
   })
 
   it('ends the use of known keys at their maximum age', async () => {
@@ -280,7 +280,7 @@ describe('an outage', () => {
     issuer.respond = () => {}
     const { callerOf, logged, close } = accept(issuer.url, { timeoutMs: 2 ** 30 })
     const waiting = callerOf(await issuer.sign(GOOD))
-    await vi.waitFor(() => expect(issuer.asked.times).toBe(1))
+    await vi.waitFor(() => expect(issuer.requests.count).toBe(1))
     await close()
     expect(await waiting).toBe('tokensUncheckable')
     expect(logged).toEqual([])

@@ -14,12 +14,12 @@ import type { PlantCreated } from './consumer.ts'
 
 const WAIT = { timeout: 20_000, interval: 100 }
 
-/** A group that stands where it stood in another log of this topic. */
-async function standing({ kafka, topic }: TestTopic, { next, metadata }: GroupOffset): Promise<string> {
+/** Creates a group with an offset that was committed in another log of this topic. */
+async function createCommittedGroup({ kafka, topic }: TestTopic, { next, metadata }: GroupOffset): Promise<string> {
   const groupId = newGroup()
   const consumer = kafka.consumer({ groupId })
   onTestFinished(() => consumer.disconnect())
-  // It commits only once it runs, and then knows it.
+  // Only a member of the group can commit, and the consumer joins when it runs.
   const joined = new Promise((resolve) => consumer.on('consumer.fetch_start', resolve))
   await consumer.connect()
   await consumer.subscribe({ topic })
@@ -36,7 +36,7 @@ describe('a consumer of another log than before', () => {
   it('ends when another event is at its position, before a handler is called', async () => {
     const topic = await openTopic(1)
     await topic.append(10)
-    const groupId = await standing(topic, { next: 5 as Offset, metadata })
+    const groupId = await createCommittedGroup(topic, { next: 5 as Offset, metadata })
     const consumer = await consumeInto(topic.topic, { groupId })
     await expect(consumer.ended).rejects.toMatchObject({
       name: 'PlantConsumerError',
@@ -49,7 +49,7 @@ describe('a consumer of another log than before', () => {
   it('does not start when the log ends before its position', async () => {
     const topic = await openTopic(1)
     await topic.append(3)
-    const groupId = await standing(topic, { next: 5 as Offset, metadata })
+    const groupId = await createCommittedGroup(topic, { next: 5 as Offset, metadata })
     await expect(consumeInto(topic.topic, { groupId })).rejects.toMatchObject({
       code: 'another-log',
       message: expect.stringContaining('passed offset 4, but the log ends before offset 3'),
@@ -61,15 +61,15 @@ describe('a consumer of another log than before', () => {
     const { kafka, topic: name } = topic
     const groupId = newGroup()
     await topic.append(5)
-    const madeAnew = Promise.withResolvers<void>()
+    const recreated = Promise.withResolvers<void>()
     const handled: PlantCreated[] = []
     const consumer = await consumeInto(name, {
       groupId,
       commitEveryMs: 10,
-      // Meanwhile it fetches nothing that could tell, and then there is something to commit.
+      // While the handler waits, no fetch can detect the new topic. Afterwards there is an offset to commit.
       async onPlantCreated(event) {
         handled.push(event)
-        if (handled.length === 5) await madeAnew.promise
+        if (handled.length === 5) await recreated.promise
       },
     })
     const code = expect.stringMatching(/another-log|topic-missing/)
@@ -82,10 +82,10 @@ describe('a consumer of another log than before', () => {
       plantCreated(newPlant(BigInt(index)), randomUUID() as EventId, 1),
     )
     await vi.waitFor(() => topic.appendRecords(records), WAIT)
-    madeAnew.resolve()
+    recreated.resolve()
     await ended
     expect(handled).toHaveLength(5)
-    // Kafka forgot what was committed of the topic before; kafkajs would have put -2 there.
+    // Kafka deleted the offset with the old topic. Without its correction, kafkajs would have committed -2.
     const [offsets] = await withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics: [name] }))
     expect(offsets?.partitions).toMatchObject([{ offset: '-1' }])
   })
@@ -104,7 +104,7 @@ describe('a consumer of an unusable topic', () => {
     await topic.append(5)
     const partitions = [{ partition: 0, offset: '2' }]
     await withAdmin(topic.kafka, async (admin) => {
-      // It has to know who leads the partition.
+      // The admin client has to know the leader of the partition.
       await admin.fetchTopicOffsets(topic.topic)
       await admin.deleteTopicRecords({ topic: topic.topic, partitions })
     })

@@ -97,19 +97,19 @@ describe('a foreign or unreadable record', () => {
       plantCreated(newPlant(3n), newEventId(), 1),
     ])
     const parked: ParkedRecord[] = []
-    const told: string[] = []
+    const handled: string[] = []
     let failures = 2
     const consumer = await consumeInto(topic.topic, {
       ...{ firstRetryMs: 5, longestRetryMs: 5 },
-      onPlantCreated: ({ id }) => void told.push(`plant ${id}`),
+      onPlantCreated: ({ id }) => void handled.push(`plant ${id}`),
       onParked(record) {
         if (failures-- > 0) throw new Error('not now')
         parked.push(record)
-        told.push(record.reason)
+        handled.push(record.reason)
       },
     })
     await eventually(() => expect(consumer.lag()).toBe(0))
-    expect(told).toEqual(['plant 1', 'otherType', 'unreadablePayload', 'plant 3'])
+    expect(handled).toEqual(['plant 1', 'otherType', 'unreadablePayload', 'plant 3'])
     expect(parked).toMatchObject([
       { offset: 1, key: foreign.key, value: foreign.value },
       { offset: 2, id: 2n, eventId: unreadable, value: Buffer.from('no plant') },

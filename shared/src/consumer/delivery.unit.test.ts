@@ -81,7 +81,7 @@ describe('a delivery', () => {
     expect(given).toEqual(Array.from({ length: 10 }, (_, offset) => offset))
   })
 
-  it('is of a log that has proved the higher of two checkpoints, before it goes on from the lower', async () => {
+  it('starts at the lower of two checkpoints only after the log is verified at the higher one', async () => {
     for (const [start, known] of [
       [at(7), START],
       [at(3), at(7)],

@@ -15,10 +15,10 @@ import { createPlantConsumer } from './plant-consumer.ts'
 
 const PARTITIONS = 4
 const BATCH = 50
-/** Kafka is asked for the topic on a connection of its own: so a look at it takes longer than joining the group. */
+/** Each check of the topic opens a connection. It must take longer than joining the group. */
 const SLOW_TO_CONNECT_MS = 250
 
-/** Consumes a topic until the test ends, from its start, by a client to whom each new connection takes so long. */
+/** Consumes a topic from its start until the test ends. Each new connection takes `connectingMs`. */
 async function consume(
   connectingMs: number,
   given: Pick<ConsumeOptions, 'topic' | 'groupId' | 'commitEveryMs' | 'onPlantCreated'>,

@@ -9,7 +9,7 @@ const SLOW_MS = 20
 const MANY = 500
 const QUICK = { firstRetryMs: 5, longestRetryMs: 20 }
 
-/** A handler that waits until it is told to go on. */
+/** A handler that waits until it is released. */
 function heldHandler() {
   const held = Promise.withResolvers<void>()
   const begun: PlantCreated[] = []

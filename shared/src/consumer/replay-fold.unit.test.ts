@@ -42,15 +42,15 @@ describe('the fold of a replay', () => {
         )
         for (const [index, batch] of batches.entries()) {
           await replay.apply(P, batch.records.map(fetched))
-          // What was taken in may come again.
+          // Records that were applied may come again.
           const earlier = batches[index - again]
           if (earlier !== undefined) await replay.apply(P, earlier.records.map(fetched))
         }
 
         const isFirst = ({ offset, claim }: LogRecord) => claim && winners.get(claim.id)?.offset === offset
-        const told = records.filter((record) => record.parked !== undefined || isFirst(record))
+        const delivered = records.filter((record) => record.parked !== undefined || isFirst(record))
         expect(given.map(({ offset }) => offset)).toEqual(
-          told.map(({ offset }) => offset).filter((offset: Offset) => offset >= from),
+          delivered.map(({ offset }) => offset).filter((offset: Offset) => offset >= from),
         )
         for (const event of given) {
           const first = event.id === undefined ? undefined : winners.get(event.id)

@@ -142,11 +142,11 @@ describe('replaying plants', () => {
   it('reports its progress, and at the end that everything was read', async () => {
     const log = await openLog()
     await log.append(300)
-    const told: ReplayProgress[] = []
-    const progress = { progressEveryMs: 1, onProgress: (now: ReplayProgress) => void told.push(now) }
+    const reports: ReplayProgress[] = []
+    const progress = { progressEveryMs: 1, onProgress: (now: ReplayProgress) => void reports.push(now) }
     await replayed({ ...log.common, ...progress })
-    expect(told.at(-1)).toMatchObject({ read: 300, of: 300, plants: 300 })
-    expect(told.map(({ read }) => read)).toEqual(told.map(({ read }) => read).sort((a, b) => a - b))
+    expect(reports.at(-1)).toMatchObject({ read: 300, of: 300, plants: 300 })
+    expect(reports.map(({ read }) => read)).toEqual(reports.map(({ read }) => read).sort((a, b) => a - b))
   })
 
   it('ends with the error of onProgress, synchronous or not', async () => {
@@ -254,7 +254,7 @@ describe('replaying plants', () => {
     const admin = log.kafka.admin()
     await admin.connect()
     onTestFinished(() => admin.disconnect())
-    // kafkajs asks the leaders that it knows by then.
+    // kafkajs sends the deletion to the leaders that it knows from this request.
     await admin.fetchTopicOffsets(log.topic)
     await admin.deleteTopicRecords({ topic: log.topic, partitions: [{ partition: 0, offset: '2' }] })
     await expect(replayed(log.common)).rejects.toMatchObject({

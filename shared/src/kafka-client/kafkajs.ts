@@ -41,8 +41,8 @@ const MODULE_PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirn
 
 /**
  * A private copy of the CommonJS modules of kafkajs. The application may load kafkajs, too, and must not see the
- * corrections. To clear `require.cache` is not enough for that, since kafkajs requires many of its modules only when it
- * needs them. Packages that kafkajs requires are shared. Throws when the installed version is not the expected one.
+ * corrections. Clearing `require.cache` is not enough, because kafkajs requires many of its modules only when it needs
+ * them. Packages that kafkajs requires are shared. Throws when the installed version is not the expected one.
  */
 export function createPrivateKafkajs(version = VERSION) {
   const manifest = createRequire(import.meta.url).resolve('kafkajs/package.json')
@@ -100,13 +100,13 @@ type RequestQueue = {
 
 function correctedQueue(RequestQueue: new (...options: unknown[]) => RequestQueue) {
   return class extends RequestQueue {
-    // Few entries at a time, but hundreds a second, each with its payload: a Map retains deleted entries for so long
-    // that it amounts to a leak.
+    // The queue is short, but hundreds of entries with their payloads pass through it each second. A Map would retain
+    // the deleted entries long enough to amount to a leak.
     override inflight = new TransientMap<number, unknown>()
 
     /**
-     * kafkajs re-arms a timer of about 1 ms for ever on each connection: some 900 wake-ups a second, and a
-     * TimeoutNegativeWarning since Node 24. This one is armed only while requests are pending.
+     * kafkajs re-arms a timer of about 1 ms forever on each connection. That costs some 900 wake-ups a second, and
+     * prints a TimeoutNegativeWarning since Node 24. This timer is armed only while requests are pending.
      */
     override scheduleCheckPendingRequests(): void {
       if (this.pending.length === 0 || this.throttleCheckTimeoutId !== null) return
@@ -125,8 +125,9 @@ function correctedQueue(RequestQueue: new (...options: unknown[]) => RequestQueu
 type Topics = { topics?: string[] }
 
 /**
- * kafkajs drops the errors of the brokers that it requests metadata from (a broker that was away may not lead anything
- * yet), and then reads a property of null. This throws an error that says so; the caller may retry.
+ * kafkajs drops the errors of the brokers from which it requests metadata, and then reads a property of null. That
+ * happens while a restarted broker leads no partition yet. This throws a descriptive error instead; the caller may
+ * retry.
  */
 function metadataOrError(request: (this: unknown, topics?: Topics) => Promise<object | null>) {
   return async function metadata(this: unknown, topics?: Topics): Promise<object> {
@@ -139,8 +140,8 @@ function metadataOrError(request: (this: unknown, topics?: Topics) => Promise<ob
 type OffsetManager = { resolveOffset(next: { topic: string; partition: number; offset: string }): void }
 
 /**
- * After a fetch out of range kafkajs commits -2 for the group, and the group's position is lost although the log may be
- * restored. This only goes to the beginning of the log: the readers here detect another log themselves.
+ * After an out-of-range fetch, kafkajs commits -2 for the group: its position is lost, even if the log is restored
+ * later. This only moves the consumer to the beginning of the log. The readers here detect another log themselves.
  */
 async function setDefaultOffset(
   this: OffsetManager,
@@ -166,11 +167,11 @@ function load(): typeof import('kafkajs') {
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
   const cluster = modules.load(CLUSTER).prototype
   cluster.metadata = metadataOrError(cluster.metadata)
-  // kafkajs takes the versions of the first broker for those of all. During a rolling upgrade each broker has its own.
+  // kafkajs uses the API versions of the first broker for all brokers. During a rolling upgrade, each has its own.
   Object.defineProperty(modules.load(BROKER_POOL).prototype, 'versions', { get: () => null, set() {} })
   modules.replace(CONSUMER, consumersByTopicId(modules.load(CONSUMER)))
   const loaded: typeof import('kafkajs') = modules.load('index.js')
-  // Without a codec one batch that anybody compressed with zstd stops every reader for good.
+  // Without a codec, a single batch that a producer compressed with zstd would stop every reader for good.
   loaded.CompressionCodecs[loaded.CompressionTypes.ZSTD] = () => ({
     compress: ({ buffer }: { buffer: Buffer }) => promisify(zstdCompress)(buffer),
     decompress: (buffer: Buffer) => promisify(zstdDecompress)(buffer, { maxOutputLength: MAX_BATCH_BYTES }),

@@ -52,14 +52,14 @@ const NO_COMPRESSION = 0
 const NO_PRODUCER_ID = -1
 
 /**
- * A produce request of versions 3 to 7. The one of kafkajs 2.2.4 allocates 512 zeroed bytes for each record and each
- * header, and copies a record four times on its way into the request; this one writes it once and copies it once. An
- * event with five headers in a batch of 100 takes 1.4 µs instead of 12.
+ * A produce request of versions 3 to 7. The encoder of kafkajs 2.2.4 allocates 512 zeroed bytes for each record and
+ * each header, and copies a record four times on its way into the request. This one writes a record once and copies it
+ * once. An event with five headers in a batch of 100 takes 1.4 µs instead of 12.
  */
 export function produceRequest(long: LongType, lookUpCodec: LookUpCodec) {
   const writer = createByteWriter()
 
-  /** Codecs are asynchronous, and the writer must not wait, so compression comes first. */
+  /** Compresses before the request is written: codecs are asynchronous, and concurrent requests share the writer. */
   async function batchOf(data: PartitionData, options: ProduceOptions, nowMs: number): Promise<Batch> {
     const { compression = NO_COMPRESSION } = options
     const batch = {
@@ -159,7 +159,8 @@ function writeRecords(writer: ByteWriter, batch: Batch): void {
 }
 
 /**
- * The first and the last timestamp as kafkajs finds them: in the order of their texts, without messages that have none.
+ * The first and the last timestamp, found as in kafkajs: the texts are sorted, and messages without a timestamp are
+ * skipped.
  */
 function timesOf({ messages, nowMs }: Batch): [Int64, Int64] {
   const times: string[] = []
@@ -227,7 +228,7 @@ function writeHeader(writer: ByteWriter, name: string, value: HeaderValue): void
   writeContent(writer, value, `header ${name}`)
 }
 
-/** Undefined when the cache is full. */
+/** The encoded name; undefined when it is not in the cache and the cache is full. */
 function bytesOfName(name: string): Buffer | undefined {
   const cached = nameBytes.get(name)
   if (cached !== undefined || nameBytes.size === MAX_CACHED_NAMES) return cached
@@ -245,7 +246,7 @@ type SendOptions<M> = {
 
 /**
  * Groups the messages of a send by partition. The function of kafkajs 2.2.4 copies all earlier messages of a partition
- * for each further one: 0.6 µs a message in a send of 100, where this takes 0.1.
+ * for each further one, which takes 0.6 µs a message in a send of 100. This function takes 0.1 µs.
  */
 export function groupByPartition<M>(options: SendOptions<M>): Record<number, M[]> {
   const { topic, partitionMetadata, messages, partitioner } = options

@@ -11,7 +11,7 @@ const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 const BYTES = 16
 const FORM = Buffer.from('xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx')
 const [DIGIT, DASH] = [0x78, 0x2d]
-/** What each byte is in FORM: a digit, the dash, or neither. */
+/** The kind of each byte value, as in FORM: a digit, a dash, or neither. */
 const KIND = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[0-9a-f]/.test(String.fromCharCode(byte)) ? DIGIT : byte === DASH ? DASH : 0,
 )
@@ -33,9 +33,9 @@ export function parseEventId(text: string): EventId | undefined {
 }
 
 /**
- * Writes the 16 bytes of an event id at index `at`. Uses a table because Buffer's hex decoding takes several times as
- * long. Copies the text to bytes first because reading its characters one by one takes longer than all the rest when
- * many texts are in use.
+ * Writes the 16 bytes of an event id at index `at`. Uses a table, because Buffer's hex decoding takes several times as
+ * long. Copies the text to bytes first: with many texts in use, reading the characters of each one by one would take
+ * longer than everything else here.
  */
 export function writeEventId(id: EventId, into: Uint8Array, at: number): void {
   TEXT.write(id, 'latin1')
@@ -46,7 +46,7 @@ export function writeEventId(id: EventId, into: Uint8Array, at: number): void {
   }
 }
 
-/** Like parseEventId, from the bytes of the text. A regular expression takes seven times as long as this loop. */
+/** Parses an event id from the bytes of its text. A regular expression takes seven times as long as this loop. */
 export function readEventId(bytes: Buffer): EventId | undefined {
   if (bytes.length !== FORM.length) return undefined
   for (let index = 0; index < FORM.length; index++) {

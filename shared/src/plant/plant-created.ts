@@ -72,12 +72,12 @@ const CONSTANT_HEADERS = {
   'content-type': version1.contentType,
 }
 
-/** Every version that was ever written, each read as a plant: the log is never deleted. */
+/** A reader for every version that was ever written, because the log is never deleted. */
 const RELEASED: readonly EventVersion<Plant>[] = [version1]
 
 /**
- * The event that claims an id for a plant, as a record. The traceparent is for people who inspect the log: no reader
- * uses it to decide, so that a retry from another trace is still the same event.
+ * The event that claims an id for a plant, as a record. The traceparent is for people who inspect the log. No
+ * reader decides by it, so a retry from another trace is still the same event.
  */
 export function plantCreated(
   plant: NewPlant,
@@ -98,7 +98,7 @@ export function plantCreated(
 
 /**
  * Reads a record of one partition. Only its type, key, partition and event id decide whether it claims an id, never its
- * version or payload: a later fix of a decoder cannot change which claim was first.
+ * version or payload. A later fix of a decoder therefore cannot change which claim was first.
  */
 export function readRecord(
   record: StoredRecord,
@@ -123,7 +123,7 @@ export function readRecord(
   return plant === undefined ? { offset, claim, parked: PARKED.unreadablePayload } : { offset, claim }
 }
 
-/** A reader of the records of a topic with this number of partitions. */
+/** Returns readRecord for a topic with this number of partitions. */
 export function recordReader(partitions: number, versions = RELEASED) {
   return (record: StoredRecord, partition: Partition): LogRecord => readRecord(record, partition, partitions, versions)
 }
@@ -172,9 +172,9 @@ const ALL_ZERO = /^0+$/
 const SAMPLED = 0x01
 
 /**
- * Parses a `traceparent` header. Returns undefined for one that the recommendation calls invalid; it is to be ignored.
- * A header of version 00 is returned unchanged. Of a later version, only the fields of version 00 are read and written
- * again (3.2.4): the meaning of further fields, and of flags other than "sampled", is not defined yet. Node joins
+ * Parses a `traceparent` header. Returns undefined for an invalid header, which the recommendation says to ignore. A
+ * header of version 00 is returned unchanged. One of a later version is rewritten with the fields of version 00
+ * (3.2.4), because the meaning of further fields, and of flags other than "sampled", is not defined yet. Node joins
  * repeated headers into one text, which is invalid.
  */
 export function parseTraceparent(header: string | string[] | undefined): Traceparent | undefined {

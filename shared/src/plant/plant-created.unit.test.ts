@@ -19,13 +19,13 @@ const EVENT_ID = '0b5a1ae2-7d4b-4e6f-8a3c-1f2e3d4c5b6a' as EventId
 const ID = 42n as PlantId
 const HOME = partitionOf(Buffer.from('42'), PARTITIONS)
 
-/** A good record of plant 42, with something else about it. */
+/** A valid record of plant 42 with some parts replaced. */
 function stored(change: Partial<Omit<StoredRecord, 'headers'>> = {}, headers: object = {}): StoredRecord {
   const record = plantCreated({ id: ID, name: 'Ficus', tag: 'tree' }, EVENT_ID, PARTITIONS)
   return { offset: OFFSET, ...record, ...change, headers: { ...record.headers, ...headers } }
 }
 const payload = (text: string) => stored({ value: Buffer.from(text) })
-/** With so many lists in one another, and the object around them. */
+/** A payload with this many nested lists, within the object. */
 const nested = (lists: number) => `{"x":${'['.repeat(lists)}${']'.repeat(lists)},"id":"42","name":"n"}`
 const read = (record: StoredRecord, partition: Partition = HOME) => readRecord(record, partition, PARTITIONS)
 
@@ -190,10 +190,10 @@ describe('a claim that this release cannot read is parked and keeps its id', () 
     ['65 levels in the earlier one of equal names', payload(nested(64).replace('x', 'name'))],
     ['so many levels that a recursive parser would break', payload(nested(100_000))],
     ['another name after the one it has', payload('{"id":"42","name":"n","name":1}')],
-    ['a number that is none', payload('{"id":"42","name":"n","x":NaN}')],
-    ['a character that is to be escaped', payload('{"id":"42","name":"\n"}')],
+    ['an invalid number', payload('{"id":"42","name":"n","x":NaN}')],
+    ['a control character that is not escaped', payload('{"id":"42","name":"\n"}')],
     ['something after it', payload('{"id":"42","name":"n"} 1')],
-    ['a space that is none in JSON', payload('\u00a0{"id":"42","name":"n"}')],
+    ['a space that JSON does not allow', payload('\u00a0{"id":"42","name":"n"}')],
   ])('with %s', (_fault, record) => {
     expect(read(record)).toEqual({ offset: OFFSET, claim, parked: PARKED.unreadablePayload })
   })

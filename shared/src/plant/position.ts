@@ -45,7 +45,7 @@ export function allPartitions(count: number): Partition[] {
 
 /**
  * The 32-bit murmur2 hash of Kafka's Java clients (org.apache.kafka.common.utils.Utils). The default partitioners of
- * all clients agree on it.
+ * the Java clients and of kafkajs use it.
  */
 export function murmur2(data: Uint8Array): number {
   const length = data.length
@@ -100,7 +100,7 @@ export function formatToken(token: ConsistencyToken): string {
 /**
  * Parses a consistency token. The highest position of each partition counts, so that a client may join tokens with
  * commas. Empty list members are ignored (RFC 9110, 5.6.1). Returns undefined when a member is not a position, or when
- * there is none.
+ * the list is empty.
  */
 export function parseToken(text: string, partitions: number): ConsistencyToken | undefined {
   const token = new Map<Partition, Offset>()

@@ -66,7 +66,7 @@ describe('a traceparent of a later version', () => {
   })
 
   it.each([
-    ['the version that is none', `ff-${TRACE}-${PARENT}-01`],
+    ['the invalid version', `ff-${TRACE}-${PARENT}-01`],
     ['more of its flags than two digits', `01-${TRACE}-${PARENT}-01.what`],
     ['a trace of zeros', `01-${'0'.repeat(32)}-${PARENT}-01`],
     ['a parent of zeros', `01-${TRACE}-${'0'.repeat(16)}-01`],

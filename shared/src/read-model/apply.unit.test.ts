@@ -13,7 +13,7 @@ import { decodeEntry } from './entry.ts'
 
 const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 
-/** A partition as apply.lua keeps it; `lost` tells of each call whether it never arrives. */
+/** A partition as apply.lua keeps it; `lost` decides which calls are lost. */
 function createPartition(lost: (call: number) => boolean = () => false) {
   const state = emptyPartition()
   let calls = 0
@@ -65,7 +65,7 @@ describe('records applied in chunks', () => {
     const partition = createPartition((call) => call === 1)
     await expect(applyInChunks(partition.apply, START, records, next, 1)).rejects.toThrow('lost')
     expect([...partition.state.parked.keys()]).toEqual([0])
-    // Asked again from the same place, it is told where the partition stands, and goes on from there.
+    // A retry from the same checkpoint returns the checkpoint of the partition; the caller continues from there.
     const reached = await applyInChunks(partition.apply, START, records, next, 1)
     expect(reached.offset).toBe(0)
     expect(await applyInChunks(partition.apply, reached, records.slice(1), next, 1)).toBe(next)

@@ -54,12 +54,12 @@ describe('looking up', () => {
     for (const partition of allPartitions(PARTITIONS)) {
       await add(readModel, partition, START, claims[partition] as Claim)
     }
-    const asked = [
+    const lookUps = [
       { partition: 2 as Partition, ids: [2n, 0n] as PlantId[] },
       { partition: 0 as Partition, ids: [] },
       { partition: 1 as Partition, ids: [9n, 1n] as PlantId[] },
     ]
-    expect(await readModel.lookUp(asked)).toEqual([
+    expect(await readModel.lookUp(lookUps)).toEqual([
       { checkpoint: 2, entries: [claims[2], undefined] },
       { checkpoint: 0, entries: [] },
       { checkpoint: 1, entries: [undefined, claims[1]] },
@@ -84,8 +84,8 @@ describe('looking up', () => {
     await add(readModel, P, at, other)
     const live = await redis.get(pointerOf(topic, P))
     await redis.hset(`{${topic}:${P}}:${live}:plants`, String(ID), 'no entry')
-    const asked = { partition: P, ids: [ID, other.id, 9n] as PlantId[] }
-    expect(await readModel.lookUp([asked])).toEqual([
+    const ids = { partition: P, ids: [ID, other.id, 9n] as PlantId[] }
+    expect(await readModel.lookUp([ids])).toEqual([
       { checkpoint: 1, entries: [expect.any(EntryError), other, undefined] },
     ])
   })
@@ -94,16 +94,16 @@ describe('looking up', () => {
     const { topic, readModel, redis } = await openReadModel()
     await add(readModel, P, START, claimAt(0))
     await redis.lpush(pointerOf(topic, 1 as Partition), 'not a pointer')
-    const asked = [
+    const lookUps = [
       { partition: P, ids: [ID] },
       { partition: 1 as Partition, ids: [ID] },
     ]
-    await expect(readModel.lookUp(asked)).rejects.toThrow(/WRONGTYPE/)
+    await expect(readModel.lookUp(lookUps)).rejects.toThrow(/WRONGTYPE/)
   })
 })
 
 describe('listing', () => {
-  /** So many plants in one partition, at the offsets from 0 on. */
+  /** Adds these plants to one partition, at the offsets from 0 on. */
   async function addMany(readModel: ReadModel, ids: readonly bigint[]): Promise<Claim[]> {
     const claims = ids.map((id, offset) => claimAt(offset, id as PlantId))
     const last = claims.at(-1) as Claim
@@ -130,8 +130,8 @@ describe('listing', () => {
       [8, 1],
       [2 ** 48 - 1, 1_000],
     ] as const
-    const asked = spans.map(([from, count]) => ({ partition: P, from, count }))
-    expect(await readModel.list([...asked, { partition: 1 as Partition, from: 0, count: 1 }])).toEqual([
+    const requested = spans.map(([from, count]) => ({ partition: P, from, count }))
+    expect(await readModel.list([...requested, { partition: 1 as Partition, from: 0, count: 1 }])).toEqual([
       ...spans.map(([from, count]) => ({
         ...{ claims: claims.slice(from, from + count), plants: 8, checkpoint: 7 },
       })),
@@ -179,12 +179,12 @@ describe('a Redis that forgets its scripts', () => {
     await readModel.meta(P)
 
     await redis.script('FLUSH')
-    const asked = allPartitions(PARTITIONS).map((partition) => ({ partition, ids: [ID] }))
-    const found = await readModel.lookUp(asked)
+    const lookUps = allPartitions(PARTITIONS).map((partition) => ({ partition, ids: [ID] }))
+    const found = await readModel.lookUp(lookUps)
     expect(found.map(({ checkpoint }) => checkpoint)).toEqual([0, -1, -1])
     expect(found[0]?.entries).toEqual([first])
     await redis.script('FLUSH')
-    const listed = await readModel.list(asked.map(({ partition }) => ({ partition, from: 0, count: 1 })))
+    const listed = await readModel.list(lookUps.map(({ partition }) => ({ partition, from: 0, count: 1 })))
     expect(listed.map(({ claims }) => claims)).toEqual([[first], [], []])
     await redis.script('FLUSH')
     await add(readModel, P, at, claimAt(1))

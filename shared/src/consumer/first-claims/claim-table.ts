@@ -14,7 +14,7 @@ const MIB = 1_048_576
 /** Memory that the tables of one consumer share. */
 export type Memory = { reserve(bytes: number): void; release(bytes: number): void }
 
-/** Memory up to a limit; who reserves more gets a PreconditionError, which says what else there is. */
+/** Memory up to a limit. Reserving more throws a PreconditionError that names the alternative. */
 export function memoryOf(maxMib: number, otherwise: string): Memory {
   let reserved = 0
   return {

@@ -20,8 +20,8 @@ import { inFile } from './in-file.ts'
 import { inMemory } from './in-memory.ts'
 import { inReadModel } from './in-read-model.ts'
 
-// The three kinds on a real log, as a consumer reads it: from where the claims are known up to, or from what was
-// delivered, whichever is lower.
+// The three kinds on a real log. As a consumer does, each test reads from the checkpoint of the first claims or from
+// that of the delivered records, whichever is lower.
 
 const PARTITIONS = 3
 const IDS = 150n
@@ -35,7 +35,7 @@ async function openLog() {
   let events = 0
   return {
     ...topic,
-    /** Claims each id once more, each by a new event; those of the first call create. */
+    /** Claims each id once more, with a new event. Only the claims of the first call are creations. */
     async claimAll(): Promise<void> {
       const records = Array.from({ length: Number(IDS) }, (_, id) =>
         plantCreated({ ...newPlant(BigInt(id)), name: `${events++}` }, randomUUID() as EventId, PARTITIONS),
@@ -51,7 +51,7 @@ async function openOn(log: Log, claims: FirstClaims): Promise<OpenFirstClaims> {
   return opened
 }
 
-/** Reads the log to its end into first claims, and on from there until it is closed. */
+/** Reads the log into first claims until it is closed. */
 function consume(log: Log, claims: OpenFirstClaims, delivered = NOTHING) {
   const created: { partition: Partition; offset: Offset }[] = []
   const read = new Map<Partition, Offset>()
@@ -72,7 +72,7 @@ function consume(log: Log, claims: OpenFirstClaims, delivered = NOTHING) {
   return {
     created,
     halts: followed.halts,
-    /** Resolves when so many records were read, or were read before, in all. */
+    /** Resolves when all partitions together are read up to `count` records, by this consumer or before. */
     untilRead: (count: number) =>
       vi.waitFor(() => {
         expect(followed.halts).toEqual([])
@@ -82,7 +82,7 @@ function consume(log: Log, claims: OpenFirstClaims, delivered = NOTHING) {
   }
 }
 
-/** The truth: where the first claim of each id lies, by the protocol's fold of the log. */
+/** The expected result: the position of each creation, by the protocol's fold of the log. */
 async function creations(log: Log, count: number): Promise<{ partition: Partition; offset: Offset }[]> {
   const { delivered } = followLog(log)
   await vi.waitFor(() => expect(delivered.flatMap(({ records }) => records).length).toBe(count), WAIT)
@@ -108,7 +108,7 @@ describe('first claims on a real log', () => {
     const first = consume(log, await openOn(log, inMemory()))
     await first.untilRead(300)
     expect(sorted(first.created)).toEqual(truth)
-    // Another process, after the group had taken all: it delivers nothing, and knows that claims to come are void.
+    // Another process, after the group has read everything: it delivers nothing, and finds that later claims are void.
     const ends = new Map(allPartitions(PARTITIONS).map((p) => [p, endOf(first.created, p)]))
     const second = consume(log, await openOn(log, inMemory()), ends)
     await second.untilRead(300)
@@ -117,7 +117,7 @@ describe('first claims on a real log', () => {
     expect(second.created).toEqual([])
   })
 
-  it('in a file: go on from there; behind, ahead or lost they tell the same', async () => {
+  it('in a file: continue from it, with the same result when it is behind, ahead or lost', async () => {
     const log = await openLog()
     const path = join(temporaryFolder(), 'claims.db')
     await log.claimAll()
@@ -130,7 +130,7 @@ describe('first claims on a real log', () => {
     await log.claimAll()
     const truth = sorted(await creations(log, 300))
 
-    // Ahead: what was delivered is told again, as after a crash before a commit.
+    // Ahead: the same creations are delivered again, as after a crash before a commit.
     const ahead = await openOn(log, inFile(path))
     const again = consume(log, ahead)
     await again.untilRead(300)
@@ -151,7 +151,7 @@ describe('first claims on a real log', () => {
     expect(lost.created).toEqual([])
   })
 
-  it('in the read model: come with the projector, and are the same when it is emptied and filled again', async () => {
+  it('in the read model: wait for the projector, and are the same after it is emptied and filled again', async () => {
     const log = await openLog()
     const redisUrl = inject('redisUrl')
     const readModel = createReadModel({ redisUrl, topic: log.topic, partitions: PARTITIONS }, quietLog)

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { DYING_BATCH, IN_FILE, longLog } from '../../../../tests/support/claim-file-log.ts'
 import { logs } from '../../../../tests/support/generated-logs.ts'
-import { expectToTellAsTheModel, firstOffsets, jumps } from '../../../../tests/support/modelled-claims.ts'
+import { expectSameAsModel, firstOffsets, jumps } from '../../../../tests/support/modelled-claims.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
@@ -66,12 +66,12 @@ describe('first claims in a file', () => {
       fc.asyncProperty(logs, logs, jumps, fc.nat(9), async (log, other, again, closedAfter) => {
         rmSync(path, { force: true })
         let claims = await open(path)
-        await expectToTellAsTheModel(claims, P, log.slice(0, closedAfter), again)
+        await expectSameAsModel(claims, P, log.slice(0, closedAfter), again)
         await claims.close()
         claims = await open(path)
         expect(await claims.checkpointOf(P)).toEqual(log.slice(0, closedAfter).at(-1)?.next ?? START)
-        await expectToTellAsTheModel(claims, P, log, again)
-        await expectToTellAsTheModel(claims, OTHER, other)
+        await expectSameAsModel(claims, P, log, again)
+        await expectSameAsModel(claims, OTHER, other)
         expect(await claims.checkpointOf(P)).toEqual(log.at(-1)?.next ?? START)
         await claims.close()
       }),
@@ -85,11 +85,11 @@ describe('first claims in a file', () => {
       fc.asyncProperty(logs, fc.nat(9), async (log, keptAfter) => {
         rmSync(path, { force: true })
         const claims = await open(path)
-        await expectToTellAsTheModel(claims, P, log.slice(0, keptAfter))
+        await expectSameAsModel(claims, P, log.slice(0, keptAfter))
         await claims.close()
         copyFileSync(path, `${path}.kept`)
         const later = await open(path)
-        await expectToTellAsTheModel(later, P, log)
+        await expectSameAsModel(later, P, log)
         await later.close()
         copyFileSync(`${path}.kept`, path)
         const behind = await open(path)
@@ -140,7 +140,7 @@ describe('first claims in a file', () => {
     database.close()
     const opened = await open(path)
     for (const partition of [P, OTHER])
-      await expectToTellAsTheModel(
+      await expectSameAsModel(
         opened,
         partition,
         log.filter((batch) => batch.partition === partition),
@@ -155,7 +155,7 @@ describe('first claims in a file', () => {
     rmSync(path)
     const claims = await open(path)
     expect(await claims.checkpointOf(P)).toEqual(START)
-    await expectToTellAsTheModel(
+    await expectSameAsModel(
       claims,
       P,
       longLog().filter(({ partition }) => partition === P),

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { logs } from '../../../../tests/support/generated-logs.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
-import { expectToTellAsTheModel, jumps } from '../../../../tests/support/modelled-claims.ts'
+import { expectSameAsModel, jumps } from '../../../../tests/support/modelled-claims.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { createKafka } from '../../event-log/connection.ts'
@@ -23,8 +23,8 @@ describe('first claims in memory', () => {
     await fc.assert(
       fc.asyncProperty(logs, logs, jumps, async (log, other, again) => {
         const claims = await inMemory().open(surroundings)
-        await expectToTellAsTheModel(claims, P, log, again)
-        await expectToTellAsTheModel(claims, OTHER, other)
+        await expectSameAsModel(claims, P, log, again)
+        await expectSameAsModel(claims, OTHER, other)
         expect(await claims.checkpointOf(P)).toEqual(log.at(-1)?.next ?? { offset: -1, eventId: '' })
       }),
     )

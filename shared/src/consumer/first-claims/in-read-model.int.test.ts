@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type LogBatch, logs } from '../../../../tests/support/generated-logs.ts'
-import { expectToTellAsTheModel, firstOffsets, isFirst } from '../../../../tests/support/modelled-claims.ts'
+import { expectSameAsModel, firstOffsets, isFirst } from '../../../../tests/support/modelled-claims.ts'
 import { startOwnRedis } from '../../../../tests/support/own-stores.ts'
 import { openRedis } from '../../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
@@ -29,7 +29,7 @@ const batchOf = (records: typeof RECORDS): LogBatch => ({
 })
 const [EARLY, LATE] = [batchOf(RECORDS.slice(0, 2)), batchOf(RECORDS.slice(2))]
 
-/** A read model, one who projects into it, and first claims that ask it. */
+/** A read model, a projector for it, and first claims that look ids up in it. */
 async function openModel({
   redisUrl = inject('redisUrl'),
   topic = `plants-${randomUUID()}`,
@@ -62,7 +62,7 @@ async function openModel({
   }
 }
 
-/** Time in which a call waits for the projector no longer than it takes to ask again. */
+/** A clock that gains a second with each timer, so that a call gives up on the projector after a few look-ups. */
 function hurriedTime(): Time {
   let skippedMs = 0
   return {
@@ -81,7 +81,7 @@ describe('first claims in the read model', () => {
       fc.asyncProperty(logs, async (log) => {
         await empty()
         await project(...log)
-        await expectToTellAsTheModel(claims, P, log)
+        await expectSameAsModel(claims, P, log)
         expect(await claims.checkpointOf(P)).toEqual(log.at(-1)?.next)
       }),
       { numRuns: 30 },
@@ -92,7 +92,7 @@ describe('first claims in the read model', () => {
     const { claims, project } = await openModel()
     const many = batchOf(Array.from({ length: 2_500 }, (_, n) => claimAt(n, BigInt(n % 1_700))))
     await project(many)
-    await expectToTellAsTheModel(claims, P, [many])
+    await expectSameAsModel(claims, P, [many])
   })
 
   it('wait for the projector, and are returned when it has reached them', async () => {
@@ -118,13 +118,13 @@ describe('first claims in the read model', () => {
     // The same call can be made again, and nothing was decided.
     await expect(claims.firstAmong(P, LATE.records, LATE.next)).rejects.not.toBeInstanceOf(PreconditionError)
     await project(LATE)
-    await expectToTellAsTheModel(claims, P, [EARLY, LATE])
+    await expectSameAsModel(claims, P, [EARLY, LATE])
   })
 
   it('are not decided while Redis is empty, and are the same when it is rebuilt', async () => {
     const { claims, project, empty } = await openModel({ time: hurriedTime() })
     await project(EARLY, LATE)
-    await expectToTellAsTheModel(claims, P, [EARLY, LATE])
+    await expectSameAsModel(claims, P, [EARLY, LATE])
     await empty()
     expect(await claims.checkpointOf(P)).toBeUndefined()
     await expect(claims.firstAmong(P, LATE.records, LATE.next)).rejects.toThrow('Redis was emptied')
@@ -134,7 +134,7 @@ describe('first claims in the read model', () => {
     expect(await claims.firstAmong(P, known, checkpointAt(offsetOf(2), known))).toEqual([])
     await expect(claims.firstAmong(P, LATE.records, LATE.next)).rejects.toThrow('not reached offset 3')
     await project(LATE)
-    await expectToTellAsTheModel(claims, P, [EARLY, LATE])
+    await expectSameAsModel(claims, P, [EARLY, LATE])
   })
 
   it('wait while Redis is unreachable, report it, and continue when it is back', async () => {
@@ -143,7 +143,7 @@ describe('first claims in the read model', () => {
     const log = { ...quietLog, warn: (...said: unknown[]) => void warnings.push(String(said.at(-1))) } as Log
     const { claims, topic, project } = await openModel({ redisUrl: url, log })
     await project(EARLY, LATE)
-    await expectToTellAsTheModel(claims, P, [EARLY, LATE])
+    await expectSameAsModel(claims, P, [EARLY, LATE])
     await stop()
     await expect(claims.firstAmong(P, EARLY.records, EARLY.next)).rejects.not.toBeInstanceOf(PreconditionError)
     await expect(claims.checkpointOf(P)).rejects.not.toBeInstanceOf(PreconditionError)
@@ -151,7 +151,7 @@ describe('first claims in the read model', () => {
     await startOwnRedis({ port })
     const again = await openModel({ redisUrl: url, topic })
     await again.project(EARLY, LATE)
-    await vi.waitFor(() => expectToTellAsTheModel(claims, P, [EARLY, LATE]), WAIT)
+    await vi.waitFor(() => expectSameAsModel(claims, P, [EARLY, LATE]), WAIT)
   })
 
   it('can be opened while Redis is unreachable', async () => {
@@ -164,7 +164,7 @@ describe('first claims in the read model', () => {
     await startOwnRedis({ port })
     const { project } = await openModel({ redisUrl: url, topic: 'plants' })
     await project(EARLY, LATE)
-    await vi.waitFor(() => expectToTellAsTheModel(claims, P, [EARLY, LATE]), WAIT)
+    await vi.waitFor(() => expectSameAsModel(claims, P, [EARLY, LATE]), WAIT)
   })
 
   it('are rejected for a read model of another log', async () => {

@@ -1,7 +1,7 @@
 import { type ParseArgsConfig, type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { Failure } from '../local/processes/failure.mjs'
 
-/** What a command was given that takes these options and nothing else. Throws a Failure for all others. */
+/** Parses the arguments of a command that takes only these options. Throws a Failure for any other argument. */
 export function knownOptions<const O extends ParseArgsOptionsConfig>(args: readonly string[], options: O) {
   return knownArguments(args, { options, allowPositionals: false }).values
 }

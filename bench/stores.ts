@@ -2,7 +2,9 @@ import { createProcessSource } from '../tests/support/stores/from-processes.ts'
 import { chooseSource, openSource } from '../tests/support/stores/source-choice.ts'
 import { openOwnRun } from './own-run.ts'
 
-/** A broker is compiled while it works: of what it takes, its compiler has two thirds in the first seconds, and a tenth after 80 of load. */
+/**
+ * The JVM compiles the broker while it works: that is two thirds of its CPU at first, and a tenth after 80 s of load.
+ */
 export const BROKER_WARM_UP_MS = 60_000
 
 export type BenchStores = {

@@ -4,10 +4,7 @@ import { createDispatch } from './dispatch.ts'
 
 type Request = { dueMs: number; takesMs: number }
 
-/**
- * Plays requests on a clock of its own against a server that takes its time, as the generator does; latencies in order
- * of being answered.
- */
+/** Simulates the generator and a server on a clock of its own. Returns the latencies, in the order of the responses. */
 function play(requests: readonly Request[], connections: number): { dueMs: number; latencyMs: number }[] {
   const dispatch = createDispatch(connections)
   const takes = requests.map(({ takesMs }) => takesMs)

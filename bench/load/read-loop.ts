@@ -4,8 +4,8 @@ import { createConnection } from './connection.ts'
 import { createLatencies } from './latency.ts'
 import { createTally, type LoadOrder, type MeasuredLoad } from './measured-load.ts'
 
-// Closed loop of reads, in a process of its own: this many clients, each of which reads a plant again when it is
-// answered, one drawn at random from those that it was given.
+// Closed loop of reads, in a process of its own: each client sends its next read when it has a response, of a
+// random id among those in the order.
 
 /** `ids` are of plants that are there. */
 export type ReadOrder = LoadOrder & { ids: BigInt64Array }

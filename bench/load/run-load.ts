@@ -3,7 +3,7 @@ import type { LoadOrder, MeasuredLoad } from './measured-load.ts'
 import type { OpenLoad, OpenLoadOrder } from './open-loop.ts'
 import type { ReadOrder } from './read-loop.ts'
 
-/** What a load may take beyond its own times: to start, to have its last answers, to end. */
+/** How long a load may take beyond its own times: to start, to get the last responses, and to end. */
 const MORE_MS = 60_000
 
 export const runClosedLoop = (order: LoadOrder) => run<MeasuredLoad>('closed-loop.ts', order)

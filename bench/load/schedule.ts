@@ -12,8 +12,8 @@ export function seededRandom(seed: number): () => number {
 }
 
 /**
- * When requests are due, in ms from the begin, ascending: a Poisson process, as of many clients that know nothing of
- * each other. It is fixed beforehand, so that a slow server does not reduce the offered load.
+ * When requests are due, in ms from the begin, ascending: a Poisson process, as that of many independent clients. It is
+ * fixed beforehand, so that a slow server does not reduce the offered load.
  */
 export function* arrivals(ratePerSecond: number, seed: number): Generator<number, never> {
   const random = seededRandom(seed)

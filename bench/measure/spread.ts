@@ -21,8 +21,8 @@ function medianOfSorted(sorted: readonly number[]): number {
 }
 
 /**
- * How much one thing is of another: the ratio of each round of its own, for what else the machine did in a round met
- * both alike; the spread is of these.
+ * The ratio of two series of measurements, by round, because other work of the machine in a round affects both alike.
+ * The spread is that of the ratios.
  */
 export function ratioOf(parts: readonly number[], wholes: readonly number[]): Spread {
   if (parts.length !== wholes.length) throw new Error(`${parts.length} rounds against ${wholes.length}`)

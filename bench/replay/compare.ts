@@ -54,8 +54,8 @@ export function progress(events: number, say: (line: string) => void): (appended
 }
 
 /**
- * All readers once in each round, in an order that rotates, so that what else the machine does meets them alike.
- * Before, the log is read once that is not counted: who comes first to a broker finds it slower than all that follow.
+ * Runs all readers once in each round, in rotating order, so that other work of the machine affects them alike. The log
+ * is read once before, without measurement: the first reader finds the broker slower than all later ones.
  */
 async function takeTurns(
   reading: Reading,

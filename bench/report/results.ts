@@ -3,9 +3,7 @@ import type { ReaderName } from '../replay/readers.ts'
 import type { CreatesRun } from '../side-by-side/creates.ts'
 import type { HalfLoadRun } from '../side-by-side/half-load.ts'
 
-/**
- * All that one run of the benchmark measured, as docs/bench/results.json has it. Runs are in the order of their rounds.
- */
+/** The results of one run, as stored in docs/bench/results.json. Runs are in the order of their rounds. */
 export type Results = Circumstances & {
   connections: number
   /** The extent of the run: the figures of a short one are less reliable. */

@@ -1,6 +1,4 @@
-/**
- * What a chart is made of. A card with a ground of its own, so that it can be read on a light page and on a dark one.
- */
+/** The elements of a chart. Its background is opaque, so that it is readable on light and on dark pages. */
 
 export const INK = '#111827'
 export const QUIET = '#4b5563'

@@ -16,8 +16,10 @@ export function median(values: readonly number[]): number {
 function medianOfSorted(sorted: readonly number[]): number {
   const half = sorted.length >> 1
   const upper = sorted[half] as number
-  // Halved before they are added, or two large ones would be Infinity.
-  return sorted.length % 2 === 1 ? upper : (sorted[half - 1] as number) / 2 + upper / 2
+  if (sorted.length % 2 === 1) return upper
+  const lower = sorted[half - 1] as number
+  // The sum of two large values of one sign would be Infinity, and half of the smallest value is 0.
+  return Math.sign(lower) === Math.sign(upper) ? lower + (upper - lower) / 2 : (lower + upper) / 2
 }
 
 /**

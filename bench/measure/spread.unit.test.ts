@@ -19,6 +19,10 @@ describe('a spread', () => {
     )
   })
 
+  it.each([5e-324, 1e308])('of two values of %d has that median', (value) => {
+    expect(median([value, value])).toBe(value)
+  })
+
   it('does not depend on the order of the rounds', () => {
     fc.assert(
       fc.property(values, fc.infiniteStream(fc.nat()), (all, keys) => {

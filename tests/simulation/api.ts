@@ -2,6 +2,7 @@ import { type ClaimIndex, createClaimIndex } from '@plant-store/api/src/claim-in
 import { createPlantCreation } from '@plant-store/api/src/create-plant/create-plant.ts'
 import { createPlantLister, type PlantLister } from '@plant-store/api/src/read-plants/list-plants.ts'
 import { createPlantReader, type PlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
+import type { BaseOffsets } from '@plant-store/shared/event-log/append.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
@@ -51,7 +52,8 @@ export type SimulatedApi = {
 /** Starts an api like its main.ts. Resolves when its start state is read; it listens when the log is verified. */
 export async function startApi(
   process: SimulatedProcess,
-  windowBytes: number,
+  /** `reportsBases`: whether the brokers are new enough to report where a batch starts. */
+  { windowBytes, reportsBases }: { windowBytes: number; reportsBases: boolean },
   context: ProcessContext,
 ): Promise<SimulatedApi> {
   const { clock, log, network, quiet, rules, onHalt, onApplied } = context
@@ -74,14 +76,18 @@ export async function startApi(
   const tail = createSimulatedFollower(process, claimIndex.sink, { ...context, time })
   const appended: NewRecord[] = []
   const appender = {
-    async append(records: NewRecord[]): Promise<void> {
+    /** The records of a partition are one batch; the batches of an append are independent of each other. */
+    async append(records: NewRecord[]): Promise<BaseOffsets> {
       appended.push(...records)
       const what = `append of ${records.map(({ key }) => key.toString()).join(', ')}`
-      await network.call(
-        process,
-        what,
-        records.map((record) => () => log.append(record)),
+      const batches = [...Map.groupBy(records, ({ partition }) => partition)]
+      const parts = batches.map(
+        ([, batch]) =>
+          () =>
+            batch.map(log.append)[0] as Offset,
       )
+      const bases = await network.call(process, what, parts)
+      return reportsBases ? new Map(batches.map(([partition], n) => [partition, bases[n] as Offset])) : undefined
     },
   }
   const creation = createPlantCreation(readModel, appender, claimIndex, {

@@ -5,7 +5,7 @@ import type { NewPlant, PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { ConsistencyToken, LogPosition, Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { SimulatedApi } from './api.ts'
 import type { Log } from './kafka.ts'
-import { createListings, describeToken } from './listings.ts'
+import { createListings, describeToken, isSamePlant } from './listings.ts'
 import { winnerOf } from './oracle.ts'
 import type { Random } from './random.ts'
 import { eventIdOf } from './records.ts'
@@ -129,7 +129,8 @@ export function createClients(
       return result
     }
     if (winner === undefined) broken('a read invented a plant')
-    else if (winner.plant !== (result.is === 'plant' ? result.plant : undefined)) broken('a read changed a plant')
+    else if (!isSamePlant(winner.plant, result.is === 'plant' ? result.plant : undefined))
+      broken('a read changed a plant')
     if (result.is === 'plant') addShown(api, id, result)
     else if (winner !== undefined) api.shown.add(id)
     return result
@@ -157,13 +158,14 @@ export function createClients(
     /** At rest: this api lists exactly the fold of the log. */
     listAll: listings.all,
 
-    /** Repeats the creates with unknown outcome, with the same keys: now they must have a verdict. */
-    async retryUnknown(api: SimulatedApi): Promise<void> {
-      for (const request of [...unknown]) {
-        const { is } = await create(api, request)
-        if (is !== 'created' && is !== 'duplicate')
-          broken(`a retry with the same key has the outcome '${is}' though all has settled`)
-      }
+    /** Creates with an unknown outcome. */
+    unknown: (): CreateRequest[] => [...unknown],
+
+    /** Repeats a create with an unknown outcome, with the same key: now it must have a verdict. */
+    async retryUnknown(api: SimulatedApi, request: CreateRequest): Promise<void> {
+      const { is } = await create(api, request)
+      if (is !== 'created' && is !== 'duplicate')
+        broken(`a retry with the same key has the outcome '${is}' though all has settled`)
     },
 
     /** Creates a plant with a new id. */

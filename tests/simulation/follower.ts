@@ -1,5 +1,6 @@
 import { createPartitionCursors, type RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { Delivery } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { SimulatedProcess } from './clock.ts'
@@ -24,6 +25,8 @@ export function createSimulatedFollower(
     epoch: 0,
     busy: false,
     paused: false,
+    /** A fetch that the broker has answered, and the epoch of its request. */
+    response: undefined as { delivery: Delivery; epoch: number } | undefined,
   }))
   const cursorOf = (partition: Partition) => cursors[partition] as (typeof cursors)[number]
   const partitionCursors = createPartitionCursors(
@@ -44,6 +47,15 @@ export function createSimulatedFollower(
     { partitions, time, log: quiet },
   )
 
+  function fetch(partition: Partition, random: Random, isCalm: boolean) {
+    const cursor = cursorOf(partition)
+    // Out of range: kafkajs starts again at the first offset.
+    if (cursor.next > log.end(partition)) cursor.next = FIRST
+    const stray = !isCalm && random.chance(0.05) ? (random.below(log.end(partition) + 1) as Offset) : undefined
+    const delivery = log.fetch(partition, stray ?? cursor.next, 1 + random.below(MAX_RECORDS))
+    return delivery && { delivery, epoch: cursor.epoch }
+  }
+
   return {
     ...partitionCursors,
     start() {},
@@ -60,15 +72,17 @@ export function createSimulatedFollower(
       partitionCursors.assign(assigned)
     },
 
-    /** Delivers one fetch; does nothing without records, or while the last delivery is in progress. */
+    /** Fetches, or delivers what was fetched; does nothing without records, or while the last delivery is in progress. */
     deliver(partition: Partition, random: Random, isCalm = false): void {
       const cursor = cursorOf(partition)
       if (cursor.busy || cursor.paused) return
-      // Out of range: kafkajs starts again at the first offset.
-      if (cursor.next > log.end(partition)) cursor.next = FIRST
-      const stray = !isCalm && random.chance(0.05) ? (random.below(log.end(partition) + 1) as Offset) : undefined
-      const delivery = log.fetch(partition, stray ?? cursor.next, 1 + random.below(MAX_RECORDS))
-      if (delivery === undefined) return
+      cursor.response ??= fetch(partition, random, isCalm)
+      if (!isCalm && random.chance(0.3)) return
+      const { response } = cursor
+      cursor.response = undefined
+      // kafkajs drops the response to a fetch from before a seek.
+      if (response === undefined || response.epoch !== cursor.epoch) return
+      const { delivery } = response
       const after = (delivery.last + 1) as Offset
       if (delivery.records.length === 0) {
         // The consumer passes control records and only reports them.

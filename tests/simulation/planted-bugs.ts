@@ -51,6 +51,37 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'await appender.append(unresolved.map(({ record }) => record))\n        for (const pending of unresolved) {\n          const eventId = String(pending.record.headers.ce_id) as never\n          pending.entryFound({ id: pending.id, eventId, offset: 0 as Offset, plant: undefined })\n        }\n',
   ]),
 
+  // The acknowledgement as a delivery.
+  bug('an acknowledgement beyond the known records is added', CLAIM_INDEX, [
+    'if (base === next) found.push([partition, base])',
+    'if (base !== undefined && base >= next) found.push([partition, base])',
+  ]),
+  bug('an acknowledgement is added one offset too early', CLAIM_INDEX, [
+    'if (base === next) found.push([partition, base])',
+    'if (base !== undefined && (base === next || base === after(next))) found.push([partition, next])',
+  ]),
+  bug('what the tail has delivered is added again', CLAIM_INDEX, [
+    'else if (base === undefined || base + own.length > next) return undefined',
+    'else if (base === undefined || base + own.length > next) return undefined\n      else found.push([partition, next])',
+  ]),
+  bug('the tail leaves out what is not known yet', CLAIM_INDEX, [
+    'if (record.offset < window.next) continue',
+    'if (record.offset <= window.next) continue',
+  ]),
+  bug('the tail delivers again what was acknowledged', CLAIM_INDEX, ['if (record.offset < window.next) continue', '']),
+  bug('records of an earlier attempt count as acknowledged', CYCLE, [
+    'claimIndex.acknowledged(unresolved, bases)',
+    'claimIndex.acknowledged(batch, bases)',
+  ]),
+  bug('a delivery is compared with records that were acknowledged after it', POSITIONS, [
+    'const decision = decideDelivery(checkpoint, delivery)',
+    'const decision = decideDelivery(rest === undefined ? checkpoint : await rest(partition), delivery)',
+  ]),
+  bug('the tail rests for ever', CLAIM_INDEX, [
+    'delay(time, TAIL_REST_MS, wake.signal)',
+    'delay(time, Infinity, wake.signal)',
+  ]),
+
   bug('a record of an unknown version claims nothing', EVENT, [
     'claim: { offset, id, eventId, plant: undefined }, parked: PARKED.unknownVersion',
     'parked: PARKED.unknownVersion',
@@ -115,7 +146,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       'let lookUps: BatchLookUp\n    const starts = batch.map(({ record }) => claimIndex.window(record.partition).start)\n',
     ],
     [
-      'pending.lookedUp(entry, checkpoint, claimIndex.window(pending.record.partition), now)',
+      'pending.lookedUp(entry, checkpoint, claimIndex.window(pending.partition), now)',
       'const window = claimIndex.window(pending.record.partition)\n      const start = starts[batch.indexOf(pending)] as Offset\n      pending.lookedUp(entry, checkpoint, { start, next: window.next, firstClaim: window.firstClaim }, now)',
     ],
   ),

@@ -134,18 +134,23 @@ async function checkLists(world: World, random: Random): Promise<void> {
 async function checkRetries(world: World, random: Random): Promise<void> {
   const api = random.pick(world.listening())
   if (api === undefined) return
-  let done = false
-  void world.clients.retryUnknown(api).then(() => {
-    done = true
-  })
-  if (!(await runUntil(world, random, () => done))) world.broken('a retry with the same key gets no response')
+  for (const request of world.clients.unknown()) {
+    await awaitSmallWindows(world, random)
+    let done = false
+    void world.clients.retryUnknown(api, request).then(() => {
+      done = true
+    })
+    if (!(await runUntil(world, random, () => done))) world.broken('a retry with the same key gets no response')
+  }
 }
+
+/** The create before may have moved a small window beyond the checkpoint of Redis. */
+const awaitSmallWindows = (world: World, random: Random) => runUntil(world, random, isAtRest)
 
 /** Each api must create a plant and read every plant. */
 async function checkService(world: World, random: Random): Promise<void> {
   for (const [n, api] of world.listening().entries()) {
-    // The create before may have moved a small window beyond the checkpoint of Redis.
-    await runUntil(world, random, isAtRest)
+    await awaitSmallWindows(world, random)
     const id = BigInt(1_000 + n) as PlantId
     const results: { is: string }[] = []
     void world.clients.createNew(api, random, id).then((outcome) => results.push(outcome))

@@ -135,7 +135,8 @@ export function createWorld(
       trace(() => `${process.name} starts with a window of ${windowBytes} bytes`)
       const running: (typeof apis)[number] = { process }
       apis[place] = running
-      await startApi(process, windowBytes, context).then(
+      const reportsBases = random.chance(0.8)
+      await startApi(process, { windowBytes, reportsBases }, context).then(
         (api) => {
           running.api = api
         },

@@ -36,9 +36,9 @@ async function start(context: ServiceContext): Promise<void> {
   const observe = addApiMetrics(metrics)
   const service = await openServiceStores(settings, metrics, context)
   const { kafka, readModel, partitions } = service
-  const { claimIndex, tail } = openClaimIndex(service, settings, context)
+  const { claimIndex, tail } = openClaimIndex(service, settings, observe.acknowledged, context)
 
-  const appender = createAppender(kafka, service.topic)
+  const appender = createAppender(kafka, service.topic, service.startState.topicId)
   closeLater(appender.close)
   await appender.connect()
   const creation = createPlantCreation(readModel, observe.observeAppends(appender), claimIndex, {
@@ -88,6 +88,7 @@ type Service = Awaited<ReturnType<typeof openServiceStores>>
 function openClaimIndex(
   { kafka, readModel, topic, partitions, startState, watch }: Service,
   settings: { WINDOW_MAX_MIB: number },
+  onAcknowledged: (isAdded: boolean) => void,
   { log, fail, closeLater }: ServiceContext,
 ) {
   const claimIndex = createClaimIndex({
@@ -96,6 +97,7 @@ function openClaimIndex(
     time: systemTime,
     ...startState,
     windowMaxBytes: settings.WINDOW_MAX_MIB * BYTES_PER_MIB,
+    onAcknowledged,
     onHalt: fail,
   })
   closeLater(claimIndex.close)

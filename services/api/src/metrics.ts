@@ -61,6 +61,12 @@ export function addApiMetrics(metrics: Metrics) {
     help: 'Appends to the log without acknowledgement. Each is retried while a create waits for it.',
     registers,
   })
+  const acknowledgements = new Counter({
+    name: 'plant_store_append_acknowledgements_total',
+    help: 'Acknowledged appends; decides="yes": no record of others was in between, so the tail was not needed.',
+    labelNames: ['decides'],
+    registers,
+  })
   const verdictWaits = new Histogram({
     name: 'plant_store_verdict_wait_seconds',
     help: 'Time from append to verdict, per create.',
@@ -74,6 +80,10 @@ export function addApiMetrics(metrics: Metrics) {
       durations.observe({ method, route }, durationMs / 1_000)
     },
 
+    acknowledged(isAdded: boolean): void {
+      acknowledgements.inc({ decides: isAdded ? 'yes' : 'no' })
+    },
+
     verdict(waitedMs: number): void {
       verdictWaits.observe(waitedMs / 1_000)
     },
@@ -85,7 +95,7 @@ export function addApiMetrics(metrics: Metrics) {
           appendRecords.observe(records.length)
           const done = appendDurations.startTimer()
           try {
-            await append(records)
+            return await append(records)
           } catch (error) {
             appendFailures.inc()
             throw error

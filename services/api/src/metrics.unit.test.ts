@@ -25,12 +25,12 @@ it('counts and times a failed append like any other, and rethrows its error', as
 
 it('measures the duration of an append', async () => {
   const metrics = createMetrics()
-  const { promise, resolve } = Promise.withResolvers<void>()
+  const { promise, resolve } = Promise.withResolvers<undefined>()
   const appending = addApiMetrics(metrics)
     .observeAppends({ append: () => promise })
     .append(appended)
   expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 0 })
-  resolve()
+  resolve(undefined)
   await appending
   expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
   expect(await samplesOf(metrics, 'plant_store_append_failures_total')).toEqual({ '': 0 })

@@ -1,6 +1,8 @@
-import type { Kafka, Producer } from 'kafkajs'
+import type { Kafka, RecordMetadata } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
+import type { ProducerByTopicId, TopicId } from '../kafka-client/topic-ids.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
+import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 
 const ACKS_ALL = -1
 const PRODUCE_TIMEOUT_MS = 5_000
@@ -8,22 +10,34 @@ const PRODUCE_TIMEOUT_MS = 5_000
 export type Appender = ReturnType<typeof createAppender>
 
 /**
- * Appends records to the topic. Keep one append in flight, and put everything that arrives until its end into the next
- * one: kafkajs retries and refreshes metadata for each send separately, so many sends at once become a storm.
+ * The offset of an append's first record in each partition; its other records of the partition follow without a gap.
+ * Undefined from a broker before Kafka 4.1: it appends by the topic's name, and the topic may have been recreated.
  */
-export function createAppender(kafka: Kafka, topic: string) {
+export type BaseOffsets = ReadonlyMap<Partition, Offset> | undefined
+
+type Acknowledgement = RecordMetadata & { topicId?: TopicId }
+
+/**
+ * Appends records to the topic. Keep one append in flight, and put everything that arrives until its end into the next
+ * one: kafkajs retries and refreshes metadata for each send separately, so many sends at once become a storm. With a
+ * `topicId`, brokers since Kafka 4.1 append to no other topic of the same name.
+ */
+export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
   // Not the idempotent producer: after a failed produce kafkajs 2.2.4 reuses the sequence number, the broker takes the
   // next events for duplicates, and they are acknowledged but never written. A record that is written twice is harmless
   // here: it has the same event id.
-  const newProducer = () =>
-    kafka.producer({
+  function newProducer(): ProducerByTopicId {
+    const created = kafka.producer({
       idempotent: false,
       allowAutoTopicCreation: false,
       maxInFlightRequests: 1,
       // The caller retries; it knows when no client waits any more.
       retry: { retries: 0 },
       createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
-    })
+    }) as ProducerByTopicId
+    created.byTopicId(() => topicId)
+    return created
+  }
   let producer = newProducer()
   let isConnected = false
 
@@ -35,7 +49,7 @@ export function createAppender(kafka: Kafka, topic: string) {
   // A producer that failed may never work again: after a request timeout kafkajs keeps the dead socket, and after a
   // failed connect it reports "Broker not connected" for ever. The next append connects the new one; to connect it now
   // would only fail, too, while the broker hangs.
-  async function replace(failed: Producer): Promise<void> {
+  async function replace(failed: ProducerByTopicId): Promise<void> {
     producer = newProducer()
     isConnected = false
     await failed.disconnect()
@@ -45,15 +59,16 @@ export function createAppender(kafka: Kafka, topic: string) {
     connect,
 
     /** Resolves when all in-sync replicas have the records. When it rejects, any of the records may be in the log. */
-    async append(records: readonly NewRecord[]): Promise<void> {
+    async append(records: readonly NewRecord[]): Promise<BaseOffsets> {
       const used = producer
       try {
         if (!isConnected) await connect()
-        await used.sendBatch({
+        const acknowledged = await used.sendBatch({
           acks: ACKS_ALL,
           timeout: PRODUCE_TIMEOUT_MS,
           topicMessages: [{ topic, messages: records as NewRecord[] }],
         })
+        return baseOffsetsOf(acknowledged)
       } catch (error) {
         await replace(used).catch(() => {})
         throw error
@@ -64,4 +79,9 @@ export function createAppender(kafka: Kafka, topic: string) {
       await producer.disconnect()
     },
   }
+}
+
+function baseOffsetsOf(acknowledged: readonly Acknowledgement[]): BaseOffsets {
+  if (!acknowledged.every((each) => each.topicId !== undefined)) return undefined
+  return new Map(acknowledged.map(({ partition, baseOffset = '' }) => [partition as Partition, offsetOf(baseOffset)]))
 }

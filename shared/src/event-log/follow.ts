@@ -201,7 +201,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       // `run` below starts a new consumer.
       retry: { restartOnFailure: async () => false },
     }) as ConsumerByTopicId
-    consumer.fetchByTopicId(() => topicId)
+    consumer.byTopicId(() => topicId)
     const { GROUP_JOIN, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()
     const end = () => ended.resolve()

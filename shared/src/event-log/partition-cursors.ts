@@ -16,6 +16,11 @@ export type RecordSink<R extends LogRecord = LogRecord> = {
    * to. Called once at a time for each partition. When it rejects, it is called again.
    */
   onRecords(partition: Partition, records: R[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint>
+  /**
+   * Called after each delivery of records; the next fetch of the partition waits for it. Resolves with the checkpoint to
+   * continue from, which is beyond the delivery when the sink has received later records in another way.
+   */
+  rest?(partition: Partition): Promise<Checkpoint>
   /** Called once, when the log can not be followed any more. */
   onHalt(error: Error): void
 }
@@ -66,7 +71,7 @@ export type PartitionCursors = ReturnType<typeof createPartitionCursors>
  * twice, or applied from another log.
  */
 export function createPartitionCursors<R extends LogRecord>(
-  { checkpointOf, onRecords, onHalt }: RecordSink<R>,
+  { checkpointOf, onRecords, rest, onHalt }: RecordSink<R>,
   source: RecordSource,
   { partitions, time, log, retry = RETRY, remedy = SERVICE_REMEDY }: PartitionCursorsOptions,
 ) {
@@ -125,6 +130,13 @@ export function createPartitionCursors<R extends LogRecord>(
     cursor.verified = checkpoint.eventId === ''
     cursor.epoch++
     source.seek(partition, seekOffset(checkpoint))
+  }
+
+  /** Continues from a checkpoint beyond the cursor's. */
+  function skipTo(partition: Partition, cursor: PartitionCursor, next: Checkpoint): void {
+    const { checkpoint } = cursor
+    if (checkpoint === undefined || !isCurrent(partition, cursor) || closing.signal.aborted) return
+    if (next.offset > checkpoint.offset) moveTo(partition, cursor, checkpoint, next)
   }
 
   function resolveIfAllVerified(): void {
@@ -227,17 +239,18 @@ export function createPartitionCursors<R extends LogRecord>(
         return undefined
       }
       const { epoch } = cursor
-      let isHandled = false
+      let delivery: Delivery<R> | undefined
       cursor.queue = cursor.queue
         .then(async () => {
           // A delivery of an earlier epoch may end before the checkpoint of this one.
-          const delivery = cursor.epoch === epoch ? read() : undefined
-          isHandled = delivery !== undefined
+          delivery = cursor.epoch === epoch ? read() : undefined
           if (delivery !== undefined) await handle(partition, cursor, delivery)
         })
         .catch(fail)
       await cursor.queue
-      return isHandled && isCurrent(partition, cursor) ? cursor.checkpoint?.offset : undefined
+      // Only here: to move in the middle of a fetch would compare its end, from before, with the new checkpoint.
+      if (rest !== undefined && delivery?.records.length) skipTo(partition, cursor, await rest(partition))
+      return delivery !== undefined && isCurrent(partition, cursor) ? cursor.checkpoint?.offset : undefined
     },
 
     /** The assigned partitions and their checkpoints; undefined while none are assigned. */

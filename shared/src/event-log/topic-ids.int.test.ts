@@ -132,7 +132,7 @@ function inOrder({ responses, ...others }: Fetched) {
 it('a fetch by id returns what a fetch of the original kafkajs returns by name', async () => {
   const { topic, topicId } = await openMixedTopic()
   const { ours, theirs } = await openBoth()
-  ours.consumer.fetchByTopicId((name) => (name === topic ? topicId : undefined))
+  ours.consumer.byTopicId((name) => (name === topic ? topicId : undefined))
   for (const from of ['0', '7', '20']) {
     const mine = await ours.broker.fetch(fetchOf(topic, from))
     const plain = await theirs.broker.fetch(fetchOf(topic, from))
@@ -157,7 +157,7 @@ it('a topic is fetched by its name while its id is not known', async () => {
 it('a fetch with another id fails', async () => {
   const { topic } = await openMixedTopic()
   const { ours } = await openBoth()
-  ours.consumer.fetchByTopicId(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
+  ours.consumer.byTopicId(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
   const fetching = ours.broker.fetch(fetchOf(topic, '0'))
   await expect(fetching).rejects.toMatchObject({ type: 'UNKNOWN_TOPIC_OR_PARTITION' })
 })
@@ -165,7 +165,7 @@ it('a fetch with another id fails', async () => {
 it('an error of a whole fetch by id is that of a fetch by name', async () => {
   const { topic, topicId } = await openMixedTopic()
   const { ours, theirs } = await openBoth()
-  ours.consumer.fetchByTopicId(() => topicId)
+  ours.consumer.byTopicId(() => topicId)
   // Brokers reject this isolation level. From version 13 on the response has the error once, and no partitions.
   const wrong = { ...fetchOf(topic, '0'), isolationLevel: 7 }
   const failure = await theirs.broker.fetch(wrong).catch((error: unknown) => error)

@@ -168,6 +168,23 @@ export function createByteWriter() {
     bytes[end++] = Number(rest)
   }
 
+  function openVarIntSize(): number {
+    makeRoom(USUAL_SIZE_BYTES)
+    end += USUAL_SIZE_BYTES
+    return end
+  }
+
+  /** Writes the size, as an unsigned varint, before what was written since `start`. */
+  function closeVarSize(start: number, written: number): void {
+    const size = end - start
+    const sizeBytes = lengthOfUVarInt(written)
+    makeRoom(MAX_VARINT_BYTES)
+    if (sizeBytes !== USUAL_SIZE_BYTES) bytes.copyWithin(start - USUAL_SIZE_BYTES + sizeBytes, start, end)
+    end = start - USUAL_SIZE_BYTES
+    uVarInt(written)
+    end += size
+  }
+
   /** Without its length. */
   function text(value: string, length: number): void {
     makeRoom(length)
@@ -217,10 +234,11 @@ export function createByteWriter() {
       text(value, length)
     },
 
-    compactString(value: string): void {
-      const length = Buffer.byteLength(value)
+    /** A COMPACT_NULLABLE_STRING. */
+    compactString(value: string | null): void {
+      const length = value === null ? -1 : Buffer.byteLength(value)
       uVarInt(length + 1)
-      text(value, length)
+      if (value !== null) text(value, length)
     },
 
     /** Without its length. */
@@ -246,20 +264,17 @@ export function createByteWriter() {
     int32Before,
 
     /** As `openSize`, for a size that is a varint. */
-    openVarIntSize(): number {
-      makeRoom(USUAL_SIZE_BYTES)
-      end += USUAL_SIZE_BYTES
-      return end
-    },
+    openVarIntSize,
 
     closeVarIntSize(start: number): void {
-      const size = end - start
-      const sizeBytes = lengthOfVarInt(size)
-      makeRoom(MAX_VARINT_BYTES)
-      if (sizeBytes !== USUAL_SIZE_BYTES) bytes.copyWithin(start - USUAL_SIZE_BYTES + sizeBytes, start, end)
-      end = start - USUAL_SIZE_BYTES
-      varInt(size)
-      end += size
+      closeVarSize(start, (end - start) << 1)
+    },
+
+    /** As `openSize`, for COMPACT_BYTES and COMPACT_RECORDS. */
+    openCompactSize: openVarIntSize,
+
+    closeCompactSize(start: number): void {
+      closeVarSize(start, end - start + 1)
     },
 
     /** Valid until the next write. */
@@ -274,9 +289,59 @@ export function createByteWriter() {
   }
 }
 
-function lengthOfVarInt(positive: number): number {
-  const bits = 33 - Math.clz32(positive)
-  return Math.ceil(bits / 7)
+function lengthOfUVarInt(positive: number): number {
+  const bits = 32 - Math.clz32(positive)
+  return Math.max(1, Math.ceil(bits / 7))
+}
+
+// Flexible versions (KIP-482) have compact arrays and tagged fields. A header's tagged fields come after the header
+// that kafkajs writes and reads, so here they come before the body.
+
+/** Each item takes at least one byte. Without this check a damaged count would be read for hours. */
+function assertEnoughBytes(reader: ByteReader, count: number): void {
+  const left = reader.bytesLeft()
+  if (count > left) throw new RangeError(`${count} items of a response have ${left} bytes`)
+}
+
+/** Reads a COMPACT_ARRAY; null is read as empty. */
+export function readArray<T>(reader: ByteReader, read: (reader: ByteReader) => T): T[] {
+  const count = Math.max(0, reader.uVarInt() - 1)
+  assertEnoughBytes(reader, count)
+  return Array.from({ length: count }, () => read(reader))
+}
+
+function skipTags(reader: ByteReader): void {
+  const count = reader.uVarInt()
+  assertEnoughBytes(reader, count)
+  for (let skipped = 0; skipped < count; skipped++) {
+    reader.uVarInt()
+    reader.bytes(reader.uVarInt())
+  }
+}
+
+/** Returns the fields after it has skipped the tagged fields behind them. */
+export function readTagged<T>(reader: ByteReader, fields: T): T {
+  skipTags(reader)
+  return fields
+}
+
+/** Reads a complete response. Throws a RangeError unless it ends where its bytes end. */
+export function readResponse<T>(bytes: Buffer, read: (reader: ByteReader) => T): T {
+  const reader = createByteReader(bytes)
+  skipTags(reader)
+  const body = readTagged(reader, read(reader))
+  if (reader.bytesLeft() > 0) {
+    throw new RangeError(`a response of ${bytes.length} bytes was read as one of ${reader.position()}`)
+  }
+  return body
+}
+
+export const writeTags = (writer: ByteWriter): void => writer.uVarInt(0)
+
+/** Writes a COMPACT_ARRAY. */
+export function writeArray<T>(writer: ByteWriter, items: readonly T[], write: (item: T) => void): void {
+  writer.uVarInt(items.length + 1)
+  for (const item of items) write(item)
 }
 
 /** The properties of kafkajs's Encoder that it reads from an encoded request. */

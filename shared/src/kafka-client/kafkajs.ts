@@ -7,8 +7,8 @@ import { zstdCompress, zstdDecompress } from 'node:zlib'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
-import { groupByPartition, produceRequest } from './produce-request.ts'
-import { consumersByTopicId, fetchByTopicId } from './topic-ids.ts'
+import { groupByPartition, produceByTopicId, produceRequests } from './produce-request.ts'
+import { clientsByTopicId, fetchByTopicId } from './topic-ids.ts'
 
 // kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.
 
@@ -24,8 +24,10 @@ const DECODER = 'src/protocol/decoder.js'
 const METADATA = 'src/protocol/requests/metadata/index.js'
 const FETCH = 'src/protocol/requests/fetch/index.js'
 const CONSUMER = 'src/consumer/index.js'
+const PRODUCER = 'src/producer/index.js'
 const BROKER_POOL = 'src/cluster/brokerPool.js'
 const DECODE_MESSAGE_SET = 'src/protocol/messageSet/decoder.js'
+const PRODUCE = 'src/protocol/requests/produce/index.js'
 const PRODUCE_REQUEST = 'src/protocol/requests/produce/v3/request.js'
 const COMPRESSION = 'src/protocol/message/compression/index.js'
 const GROUP_BY_PARTITION = 'src/producer/groupMessagesPerPartition.js'
@@ -162,14 +164,17 @@ function load(): typeof import('kafkajs') {
   modules.replace(DECODE_FETCHED, sizedRecordsDecoder(decodeRecords))
   modules.replace(FETCH, fetchByTopicId(modules.load(FETCH), decodeRecords))
   modules.replace(METADATA, metadataWithTopicIds(modules.load(METADATA)))
-  modules.replace(PRODUCE_REQUEST, produceRequest(modules.load(LONG), lookupCodec))
+  const requests = produceRequests(modules.load(LONG), lookupCodec)
+  modules.replace(PRODUCE_REQUEST, requests.byName)
+  modules.replace(PRODUCE, produceByTopicId(modules.load(PRODUCE), requests))
   modules.replace(GROUP_BY_PARTITION, groupByPartition)
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
   const cluster = modules.load(CLUSTER).prototype
   cluster.metadata = metadataOrError(cluster.metadata)
   // kafkajs uses the API versions of the first broker for all brokers. During a rolling upgrade, each has its own.
   Object.defineProperty(modules.load(BROKER_POOL).prototype, 'versions', { get: () => null, set() {} })
-  modules.replace(CONSUMER, consumersByTopicId(modules.load(CONSUMER)))
+  modules.replace(CONSUMER, clientsByTopicId(modules.load(CONSUMER)))
+  modules.replace(PRODUCER, clientsByTopicId(modules.load(PRODUCER)))
   const loaded: typeof import('kafkajs') = modules.load('index.js')
   // Without a codec, a single batch that a producer compressed with zstd would stop every reader for good.
   loaded.CompressionCodecs[loaded.CompressionTypes.ZSTD] = () => ({

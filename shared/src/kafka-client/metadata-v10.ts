@@ -1,13 +1,13 @@
-import { type ByteReader, createByteWriter, encoderOf } from './byte-codec.ts'
 import {
-  type RequestDefinition,
+  type ByteReader,
+  createByteWriter,
+  encoderOf,
   readArray,
   readResponse,
   readTagged,
-  readTopicId,
-  type TopicId,
-  withVersion,
-} from './topic-ids.ts'
+  writeTags,
+} from './byte-codec.ts'
+import { type RequestDefinition, readTopicId, type TopicId, withVersion } from './topic-ids.ts'
 
 type MetadataOptions = { topics: readonly string[]; allowAutoTopicCreation?: boolean }
 
@@ -22,22 +22,21 @@ const [NO, YES] = [0, 1]
  */
 export function metadataWithTopicIds(original: RequestDefinition<MetadataOptions>): RequestDefinition<MetadataOptions> {
   const writer = createByteWriter()
-  const writeTags = () => writer.uVarInt(0)
 
   function writeRequest(topics: readonly string[], allowAutoTopicCreation: boolean): Buffer {
     writer.start()
-    writeTags()
+    writeTags(writer)
     // A null array requests all topics.
     writer.uVarInt(topics.length === 0 ? 0 : topics.length + 1)
     for (const topic of topics) {
       writer.buffer(NO_ID)
       writer.compactString(topic)
-      writeTags()
+      writeTags(writer)
     }
     writer.int8(allowAutoTopicCreation ? YES : NO)
     writer.int8(NO) // include the authorized operations of the cluster
     writer.int8(NO) // include those of the topics
-    writeTags()
+    writeTags(writer)
     return writer.finish()
   }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createPrivateKafkajs, kafkajs, kafkajsModule } from './kafkajs.ts'
-import { produceRequest } from './produce-request.ts'
+import { produceRequests } from './produce-request.ts'
 
 const REQUEST = 'src/protocol/requests/produce/v7/request.js'
 const FRAME = 'src/protocol/request.js'
@@ -124,7 +124,7 @@ it('writes a request larger than any before, and then a small one', async () => 
 
 it('grows its buffer at any point of a record or batch without losing a byte', async () => {
   const INITIAL_BYTES = 64 * 1_024
-  const newRequest = () => produceRequest(kafkajsModule(LONG), kafkajsModule(COMPRESSION).lookupCodec)
+  const newRequest = () => produceRequests(kafkajsModule(LONG), kafkajsModule(COMPRESSION).lookupCodec).byName
   const one = Buffer.from('1')
   const later = {
     key: 'longer than a number',

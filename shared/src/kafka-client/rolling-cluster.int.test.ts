@@ -88,7 +88,7 @@ it('a leader that is not upgraded yet gets requests of a version that it support
     ],
   }) as ConsumerByTopicId
   onTestFinished(() => consumer.disconnect())
-  consumer.fetchByTopicId(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
+  consumer.byTopicId(() => 'AAAAAAAAAAAAAAAAAAAAAQ' as TopicId)
   const cluster = await opened.promise
   await cluster.connect()
   await cluster.refreshMetadata()

@@ -1,5 +1,14 @@
-import type { Consumer } from 'kafkajs'
-import { type ByteReader, createByteReader, createByteWriter, encoderOf } from './byte-codec.ts'
+import type { Consumer, Producer } from 'kafkajs'
+import {
+  type ByteReader,
+  createByteWriter,
+  encoderOf,
+  readArray,
+  readResponse,
+  readTagged,
+  writeArray,
+  writeTags,
+} from './byte-codec.ts'
 import type { DecodedRecord, DecodeRecords } from './fetched-records.ts'
 
 declare const brand: unique symbol
@@ -18,6 +27,8 @@ export function topicIdOf(bytes: Buffer): TopicId | undefined {
 }
 
 export const bytesOfTopicId = (id: TopicId): Buffer => Buffer.from(id, 'base64url')
+
+export const readTopicId = (reader: ByteReader): TopicId | undefined => topicIdOf(reader.bytes(TOPIC_ID_BYTES))
 
 /** One version of a request, as kafkajs defines it. */
 type Call = {
@@ -47,49 +58,16 @@ export function withVersion<Options>(
   }
 }
 
-// Flexible versions (KIP-482) have compact arrays and tagged fields. A header's tagged fields come after the header
-// that kafkajs writes and reads, so here they come before the body.
+const UNKNOWN_TOPIC_OR_PARTITION = 3
+/** UNKNOWN_TOPIC_ID and INCONSISTENT_TOPIC_ID: the leader has no topic of this id, or not in this partition. */
+const TOPIC_ID_ERRORS = [100, 103]
 
-/** Each item takes at least one byte. Without this check a damaged count would be read for hours. */
-function assertEnoughBytes(reader: ByteReader, count: number): void {
-  const left = reader.bytesLeft()
-  if (count > left) throw new RangeError(`${count} items of a response have ${left} bytes`)
-}
-
-/** Reads a COMPACT_ARRAY; null is read as empty. */
-export function readArray<T>(reader: ByteReader, read: (reader: ByteReader) => T): T[] {
-  const count = Math.max(0, reader.uVarInt() - 1)
-  assertEnoughBytes(reader, count)
-  return Array.from({ length: count }, () => read(reader))
-}
-
-function skipTags(reader: ByteReader): void {
-  const count = reader.uVarInt()
-  assertEnoughBytes(reader, count)
-  for (let skipped = 0; skipped < count; skipped++) {
-    reader.uVarInt()
-    reader.bytes(reader.uVarInt())
-  }
-}
-
-/** Returns the fields after it has skipped the tagged fields behind them. */
-export function readTagged<T>(reader: ByteReader, fields: T): T {
-  skipTags(reader)
-  return fields
-}
-
-export const readTopicId = (reader: ByteReader): TopicId | undefined => topicIdOf(reader.bytes(TOPIC_ID_BYTES))
-
-/** Reads a complete response. Throws a RangeError unless it ends where its bytes end. */
-export function readResponse<T>(bytes: Buffer, read: (reader: ByteReader) => T): T {
-  const reader = createByteReader(bytes)
-  skipTags(reader)
-  const body = readTagged(reader, read(reader))
-  if (reader.bytesLeft() > 0) {
-    throw new RangeError(`a response of ${bytes.length} bytes was read as one of ${reader.position()}`)
-  }
-  return body
-}
+/**
+ * kafkajs does not know the errors about topic ids. Its reaction to an unknown topic name is right for them, too: it
+ * refreshes the metadata, a consumer joins its group again, and the reader then finds out which topic there is now.
+ */
+export const errorKnownToKafkajs = (code: number) =>
+  TOPIC_ID_ERRORS.includes(code) ? UNKNOWN_TOPIC_OR_PARTITION : code
 
 /** A partition to fetch. Without a topic id its topic is fetched by name. */
 type FetchPartition = {
@@ -114,9 +92,6 @@ const CONSUMER = -1
 const NO_SESSION = { id: 0, epoch: -1 }
 const NO_EPOCH = -1
 const NO_OFFSET = -1n
-const UNKNOWN_TOPIC_OR_PARTITION = 3
-/** UNKNOWN_TOPIC_ID and INCONSISTENT_TOPIC_ID: the leader has no topic of this id, or not in this partition. */
-const TOPIC_ID_ERRORS = [100, 103]
 
 /**
  * Adds version 13 of Fetch to those of kafkajs, whose highest is 11. From 13 on a fetch names topics by id, so the
@@ -128,12 +103,6 @@ export function fetchByTopicId(
   decodeRecords: DecodeRecords,
 ): RequestDefinition<FetchOptions> {
   const writer = createByteWriter()
-  const writeTags = () => writer.uVarInt(0)
-
-  function writeArray<T>(items: readonly T[], write: (item: T) => void): void {
-    writer.uVarInt(items.length + 1)
-    for (const item of items) write(item)
-  }
 
   function writePartition({ partition, fetchOffset, maxBytes }: FetchPartition): void {
     writer.int32(partition)
@@ -142,18 +111,18 @@ export function fetchByTopicId(
     writer.int32(NO_EPOCH) // last fetched epoch
     writer.int64(NO_OFFSET) // log start offset
     writer.int32(maxBytes)
-    writeTags()
+    writeTags(writer)
   }
 
   function writeTopic({ topicId, partitions }: TopicWithId): void {
     writer.buffer(bytesOfTopicId(topicId))
-    writeArray(partitions, writePartition)
-    writeTags()
+    writeArray(writer, partitions, writePartition)
+    writeTags(writer)
   }
 
   function writeRequest(options: FetchOptions, topics: readonly TopicWithId[]): Buffer {
     writer.start()
-    writeTags()
+    writeTags(writer)
     writer.int32(CONSUMER)
     writer.int32(options.maxWaitTime)
     writer.int32(options.minBytes)
@@ -161,10 +130,10 @@ export function fetchByTopicId(
     writer.int8(options.isolationLevel)
     writer.int32(NO_SESSION.id)
     writer.int32(NO_SESSION.epoch)
-    writeArray(topics, writeTopic)
-    writeArray([], writeTags) // forgotten topics
+    writeArray(writer, topics, writeTopic)
+    writeArray(writer, [], () => {}) // forgotten topics
     writer.compactString(options.rackId ?? '')
-    writeTags()
+    writeTags(writer)
     return writer.finish()
   }
 
@@ -243,12 +212,6 @@ function readPartition(reader: ByteReader) {
   })
 }
 
-/**
- * kafkajs does not know the errors about topic ids. Its reaction to an unknown topic name is right for them, too: it
- * refreshes the metadata and joins its group again, and the reader then finds out which topic there is now.
- */
-const errorKnownToKafkajs = (code: number) => (TOPIC_ID_ERRORS.includes(code) ? UNKNOWN_TOPIC_OR_PARTITION : code)
-
 function readAbortedTransaction(reader: ByteReader) {
   return readTagged(reader, { producerId: reader.int64().toString(), firstOffset: reader.int64().toString() })
 }
@@ -258,36 +221,47 @@ function readRecordBytes(reader: ByteReader): Buffer | undefined {
   return lengthPlusOne <= 1 ? undefined : reader.bytes(lengthPlusOne - 1)
 }
 
-/** A consumer of kafkajs whose fetches name topics by id. */
-export type ConsumerByTopicId = Consumer & {
-  /** Each fetch from now on uses the id that this function returns at that time, or the name while it returns none. */
-  fetchByTopicId(topicIdOf: (topic: string) => TopicId | undefined): void
+type LookUpTopicId = (topic: string) => TopicId | undefined
+
+/** A client of kafkajs whose requests name topics by id. */
+type ByTopicId = {
+  /** Each request from now on uses the id that this function returns at that time, or the name while it returns none. */
+  byTopicId(topicIdOf: LookUpTopicId): void
 }
+export type ConsumerByTopicId = Consumer & ByTopicId
+export type ProducerByTopicId = Producer & ByTopicId
 
-type FetchCall = { topics: readonly FetchTopic[] }
-type Broker = { fetch(options: FetchCall): Promise<unknown> }
-/** The part used here of what kafkajs makes a consumer from: the brokers of a consumer are its own. */
-type ConsumerParts = { cluster: { brokerPool: { createBroker(options: object): Broker } } }
+type ProduceTopic = { topic: string }
+type Broker = {
+  fetch(call: { topics: readonly FetchTopic[] }): Promise<unknown>
+  produce(call: { topicData: readonly ProduceTopic[] }): Promise<unknown>
+}
+/** The part used here of what kafkajs makes a client from: the brokers of a client are its own. */
+type ClientParts = { cluster: { brokerPool: { createBroker(options: object): Broker } } }
 
-/** Wraps kafkajs's factory of consumers: the fetches of their brokers get topic ids on the way to the request. */
-export function consumersByTopicId(createConsumer: (parts: ConsumerParts) => Consumer) {
-  return (parts: ConsumerParts): ConsumerByTopicId => {
-    let topicIdOf: Parameters<ConsumerByTopicId['fetchByTopicId']>[0] = () => undefined
+/** Wraps kafkajs's factory of consumers or producers: their requests get topic ids on the way to the broker. */
+export function clientsByTopicId<Client extends object>(createClient: (parts: ClientParts) => Client) {
+  return (parts: ClientParts): Client & ByTopicId => {
+    let topicIdOf: LookUpTopicId = () => undefined
     const { brokerPool } = parts.cluster
-    const { createBroker } = brokerPool
-    const withTopicId = ({ topic, partitions }: FetchTopic) => ({
-      topic,
-      partitions: partitions.map((partition) => ({ ...partition, topicId: topicIdOf(topic) })),
-    })
+    const createBroker = brokerPool.createBroker.bind(brokerPool)
     brokerPool.createBroker = (options) => {
       const broker = createBroker(options)
       const fetch = broker.fetch.bind(broker)
-      broker.fetch = (call) => fetch({ ...call, topics: call.topics.map(withTopicId) })
+      const produce = broker.produce.bind(broker)
+      // kafkajs rebuilds the topics of a fetch, but not their partitions.
+      const fetched = ({ topic, partitions }: FetchTopic) => {
+        const topicId = topicIdOf(topic)
+        return { topic, partitions: partitions.map((partition) => ({ ...partition, topicId })) }
+      }
+      const produced = (data: ProduceTopic) => ({ ...data, topicId: topicIdOf(data.topic) })
+      broker.fetch = (call) => fetch({ ...call, topics: call.topics.map(fetched) })
+      broker.produce = (call) => produce({ ...call, topicData: call.topicData.map(produced) })
       return broker
     }
     return {
-      ...createConsumer(parts),
-      fetchByTopicId(lookUp) {
+      ...createClient(parts),
+      byTopicId(lookUp) {
         topicIdOf = lookUp
       },
     }

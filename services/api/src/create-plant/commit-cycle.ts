@@ -77,7 +77,7 @@ export function createCommitCycle(
         pending.lookUpFailed(entry)
         continue
       }
-      pending.lookedUp(entry, checkpoint, claimIndex.window(pending.record.partition), now)
+      pending.lookedUp(entry, checkpoint, claimIndex.window(pending.partition), now)
       if (pending.state === 'appended') toAppend.push(pending)
     }
     await append(toAppend)
@@ -94,7 +94,8 @@ export function createCommitCycle(
       unresolved = unresolved.filter(({ state }) => state === 'appended')
     ) {
       try {
-        await appender.append(unresolved.map(({ record }) => record))
+        const bases = await appender.append(unresolved.map(({ record }) => record))
+        claimIndex.acknowledged(unresolved, bases)
         return
       } catch (err) {
         log.warn({ err, records: unresolved.length }, 'an append was not acknowledged; trying again')
@@ -147,8 +148,8 @@ type BatchLookUp = {
 export async function lookUpBatch(readModel: LookUp, batch: readonly PendingCreate[]): Promise<BatchLookUp> {
   const byPartition = new Map<Partition, PendingCreate[]>()
   for (const pending of batch) {
-    const others = byPartition.get(pending.record.partition)
-    if (others === undefined) byPartition.set(pending.record.partition, [pending])
+    const others = byPartition.get(pending.partition)
+    if (others === undefined) byPartition.set(pending.partition, [pending])
     else others.push(pending)
   }
   const groups = [...byPartition]

@@ -73,7 +73,7 @@ async function openCreation(stores: Stores = {}) {
     ...appender,
     async append(records: Parameters<typeof appender.append>[0]) {
       appends.started++
-      await appender.append(records).finally(() => appends.ended++)
+      return appender.append(records).finally(() => appends.ended++)
     },
   }
   const creation = createPlantCreation(readModel, counted, claimIndex, {

@@ -1,6 +1,6 @@
 import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import type { NewPlant, PlantId } from '@plant-store/shared/plant/plant.ts'
+import { type NewPlant, type PlantId, plantOf } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, type NewRecord, plantCreated, type Traceparent } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { type Verdict, verdict } from '@plant-store/shared/protocol/coverage.ts'
@@ -10,7 +10,7 @@ import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
-import type { ClaimIndex } from '../claim-index/claim-index.ts'
+import type { ClaimIndex, OwnClaim } from '../claim-index/claim-index.ts'
 import { CYCLE_LIMITS, createCommitCycle, lookUpBatch } from './commit-cycle.ts'
 import { PendingCreate, type PendingCreateContext, type Resolution } from './pending-create.ts'
 
@@ -43,7 +43,7 @@ export type PlantCreation = ReturnType<typeof createPlantCreation>
 
 /**
  * Creates plants by the write protocol: append, then let the log decide which claim was first. An acknowledgement
- * decides nothing, and a lost one changes nothing.
+ * alone decides nothing, and a lost one changes nothing.
  */
 export function createPlantCreation(
   readModel: Pick<ReadModel, 'lookUp'>,
@@ -67,13 +67,15 @@ export function createPlantCreation(
     },
   }
 
-  claimIndex.onFirstClaim((partition, { id }) => owners.get(id)?.firstClaimSeen(claimIndex.window(partition)))
+  claimIndex.onFirstClaim((partition, { id, eventId }) => {
+    const owner = owners.get(id)
+    owner?.firstClaimSeen(claimIndex.window(partition))
+    return owner?.claim.eventId === eventId
+  })
 
   /** Reads the entries of the creates that their windows no longer decide, until each has one. */
   async function readEntries(): Promise<void> {
-    const uncovered = owners
-      .values()
-      .filter((pending) => pending.needsEntry(claimIndex.window(pending.record.partition)))
+    const uncovered = owners.values().filter((pending) => pending.needsEntry(claimIndex.window(pending.partition)))
     if (uncovered.length === 0) return
     for (const { pending, entry } of await lookUpBatch(readModel, uncovered)) {
       if (entry instanceof EntryError) continue
@@ -90,9 +92,9 @@ export function createPlantCreation(
   })
 
   /** Starts the create that owns this id until it is resolved. */
-  function start(id: PlantId, record: NewRecord, remainingMs: number): PendingCreate {
-    const pending = new PendingCreate(id, record, remainingMs, context)
-    owners.set(id, pending)
+  function start(claim: OwnClaim['claim'], record: NewRecord, remainingMs: number): PendingCreate {
+    const pending = new PendingCreate(claim, record, remainingMs, context)
+    owners.set(claim.id, pending)
     if (!cycle.submit(pending)) pending.queueFull()
     return pending
   }
@@ -117,7 +119,8 @@ export function createPlantCreation(
       if (!keyed && claimed !== undefined) return verdictOn(claimed)
       const owner = owners.get(plant.id)
       if (owner === undefined) {
-        const resolution = await start(plant.id, record, remainingMs()).resolution
+        const resolution = await start({ id: plant.id, eventId, plant: plantOf(plant) }, record, remainingMs())
+          .resolution
         if (resolution.is === 'decided') return verdictOn(resolution.first)
         return resolution.is === 'notWritten' && mayBeWritten ? { is: 'outcomeUnknown' } : resolution
       }

@@ -1,8 +1,9 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim, NewRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { decideByWindow, firstClaimOf, type WindowReader } from '@plant-store/shared/protocol/coverage.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
+import type { OwnClaim } from '../claim-index/claim-index.ts'
 
 /** `queued`: certainly not in the log. `appended`: sent to Kafka, so that only the log decides. `resolved`: has a resolution. */
 type State = 'queued' | 'appended' | 'resolved'
@@ -35,10 +36,11 @@ export type PendingCreateContext = {
  * | appended | `entryFound` in the read model                     | resolved   | `decided`        |
  * | appended | `deadlinePassed`                                   | resolved   | `outcomeUnknown` |
  *
- * Every other event changes nothing. An acknowledgement of the append is not an event: it decides nothing.
+ * Every other event changes nothing. An acknowledgement of the append is not an event: it may add the claim to the window,
+ * and then the window decides.
  */
 export class PendingCreate {
-  readonly id: PlantId
+  readonly claim: OwnClaim['claim']
   readonly record: NewRecord
   readonly resolution: Promise<Resolution>
   /** When it was submitted, and when its append started, in `time`. */
@@ -51,15 +53,23 @@ export class PendingCreate {
   private readonly settle: (resolution: Resolution) => void
   private readonly cancelDeadline: () => void
 
-  constructor(id: PlantId, record: NewRecord, remainingMs: number, context: PendingCreateContext) {
+  constructor(claim: OwnClaim['claim'], record: NewRecord, remainingMs: number, context: PendingCreateContext) {
     const { promise, resolve } = Promise.withResolvers<Resolution>()
-    this.id = id
+    this.claim = claim
     this.record = record
     this.resolution = promise
     this.submittedAt = context.time.now()
     this.context = context
     this.settle = resolve
     this.cancelDeadline = context.time.after(remainingMs, () => this.deadlinePassed())
+  }
+
+  get id(): PlantId {
+    return this.claim.id
+  }
+
+  get partition(): Partition {
+    return this.record.partition
   }
 
   queueFull(): void {
@@ -83,7 +93,7 @@ export class PendingCreate {
     }
   }
 
-  /** The tail has added the first claim of this id to the window. */
+  /** The first claim of this id was added to the window. */
   firstClaimSeen(window: WindowReader): void {
     if (this.state !== 'appended') return
     const decision = decideByWindow(this.id, this.checkpoint, window)

@@ -124,7 +124,8 @@ export function createPlantLister(
      * unless it would be empty; `next` is absent only when one pass over all partitions has found no more plants.
      * Resolves within the deadline, or when the attempt in flight at the deadline has ended.
      */
-    list: (request: ListPlants): Promise<PlantList> => retryUntilCovered(() => tryList(request), options),
+    list: (request: ListPlants): Promise<PlantList> =>
+      retryUntilCovered(() => tryList(request), { ...options, onNotCovered: claimIndex.wakeTail }),
   }
 }
 

@@ -52,6 +52,6 @@ export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, claimInd
   return {
     /** Resolves within the deadline, or when the look-up in flight at the deadline has ended. */
     read: (id: PlantId, token: ConsistencyToken): Promise<ReadPlant> =>
-      retryUntilCovered(() => tryRead(id, token), options),
+      retryUntilCovered(() => tryRead(id, token), { ...options, onNotCovered: claimIndex.wakeTail }),
   }
 }

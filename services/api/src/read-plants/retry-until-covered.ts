@@ -4,6 +4,10 @@ const FIRST_WAIT_MS = 5
 const MAX_WAIT_MS = 160
 
 export type ReadOptions = { time: Time; deadlineMs: number }
+type RetryOptions = ReadOptions & {
+  /** Called after each attempt without a result. */
+  onNotCovered(): void
+}
 
 /** The reach stayed too low until the deadline; `cause` is the error of the last attempt, if it failed. */
 export type NotCovered = { is: 'coverageGap'; cause?: unknown }
@@ -14,7 +18,7 @@ export type NotCovered = { is: 'coverageGap'; cause?: unknown }
  */
 export async function retryUntilCovered<T>(
   attempt: () => Promise<T | undefined>,
-  { time, deadlineMs }: ReadOptions,
+  { time, deadlineMs, onNotCovered }: RetryOptions,
 ): Promise<T | NotCovered> {
   const deadline = time.now() + deadlineMs
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
@@ -22,6 +26,7 @@ export async function retryUntilCovered<T>(
     try {
       const result = await attempt()
       if (result !== undefined) return result
+      onNotCovered()
     } catch (cause) {
       failed = { cause }
     }

@@ -4,16 +4,19 @@ import { followLog } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { createCuttableKafka, createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { startOwnKafka } from '../../../tests/support/own-stores.ts'
+import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { plantCreated } from '../plant/plant-created.ts'
 import { createAppender } from './append.ts'
+import type { TopicId } from './log-identity.ts'
+import { checkTopic } from './topic.ts'
 
 const PARTITIONS = 3
 const WAIT_MS = 40_000
 
-async function openAppender({ kafka, topic }: TestTopic) {
-  const appender = createAppender(kafka, topic)
+async function openAppender({ kafka, topic }: TestTopic, topicId?: TopicId) {
+  const appender = createAppender(kafka, topic, topicId)
   await appender.connect()
   onTestFinished(() => appender.close())
   return appender
@@ -35,6 +38,33 @@ describe('appending', () => {
     expect(new Map(positions)).toEqual(
       new Map(records.map(({ headers, partition }) => [String(headers.ce_id), partition])),
     )
+  })
+
+  it('returns the base offset of each partition when it knows the topic id, and nothing without it', async () => {
+    const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+    const { topicId } = await checkTopic(topic.kafka, topic)
+    const [byId, byName] = [await openAppender(topic, topicId), await openAppender(topic)]
+    const records = Array.from({ length: 30 }, (_, id) => recordOf(BigInt(id)))
+    const countOf = (partition: number) => records.filter((record) => record.partition === partition).length
+    expect(await byId.append(records)).toEqual(new Map([0, 1, 2].map((partition) => [partition, 0])))
+    expect(await byName.append(records)).toBeUndefined()
+    expect(await byId.append(records)).toEqual(
+      new Map([0, 1, 2].map((partition) => [partition, 2 * countOf(partition)])),
+    )
+  })
+
+  it('appends nothing to a new topic of the same name when it knows the topic id', async () => {
+    const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+    const { topicId } = await checkTopic(topic.kafka, topic)
+    const appender = await openAppender(topic, topicId)
+    await appender.append([recordOf(1n)])
+    await recreateTopic(topic, 5)
+    const { ends } = await checkTopic(topic.kafka, topic)
+    for (let attempt = 0; attempt < 3; attempt++)
+      await expect(appender.append([recordOf(1n)])).rejects.toMatchObject({
+        cause: { type: 'UNKNOWN_TOPIC_OR_PARTITION' },
+      })
+    expect((await checkTopic(topic.kafka, topic)).ends).toEqual(ends)
   })
 
   it('does not create a missing topic', async () => {

@@ -5,6 +5,7 @@ import { bytesOfTopicId, type TopicId, topicIdOf } from './topic-ids.ts'
 
 const METADATA = kafkajsModule('src/protocol/requests/metadata/index.js')
 const FETCH = kafkajsModule('src/protocol/requests/fetch/index.js')
+const PRODUCE = kafkajsModule('src/protocol/requests/produce/index.js')
 const Encoder = kafkajsModule('src/protocol/encoder.js')
 type Encoded = InstanceType<typeof Encoder>
 
@@ -171,6 +172,62 @@ const fetchOf = (id: TopicId | undefined) => ({
 const decodeFetched = (id: TopicId, bytes: Buffer) =>
   FETCH.protocol({ version: 13 })(fetchOf(id)).response.decode(bytes)
 
+const produced = fc.record({
+  tags,
+  topicId,
+  clientSideThrottleTime: int32,
+  partitions: fc.array(
+    fc.record({
+      partition: int32,
+      errorCode: fc.constantFrom(0, 6, 87, 100),
+      baseOffset: int64,
+      logAppendTime: int64,
+      logStartOffset: int64,
+      recordErrors: fc.array(fc.record({ index: int32, message: nullableText }), { maxLength: 3 }),
+      errorMessage: nullableText,
+    }),
+    { maxLength: 3 },
+  ),
+})
+type Produced = typeof produced extends fc.Arbitrary<infer P> ? P : never
+
+function producedBytes({ tags: added, topicId: id, partitions, clientSideThrottleTime }: Produced): Buffer {
+  const recordError = ({ index, message }: Produced['partitions'][number]['recordErrors'][number]) =>
+    tagged(new Encoder().writeInt32(index).writeUVarIntString(message), added)
+  const partition = (each: Produced['partitions'][number]) =>
+    tagged(
+      new Encoder()
+        .writeInt32(each.partition)
+        .writeInt16(each.errorCode)
+        .writeInt64(each.baseOffset)
+        .writeInt64(each.logAppendTime)
+        .writeInt64(each.logStartOffset)
+        .writeUVarIntArray(list(each.recordErrors, recordError))
+        .writeUVarIntString(each.errorMessage),
+      added,
+    )
+  const topic = tagged(
+    new Encoder().writeBuffer(bytesOfTopicId(id)).writeUVarIntArray(list(partitions, partition)),
+    added,
+  )
+  return tagged(tagged(new Encoder(), added).writeUVarIntArray([topic]).writeInt32(clientSideThrottleTime), added)
+    .buffer
+}
+
+const MESSAGES = [
+  { key: 'a', value: 'b', headers: { c: 'd' }, timestamp: '7' },
+  { value: 'x'.repeat(300), timestamp: '8' },
+]
+const produceOf = (id: TopicId | undefined, messages: object[] = MESSAGES) => ({
+  acks: -1,
+  timeout: 5_000,
+  producerId: -1,
+  producerEpoch: 0,
+  topicData: [{ topic: 'plants', topicId: id, partitions: [{ partition: 3, messages }] }],
+})
+const decodeProduced = (id: TopicId, bytes: Buffer) =>
+  PRODUCE.protocol({ version: 13 })(produceOf(id)).response.decode(bytes)
+
 describe('a response with topic ids', () => {
   it('is read with the tagged fields of any later release: Metadata', async () => {
     await fc.assert(
@@ -218,12 +275,36 @@ describe('a response with topic ids', () => {
     )
   })
 
+  it('is read with the tagged fields of any later release: Produce', async () => {
+    await fc.assert(
+      fc.asyncProperty(produced, async (response) => {
+        const { clientSideThrottleTime, partitions } = response
+        expect(await decodeProduced(response.topicId, producedBytes(response))).toEqual({
+          throttleTime: 0,
+          clientSideThrottleTime,
+          topics: [
+            {
+              topicName: 'plants',
+              topicId: response.topicId,
+              partitions: partitions.map(({ recordErrors, errorMessage, ...each }) => ({
+                ...each,
+                errorCode: each.errorCode >= 100 ? 3 : each.errorCode,
+                topicId: response.topicId,
+              })),
+            },
+          ],
+        })
+      }),
+    )
+  })
+
   it('is rejected when it is truncated or too long', async () => {
     await fc.assert(
-      fc.asyncProperty(metadata, fetched, fc.nat(), async (ofMetadata, ofFetch, nat) => {
+      fc.asyncProperty(metadata, fetched, produced, fc.nat(), async (ofMetadata, ofFetch, ofProduce, nat) => {
         for (const [bytes, decode] of [
           [metadataBytes(ofMetadata), decodeMetadata],
           [fetchedBytes(ofFetch), (part: Buffer) => decodeFetched(ofFetch.topicId, part)],
+          [producedBytes(ofProduce), (part: Buffer) => decodeProduced(ofProduce.topicId, part)],
         ] as const) {
           await expect(decode(bytes.subarray(0, nat % bytes.length))).rejects.toThrow(RangeError)
           await expect(decode(Buffer.concat([bytes, Buffer.alloc(1)]))).rejects.toThrow(RangeError)
@@ -236,6 +317,10 @@ describe('a response with topic ids', () => {
     const response = { ...fc.sample(fetched, { numRuns: 1, seed: 1 })[0], topicId: OTHER_ID } as Fetched
     await expect(decodeFetched(ONE_ID, fetchedBytes(response))).rejects.toThrow(
       `a fetch response has the topic ${OTHER_ID}, not requested`,
+    )
+    const produce = { ...fc.sample(produced, { numRuns: 1, seed: 1 })[0], topicId: OTHER_ID } as Produced
+    await expect(decodeProduced(ONE_ID, producedBytes(produce))).rejects.toThrow(
+      `a produce response has the topic ${OTHER_ID}, not requested`,
     )
   })
 })
@@ -262,12 +347,46 @@ describe('a request', () => {
     ] as const) {
       expect([of, apiVersionOf(FETCH, of, fetchOf(ONE_ID))]).toEqual([of, version])
     }
+    for (const [of, version] of [
+      [3, 3],
+      [7, 7],
+      [12, 7],
+      [13, 13],
+    ] as const) {
+      expect([of, apiVersionOf(PRODUCE, of, produceOf(ONE_ID))]).toEqual([of, version])
+    }
     expect(Math.max(...FETCH.versions)).toBe(13)
+    expect(Math.max(...PRODUCE.versions)).toBe(13)
     expect(Math.max(...METADATA.versions)).toBe(10)
   })
 
   it('names a topic by its name while its id is not known', () => {
     expect(apiVersionOf(FETCH, 13, fetchOf(undefined))).toBe(11)
+    expect(apiVersionOf(PRODUCE, 13, produceOf(undefined))).toBe(7)
+  })
+
+  it('to append by id has the batches of one by name', async () => {
+    // Batches of one byte to four bytes of size.
+    for (const length of [0, 60, 8_100, 70_000, 3_000_000]) {
+      const options = produceOf(ONE_ID, [{ value: 'x'.repeat(length), timestamp: '7' }, ...MESSAGES])
+      const bytesOf = async (version: number): Promise<Buffer> =>
+        (await PRODUCE.protocol({ version })(options).request.encode()).buffer
+      const byName = await bytesOf(7)
+      const head = new Encoder().writeString(null).writeInt16(-1).writeInt32(5_000).writeInt32(1).writeString('plants')
+      const batch = byName.subarray(head.writeInt32(1).writeInt32(3).writeInt32(0).buffer.length)
+      const byId = tagged(new Encoder(), [])
+        .writeUVarInt(0)
+        .writeInt16(-1)
+        .writeInt32(5_000)
+        .writeUVarInt(2)
+        .writeBuffer(bytesOfTopicId(ONE_ID))
+        .writeUVarInt(2)
+        .writeInt32(3)
+        .writeUVarInt(batch.length + 1)
+        .writeBuffer(batch)
+      for (let level = 0; level < 3; level++) tagged(byId, [])
+      expect((await bytesOf(13)).equals(byId.buffer)).toBe(true)
+    }
   })
 
   it('reads the zero id as none', () => {

@@ -44,7 +44,8 @@ async function openCreation(stores: Stores = {}) {
   const readModel = createReadModel({ redisUrl, ...topic }, quietLog)
   await readModel.ready()
   const checkpoints = allPartitions(PARTITIONS).map(() => START)
-  const { ends } = await checkTopic(topic.kafka, topic)
+  const { ends, topicId } = await checkTopic(topic.kafka, topic)
+  const acknowledged: boolean[] = []
   const onHalt = (error: Error) => expect.unreachable(error.message)
   const claimIndex = createClaimIndex({
     readModel,
@@ -53,6 +54,7 @@ async function openCreation(stores: Stores = {}) {
     checkpoints,
     ends,
     windowMaxBytes: WINDOW_BYTES,
+    onAcknowledged: (isAdded) => acknowledged.push(isAdded),
     onHalt,
   })
   const tail = createFollower({
@@ -66,7 +68,7 @@ async function openCreation(stores: Stores = {}) {
     maxWaitMs: 100,
   })
   tail.start()
-  const appender = createAppender(topic.kafka, topic.topic)
+  const appender = createAppender(topic.kafka, topic.topic, topicId)
   await appender.connect()
   const appends = { started: 0, ended: 0 }
   const counted = {
@@ -94,7 +96,7 @@ async function openCreation(stores: Stores = {}) {
     eventId: keyedEventId('tests', key, newPlant(id)),
     keyed: true,
   })
-  return { ...topic, appender, appends, claimIndex, creation, random, keyed }
+  return { ...topic, appender, appends, acknowledged, claimIndex, tail, creation, random, keyed }
 }
 
 /** The event ids of all claims in the log, in log order. */
@@ -175,6 +177,39 @@ describe('creating a plant', () => {
     const outcomes = await Promise.all(creates.map((create) => store.creation.create(create)))
     expect(kindsOf(outcomes)).toEqual(['notWritten', 'notWritten', 'notWritten'])
     expect(await eventIdsInLog(store)).toEqual([])
+  })
+})
+
+describe('the acknowledgement of an append', () => {
+  it('decides without the tail while nobody else writes', async () => {
+    const store = await openCreation()
+    await store.tail.close()
+    const ids = Array.from({ length: 20 }, (_, n) => BigInt(n))
+    const first = await Promise.all(ids.map((id) => store.creation.create(store.random(id))))
+    const again = await Promise.all(ids.map((id) => store.creation.create(store.random(id))))
+    expect([new Set(kindsOf(first)), new Set(kindsOf(again))]).toEqual([new Set(['created']), new Set(['duplicate'])])
+    expect(store.acknowledged).toEqual(store.acknowledged.map(() => true))
+    expect(await eventIdsInLog(store)).toHaveLength(20)
+  })
+
+  it('decides nothing after a record of others, until the tail has it', async () => {
+    const store = await openCreation({ deadlineMs: 1_000 })
+    const other = plantCreated(newPlant(7n), randomUUID() as EventId, PARTITIONS)
+    await store.tail.close()
+    await store.appender.append([other])
+    expect((await store.creation.create(store.random(7n))).is).toBe('outcomeUnknown')
+    expect(store.acknowledged).toEqual([false])
+  })
+
+  it('decides again when the tail has the records of others', async () => {
+    const store = await openCreation()
+    await store.appender.append([plantCreated(newPlant(7n), randomUUID() as EventId, PARTITIONS)])
+    expect((await store.creation.create(store.random(7n))).is).toBe('duplicate')
+    let id = 100n
+    await vi.waitFor(async () => {
+      expect((await store.creation.create(store.random(id++))).is).toBe('created')
+      expect(store.acknowledged.at(-1)).toBe(true)
+    }, WAIT_MS)
   })
 })
 

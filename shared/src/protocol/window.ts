@@ -32,7 +32,7 @@ export function createWindow(from: Offset, maxBytes: number) {
     get start(): Offset {
       return start
     },
-    /** The next offset that the tail reads. */
+    /** Everything from `start` up to this offset is known. */
     get next(): Offset {
       return next
     },

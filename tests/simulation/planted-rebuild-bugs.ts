@@ -99,7 +99,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     '      ...metaDifferences(state, { ...expected, counts: sum, stored }),\n',
     '',
   ]),
-  rare(109970, 'records after the snapshot are compared', COMPARE, [
+  rare(22246, 'records after the snapshot are compared', COMPARE, [
     'if (offset === undefined || offset <= upTo) return false',
     'return false',
   ]),

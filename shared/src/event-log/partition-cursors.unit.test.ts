@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import { expect, it, vi } from 'vitest'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import type { EventId } from '../plant/event-id.ts'
+import type { LogRecord } from '../plant/plant-created.ts'
+import type { Offset, Partition } from '../plant/position.ts'
+import type { Checkpoint, Delivery } from '../protocol/checkpoint.ts'
+import { systemTime } from '../runtime/time.ts'
+import { createPartitionCursors, type RecordSink } from './partition-cursors.ts'
+
+const P = 0 as Partition
+const END = 100 as Offset
+const at = (offset: number, eventId: EventId | '' = ''): Checkpoint => ({ offset: offset as Offset, eventId })
+
+function claimAt(offset: number): LogRecord {
+  const { id, name } = newPlant(BigInt(offset))
+  const claim = { offset: offset as Offset, id, eventId: randomUUID() as EventId, plant: { name } }
+  return { offset: claim.offset, claim }
+}
+
+function deliveryOf(requested: number, last: number): Delivery {
+  const records = Array.from({ length: last - requested + 1 }, (_, n) => claimAt(requested + n))
+  return { requested: requested as Offset, last: last as Offset, end: (last + 1) as Offset, records }
+}
+
+/** The cursor of one partition at offset 4, and where it was sought to. */
+async function openCursor(sink: Pick<RecordSink, 'onRecords' | 'rest'>) {
+  const sought: Offset[] = []
+  const halts: Error[] = []
+  const cursors = createPartitionCursors(
+    { ...sink, checkpointOf: async () => at(4), onHalt: (error) => halts.push(error) },
+    { pause() {}, seek: (_partition, offset) => sought.push(offset), ends: async () => [END] },
+    { partitions: 1, time: systemTime, log: quietLog },
+  )
+  cursors.assign([P])
+  await vi.waitFor(() => expect(sought).toEqual([4]))
+  return { deliver: (delivery: Delivery) => cursors.deliver(P, () => delivery), sought, halts }
+}
+
+it('a delivery from before a move of the cursor is dropped: its end may be before the new checkpoint', async () => {
+  const applied = Promise.withResolvers<Checkpoint>()
+  const { deliver, sought, halts } = await openCursor({ onRecords: () => applied.promise })
+  const delivered = [deliver(deliveryOf(5, 9)), deliver(deliveryOf(5, 7))]
+  applied.resolve(at(20))
+  expect(await Promise.all(delivered)).toEqual([20, undefined])
+  expect([sought, halts]).toEqual([[4, 20], []])
+})
+
+it('a sink that has passed later records moves the cursor there, and the event there is compared', async () => {
+  const records = [claimAt(15), claimAt(16)] as const
+  const [known] = records
+  const { deliver, sought, halts } = await openCursor({
+    onRecords: async (_partition, _records, next) => next,
+    rest: async () => at(15, known.claim?.eventId),
+  })
+  expect(await deliver(deliveryOf(5, 9))).toBe(15)
+  expect(await deliver({ ...deliveryOf(15, 16), records })).toBe(16)
+  expect([sought, halts]).toEqual([[4, 15], []])
+})
+
+it('another event at the offset that the sink has passed is another log', async () => {
+  const { deliver, halts } = await openCursor({
+    onRecords: async (_partition, _records, next) => next,
+    rest: async () => at(15, randomUUID() as EventId),
+  })
+  await deliver(deliveryOf(5, 9))
+  await deliver(deliveryOf(15, 16))
+  expect(halts).toEqual([expect.objectContaining({ message: expect.stringMatching(/^another log: offset 15/) })])
+})

@@ -69,7 +69,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (record.offset <= window.next) continue',
   ]),
   bug('the tail delivers again what was acknowledged', CLAIM_INDEX, ['if (record.offset < window.next) continue', '']),
-  bug('records of an earlier attempt count as acknowledged', CYCLE, [
+  rare(8488, 'records of an earlier attempt count as acknowledged', CYCLE, [
     'claimIndex.acknowledged(unresolved, bases)',
     'claimIndex.acknowledged(batch, bases)',
   ]),
@@ -138,7 +138,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   rare(
-    60202,
+    67770,
     'the window start is read before the look-up',
     CYCLE,
     [
@@ -187,7 +187,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'ends.map((end) => (end - 1) as Offset)',
     'ends.map(() => -1 as Offset)',
   ]),
-  rare(145, 'a create does not raise the read floor', CREATE, [
+  rare(611, 'a create does not raise the read floor', CREATE, [
     'claimIndex.readFloor.raise(partition, first.offset)',
     '',
   ]),
@@ -211,7 +211,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (claims.length === count || hasCoverageGap(window, checkpoint)) return',
     'if (claims.length === count) return',
   ]),
-  rare(311, 'a list includes void claims', protocol('list'), [
+  rare(1736, 'a list includes void claims', protocol('list'), [
     'candidates.claims.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))',
     'candidates.claims',
   ]),
@@ -233,7 +233,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   rare(663, 'a list ends at the limit of candidates', protocol('list'), ['candidates.isComplete && ', '']),
   rare(70, 'a list ends below the read floor', protocol('list'), [' && reach >= required.readFloor', '']),
-  rare(10182, 'a list continues in a partition below the token', protocol('list'), [
+  rare(24104, 'a list continues in a partition below the token', protocol('list'), [
     'if (reach < required.token) return { claims: [], isEnd: false }',
     '',
   ]),
@@ -352,7 +352,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'return after(offset)',
   ]),
   rare(
-    1596,
+    2807,
     'a delivery after the checkpoint verifies the log',
     POSITIONS,
     [
@@ -387,7 +387,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "    cursor.verified = checkpoint.eventId === ''\n",
     "    if (from === undefined) cursor.verified = checkpoint.eventId === ''\n",
   ]),
-  rare(74922968, 'a failure of an earlier assignment pauses the partition', POSITIONS, [
+  rare(74925543, 'a failure of an earlier assignment pauses the partition', POSITIONS, [
     'if (!isCurrent(partition, cursor)) return\n      const retryInMs',
     'const retryInMs',
   ]),

@@ -41,7 +41,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     "if (generation.mark !== mark) return { is: 'unmarked', mark: generation.mark ?? '' }\n",
     '',
   ]),
-  rare(571, 'the switch replaces an unexpected live generation', GENERATIONS_IN_REDIS, [
+  rare(1333, 'the switch replaces an unexpected live generation', GENERATIONS_IN_REDIS, [
     "if (live !== expectedLive) return { is: 'changed', live }\n",
     '',
   ]),
@@ -88,12 +88,12 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
   rare(162, 'nothing is compared', GENERATION_VERIFIER, ['return findings.listed', 'return []']),
-  rare(162, 'entries that are read back count as equal', PROOF, [
+  rare(3049, 'entries that are read back count as equal', PROOF, [
     'isSame &&= sameSpan(stored, fold.plants.span(start, counts.plants))',
     'isSame &&= stored !== undefined',
   ]),
-  rare(1496, 'entries are not compared', COMPARE, ['if (wanted === stored) continue', 'if (true as boolean) continue']),
-  rare(162, 'the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
+  rare(3049, 'entries are not compared', COMPARE, ['if (wanted === stored) continue', 'if (true as boolean) continue']),
+  rare(6267, 'the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
   rare(1673, 'parked records are not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
   rare(2019, 'counts are not compared', GENERATION_VERIFIER, [
     '      ...metaDifferences(state, { ...expected, counts: sum, stored }),\n',
@@ -112,7 +112,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'filled = started.checkpoint\n',
     'filled = started.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),
-  rare(16167, 'a rebuild does not seek back when its generation falls back', FINISH, [
+  rare(22260, 'a rebuild does not seek back when its generation falls back', FINISH, [
     '    await fill.refresh()\n    refollow(partition)\n    return false',
     '    await fill.refresh()\n    return false',
   ]),

@@ -85,7 +85,7 @@ export function connectGenerations(
     async switchTo(partition, call) {
       const switched = await callScript(`switch of ${partition} to ${call.generation}`, () => {
         const keys = keysOf(partition)
-        const result = rules.switchTo(process, keys, [partition, call], () => switchScript(keys, call, FOLD_VERSION))
+        const result = rules.switchTo(keys, call, () => switchScript(keys, call, FOLD_VERSION))
         onApplied()
         return result
       })

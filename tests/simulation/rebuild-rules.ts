@@ -12,9 +12,10 @@ const FOLD_VERSION = 1
  */
 export function createRebuildRules(broken: (guarantee: string) => void) {
   const names = new Set<string>()
-  const marks = new Set<string>()
-  /** The last mark of each rebuild in each partition, and the keys it has read there since. */
-  const verifications = new Map<string, { mark: string; read: Set<string> }>()
+  /** The keys that were read after each mark, until the next one. A switch with an earlier mark may arrive late. */
+  const reads = new Map<string, Set<string>>()
+  /** The last mark of each rebuild in each partition. */
+  const lastMarks = new Map<string, string>()
   const keyOf = (process: SimulatedProcess, partition: Partition) => `${process.name} ${partition}`
 
   const liveOf = ({ live, generations }: PartitionKeys): Generation | undefined =>
@@ -42,25 +43,19 @@ export function createRebuildRules(broken: (guarantee: string) => void) {
     },
 
     marked(process: SimulatedProcess, partition: Partition, mark: string): void {
-      if (marks.has(mark)) broken(`a mark is written again: ${mark}`)
-      marks.add(mark)
-      verifications.set(keyOf(process, partition), { mark, read: new Set() })
+      if (reads.has(mark)) broken(`a mark is written again: ${mark}`)
+      reads.set(mark, new Set())
+      lastMarks.set(keyOf(process, partition), mark)
     },
 
     reads(process: SimulatedProcess, partition: Partition, generation: string, what: string): void {
-      verifications.get(keyOf(process, partition))?.read.add(`${generation} ${what}`)
+      reads.get(lastMarks.get(keyOf(process, partition)) ?? '')?.add(`${generation} ${what}`)
     },
 
     /** Whether a switch with this mark may still arrive, perhaps late. */
-    isAwaited: (mark: string | undefined): boolean =>
-      [...verifications.values()].some((verification) => verification.mark === mark),
+    isAwaited: (mark: string | undefined): boolean => mark !== undefined && reads.has(mark),
 
-    switchTo<T extends { is: string }>(
-      process: SimulatedProcess,
-      keys: PartitionKeys,
-      [partition, call]: [Partition, SwitchCall],
-      execute: () => T,
-    ): T {
+    switchTo<T extends { is: string }>(keys: PartitionKeys, call: SwitchCall, execute: () => T): T {
       const { generation: name, mark, expectedLive, verified } = call
       const generation = keys.generations.get(name)
       const [found, reached] = [generation?.mark, liveOf(keys)?.checkpoint.offset ?? BEFORE_FIRST]
@@ -68,8 +63,7 @@ export function createRebuildRules(broken: (guarantee: string) => void) {
       const replaced = liveOf(keys)?.fold ?? FOLD_VERSION
       const result = execute()
       if (result.is !== 'switched') return result
-      const read = verifications.get(keyOf(process, partition))?.read
-      const isRead = ['plants', 'order', 'parked'].every((what) => read?.has(`${name} ${what}`))
+      const isRead = ['plants', 'order', 'parked'].every((what) => reads.get(mark)?.has(`${name} ${what}`))
       const offset = generation?.checkpoint.offset ?? BEFORE_FIRST
       if (keys.live !== name || generation === undefined) broken(`a switch to ${name}, which does not exist`)
       else if (found !== mark) broken('a switch without the mark')

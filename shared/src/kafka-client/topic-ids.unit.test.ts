@@ -286,7 +286,7 @@ describe('a response with topic ids', () => {
             {
               topicName: 'plants',
               topicId: response.topicId,
-              partitions: partitions.map(({ recordErrors, errorMessage, ...each }) => ({
+              partitions: partitions.map(({ recordErrors: _errors, errorMessage: _text, ...each }) => ({
                 ...each,
                 errorCode: each.errorCode >= 100 ? 3 : each.errorCode,
                 topicId: response.topicId,

@@ -73,10 +73,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'claimIndex.acknowledged(unresolved, bases)',
     'claimIndex.acknowledged(batch, bases)',
   ]),
-  bug('a delivery is compared with records that were acknowledged after it', POSITIONS, [
-    'const decision = decideDelivery(checkpoint, delivery)',
-    'const decision = decideDelivery(rest === undefined ? checkpoint : await rest(partition), delivery)',
-  ]),
   bug('the tail rests for ever', CLAIM_INDEX, [
     'delay(time, TAIL_REST_MS, wake.signal)',
     'delay(time, Infinity, wake.signal)',
@@ -342,6 +338,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug('a log that ends before the checkpoint is followed', protocol('checkpoint'), [
     'return offset < end\n',
     'return offset < Infinity\n',
+  ]),
+  bug('the leader is not asked whether the log ends before the checkpoint', POSITIONS, [
+    "if (decision.do === 'confirmEnd') return confirmEnd(partition, cursor)",
+    "if (decision.do === 'confirmEnd') return",
   ]),
   bug('the event at the checkpoint is not compared', protocol('checkpoint'), [
     'if (found !== eventId) {',

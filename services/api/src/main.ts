@@ -88,7 +88,7 @@ type Service = Awaited<ReturnType<typeof openServiceStores>>
 function openClaimIndex(
   { kafka, readModel, topic, partitions, startState, watch }: Service,
   settings: { WINDOW_MAX_MIB: number },
-  onAcknowledged: (isAdded: boolean) => void,
+  onAcknowledged: (isDecided: boolean) => void,
   { log, fail, closeLater }: ServiceContext,
 ) {
   const claimIndex = createClaimIndex({

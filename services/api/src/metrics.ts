@@ -63,7 +63,7 @@ export function addApiMetrics(metrics: Metrics) {
   })
   const acknowledgements = new Counter({
     name: 'plant_store_append_acknowledgements_total',
-    help: 'Acknowledged appends; decides="yes": no record of others was in between, so the tail was not needed.',
+    help: 'Acknowledged appends; decides="yes": its creates did not have to wait for the tail.',
     labelNames: ['decides'],
     registers,
   })
@@ -80,8 +80,8 @@ export function addApiMetrics(metrics: Metrics) {
       durations.observe({ method, route }, durationMs / 1_000)
     },
 
-    acknowledged(isAdded: boolean): void {
-      acknowledgements.inc({ decides: isAdded ? 'yes' : 'no' })
+    acknowledged(isDecided: boolean): void {
+      acknowledgements.inc({ decides: isDecided ? 'yes' : 'no' })
     },
 
     verdict(waitedMs: number): void {

@@ -11,7 +11,8 @@ export type Appender = ReturnType<typeof createAppender>
 
 /**
  * The offset of an append's first record in each partition; its other records of the partition follow without a gap.
- * Undefined from a broker before Kafka 4.1: it appends by the topic's name, and the topic may have been recreated.
+ * Undefined when the topic id is not known or the broker is older than Kafka 4.1: the append is by the topic's name, and
+ * the topic may have been recreated.
  */
 export type BaseOffsets = ReadonlyMap<Partition, Offset> | undefined
 

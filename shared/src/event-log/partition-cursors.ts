@@ -17,8 +17,9 @@ export type RecordSink<R extends LogRecord = LogRecord> = {
    */
   onRecords(partition: Partition, records: R[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint>
   /**
-   * Called after each delivery of records; the next fetch of the partition waits for it. Resolves with the checkpoint to
-   * continue from, which is beyond the delivery when the sink has received later records in another way.
+   * Called after each delivery of new records; the next fetch of all partitions with the same leader waits for it.
+   * Resolves with the checkpoint to continue from, which is beyond the delivery when the sink has received later records
+   * in another way. It must not reject.
    */
   rest?(partition: Partition): Promise<Checkpoint>
   /** Called once, when the log can not be followed any more. */
@@ -31,7 +32,10 @@ export type RecordSource = {
   pause(partition: Partition): void
   /** Makes the next delivery of a partition start at this offset. */
   seek(partition: Partition, offset: Offset): void
-  /** The next offset to be written in each partition. Throws a PreconditionError when the topic is not as required. */
+  /**
+   * The next offset to be written in each partition, from its leader. Throws a PreconditionError when the topic is not as
+   * required.
+   */
   ends(): Promise<Offset[]>
 }
 
@@ -52,6 +56,7 @@ type PartitionCursor = {
 const RETRY = { firstMs: 250, longestMs: 5_000 }
 /** How long a delivery from before the first seek waits, so that it is not fetched again at once. */
 const NOT_LOADED_WAIT_MS = 250
+const CONFIRM_END_WAIT_MS = 250
 
 export type PartitionCursorsOptions = {
   partitions: number
@@ -152,11 +157,20 @@ export function createPartitionCursors<R extends LogRecord>(
     const decision = decideDelivery(checkpoint, delivery)
     if (decision.do === 'halt') return halt(decision.reason, partition)
     if (decision.do === 'seek') return source.seek(partition, seekOffset(checkpoint))
+    if (decision.do === 'confirmEnd') return confirmEnd(partition, cursor)
     if (!cursor.verified && delivery.last >= checkpoint.offset) {
       cursor.verified = true
       resolveIfAllVerified()
     }
     await apply(partition, cursor, decision.records, checkpoint, decision.checkpoint)
+  }
+
+  /** Halts if the log ends before the checkpoint, and continues from the checkpoint otherwise. */
+  async function confirmEnd(partition: Partition, cursor: PartitionCursor): Promise<void> {
+    source.pause(partition)
+    // A replica that lags would be fetched from again at once.
+    await delay(time, CONFIRM_END_WAIT_MS, closing.signal)
+    await loadCheckpoints(new Map([[partition, cursor]]))
   }
 
   async function apply(
@@ -249,7 +263,8 @@ export function createPartitionCursors<R extends LogRecord>(
         .catch(fail)
       await cursor.queue
       // Only here: to move in the middle of a fetch would compare its end, from before, with the new checkpoint.
-      if (rest !== undefined && delivery?.records.length) skipTo(partition, cursor, await rest(partition))
+      const isAtItsEnd = delivery !== undefined && delivery.last === cursor.checkpoint?.offset
+      if (rest !== undefined && isAtItsEnd && delivery?.records.length) skipTo(partition, cursor, await rest(partition))
       return delivery !== undefined && isCurrent(partition, cursor) ? cursor.checkpoint?.offset : undefined
     },
 

@@ -10,7 +10,6 @@ import { systemTime } from '../runtime/time.ts'
 import { createPartitionCursors, type RecordSink } from './partition-cursors.ts'
 
 const P = 0 as Partition
-const END = 100 as Offset
 const at = (offset: number, eventId: EventId | '' = ''): Checkpoint => ({ offset: offset as Offset, eventId })
 
 function claimAt(offset: number): LogRecord {
@@ -24,13 +23,13 @@ function deliveryOf(requested: number, last: number): Delivery {
   return { requested: requested as Offset, last: last as Offset, end: (last + 1) as Offset, records }
 }
 
-/** The cursor of one partition at offset 4, and where it was sought to. */
-async function openCursor(sink: Pick<RecordSink, 'onRecords' | 'rest'>) {
+/** The cursor of one partition at offset 4, and where it was sought to. `leader` has the end of the log. */
+async function openCursor(sink: Pick<RecordSink, 'onRecords' | 'rest'>, leader = { end: 100 }) {
   const sought: Offset[] = []
   const halts: Error[] = []
   const cursors = createPartitionCursors(
     { ...sink, checkpointOf: async () => at(4), onHalt: (error) => halts.push(error) },
-    { pause() {}, seek: (_partition, offset) => sought.push(offset), ends: async () => [END] },
+    { pause() {}, seek: (_partition, offset) => sought.push(offset), ends: async () => [leader.end as Offset] },
     { partitions: 1, time: systemTime, log: quietLog },
   )
   cursors.assign([P])
@@ -67,4 +66,18 @@ it('another event at the offset that the sink has passed is another log', async 
   await deliver(deliveryOf(5, 9))
   await deliver(deliveryOf(15, 16))
   expect(halts).toEqual([expect.objectContaining({ message: expect.stringMatching(/^another log: offset 15/) })])
+})
+
+it('a delivery that ends before the checkpoint halts only if the leader has that end, too', async () => {
+  const leader = { end: 100 }
+  const onRecords: RecordSink['onRecords'] = async (_partition, _records, next) => next
+  const { deliver, sought, halts } = await openCursor({ onRecords }, leader)
+  await deliver(deliveryOf(0, 2))
+  expect([sought, halts]).toEqual([[4, 4], []])
+  leader.end = 3
+  await deliver(deliveryOf(0, 2))
+  expect(sought).toEqual([4, 4])
+  expect(halts).toEqual([
+    expect.objectContaining({ message: expect.stringMatching(/^another log: .* passed offset 4/) }),
+  ])
 })

@@ -187,7 +187,8 @@ export function produceByTopicId(
     const topics = options.topicData.flatMap(({ topic, topicId }) =>
       topicId === undefined ? [] : [{ topic, topicId }],
     )
-    if (topics.length < options.topicData.length) return highest
+    // From version 12 on a transaction ends in another way (KIP-890), which kafkajs does not know.
+    if (topics.length < options.topicData.length || options.transactionalId) return highest
     return {
       request: { ...highest.request, apiVersion: BY_TOPIC_ID, encode: () => encodeByTopicId(options) },
       response: { ...highest.response, decode: async (bytes) => decodeProduced(bytes, topics) },

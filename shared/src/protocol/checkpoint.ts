@@ -19,6 +19,7 @@ export type Delivery<R extends LogRecord = LogRecord> = {
 export type DeliveryDecision<R extends LogRecord = LogRecord> =
   | { do: 'apply'; records: R[]; checkpoint: Checkpoint }
   | { do: 'seek' }
+  | { do: 'confirmEnd' }
   | { do: 'halt'; reason: string }
 
 /** The offset to fetch next: the checkpoint itself, so that the record there identifies the log. */
@@ -36,14 +37,14 @@ export function outOfBounds({ offset }: Checkpoint, end: Offset): string | undef
 /**
  * Compares a delivery with the reader's checkpoint. Offsets may jump inside a delivery (control records, aborted
  * transactions), but not between the checkpoint and the requested offset: a delivery that was requested further on needs
- * a seek. Records that the reader has passed are left out.
+ * a seek. Records that the reader has passed are left out. A delivery that ends before the checkpoint may come from a
+ * replica that lags behind its leader: only the leader can confirm that the log ends there.
  */
 export function decideDelivery<R extends LogRecord>(
   checkpoint: Checkpoint,
   delivery: Delivery<R>,
 ): DeliveryDecision<R> {
-  const bounds = outOfBounds(checkpoint, delivery.end)
-  if (bounds !== undefined) return { do: 'halt', reason: bounds }
+  if (outOfBounds(checkpoint, delivery.end) !== undefined) return { do: 'confirmEnd' }
   if (delivery.requested > after(checkpoint.offset)) return { do: 'seek' }
   const { eventId } = checkpoint
   if (eventId !== '' && delivery.requested <= checkpoint.offset && delivery.last >= checkpoint.offset) {

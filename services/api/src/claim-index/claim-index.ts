@@ -25,14 +25,14 @@ export type ClaimIndexOptions = {
   windowMaxBytes: number
   /** A window keeps a claim until this many readings of the read model's checkpoint have passed it. */
   retentionReadings?: number
-  /** Called for each acknowledged append, with whether its records were added without the tail. */
-  onAcknowledged?(isAdded: boolean): void
+  /** Called for each acknowledged append, with whether its creates need not wait for the tail. */
+  onAcknowledged?(isDecided: boolean): void
   onHalt(error: Error): void
 }
 
 export type ClaimIndex = ReturnType<typeof createClaimIndex>
 
-/** Returns whether the claim was appended by this instance. */
+/** Returns whether a create that waits here has the event of this claim. */
 type FirstClaimListener = (partition: Partition, claim: Claim) => boolean
 
 /** A claim that this instance appends; the log gives it its offset. */
@@ -158,9 +158,8 @@ export function createClaimIndex(options: ClaimIndexOptions) {
 
     /**
      * Takes an acknowledged append as a delivery of its claims, given in their order. It is one only where the base
-     * offset of each partition is the next offset of its window: then no record of others is in between, and nobody but
-     * the tail could have delivered it. Otherwise the tail delivers all of them, so that the creates of an append are
-     * decided together.
+     * offset of each partition is the next offset of its window: then no record of others is in between. Otherwise the
+     * tail delivers all of them, so that the creates of an append are decided together.
      */
     acknowledged(claims: readonly OwnClaim[], bases: BaseOffsets): void {
       const byPartition = Map.groupBy(claims, ({ partition }) => partition)

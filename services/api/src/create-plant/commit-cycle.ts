@@ -1,4 +1,4 @@
-import type { Appender } from '@plant-store/shared/event-log/append.ts'
+import type { Appender, BaseOffsets } from '@plant-store/shared/event-log/append.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
@@ -93,14 +93,16 @@ export function createCommitCycle(
       unresolved.length > 0;
       unresolved = unresolved.filter(({ state }) => state === 'appended')
     ) {
+      let bases: BaseOffsets
       try {
-        const bases = await appender.append(unresolved.map(({ record }) => record))
-        claimIndex.acknowledged(unresolved, bases)
-        return
+        bases = await appender.append(unresolved.map(({ record }) => record))
       } catch (err) {
         log.warn({ err, records: unresolved.length }, 'an append was not acknowledged; trying again')
+        claimIndex.wakeTail()
         await delay(time, APPEND_RETRY_MS)
+        continue
       }
+      return claimIndex.acknowledged(unresolved, bases)
     }
   }
 

@@ -54,7 +54,7 @@ async function openCreation(stores: Stores = {}) {
     checkpoints,
     ends,
     windowMaxBytes: WINDOW_BYTES,
-    onAcknowledged: (isAdded) => acknowledged.push(isAdded),
+    onAcknowledged: (isDecided) => acknowledged.push(isDecided),
     onHalt,
   })
   const tail = createFollower({
@@ -210,6 +210,8 @@ describe('the acknowledgement of an append', () => {
       expect((await store.creation.create(store.random(id++))).is).toBe('created')
       expect(store.acknowledged.at(-1)).toBe(true)
     }, WAIT_MS)
+    await store.appender.append([plantCreated(newPlant(8n), randomUUID() as EventId, PARTITIONS)])
+    expect((await store.creation.create(store.random(8n))).is).toBe('duplicate')
   })
 })
 

@@ -2,7 +2,8 @@ import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import { readSettings, SERVICE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
+import { readSettings } from '@plant-store/shared/runtime/settings.ts'
+import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
 import { Type } from 'typebox'
 
 // Creates the topic unless it exists, and checks its settings in any case.

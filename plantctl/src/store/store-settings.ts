@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import { readSettings, STORE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
+import { readSettings } from '@plant-store/shared/runtime/settings.ts'
+import { STORE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
 import { Type } from 'typebox'
 
 const StoreSettings = Type.Object(STORE_SETTINGS)

@@ -1,5 +1,6 @@
 import { MAX_TEXT_CODE_POINTS } from '@plant-store/shared/plant/plant.ts'
-import { Port, SERVICE_SETTINGS } from '@plant-store/shared/runtime/settings.ts'
+import { Port } from '@plant-store/shared/runtime/settings.ts'
+import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
 import { type Static, Type } from 'typebox'
 
 const MAX_TIMEOUT_MS = 600_000

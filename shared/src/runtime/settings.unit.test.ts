@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
+import { SERVICE_SETTINGS } from '../stores/store-settings.ts'
 import { PreconditionError } from './failures.ts'
-import { Port, readSettings, SERVICE_SETTINGS } from './settings.ts'
+import { Port, readSettings } from './settings.ts'
 
 const Settings = Type.Object({
   ...SERVICE_SETTINGS,

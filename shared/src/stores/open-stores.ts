@@ -2,7 +2,7 @@ import { createKafka, type Kafka } from '../event-log/connection.ts'
 import type { TopicSettings } from '../event-log/topic.ts'
 import { createReadModel, type ReadModel } from '../read-model/read-model.ts'
 import type { Log } from '../runtime/log.ts'
-import type { StoreSettings } from '../runtime/settings.ts'
+import type { StoreSettings } from './store-settings.ts'
 
 /** The log in Kafka and the read model in Redis that a process works on. */
 export type Stores = TopicSettings & { kafka: Kafka; readModel: ReadModel; close(): Promise<void> }

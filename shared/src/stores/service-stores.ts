@@ -1,10 +1,10 @@
 import type { Metrics } from '../runtime/metrics.ts'
 import { openOperationsPort, type Readiness } from '../runtime/operations.ts'
 import type { ServiceContext } from '../runtime/service.ts'
-import type { ServiceSettings } from '../runtime/settings.ts'
 import { systemTime } from '../runtime/time.ts'
 import { createStores } from './open-stores.ts'
 import { checkPreconditions, type LogReader, watchPreconditions } from './preconditions.ts'
+import type { ServiceSettings } from './store-settings.ts'
 
 /**
  * The start of both services, up to their own work: opens the operations port, then waits for Kafka and Redis and

@@ -5,7 +5,7 @@ import { numberOf } from './number-option.ts'
 /** Which parts of the benchmark to run, and for how long. */
 export type Options = {
   rows: readonly string[]
-  halfLoad: boolean
+  openLoad: boolean
   projections: boolean
   rounds: number
   connections: number
@@ -17,7 +17,7 @@ export type Options = {
   write: boolean
 }
 
-export const HALF_LOAD = 'half-load'
+export const OPEN_LOAD = 'open-load'
 export const PROJECTIONS = 'projections'
 
 const CONNECTIONS = 256
@@ -39,7 +39,7 @@ targets.
                                                  benchmark works; its figures are not reliable
   npm run bench -- --only this-service no-store  some parts of it, of:
                                                  ${rows.join(', ')},
-                                                 ${HALF_LOAD} (latency in an open loop, and overload), ${PROJECTIONS}
+                                                 ${OPEN_LOAD} (latency at fixed rates, and overload), ${PROJECTIONS}
   npm run bench -- --rounds 3 --seconds 10       this many rounds, with this many seconds of measured creates in each
   npm run bench -- --connections 64              this many clients at a time; ${CONNECTIONS} by default
   npm run bench -- --write                       writes docs/bench: results.md, results.json and charts
@@ -63,7 +63,7 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
     },
   })
   if (values.help) return undefined
-  const parts = [...rows, HALF_LOAD, PROJECTIONS]
+  const parts = [...rows, OPEN_LOAD, PROJECTIONS]
   if (positionals.length > 0 && values.only === undefined)
     throw new Failure(`${positionals[0]}: it takes no such argument; --only ${positionals[0]} runs a part alone`)
   const only = values.only === undefined ? parts : [...values.only, ...positionals]
@@ -73,7 +73,7 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
   return {
     ...effort,
     rows: rows.filter((row) => only.includes(row)),
-    halfLoad: only.includes(HALF_LOAD),
+    openLoad: only.includes(OPEN_LOAD),
     projections: only.includes(PROJECTIONS),
     rounds: numberOf('rounds', values.rounds ?? String(effort.rounds), MAX_ROUNDS),
     connections: numberOf('connections', values.connections, MAX_CONNECTIONS),

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../local/processes/failure.mjs'
-import { HALF_LOAD, help, PROJECTIONS, readOptions } from './options.ts'
+import { help, OPEN_LOAD, PROJECTIONS, readOptions } from './options.ts'
 
 const ROWS = ['this-service', 'no-store', 'postgres']
-const PARTS = [...ROWS, HALF_LOAD, PROJECTIONS]
+const PARTS = [...ROWS, OPEN_LOAD, PROJECTIONS]
 
 describe('the options', () => {
   it('run everything when none is named, in seven rounds', () => {
     expect(readOptions([], ROWS)).toMatchObject({
       rows: ROWS,
-      halfLoad: true,
+      openLoad: true,
       projections: true,
       rounds: 7,
       write: false,
@@ -22,7 +22,7 @@ describe('the options', () => {
       fc.property(fc.shuffledSubarray(PARTS, { minLength: 1 }), (parts) => {
         expect(readOptions(['--only', ...parts], ROWS)).toMatchObject({
           rows: ROWS.filter((row) => parts.includes(row)),
-          halfLoad: parts.includes(HALF_LOAD),
+          openLoad: parts.includes(OPEN_LOAD),
           projections: parts.includes(PROJECTIONS),
         })
       }),

@@ -32,6 +32,18 @@ export type MeasuredLoad = {
 /** The name of the load's own process in `cpuSeconds`. */
 export const LOAD = 'load'
 
+/** µs of CPU per create, by process, without the load; and those of the load, which shares the machine. */
+export function microsOf({ cpuSeconds, good }: MeasuredLoad): {
+  cpuMicros: Record<string, number>
+  loadMicros: number
+} {
+  const micros = [...cpuSeconds].map(([name, seconds]) => [name, (seconds / good) * 1e6] as const)
+  return {
+    cpuMicros: Object.fromEntries(micros.filter(([name]) => name !== LOAD)),
+    loadMicros: micros.find(([name]) => name === LOAD)?.[1] ?? Number.NaN,
+  }
+}
+
 /** Counts responses; the measured time is that between `begin` and `end`. */
 export function createTally(processes: ReadonlyMap<string, number>) {
   const withOwn = new Map([...processes, [LOAD, process.pid]])

@@ -1,4 +1,5 @@
 import { median, spreadOf } from '../measure/spread.ts'
+import { type AtRate, RATES_PER_SECOND } from '../side-by-side/open-load.ts'
 import { barChart } from './charts/bars.ts'
 import { latencyChart } from './charts/latencies.ts'
 import { digits } from './figures.ts'
@@ -13,7 +14,7 @@ export function chartsOf(results: Results): Map<string, string> {
   const charts = new Map<string, string>()
   if (results.creates.length > 0) charts.set('creates.svg', ratesChart(results))
   if (processesOf(results.creates).length > 0) charts.set('cpu.svg', cpuChart(results))
-  if (results.halfLoad.length > 0) charts.set('latency.svg', halfLoadChart(results))
+  if (results.openLoad.length > 0) charts.set('latency.svg', openLoadChart(results))
   return charts
 }
 
@@ -45,17 +46,15 @@ function cpuChart({ creates }: Results): string {
   return barChart({ title: 'CPU of one create', unit: 'µs in each process; medians', bars, colours })
 }
 
-function halfLoadChart({ halfLoad }: Results): string {
-  const lines = halfLoad.map(({ name, runs }, n) => {
-    const at = (of: 'p50' | 'p90' | 'p99' | 'p999') => median(runs.map(({ latency }) => latency[of]))
-    const points = [
-      { percentile: 'p50', ms: at('p50') },
-      { percentile: 'p90', ms: at('p90') },
-      { percentile: 'p99', ms: at('p99') },
-      { percentile: 'p99.9', ms: at('p999') },
-    ]
-    return { label: name, colour: ['#059669', '#7c3aed', '#ea580c'][n % 3] as string, points }
-  })
-  const unit = 'ms from the time a request was due, each at half of its own highest rate; medians of the rounds'
-  return latencyChart('Latency at half load', unit, lines)
+function openLoadChart({ openLoad }: Results): string {
+  const lines = openLoad.map(({ name, runs }, n) => ({
+    label: name,
+    colour: ['#059669', '#7c3aed', '#ea580c'][n % 3] as string,
+    points: RATES_PER_SECOND.map((rate, at) => ({
+      at: rate.toLocaleString('en'),
+      ms: median(runs.map(({ atRates }) => (atRates[at] as AtRate).latency.p99)),
+    })),
+  }))
+  const unit = 'p99 in ms from the time a request was due, by creates a second; medians of the rounds'
+  return latencyChart('Latency in an open loop', unit, lines)
 }

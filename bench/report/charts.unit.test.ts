@@ -28,7 +28,7 @@ describe('charts', () => {
         expect([...charts.keys()]).toEqual(['creates.svg', 'cpu.svg', 'latency.svg'])
         for (const chart of charts.values()) {
           expect(chart).toMatch(/<title id="title">.+<\/title>/)
-          for (const { name } of measured.halfLoad)
+          for (const { name } of measured.openLoad)
             expect(/<desc id="desc">(.*)<\/desc>/.exec(chart)?.[1]).toContain(name)
           expect(chart).not.toMatch(/NaN|undefined|Infinity/)
         }

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { RATES_PER_SECOND } from '../side-by-side/open-load.ts'
 import type { Results } from './results.ts'
 
 const amount = fc.double({ min: 1, max: 1e6, noNaN: true })
@@ -9,6 +10,7 @@ const PROCESSES: Record<string, readonly string[]> = {
   'no-store': ['api'],
   'producer-send': ['api', 'broker'],
   postgres: ['api', 'PostgreSQL'],
+  'postgres-no-fsync': ['api', 'PostgreSQL'],
   emmett: ['api', 'PostgreSQL'],
 }
 
@@ -38,14 +40,20 @@ const overload = fc.record({
   ...{ givenUp: fc.nat(), loadCores: amount },
 })
 
-const halfLoadRow = (row: string) =>
+const atRate = (row: string, ratePerSecond: number) =>
+  fc.record({
+    ratePerSecond: fc.constant(ratePerSecond),
+    ...{ latency, sentLate: latency, cpuMicros: cpuOf(PROCESSES[row] ?? []) },
+    lag: row === 'this-service' ? latency : fc.constant(undefined),
+  })
+
+const openLoadRow = (row: string) =>
   fc.record({
     row: fc.constant(row),
     name: fc.constant(`the ${row}`),
     runs: fc.array(
       fc.record({
-        ...{ peakPerSecond: amount, ratePerSecond: amount, latency, sentLate: latency },
-        lag: row === 'this-service' ? latency : fc.constant(undefined),
+        atRates: fc.tuple(...RATES_PER_SECOND.map((rate) => atRate(row, rate))),
         overload: row === 'this-service' ? overload : fc.constant(undefined),
       }),
       { minLength: 2, maxLength: 2 },
@@ -82,7 +90,7 @@ export const results: fc.Arbitrary<Results> = fc.integer({ min: 1, max: 4 }).cha
     connections: fc.constant(256),
     effort: fc.constant({ rounds, seconds: 1 }),
     creates: fc.tuple(...Object.keys(PROCESSES).map((row) => createsRow(row, rounds))),
-    halfLoad: fc.tuple(halfLoadRow('this-service'), halfLoadRow('postgres')),
+    openLoad: fc.tuple(openLoadRow('this-service'), openLoadRow('postgres')),
     projections: fc.record({
       ...{ events: fc.constant(1_000), partitions: fc.constant(12) },
       readers: fc.tuple(...READERS.map(projected)),

@@ -1,7 +1,7 @@
 import { onWhat } from '../environment.ts'
 import type { Results } from './results.ts'
 import { markdownTable, plainTable, type Table } from './table.ts'
-import { createsTable, halfLoadTable, overloadTable, projectionsTable, promisesTable, targetsTable } from './tables.ts'
+import { createsTable, openLoadTable, overloadTable, projectionsTable, promisesTable, targetsTable } from './tables.ts'
 
 /** For the terminal. */
 export function plainReport(results: Results): string {
@@ -32,7 +32,7 @@ function circumstances(results: Results): string[] {
 
 /** Only of what was measured. */
 function tablesOf(results: Results): Table[] {
-  const tables = [createsTable, promisesTable, halfLoadTable, overloadTable, projectionsTable, targetsTable]
+  const tables = [createsTable, promisesTable, openLoadTable, overloadTable, projectionsTable, targetsTable]
   return tables.map((of) => of(results)).filter(({ rows }) => rows.length > 0)
 }
 

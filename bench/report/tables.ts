@@ -1,8 +1,8 @@
 import { median, ratioOf, spreadOf } from '../measure/spread.ts'
 import type { CreatesRun } from '../side-by-side/creates.ts'
-import type { HalfLoadRun } from '../side-by-side/half-load.ts'
+import { type AtRate, RATES_PER_SECOND } from '../side-by-side/open-load.ts'
 import { digits, spread } from './figures.ts'
-import { type CreatesRow, cpuOf, type Results } from './results.ts'
+import { type CreatesRow, cpuOf, type Results, storeCosts } from './results.ts'
 import type { Table } from './table.ts'
 import { againstTargets } from './targets.ts'
 
@@ -26,11 +26,15 @@ export function createsTable({ creates }: Results): Table {
   const baseline = creates.find(({ row }) => row === 'no-store')?.runs
   const ratioToNoStore = (runs: readonly CreatesRun[], of: (run: CreatesRun) => number) =>
     baseline === undefined ? NOTHING : digits(ratioOf(runs.map(of), baseline.map(of)).median, '×')
-  const rows = creates.map(({ name, runs }) => [
+  const ownCost = (row: string) => {
+    const costs = row === 'no-store' ? undefined : storeCosts(creates, row)
+    return optional(costs && median(costs))
+  }
+  const rows = creates.map(({ row, name, runs }) => [
     name,
     spread(spreadOf(runs.map(({ perSecond }) => perSecond))),
     ratioToNoStore(runs, ({ perSecond }) => perSecond),
-    ...(processes.length === 0 ? [] : [spread(spreadOf(runs.map(cpuOf))), ratioToNoStore(runs, cpuOf)]),
+    ...(processes.length === 0 ? [] : [spread(spreadOf(runs.map(cpuOf))), ratioToNoStore(runs, cpuOf), ownCost(row)]),
     ...processes.map((process) => optional(microsOf(runs, process))),
     digits(median(runs.map(({ oneClient }) => oneClient.p50))),
     digits(median(runs.map(({ oneClient }) => oneClient.p99))),
@@ -39,7 +43,7 @@ export function createsTable({ creates }: Results): Table {
   const head = [
     ...['creates', 'a second', 'of no store'],
     // Where it can be read.
-    ...(processes.length === 0 ? [] : ['µs of CPU each', 'of no store', ...processes]),
+    ...(processes.length === 0 ? [] : ['µs of CPU each', 'of no store', 'beyond no store', ...processes]),
     ...['one client: p50 ms', 'p99 ms', 'load µs'],
   ]
   return { head, rows, words: FIRST_HAS_WORDS }
@@ -50,36 +54,38 @@ export function promisesTable({ creates }: Results): Table {
   return { head: ['creates', 'a plant that was acknowledged is'], rows, words: new Set([0, 1]) }
 }
 
-export function halfLoadTable({ halfLoad }: Results): Table {
-  const rows = halfLoad.flatMap(({ name, runs }) => {
-    const middle = (of: (run: HalfLoadRun) => number | undefined) => {
-      const values = runs.map(of)
-      return values.some((value) => value === undefined) ? NOTHING : digits(median(values as number[]))
-    }
-    return [
-      [
+export function openLoadTable({ openLoad }: Results): Table {
+  const rows = openLoad.flatMap(({ name, runs }) =>
+    RATES_PER_SECOND.map((rate, n) => {
+      const atRate = runs.map(({ atRates }) => atRates[n] as AtRate)
+      const middle = (of: (run: AtRate) => number | undefined) => {
+        const values = atRate.map(of)
+        return values.some((value) => value === undefined) ? NOTHING : digits(median(values as number[]))
+      }
+      return [
         name,
-        middle(({ ratePerSecond }) => ratePerSecond),
+        rate.toLocaleString('en'),
         middle(({ latency }) => latency.p50),
         middle(({ latency }) => latency.p90),
-        spread(spreadOf(runs.map(({ latency }) => latency.p99))),
+        spread(spreadOf(atRate.map(({ latency }) => latency.p99))),
         middle(({ latency }) => latency.p999),
         middle(({ latency }) => latency.max),
         middle(({ sentLate }) => sentLate.p99),
         middle(({ lag }) => lag?.p50),
         middle(({ lag }) => lag?.p99),
-      ],
-    ]
-  })
+        middle(cpuOf),
+      ]
+    }),
+  )
   const head = [
-    ...['latency in ms at half load', 'creates/s', 'p50', 'p90', 'p99', 'p99.9', 'max', 'sent late p99'],
-    ...['projection lag p50', 'p99'],
+    ...['latency in ms, open loop', 'creates/s', 'p50', 'p90', 'p99', 'p99.9', 'max', 'sent late p99'],
+    ...['projection lag p50', 'p99', 'µs of CPU each'],
   ]
   return { head, rows, words: FIRST_HAS_WORDS }
 }
 
-export function overloadTable({ halfLoad }: Results): Table {
-  const rows = halfLoad.flatMap(({ name, runs }) => {
+export function overloadTable({ openLoad }: Results): Table {
+  const rows = openLoad.flatMap(({ name, runs }) => {
     const overloads = runs.flatMap(({ overload }) => (overload === undefined ? [] : [overload]))
     if (overloads.length === 0) return []
     const middle = (of: (run: (typeof overloads)[number]) => number) => digits(median(overloads.map(of)))

@@ -69,10 +69,10 @@ describe('the table of overload', () => {
   it('compares the goodput with the same peak as the target does', () => {
     fc.assert(
       fc.property(results, (measured) => {
-        const halfLoad = measured.halfLoad.map((row) => ({ ...row, runs: row.runs.slice(0, 1) }))
-        const one = { ...measured, halfLoad }
+        const openLoad = measured.openLoad.map((row) => ({ ...row, runs: row.runs.slice(0, 1) }))
+        const one = { ...measured, openLoad }
         const target = againstTargets(one).find(({ number }) => number === 10)
-        const overload = halfLoad[0]?.runs[0]?.overload
+        const overload = openLoad[0]?.runs[0]?.overload
         const [[, peak, , , share] = []] = overloadTable(one).rows
         expect([peak, `${share}×`]).toEqual([digits(overload?.peakPerSecond ?? 0), target?.measured])
       }),

@@ -1,6 +1,6 @@
 import type { Contender, RunningContender } from '../contender.ts'
 import type { Latency } from '../load/latency.ts'
-import { LOAD, type LoadOrder } from '../load/measured-load.ts'
+import { type LoadOrder, microsOf } from '../load/measured-load.ts'
 import { runClosedLoop } from '../load/run-load.ts'
 import type { BenchStores } from '../stores.ts'
 import { checkRun } from './check.ts'
@@ -45,11 +45,9 @@ export async function measureCreates(
     const alone = { connections: 1, warmUpMs: ONE_CLIENT_WARM_UP_MS, measuredMs: oneClientMs }
     const one = await runClosedLoop({ ...order, ...alone })
     await checkRun(running, [many, one])
-    const micros = [...many.cpuSeconds].map(([name, seconds]) => [name, (seconds / many.good) * 1e6] as const)
     return {
       perSecond: many.good / many.seconds,
-      cpuMicros: Object.fromEntries(micros.filter(([name]) => name !== LOAD)),
-      loadMicros: micros.find(([name]) => name === LOAD)?.[1] ?? Number.NaN,
+      ...microsOf(many),
       oneClient: one.latency,
     }
   } finally {

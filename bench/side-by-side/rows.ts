@@ -28,8 +28,8 @@ export const UNIQUE: ReadonlySet<RowName> = new Set<RowName>([
 export const WARMING_UP: readonly RowName[] = ['producer-send', 'this-service']
 
 /**
- * Rows whose latency is measured at half of their peak. `no-store` shows the share of the machine, HTTP and the load.
+ * Rows that are measured at fixed rates in an open loop. `no-store` shows the share of the machine, HTTP and the load.
  */
-export const HALF_LOADED: readonly RowName[] = ['this-service', 'postgres', 'no-store']
+export const OPEN_LOADED: readonly RowName[] = ['this-service', 'postgres', 'no-store']
 /** The row that is offered three times its peak. */
 export const OVERLOADED: RowName = 'this-service'

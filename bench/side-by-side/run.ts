@@ -4,13 +4,13 @@ import { checkContender } from '../contenders/self-check.ts'
 import { circumstances } from '../environment.ts'
 import type { Options } from '../options.ts'
 import { digits } from '../report/figures.ts'
-import { type CreatesRow, cpuOf, type HalfLoadRow, type Results } from '../report/results.ts'
+import { type CreatesRow, cpuOf, type OpenLoadRow, type Results } from '../report/results.ts'
 import { type BenchStores, BROKER_WARM_UP_MS } from '../stores.ts'
 import { type CreatesRun, measureCreates } from './creates.ts'
-import { type HalfLoadRun, measureHalfLoad } from './half-load.ts'
+import { measureOpenLoad, type OpenLoadRun } from './open-load.ts'
 import { orderOf } from './order.ts'
 import { measureProjections } from './projections.ts'
-import { HALF_LOADED, OVERLOADED, ROWS, type RowName, UNIQUE, WARMING_UP } from './rows.ts'
+import { OPEN_LOADED, OVERLOADED, ROWS, type RowName, UNIQUE, WARMING_UP } from './rows.ts'
 
 type Say = (line: string) => void
 
@@ -18,7 +18,7 @@ type Say = (line: string) => void
 export async function runSideBySide(options: Options, stores: BenchStores, say: Say): Promise<Results> {
   const rows = options.rows as readonly RowName[]
   const creates = await runCreates(rows, options, stores, say)
-  const halfLoad = options.halfLoad ? await runHalfLoad(options, stores, say) : []
+  const openLoad = options.openLoad ? await runOpenLoad(options, stores, say) : []
   const { events, rounds } = options
   if (options.projections) say('projections')
   const projections = options.projections ? await measureProjections(stores, { events, rounds }, say) : undefined
@@ -26,7 +26,7 @@ export async function runSideBySide(options: Options, stores: BenchStores, say: 
     ...(await circumstances(stores.redisUrl, { peers: true })),
     connections: options.connections,
     effort: { rounds: options.rounds, seconds: options.measuredMs / 1_000 },
-    ...{ creates, halfLoad, projections },
+    ...{ creates, openLoad, projections },
   }
 }
 
@@ -50,18 +50,18 @@ async function runCreates(
   return rows.map((row) => ({ row, ...describe(row), runs: runs.get(row) ?? [] }))
 }
 
-async function runHalfLoad(options: Options, stores: BenchStores, say: Say): Promise<HalfLoadRow[]> {
-  const runs = new Map<RowName, HalfLoadRun[]>(HALF_LOADED.map((row) => [row, []]))
+async function runOpenLoad(options: Options, stores: BenchStores, say: Say): Promise<OpenLoadRow[]> {
+  const runs = new Map<RowName, OpenLoadRun[]>(OPEN_LOADED.map((row) => [row, []]))
   for (let round = 0; round < options.rounds; round++) {
-    for (const row of orderOf(HALF_LOADED, round)) {
-      const halfLoadOptions = { ...options, seed: options.seed + round, overload: row === OVERLOADED }
-      const run = await named(row, () => measureHalfLoad(ROWS[row], stores, halfLoadOptions))
+    for (const row of orderOf(OPEN_LOADED, round)) {
+      const openLoadOptions = { ...options, seed: options.seed + round, overload: row === OVERLOADED }
+      const run = await named(row, () => measureOpenLoad(ROWS[row], stores, openLoadOptions))
       runs.get(row)?.push(run)
-      const figures = `p99 ${digits(run.latency.p99)} ms at ${digits(run.ratePerSecond)} creates/s`
-      say(`  half load, round ${round + 1} of ${options.rounds}, ${ROWS[row].name}: ${figures}`)
+      const figures = run.atRates.map(({ latency, ratePerSecond }) => `${digits(latency.p99)} at ${ratePerSecond}/s`)
+      say(`  open loop, round ${round + 1} of ${options.rounds}, ${ROWS[row].name}: p99 in ms ${figures.join(', ')}`)
     }
   }
-  return HALF_LOADED.map((row) => ({ row, ...describe(row), runs: runs.get(row) ?? [] }))
+  return OPEN_LOADED.map((row) => ({ row, ...describe(row), runs: runs.get(row) ?? [] }))
 }
 
 const describe = (row: RowName) => ({ name: ROWS[row].name, promise: ROWS[row].promise })

@@ -4,7 +4,7 @@ import { powersAround } from './scale.ts'
 export type LatencyLine = {
   label: string
   colour: string
-  points: readonly { percentile: string; ms: number }[]
+  points: readonly { at: string; ms: number }[]
 }
 
 const WIDTH = 860
@@ -14,14 +14,14 @@ const DOT = 5
 /** So far apart at least are the names of two lines. */
 const NAME_STEP = 20
 
-/** Latency by percentile, ms on a logarithmic axis: one line for each contender. */
+/** Latency by at, ms on a logarithmic axis: one line for each contender. */
 export function latencyChart(title: string, unit: string, lines: readonly LatencyLine[]): string {
   const grid = powersAround(lines.flatMap(({ points }) => points.map(({ ms }) => ms)))
   const [low, high] = [Math.log10(grid[0] as number), Math.log10(grid.at(-1) as number)]
   const bottom = PLOT.top + PLOT.height
   const y = (ms: number) => bottom - ((Math.log10(ms) - low) / (high - low)) * PLOT.height
-  const percentiles = lines[0]?.points.map(({ percentile }) => percentile) ?? []
-  const x = (n: number) => PLOT.left + 40 + (n * (PLOT.right - PLOT.left - 80)) / Math.max(1, percentiles.length - 1)
+  const labels = lines[0]?.points.map(({ at }) => at) ?? []
+  const x = (n: number) => PLOT.left + 40 + (n * (PLOT.right - PLOT.left - 80)) / Math.max(1, labels.length - 1)
   const parts = [text({ x: 24, y: 34 }, title, { size: 17, bold: true }), text({ x: 24, y: 56 }, unit, { fill: QUIET })]
   for (const ms of grid) {
     parts.push(
@@ -33,8 +33,8 @@ export function latencyChart(title: string, unit: string, lines: readonly Latenc
       }),
     )
   }
-  for (const [n, percentile] of percentiles.entries())
-    parts.push(text({ x: x(n), y: bottom + 24 }, percentile, { anchor: 'middle', fill: QUIET, size: 12 }))
+  for (const [n, at] of labels.entries())
+    parts.push(text({ x: x(n), y: bottom + 24 }, at, { anchor: 'middle', fill: QUIET, size: 12 }))
   const nameAt = apart(lines.map(({ points }) => y(points.at(-1)?.ms ?? 1)))
   for (const [index, { label, colour, points }] of lines.entries()) {
     const places = points.map(({ ms }, n) => ({ x: x(n), y: y(ms) }))
@@ -42,16 +42,14 @@ export function latencyChart(title: string, unit: string, lines: readonly Latenc
       const next = places[n + 1]
       if (next !== undefined) parts.push(line(place, next, colour, 2.5))
     }
-    for (const [n, { percentile, ms }] of points.entries()) {
-      const title = `${label}, ${percentile}: ${ms.toLocaleString('en', { maximumSignificantDigits: 3 })} ms`
+    for (const [n, { at, ms }] of points.entries()) {
+      const title = `${label}, ${at}: ${ms.toLocaleString('en', { maximumSignificantDigits: 3 })} ms`
       parts.push(dot(places[n] as { x: number; y: number }, DOT, colour, title))
     }
     parts.push(text({ x: PLOT.right + 10, y: (nameAt[index] as number) + 5 }, label, { fill: colour, bold: true }))
   }
   const described = lines.map(({ label, points }) => {
-    const title = points.map(
-      ({ percentile, ms }) => `${percentile} ${ms.toLocaleString('en', { maximumSignificantDigits: 3 })}`,
-    )
+    const title = points.map(({ at, ms }) => `${at} ${ms.toLocaleString('en', { maximumSignificantDigits: 3 })}`)
     return `${label}: ${title.join(', ')}`
   })
   return svg({

@@ -1,11 +1,11 @@
 import type { Contender } from '../contender.ts'
 import type { Latency } from '../load/latency.ts'
-import { LOAD, type LoadOrder, type MeasuredLoad } from '../load/measured-load.ts'
+import { LOAD, type LoadOrder, type MeasuredLoad, microsOf } from '../load/measured-load.ts'
 import { runClosedLoop, runOpenLoop } from '../load/run-load.ts'
 import type { BenchStores } from '../stores.ts'
 import { checkRun } from './check.ts'
 
-export type HalfLoadOptions = {
+export type OpenLoadOptions = {
   connections: number
   warmUpMs: number
   measuredMs: number
@@ -14,15 +14,20 @@ export type HalfLoadOptions = {
   overload: boolean
 }
 
-export type HalfLoadRun = {
-  /** Closed loop, in the same start, just before. */
-  peakPerSecond: number
+export type OpenLoadRun = {
+  /** In the order of `RATES_PER_SECOND`. */
+  atRates: AtRate[]
+  overload: Overload | undefined
+}
+
+export type AtRate = {
   ratePerSecond: number
   latency: Latency
   /** From due to sent: this part of the latency may be the generator's own. */
   sentLate: Latency
   lag: Latency | undefined
-  overload: Overload | undefined
+  /** µs of CPU per create, by process, without the load. */
+  cpuMicros: Record<string, number>
 }
 
 export type Overload = {
@@ -37,39 +42,41 @@ export type Overload = {
   loadCores: number
 }
 
+/** The rates of creates, the same for all contenders: hardly any, and what a machine with two cores can bear. */
+export const RATES_PER_SECOND = [300, 1_000, 2_000, 4_000] as const
 /** Enough that no request waits for a connection as long as the server keeps up. */
 const OPEN_CONNECTIONS = 1_024
+const RATE_WARM_UP_MS = 1_000
 /** The maximum of requests in flight at the contender; all others wait in the generator. */
 const OVERLOAD_CONNECTIONS = 4_000
 const OVERLOAD_TIMES = { warmUpMs: 1_000, measuredMs: 4_000 }
 const OVERLOAD = 3
 
-/** Measures the latency that independent clients see at half of the highest rate; then, on request, an overload. */
-export async function measureHalfLoad(
+/** Measures what independent clients see at each of the rates; then, on request, an overload. */
+export async function measureOpenLoad(
   contender: Contender,
   stores: BenchStores,
-  { connections, warmUpMs, measuredMs, seed, overload }: HalfLoadOptions,
-): Promise<HalfLoadRun> {
+  { connections, warmUpMs, measuredMs, seed, overload }: OpenLoadOptions,
+): Promise<OpenLoadRun> {
   const running = await contender.start(stores)
   try {
     const { url, token, processes, readModel } = running
     const order: LoadOrder = { url, token, connections, warmUpMs, measuredMs, processes }
     const peak = await runClosedLoop(order)
-    const peakPerSecond = peak.good / peak.seconds
-    const ratePerSecond = peakPerSecond / 2
-    const half = await runOpenLoop({
-      ...order,
-      ratePerSecond,
-      seed,
-      readModel,
-      connections: OPEN_CONNECTIONS,
-    })
-    const over = overload ? await measureOverload({ ...order, seed, peakPerSecond }) : undefined
-    await checkRun(running, [peak, half, ...(over?.loads ?? [])])
-    return {
-      ...{ peakPerSecond, ratePerSecond, latency: half.latency, sentLate: half.sentLate, lag: half.lag },
-      overload: over?.overload,
+    const loads: MeasuredLoad[] = [peak]
+    const atRates: AtRate[] = []
+    for (const ratePerSecond of RATES_PER_SECOND) {
+      const own = { ratePerSecond, seed, readModel, connections: OPEN_CONNECTIONS, warmUpMs: RATE_WARM_UP_MS }
+      const load = await runOpenLoop({ ...order, ...own })
+      loads.push(load)
+      const { latency, sentLate, lag } = load
+      atRates.push({ ratePerSecond, latency, sentLate, lag, cpuMicros: microsOf(load).cpuMicros })
     }
+    const over = overload
+      ? await measureOverload({ ...order, seed, peakPerSecond: peak.good / peak.seconds })
+      : undefined
+    await checkRun(running, [...loads, ...(over?.loads ?? [])])
+    return { atRates, overload: over?.overload }
   } finally {
     await running.stop()
   }

@@ -321,10 +321,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'a delivery is applied again',
     protocol('checkpoint'),
     ['delivery.records.filter(({ offset }) => offset > checkpoint.offset)', '[...delivery.records]'],
-    ["if (delivery.last <= checkpoint.offset) return { do: 'apply', records: [], checkpoint }", ''],
+    ["if (delivery.last === checkpoint.offset) return { do: 'apply', records: [], checkpoint }", ''],
   ),
   bug('an earlier delivery sets the checkpoint back', protocol('checkpoint'), [
-    "if (delivery.last <= checkpoint.offset) return { do: 'apply', records: [], checkpoint }",
+    "if (delivery.last < checkpoint.offset) return { do: 'seek' }",
     '',
   ]),
   bug('the checkpoint names no event', protocol('checkpoint'), [
@@ -383,10 +383,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   ),
 
-  rare(46698, 'a verified checkpoint verifies another one', POSITIONS, [
-    "    cursor.verified = checkpoint.eventId === ''\n",
-    "    if (from === undefined) cursor.verified = checkpoint.eventId === ''\n",
-  ]),
   rare(74925543, 'a failure of an earlier assignment pauses the partition', POSITIONS, [
     'if (!isCurrent(partition, cursor)) return\n      const retryInMs',
     'const retryInMs',

@@ -23,12 +23,18 @@ function deliveryOf(requested: number, last: number): Delivery {
   return { requested: requested as Offset, last: last as Offset, end: (last + 1) as Offset, records }
 }
 
-/** The cursor of one partition at offset 4, and where it was sought to. `leader` has the end of the log. */
-async function openCursor(sink: Pick<RecordSink, 'onRecords' | 'rest'>, leader = { end: 100 }) {
+/**
+ * The cursor of one partition, at offset 4 unless `checkpointOf` says otherwise, and where it was sought to. `leader` has
+ * the end of the log.
+ */
+async function openCursor(
+  { checkpointOf = async () => at(4), ...sink }: Pick<RecordSink, 'onRecords' | 'rest'> & Partial<RecordSink>,
+  leader = { end: 100 },
+) {
   const sought: Offset[] = []
   const halts: Error[] = []
   const cursors = createPartitionCursors(
-    { ...sink, checkpointOf: async () => at(4), onHalt: (error) => halts.push(error) },
+    { ...sink, checkpointOf, onHalt: (error) => halts.push(error) },
     { pause() {}, seek: (_partition, offset) => sought.push(offset), ends: async () => [leader.end as Offset] },
     { partitions: 1, time: systemTime, log: quietLog },
   )
@@ -66,6 +72,24 @@ it('another event at the offset that the sink has passed is another log', async 
   await deliver(deliveryOf(5, 9))
   await deliver(deliveryOf(15, 16))
   expect(halts).toEqual([expect.objectContaining({ message: expect.stringMatching(/^another log: offset 15/) })])
+})
+
+it('a delivery of records that were passed before leads back to the checkpoint', async () => {
+  const { deliver, sought, halts } = await openCursor({ onRecords: async (_partition, _records, next) => next })
+  await deliver({ ...deliveryOf(0, 2), end: 100 as Offset })
+  expect([sought, halts]).toEqual([[4, 4], []])
+})
+
+it('an emptied read model is filled, though the log had not confirmed its earlier checkpoint', async () => {
+  const checkpoints = [at(4, randomUUID() as EventId), at(-1)]
+  const { deliver, sought, halts } = await openCursor({
+    checkpointOf: async () => checkpoints.shift() as Checkpoint,
+    onRecords: async (_partition, _records, next) => next,
+  })
+  // A replica that lags leads to the checkpoint being read again.
+  await deliver(deliveryOf(0, 2))
+  expect(await deliver(deliveryOf(0, 9))).toBe(9)
+  expect([sought, halts]).toEqual([[4, 0], []])
 })
 
 it('a delivery that ends before the checkpoint halts only if the leader has that end, too', async () => {

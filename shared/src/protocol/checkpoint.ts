@@ -37,7 +37,8 @@ export function outOfBounds({ offset }: Checkpoint, end: Offset): string | undef
 /**
  * Compares a delivery with the reader's checkpoint. Offsets may jump inside a delivery (control records, aborted
  * transactions), but not between the checkpoint and the requested offset: a delivery that was requested further on needs
- * a seek. Records that the reader has passed are left out. A delivery that ends before the checkpoint may come from a
+ * a seek. So does one that ends earlier: after an offset that a lagging replica does not have, kafkajs starts from the
+ * beginning of the log. Records that the reader has passed are left out. A delivery that ends before the checkpoint may come from a
  * replica that lags behind its leader: only the leader can confirm that the log ends there.
  */
 export function decideDelivery<R extends LogRecord>(
@@ -46,8 +47,9 @@ export function decideDelivery<R extends LogRecord>(
 ): DeliveryDecision<R> {
   if (outOfBounds(checkpoint, delivery.end) !== undefined) return { do: 'confirmEnd' }
   if (delivery.requested > after(checkpoint.offset)) return { do: 'seek' }
+  if (delivery.last < checkpoint.offset) return { do: 'seek' }
   const { eventId } = checkpoint
-  if (eventId !== '' && delivery.requested <= checkpoint.offset && delivery.last >= checkpoint.offset) {
+  if (eventId !== '' && delivery.requested <= checkpoint.offset) {
     const found = delivery.records.find(({ offset }) => offset === checkpoint.offset)?.claim?.eventId
     if (found !== eventId) {
       return {
@@ -57,7 +59,7 @@ export function decideDelivery<R extends LogRecord>(
     }
   }
   const records = delivery.records.filter(({ offset }) => offset > checkpoint.offset)
-  if (delivery.last <= checkpoint.offset) return { do: 'apply', records: [], checkpoint }
+  if (delivery.last === checkpoint.offset) return { do: 'apply', records: [], checkpoint }
   return { do: 'apply', records, checkpoint: checkpointAt(delivery.last, records) }
 }
 

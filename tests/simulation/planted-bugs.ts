@@ -138,8 +138,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'the window start is read before the look-up',
     CYCLE,
     [
-      'let lookUps: BatchLookUp\n',
-      'let lookUps: BatchLookUp\n    const starts = batch.map(({ record }) => claimIndex.window(record.partition).start)\n',
+      'const lookUps = await lookUp(batch)\n',
+      'const starts = batch.map(({ record }) => claimIndex.window(record.partition).start)\n    const lookUps = await lookUp(batch)\n',
     ],
     [
       'pending.lookedUp(entry, checkpoint, claimIndex.window(pending.partition), now)',
@@ -207,7 +207,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (claims.length === count || hasCoverageGap(window, checkpoint)) return',
     'if (claims.length === count) return',
   ]),
-  rare(1736, 'a list includes void claims', protocol('list'), [
+  rare(1997, 'a list includes void claims', protocol('list'), [
     'candidates.claims.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))',
     'candidates.claims',
   ]),
@@ -282,8 +282,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   bug("every create at its deadline is 'not written'", PENDING, [
-    "this.state === 'queued' ? 'notWritten' : 'outcomeUnknown'",
-    "'notWritten'",
+    "if (this.state === 'appended') this.resolve({ is: 'outcomeUnknown' })",
+    "if (this.state === 'appended') this.resolve({ is: 'notWritten' })",
   ]),
   bug('entries in Redis never decide', CREATE, ['if (uncovered.length === 0) return', 'return']),
   bug('a missing entry decides', CREATE, [
@@ -299,8 +299,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "if (this.state === 'appended') return\n    const known",
   ]),
   rare(109, 'a failed look-up counts as an absent id', CYCLE, [
-    'for (const pending of batch) pending.lookUpFailed(err)\n      return',
-    'lookUps = batch.map((pending) => ({ pending, entry: undefined, checkpoint: Infinity as Offset }))',
+    'for (const pending of unresolved) pending.lookUpFailed(err)\n',
+    'return unresolved.map((pending) => ({ pending, entry: undefined, checkpoint: Infinity as Offset }))\n',
   ]),
   bug('the checkpoint of the look-up is forgotten', PENDING, [
     'this.checkpoint = checkpoint',
@@ -398,7 +398,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'Math.min(deadline, shutdownAt) - time.now()',
     'deadline - time.now()',
   ]),
-  rare(206, 'the shutdown does not wait for waiters', CREATE, [
+  rare(247, 'the shutdown does not wait for waiters', CREATE, [
     'await closing.promise',
     'await Promise.allSettled(owners.values().map(({ resolution }) => resolution))',
   ]),

@@ -21,6 +21,7 @@ export const CYCLE_LIMITS = {
 const RECORD_OVERHEAD_BYTES = 200
 /** Least time between the starts of two cycles, unless a create was alone: fewer and fuller batches cost less CPU. */
 const MIN_CYCLE_MS = 4
+const LOOK_UP_RETRY_MS = 50
 const APPEND_RETRY_MS = 100
 
 /**
@@ -61,26 +62,38 @@ export function createCommitCycle(
   }
 
   async function commit(batch: readonly PendingCreate[]): Promise<void> {
-    let lookUps: BatchLookUp
-    try {
-      lookUps = await lookUpBatch(readModel, batch)
-    } catch (err) {
-      log.warn({ err }, 'the look-up in the read model failed; nothing was written')
-      for (const pending of batch) pending.lookUpFailed(err)
-      return
-    }
+    const lookUps = await lookUp(batch)
     const toAppend: PendingCreate[] = []
     const now = time.now()
     for (const { pending, entry, checkpoint } of lookUps) {
       if (entry instanceof EntryError) {
         log.warn({ err: entry }, 'an entry of the read model is unreadable; nothing was written for its id')
-        pending.lookUpFailed(entry)
+        pending.entryUnreadable(entry)
         continue
       }
       pending.lookedUp(entry, checkpoint, claimIndex.window(pending.partition), now)
       if (pending.state === 'appended') toAppend.push(pending)
     }
     await append(toAppend)
+  }
+
+  /** Looks up until Redis responds, as it does soon after a failover, or all creates are resolved. */
+  async function lookUp(batch: readonly PendingCreate[]): Promise<BatchLookUp> {
+    for (
+      let unresolved = batch;
+      unresolved.length > 0;
+      unresolved = unresolved.filter(({ state }) => state === 'queued')
+    ) {
+      try {
+        return await lookUpBatch(readModel, unresolved)
+      } catch (err) {
+        // One line for all attempts of a batch.
+        if (unresolved === batch) log.warn({ err }, 'the look-up in the read model failed; trying again')
+        for (const pending of unresolved) pending.lookUpFailed(err)
+        await delay(time, LOOK_UP_RETRY_MS)
+      }
+    }
+    return []
   }
 
   /**

@@ -78,7 +78,15 @@ async function openCreation(stores: Stores = {}) {
       return appender.append(records).finally(() => appends.ended++)
     },
   }
-  const creation = createPlantCreation(readModel, counted, claimIndex, {
+  const lookUps = { failed: 0 }
+  const countedReadModel = {
+    lookUp: (requests: Parameters<typeof readModel.lookUp>[0]) =>
+      readModel.lookUp(requests).catch((error: unknown) => {
+        lookUps.failed++
+        throw error
+      }),
+  }
+  const creation = createPlantCreation(countedReadModel, counted, claimIndex, {
     log: quietLog,
     time: systemTime,
     deadlineMs,
@@ -96,7 +104,7 @@ async function openCreation(stores: Stores = {}) {
     eventId: keyedEventId('tests', key, newPlant(id)),
     keyed: true,
   })
-  return { ...topic, appender, appends, acknowledged, claimIndex, tail, creation, random, keyed }
+  return { ...topic, appender, appends, lookUps, acknowledged, claimIndex, tail, creation, random, keyed }
 }
 
 /** The event ids of all claims in the log, in log order. */
@@ -169,14 +177,26 @@ describe('creating a plant', () => {
     expect((await store.creation.create(store.random(1n))).is).toBe('created')
   })
 
-  it('writes nothing while the read model is unreachable', async () => {
+  it('writes nothing while the read model is unreachable, and says at the deadline why', async () => {
     const { url: redisUrl, stop } = await startOwnRedis()
+    const store = await openCreation({ redisUrl, deadlineMs: 500 })
+    await stop()
+    const creates = [store.random(1n), store.keyed(2n, 'k')]
+    const outcomes = await Promise.all(creates.map((create) => store.creation.create(create)))
+    expect(outcomes).toEqual(creates.map(() => ({ is: 'notWritten', cause: expect.any(Error) })))
+    expect(await eventIdsInLog(store)).toEqual([])
+  })
+
+  it('waits for a read model that comes back', async () => {
+    const { url: redisUrl, port, stop } = await startOwnRedis()
     const store = await openCreation({ redisUrl })
     await stop()
-    const creates = [store.random(1n), store.keyed(2n, 'k'), store.keyed(2n, 'k')]
-    const outcomes = await Promise.all(creates.map((create) => store.creation.create(create)))
-    expect(kindsOf(outcomes)).toEqual(['notWritten', 'notWritten', 'notWritten'])
-    expect(await eventIdsInLog(store)).toEqual([])
+    const creates = [store.random(1n), store.keyed(2n, 'k'), store.keyed(2n, 'k'), store.random(3n)]
+    const outcomes = Promise.all(creates.map((create) => store.creation.create(create)))
+    await vi.waitFor(() => expect(store.lookUps.failed).toBeGreaterThan(1), WAIT_MS)
+    await startOwnRedis({ port })
+    expect(kindsOf(await outcomes)).toEqual(['created', 'created', 'created', 'created'])
+    expect(await eventIdsInLog(store)).toHaveLength(3)
   })
 })
 

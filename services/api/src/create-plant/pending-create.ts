@@ -27,7 +27,8 @@ export type PendingCreateContext = {
  *
  * | state    | event                                              | next state | resolution       |
  * |----------|----------------------------------------------------|------------|------------------|
- * | queued   | `queueFull`, `lookUpFailed`                        | resolved   | `notWritten`     |
+ * | queued   | `queueFull`, `entryUnreadable`                     | resolved   | `notWritten`     |
+ * | queued   | `lookUpFailed`: it is tried again                  | queued     |                  |
  * | queued   | `lookedUp`: the first claim of the id is known     | resolved   | `decided`        |
  * | queued   | `lookedUp`: coverage gap                           | resolved   | `coverageGap`    |
  * | queued   | `lookedUp`: the id is absent                       | appended   |                  |
@@ -47,6 +48,8 @@ export class PendingCreate {
   readonly submittedAt: number
   appendedAt = 0
   state: State = 'queued'
+  /** Why the last look-up failed. */
+  private lookUpError: unknown
   /** C of the look-up that found no entry. */
   private checkpoint: Offset = BEFORE_FIRST
   private readonly context: PendingCreateContext
@@ -76,7 +79,12 @@ export class PendingCreate {
     if (this.state === 'queued') this.resolve({ is: 'notWritten' })
   }
 
-  lookUpFailed(cause: unknown): void {
+  /** Redis did not respond. */
+  lookUpFailed(error: unknown): void {
+    this.lookUpError = error
+  }
+
+  entryUnreadable(cause: unknown): void {
     if (this.state === 'queued') this.resolve({ is: 'notWritten', cause })
   }
 
@@ -111,7 +119,8 @@ export class PendingCreate {
 
   /** Its own deadline, or the end of the process. */
   deadlinePassed(): void {
-    if (this.state !== 'resolved') this.resolve({ is: this.state === 'queued' ? 'notWritten' : 'outcomeUnknown' })
+    if (this.state === 'queued') this.resolve({ is: 'notWritten', cause: this.lookUpError })
+    if (this.state === 'appended') this.resolve({ is: 'outcomeUnknown' })
   }
 
   private resolve(resolution: Resolution): void {

@@ -19,6 +19,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .int.test.ts                            Kafka and Redis                                      npm test
 //   .system.test.ts                         Kafka and Redis, and services as processes           npm test
 //   .long.test.ts                           any of these, and more time                          npm run test:all
+//   .secured.test.ts                        Kafka as a process, openssl, Redis, services         npm run test:secured
 //   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a script of their own
 export default defineConfig({
   test: {
@@ -61,6 +62,16 @@ export default defineConfig({
           ...realStores,
           ...twoAtATime,
           testTimeout: 300_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'secured',
+          include: ['tests/secured/*.secured.test.ts'],
+          ...realStores,
+          ...twoAtATime,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },

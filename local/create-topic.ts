@@ -1,4 +1,7 @@
+import { refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
+import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
+import { KAFKA_SETTINGS } from '@plant-store/shared/event-log/kafka-settings.ts'
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
@@ -8,9 +11,9 @@ import { Type } from 'typebox'
 
 // Creates the topic unless it exists, and checks its settings in any case.
 
-const { KAFKA_BROKERS, PLANTS_TOPIC, PLANTS_PARTITIONS } = SERVICE_SETTINGS
+const { PLANTS_TOPIC, PLANTS_PARTITIONS } = SERVICE_SETTINGS
 const Settings = Type.Object({
-  KAFKA_BROKERS,
+  ...KAFKA_SETTINGS,
   PLANTS_TOPIC,
   PLANTS_PARTITIONS,
   /** How long to wait for a Kafka that does not respond. */
@@ -24,13 +27,13 @@ try {
   const settings = readSettings(Settings, process.env)
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
   const brokers = settings.KAFKA_BROKERS.split(',')
-  const kafka = createKafka(brokers, 'plant-store-setup', createLog('setup', 'error'))
+  const kafka = createKafka(brokers, 'plant-store-setup', createLog('setup', 'error'), securityOf(settings))
   const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: settings.KAFKA_WAIT_MS }
   const created = await retry(() => createTopic(kafka, topic), patience)
   // The brokers may become leaders of the new partitions only a little after they reported the topic as created.
   await retry(() => checkTopic(kafka, topic), { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS })
   console.log(`${created ? 'created' : 'found'} topic ${topic.topic} with ${topic.partitions} partitions`)
 } catch (error) {
-  console.error((error as Error).message)
+  console.error(refusalOf(error, { topic: process.env.PLANTS_TOPIC ?? 'plants' }) ?? (error as Error).message)
   process.exitCode = 1
 }

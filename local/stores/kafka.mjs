@@ -103,7 +103,8 @@ function writeConfig(dir, brokerListeners, controllerPort, moreSettings) {
     'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
     listeners: `${brokerListeners},CONTROLLER://127.0.0.1:${controllerPort}`,
     'advertised.listeners': brokerListeners,
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'listener.security.protocol.map':
+      'PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT',
     'controller.listener.names': 'CONTROLLER',
     'log.dirs': dataDir(dir),
     'auto.create.topics.enable': false,

@@ -1,4 +1,5 @@
 import type { Command } from './command.ts'
+import { acl } from './commands/acl.ts'
 import { asOf } from './commands/as-of.ts'
 import { events } from './commands/events.ts'
 import { exportPlants } from './commands/export.ts'
@@ -29,7 +30,7 @@ const GROUPS: Group[] = [
     title: 'Verify and repair',
     commands: { verify, rebuild, 'parked reapply': parkedReapply },
   },
-  { title: 'Grant access', commands: { 'token create': tokenCreate } },
+  { title: 'Grant access', commands: { 'token create': tokenCreate, acl } },
 ]
 
 export const COMMANDS: Record<string, Command> = Object.assign({}, ...GROUPS.map(({ commands }) => commands))

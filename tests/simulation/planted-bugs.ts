@@ -282,8 +282,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   bug("every create at its deadline is 'not written'", PENDING, [
-    "if (this.state === 'appended') this.resolve({ is: 'outcomeUnknown' })",
-    "if (this.state === 'appended') this.resolve({ is: 'notWritten' })",
+    "if (this.isAppended) this.resolve({ is: 'outcomeUnknown' })",
+    "if (this.isAppended) this.resolve({ is: 'notWritten' })",
   ]),
   bug('entries in Redis never decide', CREATE, ['if (uncovered.length === 0) return', 'return']),
   bug('a missing entry decides', CREATE, [
@@ -291,7 +291,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'pending.entryFound(entry ?? { id: pending.id, eventId: String(pending.record.headers.ce_id) as never, offset: 0 as Offset, plant: undefined })',
   ]),
   bug('the tail decides creates that were not looked up', PENDING, [
-    "if (this.state !== 'appended') return\n    const decision = decideByWindow(this.id, this.checkpoint, window)",
+    'if (!this.isAppended) return\n    const decision = decideByWindow(this.id, this.checkpoint, window)',
     "if (this.state === 'resolved') return\n    const decision = decideByWindow(this.id, Infinity as Offset, window)",
   ]),
   bug('a create that was resolved in the queue is appended', PENDING, [

@@ -47,7 +47,11 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
     PLANTS_PARTITIONS: String(PARTITIONS),
   }
 
-  async function startService(service: 'api' | 'projector', settings: Record<string, string>): Promise<RunningService> {
+  async function startService(
+    service: 'api' | 'projector',
+    settings: Record<string, string>,
+    started: 'ready' | 'listening' = 'ready',
+  ): Promise<RunningService> {
     const opsPort = await freePort()
     const logFile = join(folder, `${service}-${opsPort}.log`)
     const running = await startProcess({
@@ -66,7 +70,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
     const opsUrl = `http://127.0.0.1:${opsPort}`
     const isReady = () =>
       fetch(`${opsUrl}/readyz`).then(
-        ({ ok }) => ok,
+        ({ ok }) => ok || started === 'listening',
         () => false,
       )
     await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
@@ -79,18 +83,23 @@ export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
     /** The settings by which a process finds this store. */
     environment,
 
-    async startApi(settings: Record<string, string> = {}): Promise<RunningApi> {
+    /** `started`: when it resolves, at `listening` with an operations port that responds. */
+    async startApi(
+      settings: Record<string, string> = {},
+      started: 'ready' | 'listening' = 'ready',
+    ): Promise<RunningApi> {
       const port = await freePort()
       const digest = digestOf(TOKEN).toString('hex')
       const tokens = { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: `${CALLER}:${digest}` }
-      return { ...(await startService('api', { ...tokens, ...settings })), url: `http://127.0.0.1:${port}` }
+      return { ...(await startService('api', { ...tokens, ...settings }, started)), url: `http://127.0.0.1:${port}` }
     },
 
     async end(): Promise<void> {
       for (const close of closers.reverse()) await close()
     },
 
-    startProjector: (settings: Record<string, string> = {}) => startService('projector', settings),
+    startProjector: (settings: Record<string, string> = {}, started: 'ready' | 'listening' = 'ready') =>
+      startService('projector', settings, started),
   }
 }
 

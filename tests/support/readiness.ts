@@ -12,12 +12,12 @@ async function readyz({ opsUrl }: RunningService): Promise<{ status: number; rea
 }
 
 /** Waits until a service is not ready for this reason; returns all its reasons of that moment. */
-export function untilNotReady(service: RunningService, reason: RegExp): Promise<string[]> {
+export function untilNotReady(service: RunningService, reason: RegExp, wait = WAIT): Promise<string[]> {
   return vi.waitFor(async () => {
     const { reasons } = await readyz(service)
     expect(reasons.join('\n')).toMatch(reason)
     return reasons
-  }, WAIT)
+  }, wait)
 }
 
 export async function untilReady(...services: RunningService[]): Promise<void> {

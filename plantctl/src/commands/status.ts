@@ -44,7 +44,7 @@ export const status: Command = {
     const store = await connectStore(context)
     try {
       if (values.watch) return await watch(store, context, { all, json })
-      const found = await retryForSeconds(() => readStatus(store))
+      const found = await retryForSeconds(() => readStatus(store), store.topic)
       await context.print(`${linesOf(found, context, { all, json }).join('\n')}\n`)
       return assess(found).problems.length === 0 ? EXIT.ok : EXIT.problems
     } finally {

@@ -54,7 +54,7 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
     follow(sink, only) {
       const { groupId, deleteAll } = createThrowawayGroups(kafka, groupPrefix(topic, 'rebuild'), log)
       const fetching = { ...REPLAY_FETCHES, minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS }
-      const follower = createFollower({ ...common, ...sink, ...fetching, groupId, only })
+      const follower = createFollower({ ...common, ...sink, ...fetching, groupId, only, haltsWhenRefused: true })
       return {
         ...follower,
         async close() {

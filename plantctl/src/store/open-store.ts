@@ -1,4 +1,6 @@
+import { refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
@@ -30,7 +32,7 @@ export async function openStore(context: CliContext): Promise<Store> {
     await retryForSeconds(async () => {
       await readModel.checkServer()
       await checkTopic(kafka, { topic, partitions })
-    })
+    }, topic)
     return store
   } catch (error) {
     await store.close()
@@ -76,15 +78,27 @@ async function connectKafka({ kafka }: Stores): Promise<void> {
   await admin.disconnect()
 }
 
-/** Retries for 10 s: some errors pass, such as that of a broker that does not lead a new partition yet. */
-export function retryForSeconds<T>(request: () => Promise<T>): Promise<T> {
-  return retry(request, { everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS })
+/**
+ * Retries for 10 s: some errors pass, such as that of a broker that does not lead a new partition yet. Throws a
+ * PreconditionError at once when Kafka refuses the user.
+ */
+export function retryForSeconds<T>(request: () => Promise<T>, topic?: string): Promise<T> {
+  const attempt = async () => {
+    try {
+      return await request()
+    } catch (error) {
+      const refusal = refusalOf(error, topic === undefined ? {} : { topic })
+      throw refusal === undefined ? error : new PreconditionError(refusal)
+    }
+  }
+  return retry(attempt, { everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS })
 }
 
 async function assertResponds(server: string, connect: () => Promise<void>): Promise<void> {
   try {
     await retryForSeconds(connect)
   } catch (cause) {
+    if (cause instanceof PreconditionError) throw cause
     const { message } = cause as Error
     throw new Error(`${server} does not respond: ${message}. Check that it is running and that the address is right`, {
       cause,

@@ -8,7 +8,10 @@ import { Type } from 'typebox'
 const StoreSettings = Type.Object(STORE_SETTINGS)
 
 /** Settings of a running `npm start`, and the file that has them. */
-type LocalStart = { file: string; settings: Record<keyof typeof StoreSettings.properties, string> }
+type LocalStart = {
+  file: string
+  settings: Record<'KAFKA_BROKERS' | 'REDIS_URL' | 'PLANTS_TOPIC' | 'PLANTS_PARTITIONS', string>
+}
 
 const LOCAL_DIR = '.local'
 

@@ -34,7 +34,7 @@ async function start(context: ServiceContext): Promise<void> {
   closeLater(authentication.close)
   const metrics = createMetrics()
   const observe = addApiMetrics(metrics)
-  const service = await openServiceStores(settings, metrics, context)
+  const service = await openServiceStores('api', settings, metrics, context)
   const { kafka, readModel, partitions } = service
   const { claimIndex, tail } = openClaimIndex(service, settings, observe.acknowledged, context)
 

@@ -25,7 +25,7 @@ async function start(context: ServiceContext): Promise<void> {
   const settings = readSettings(ProjectorSettings, process.env)
   const metrics = createMetrics()
   const observe = addProjectorMetrics(metrics)
-  const service = await openServiceStores(settings, metrics, context)
+  const service = await openServiceStores('projector', settings, metrics, context)
   const { kafka, readModel, topic, partitions, startState } = service
 
   const projector = createProjector({

@@ -57,7 +57,7 @@ async function readLog(kafka: Kafka, { topic, groupId, from, signal }: CheckedCo
     assertWithinBounds(stored, ends, REMEDY)
     return { topicId, ends, atTime: await offsetsAtTimeOf(from, kafka, topic, ends) }
   } catch (error) {
-    throw preconditionErrorOf(error, topic)
+    throw preconditionErrorOf(error, { topic, groupId })
   }
 }
 

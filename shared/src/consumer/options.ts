@@ -133,6 +133,8 @@ const READER_OPTIONS = {
   log: accepting('an object with debug, info, warn and error', isLog),
   ssl: described('true, false or options of tls.connect', Type.Union([Type.Boolean(), objectSchema])),
   sasl: objectSchema,
+  socketFactory: functionSchema,
+  rackId: nameSchema,
   maxBatch: integer(1, 10_000),
   signal: accepting('an AbortSignal', (value) => value instanceof AbortSignal),
 }

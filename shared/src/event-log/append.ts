@@ -3,6 +3,7 @@ import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { ProducerByTopicId, TopicId } from '../kafka-client/topic-ids.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
+import { isProduceRefused, refusalOf } from './broker-errors.ts'
 
 const ACKS_ALL = -1
 const PRODUCE_TIMEOUT_MS = 5_000
@@ -17,6 +18,11 @@ export type Appender = ReturnType<typeof createAppender>
 export type BaseOffsets = ReadonlyMap<Partition, Offset> | undefined
 
 type Acknowledgement = RecordMetadata & { topicId?: TopicId }
+
+/** Kafka refuses the user, and certainly nothing of this append was written. The message says what to correct. */
+export class AppendRefused extends Error {
+  override name = 'AppendRefused'
+}
 
 /**
  * Appends records to the topic. Keep one append in flight, and put everything that arrives until its end into the next
@@ -59,9 +65,13 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
   return {
     connect,
 
-    /** Resolves when all in-sync replicas have the records. When it rejects, any of the records may be in the log. */
+    /**
+     * Resolves when all in-sync replicas have the records. Rejects with an AppendRefused when certainly none of them was
+     * written; after any other error, any of them may be in the log.
+     */
     async append(records: readonly NewRecord[]): Promise<BaseOffsets> {
       const used = producer
+      void used.takeProduceRequests()
       try {
         if (!isConnected) await connect()
         const acknowledged = await used.sendBatch({
@@ -71,8 +81,10 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
         })
         return baseOffsetsOf(acknowledged)
       } catch (error) {
+        const refusal = refusalOf(error, { topic })
+        const isRefused = refusal !== undefined && (await areAllRefused(used.takeProduceRequests()))
         await replace(used).catch(() => {})
-        throw error
+        throw isRefused ? new AppendRefused(refusal) : error
       }
     },
 
@@ -80,6 +92,12 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
       await producer.disconnect()
     },
   }
+}
+
+/** kafkajs rejects with the first error of several brokers, while the requests to the others are in flight. */
+async function areAllRefused(requests: readonly Promise<unknown>[]): Promise<boolean> {
+  const ends = await Promise.allSettled(requests)
+  return ends.every((end) => end.status === 'rejected' && isProduceRefused(end.reason))
 }
 
 function baseOffsetsOf(acknowledged: readonly Acknowledgement[]): BaseOffsets {

@@ -28,7 +28,7 @@ describe('an authentication error', () => {
     'is a PreconditionError when the password is wrong (%s)',
     async (mechanism) => {
       const error = await failedWith(mechanism, createErrorFromCode(SASL_AUTHENTICATION_FAILED))
-      expect(preconditionErrorOf(error, 'plants')).toMatchObject({
+      expect(preconditionErrorOf(error, { topic: 'plants' })).toMatchObject({
         name: 'PreconditionError',
         fault: 'not-authorized',
       })
@@ -46,7 +46,7 @@ describe('an authentication error', () => {
       ]) {
         const error = await failedWith(mechanism, failure)
         expect(error).toMatchObject({ name: 'KafkaJSSASLAuthenticationError' })
-        expect(preconditionErrorOf(error, 'plants')).toBe(error)
+        expect(preconditionErrorOf(error, { topic: 'plants' })).toBe(error)
       }
     },
   )

@@ -1,4 +1,4 @@
-import type { Admin, Kafka, KafkaConfig, LogEntry } from 'kafkajs'
+import type { Admin, ConsumerConfig, ISocketFactory, Kafka, KafkaConfig, LogEntry } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { Log } from '../runtime/log.ts'
 
@@ -10,19 +10,25 @@ const MAX_RETRY_MS = 2_000
 
 export type { Kafka }
 
-/** Encryption and authentication of connections, as kafkajs expects them. */
-export type Security = { ssl?: KafkaConfig['ssl'] | undefined; sasl?: KafkaConfig['sasl'] | undefined }
+/** Encryption and authentication of connections, as kafkajs expects them, and the rack that consumers read in. */
+export type Security = {
+  ssl?: KafkaConfig['ssl'] | undefined
+  sasl?: KafkaConfig['sasl'] | undefined
+  socketFactory?: ISocketFactory | undefined
+  rackId?: string | undefined
+}
 
 /** Makes a client without connecting: its producers, consumers and admins connect. */
 export function createKafka(
   brokers: readonly string[],
   clientId: string,
   log: Log,
-  { ssl, sasl }: Security = {},
+  { ssl, sasl, socketFactory, rackId }: Security = {},
 ): Kafka {
-  return new kafkajs.Kafka({
+  const kafka = new kafkajs.Kafka({
     ...(ssl !== undefined && { ssl }),
     ...(sasl !== undefined && { sasl }),
+    ...(socketFactory !== undefined && { socketFactory }),
     clientId,
     brokers: [...brokers],
     connectionTimeout: CONNECTION_TIMEOUT_MS,
@@ -32,6 +38,9 @@ export function createKafka(
     logLevel: kafkajs.logLevel.INFO,
     logCreator: () => (entry) => writeEntry(log, entry),
   })
+  if (rackId === undefined) return kafka
+  const { consumer } = kafka
+  return Object.assign(kafka, { consumer: (config: ConsumerConfig) => consumer.call(kafka, { rackId, ...config }) })
 }
 
 // kafkajs logs errors that it then retries, and crashes that its callers here log themselves. So its errors become

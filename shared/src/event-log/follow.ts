@@ -3,9 +3,10 @@ import type { ConsumerByTopicId } from '../kafka-client/topic-ids.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
-import { messageOf } from '../runtime/failures.ts'
+import { messageOf, PreconditionError } from '../runtime/failures.ts'
 import { createBackOff } from '../runtime/retry.ts'
 import { delay } from '../runtime/time.ts'
+import { refusalOf } from './broker-errors.ts'
 import { assertSameTopic, SERVICE_REMEDY, type TopicId } from './log-identity.ts'
 import { createPartitionCursors, type PartitionCursorsOptions, type RecordSink } from './partition-cursors.ts'
 import { checkTopic, type LogEnds, type TopicSettings } from './topic.ts'
@@ -34,6 +35,8 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
      * topic is not as required. `checkTopic` unless given.
      */
     ends?(): Promise<LogEnds>
+    /** Whether `onHalt` is called when Kafka refuses the user. Otherwise the follower tries again until it does not. */
+    haltsWhenRefused?: boolean
     /** Called before the group is joined again: the next assignments find what is committed in it. */
     onRejoin?(): void
     /** Kafka answers a fetch when this many bytes are there, or after the wait. */
@@ -76,6 +79,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   let running: Promise<void> | undefined
   /** Why the previous consumer ended; undefined once the group is joined. */
   let failure: string | undefined
+  let groupId: string | undefined
   const backOff = createBackOff(RESTART)
   const committed = new Map<Partition, Offset>()
   /** The highest end of each partition that was seen. */
@@ -181,14 +185,18 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   }
 
   function reportFailure(error: unknown, text: string): void {
-    failure = messageOf(error)
-    log.warn({ err: error }, text)
+    const refusal = refusalOf(error, { topic, groupId })
+    failure = refusal ?? messageOf(error)
+    log.warn({ err: error }, refusal ?? text)
+    if (refusal !== undefined && options.haltsWhenRefused)
+      options.onHalt(new PreconditionError(refusal, 'not-authorized'))
   }
 
   /** Runs a consumer from its connection to a crash or the close. */
   async function runConsumer(): Promise<void> {
+    groupId = options.groupId()
     consumer = kafka.consumer({
-      groupId: options.groupId(),
+      groupId,
       sessionTimeout: SESSION_TIMEOUT_MS,
       heartbeatInterval: HEARTBEAT_MS,
       rebalanceTimeout: REBALANCE_TIMEOUT_MS,

@@ -3,7 +3,9 @@ import type { Admin, Kafka } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
+import { refusalOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
+import { Refused } from './refused.ts'
 
 /** One process in a group, and the partitions that it is assigned. */
 export type Member = { clientId: string; host: string; partitions: Partition[] }
@@ -82,7 +84,7 @@ export async function readGroupOffsets(
   })
 }
 
-/** Reads who reads the topic now. */
+/** Reads who reads the topic now. Rejects with a Refused when the user may not describe the groups. */
 export async function readReaders(kafka: Kafka, topic: string): Promise<Readers> {
   return withAdmin(kafka, async (admin) => {
     const { groups } = await admin.listGroups()
@@ -107,7 +109,10 @@ export async function readReaders(kafka: Kafka, topic: string): Promise<Readers>
 
 async function describeGroups(admin: Admin, names: string[], topic: string) {
   if (names.length === 0) return []
-  const { groups } = await admin.describeGroups(names)
+  const { groups } = await admin.describeGroups(names).catch((error: unknown) => {
+    const isRefused = refusalOf(error, { topic }) !== undefined
+    throw isRefused ? new Refused(`Kafka refuses this user Describe on group ${topic}-: add the ACL, prefixed`) : error
+  })
   return groups.map(({ state, members }) => ({
     state: state as string,
     members: members.map(({ clientId, clientHost, memberAssignment }): Member => {

@@ -38,8 +38,8 @@ const WATCH_EVERY_MS = 1_000
 
 /**
  * Reads ranges of the log and ends. Rejects when it makes no progress for a minute (Kafka is not reachable, or an open
- * transaction hides the records after it), with a PreconditionError when the topic is not as required or `from` is a
- * checkpoint of another log, and with the error that `onRecords` threw.
+ * transaction hides the records after it), with a PreconditionError when the topic is not as required, `from` is a
+ * checkpoint of another log or Kafka refuses the user, and with the error that `onRecords` threw.
  */
 export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Promise<void> {
   const { kafka, topic, ranges, onRecords, time, signal } = options
@@ -55,6 +55,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     ...options,
     only: new Set(remaining.keys()),
     groupId: groups.groupId,
+    haltsWhenRefused: true,
     ...REPLAY_FETCHES,
     checkpointOf: async (partition) => checkpoints.get(partition) as Checkpoint,
     onHalt: ended.reject,

@@ -13,7 +13,9 @@ import { checkTopic } from './topic.ts'
 const original: typeof kafkajs = createPrivateKafkajs().load('index.js')
 original.CompressionCodecs[4] = kafkajs.CompressionCodecs[4]
 
-type Metadata = { topicMetadata: { topic: string; partitionMetadata: { topicId?: string }[] }[] }
+type Metadata = {
+  topicMetadata: { topic: string; partitionMetadata: { topicId?: string; topicOperations?: number }[] }[]
+}
 type Fetched = { responses: { topicName: string; partitions: { messages: object[] }[] }[] }
 type Broker = { metadata(topics: string[]): Promise<Metadata>; fetch(options: object): Promise<Fetched> }
 
@@ -53,7 +55,12 @@ async function openBoth() {
 }
 
 function withoutIds(metadata: Metadata): Metadata {
-  for (const { partitionMetadata } of metadata.topicMetadata) for (const each of partitionMetadata) delete each.topicId
+  for (const { partitionMetadata } of metadata.topicMetadata) {
+    for (const each of partitionMetadata) {
+      delete each.topicId
+      delete each.topicOperations
+    }
+  }
   return metadata
 }
 
@@ -63,7 +70,7 @@ const sorted = ({ topicMetadata, ...others }: Metadata) => ({
   topicMetadata: topicMetadata.toSorted((a, b) => (a.topic < b.topic ? -1 : 1)),
 })
 
-it('metadata is that of the original kafkajs plus topic ids', async () => {
+it('metadata is that of the original kafkajs plus topic ids and authorized operations', async () => {
   const [one, other] = [await openTopic(1), await openTopic(3)]
   const { ours, theirs } = await openBoth()
   for (const topics of [[one.topic], [one.topic, other.topic], []]) {

@@ -86,7 +86,7 @@ export async function readEnds(kafka: Kafka, topic: string): Promise<LogEnds> {
       return { topicId, ends: await endsOfWholeLog(admin, topic, LOST_CLAIMS) }
     })
   } catch (error) {
-    throw preconditionErrorOf(error, topic)
+    throw preconditionErrorOf(error, { topic })
   }
 }
 

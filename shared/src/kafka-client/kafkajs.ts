@@ -8,6 +8,8 @@ import { TransientMap } from '../runtime/transient-map.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
 import { groupByPartition, produceByTopicId, produceRequests } from './produce-request.ts'
+import { withApiKeys, withRefusals } from './refusals.ts'
+import { withAnySession, withFreshVersions } from './sessions.ts'
 import { clientsByTopicId, fetchByTopicId } from './topic-ids.ts'
 
 // kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.
@@ -17,6 +19,8 @@ const VERSION = '2.2.4'
 
 const CLUSTER = 'src/cluster/index.js'
 const REQUEST_QUEUE = 'src/network/requestQueue/index.js'
+const CONNECTION = 'src/network/connection.js'
+const BROKER = 'src/broker/index.js'
 const OFFSET_MANAGER = 'src/consumer/offsetManager/index.js'
 const LONG = 'src/utils/long.js'
 const DECODE_FETCHED = 'src/protocol/requests/fetch/v4/decodeMessages.js'
@@ -169,10 +173,17 @@ function load(): typeof import('kafkajs') {
   modules.replace(PRODUCE, produceByTopicId(modules.load(PRODUCE), requests))
   modules.replace(GROUP_BY_PARTITION, groupByPartition)
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
+  const Connection = withAnySession(modules.load(CONNECTION))
+  Connection.prototype.send = withApiKeys(Connection.prototype.send)
+  modules.replace(CONNECTION, Connection)
+  const broker = modules.load(BROKER).prototype
+  broker.connect = withFreshVersions(broker.connect)
   const cluster = modules.load(CLUSTER).prototype
   cluster.metadata = metadataOrError(cluster.metadata)
   // kafkajs uses the API versions of the first broker for all brokers. During a rolling upgrade, each has its own.
-  Object.defineProperty(modules.load(BROKER_POOL).prototype, 'versions', { get: () => null, set() {} })
+  const brokerPool = modules.load(BROKER_POOL).prototype
+  Object.defineProperty(brokerPool, 'versions', { get: () => null, set() {} })
+  brokerPool.withBroker = withRefusals(brokerPool.withBroker)
   modules.replace(CONSUMER, clientsByTopicId(modules.load(CONSUMER)))
   modules.replace(PRODUCER, clientsByTopicId(modules.load(PRODUCER)))
   const loaded: typeof import('kafkajs') = modules.load('index.js')

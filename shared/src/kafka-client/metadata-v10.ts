@@ -17,8 +17,9 @@ const [NO, YES] = [0, 1]
 
 /**
  * Adds version 10 of Metadata to those of kafkajs, whose highest is 6: from 10 on a response has topic ids. The decoded
- * response is that of version 6, and each partition has the id of its topic, where kafkajs's admin passes it on. See
- * Kafka's MetadataRequest.json and MetadataResponse.json.
+ * response is that of version 6, and each partition has the id of its topic and the operations on it that the user is
+ * authorized for, a bit for each: there kafkajs's admin passes them on. See Kafka's MetadataRequest.json and
+ * MetadataResponse.json.
  */
 export function metadataWithTopicIds(original: RequestDefinition<MetadataOptions>): RequestDefinition<MetadataOptions> {
   const writer = createByteWriter()
@@ -35,7 +36,8 @@ export function metadataWithTopicIds(original: RequestDefinition<MetadataOptions
     }
     writer.int8(allowAutoTopicCreation ? YES : NO)
     writer.int8(NO) // include the authorized operations of the cluster
-    writer.int8(NO) // include those of the topics
+    // Those of the topics, which cost the brokers something for each.
+    writer.int8(topics.length === 0 ? NO : YES)
     writeTags(writer)
     return writer.finish()
   }
@@ -77,8 +79,9 @@ function readTopic(reader: ByteReader) {
   const topic = reader.compactString()
   const topicId = readTopicId(reader)
   const isInternal = reader.boolean()
-  const partitionMetadata = readArray(reader, (each) => readPartition(each, topicId))
-  skipAuthorizedOperations(reader)
+  const partitions = readArray(reader, (each) => readPartition(each, topicId))
+  const topicOperations = reader.int32()
+  const partitionMetadata = partitions.map((partition) => ({ ...partition, topicOperations }))
   return readTagged(reader, { topicErrorCode, topic, isInternal, partitionMetadata })
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net'
 import type { Cluster } from 'kafkajs'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { kafkajs, kafkajsModule } from './kafkajs.ts'
 import type { ConsumerByTopicId, TopicId } from './topic-ids.ts'
 
@@ -57,23 +57,27 @@ async function openBroker(highest: Record<number, number>, cluster: () => Addres
     header.writeInt32BE(frame.readInt32BE(8), 4)
     socket.write(Buffer.concat([header, body]))
   }
+  const sockets = new Set<Socket>()
   const server = createServer((socket) => {
+    sockets.add(socket)
     socket.on('error', () => {})
     socket.on('data', (frame: Buffer) => respond(socket, frame))
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   onTestFinished(() => void server.close())
-  return { requests, port: (server.address() as { port: number }).port }
+  return {
+    requests,
+    port: (server.address() as { port: number }).port,
+    cut(): void {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
 }
 
-it('a leader that is not upgraded yet gets requests of a version that it supports', async () => {
-  const addresses: Address[] = []
-  const upgraded = await openBroker({ [FETCH]: 13, [METADATA]: 10 }, () => addresses)
-  const old = await openBroker({ [FETCH]: 12, [METADATA]: 10 }, () => addresses)
-  addresses.push({ nodeId: 1, port: upgraded.port }, { nodeId: 2, port: old.port })
-
+/** The cluster of a consumer of the corrected kafkajs. */
+async function connectCluster(port: number): Promise<Cluster> {
   const kafka = new kafkajs.Kafka({
-    brokers: [`127.0.0.1:${upgraded.port}`],
+    brokers: [`127.0.0.1:${port}`],
     logLevel: kafkajs.logLevel.NOTHING,
     retry: { retries: 0 },
   })
@@ -92,13 +96,39 @@ it('a leader that is not upgraded yet gets requests of a version that it support
   const cluster = await opened.promise
   await cluster.connect()
   await cluster.refreshMetadata()
-  const leader = (await cluster.findBroker({ nodeId: '2' })) as unknown as {
-    fetch(options: object): Promise<unknown>
-  }
+  return cluster
+}
+
+const fetchFrom = async (cluster: Cluster, nodeId: string): Promise<unknown> => {
+  const leader = (await cluster.findBroker({ nodeId })) as unknown as { fetch(options: object): Promise<unknown> }
   const partitions = [{ partition: 0, fetchOffset: '0', maxBytes: 1_024 }]
-  const failure = await leader
-    .fetch({ maxWaitTime: 100, isolationLevel: 1, topics: [{ topic: 'plants', partitions }] })
-    .catch((error: unknown) => error)
+  return leader.fetch({ maxWaitTime: 100, isolationLevel: 1, topics: [{ topic: 'plants', partitions }] })
+}
+
+it('a leader that is not upgraded yet gets requests of a version that it supports', async () => {
+  const addresses: Address[] = []
+  const upgraded = await openBroker({ [FETCH]: 13, [METADATA]: 10 }, () => addresses)
+  const old = await openBroker({ [FETCH]: 12, [METADATA]: 10 }, () => addresses)
+  addresses.push({ nodeId: 1, port: upgraded.port }, { nodeId: 2, port: old.port })
+
+  const cluster = await connectCluster(upgraded.port)
+  const failure = await fetchFrom(cluster, '2').catch((error: unknown) => error)
   expect(old.requests.filter(({ apiKey }) => apiKey === FETCH)).toEqual([{ apiKey: FETCH, version: 11 }])
   expect(failure).not.toBeInstanceOf(Error)
+})
+
+it('asks a broker again for its versions after it was upgraded at the same address', async () => {
+  const addresses: Address[] = []
+  const highest = { [FETCH]: 12, [METADATA]: 10 }
+  const broker = await openBroker(highest, () => addresses)
+  addresses.push({ nodeId: 1, port: broker.port })
+  const cluster = await connectCluster(broker.port)
+  await fetchFrom(cluster, '1')
+  highest[FETCH] = 13
+  broker.cut()
+  await vi.waitFor(() => expect(cluster.isConnected()).toBe(false))
+  // The broker of this test does not know the response.
+  await fetchFrom(cluster, '1').catch(() => {})
+  const versions = broker.requests.filter(({ apiKey }) => apiKey === FETCH).map(({ version }) => version)
+  expect(versions).toEqual([11, 13])
 })

@@ -229,7 +229,11 @@ type ByTopicId = {
   byTopicId(topicIdOf: LookUpTopicId): void
 }
 export type ConsumerByTopicId = Consumer & ByTopicId
-export type ProducerByTopicId = Producer & ByTopicId
+export type ProducerByTopicId = Producer &
+  ByTopicId & {
+    /** The produce requests since the last call, each with its own outcome: one of a send to each broker. */
+    takeProduceRequests(): Promise<unknown>[]
+  }
 
 type ProduceTopic = { topic: string }
 type Broker = {
@@ -241,8 +245,9 @@ type ClientParts = { cluster: { brokerPool: { createBroker(options: object): Bro
 
 /** Wraps kafkajs's factory of consumers or producers: their requests get topic ids on the way to the broker. */
 export function clientsByTopicId<Client extends object>(createClient: (parts: ClientParts) => Client) {
-  return (parts: ClientParts): Client & ByTopicId => {
+  return (parts: ClientParts): Client & ByTopicId & Pick<ProducerByTopicId, 'takeProduceRequests'> => {
     let topicIdOf: LookUpTopicId = () => undefined
+    let produceRequests: Promise<unknown>[] = []
     const { brokerPool } = parts.cluster
     const createBroker = brokerPool.createBroker.bind(brokerPool)
     brokerPool.createBroker = (options) => {
@@ -256,13 +261,22 @@ export function clientsByTopicId<Client extends object>(createClient: (parts: Cl
       }
       const produced = (data: ProduceTopic) => ({ ...data, topicId: topicIdOf(data.topic) })
       broker.fetch = (call) => fetch({ ...call, topics: call.topics.map(fetched) })
-      broker.produce = (call) => produce({ ...call, topicData: call.topicData.map(produced) })
+      broker.produce = (call) => {
+        const response = produce({ ...call, topicData: call.topicData.map(produced) })
+        produceRequests.push(response)
+        return response
+      }
       return broker
     }
     return {
       ...createClient(parts),
       byTopicId(lookUp) {
         topicIdOf = lookUp
+      },
+      takeProduceRequests() {
+        const taken = produceRequests
+        produceRequests = []
+        return taken
       },
     }
   }

@@ -49,6 +49,7 @@ const metadata = fc.record({
       topic: text,
       topicId,
       isInternal: fc.boolean(),
+      topicOperations: int32,
       partitionMetadata: fc.array(
         fc.record({
           partitionErrorCode: fc.constantFrom(0, 5, 9),
@@ -93,7 +94,7 @@ function metadataBytes({ tags: added, topics, ...response }: Metadata): Buffer {
           .writeBuffer(bytesOfTopicId(each.topicId))
           .writeBoolean(each.isInternal)
           .writeUVarIntArray(list(each.partitionMetadata, write.partition))
-          .writeInt32(-2_147_483_648),
+          .writeInt32(each.topicOperations),
         added,
       ),
   }
@@ -239,9 +240,9 @@ describe('a response with topic ids', () => {
           brokers,
           clusterId,
           controllerId,
-          topicMetadata: topics.map(({ topicId: id, partitionMetadata, ...topic }) => ({
+          topicMetadata: topics.map(({ topicId: id, topicOperations, partitionMetadata, ...topic }) => ({
             ...topic,
-            partitionMetadata: partitionMetadata.map((each) => ({ ...each, topicId: id })),
+            partitionMetadata: partitionMetadata.map((each) => ({ ...each, topicId: id, topicOperations })),
           })),
         })
       }),
@@ -363,6 +364,14 @@ describe('a request', () => {
   it('names a topic by its name while its id is not known', () => {
     expect(apiVersionOf(FETCH, 13, fetchOf(undefined))).toBe(11)
     expect(apiVersionOf(PRODUCE, 13, produceOf(undefined))).toBe(7)
+  })
+
+  it('to fetch by id has the rack of the consumer, by which the broker chooses a replica', async () => {
+    const bytesOf = async (rackId?: string): Promise<Buffer> =>
+      (await FETCH.protocol({ version: 13 })({ ...fetchOf(ONE_ID), rackId }).request.encode()).buffer
+    // The length of the text, the text and no tagged fields end the request.
+    expect((await bytesOf('zone-a')).subarray(-8).equals(Buffer.from('\u0007zone-a\0'))).toBe(true)
+    expect((await bytesOf()).subarray(-2).equals(Buffer.from([1, 0]))).toBe(true)
   })
 
   it('to append by id has the batches of one by name', async () => {

@@ -25,6 +25,7 @@ describe('settings', () => {
   it('have defaults, except the addresses of Kafka and Redis', () => {
     expect(read(GOOD)).toEqual({
       ...GOOD,
+      KAFKA_SECURITY_PROTOCOL: 'PLAINTEXT',
       PLANTS_TOPIC: 'plants',
       PLANTS_PARTITIONS: 12,
       HOST: '127.0.0.1',

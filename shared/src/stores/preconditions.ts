@@ -1,10 +1,15 @@
+import { refusalOf } from '../event-log/broker-errors.ts'
+import { withAdmin } from '../event-log/connection.ts'
 import { assertSameTopic, assertWithinBounds, SERVICE_REMEDY, type TopicId } from '../event-log/log-identity.ts'
+import { type Program, topicOperationsOf } from '../event-log/rights.ts'
 import { checkTopic, type LogEnds } from '../event-log/topic.ts'
+import { checkRights, createRightsCheck } from '../event-log/topic-rights.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
+import { messageOf, PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
-import { type Repeated, repeat, retry } from '../runtime/retry.ts'
+import { repeat, retry } from '../runtime/retry.ts'
 import type { Time } from '../runtime/time.ts'
 import type { Stores } from './open-stores.ts'
 
@@ -14,23 +19,43 @@ const RETRY = { everyMs: 250, longestMs: 2_000 }
 /** What a service starts from: the topic id, and per partition the end of the log and the read model's checkpoint. */
 export type StartState = LogEnds & { checkpoints: Checkpoint[] }
 
+/** A program that works on the stores for as long as it runs. */
+export type Service = Extract<Program, 'api' | 'projector'>
+
 /**
  * Waits for Kafka and Redis and checks all that the write protocol relies on. Throws a PreconditionError as soon as
- * one precondition does not hold, and any other error when a store does not respond for 2 minutes.
+ * one precondition does not hold, and any other error when a store does not respond for 2 minutes. `onFailure` receives
+ * why it still waits. A refusal of Kafka may end by itself, because users, rights and secrets reach the brokers and this
+ * process at different times. So it is a PreconditionError only after the 2 minutes.
  */
-export async function checkPreconditions(stores: Stores, log: Log): Promise<StartState> {
-  return retry(() => check(stores, log), {
-    ...RETRY,
-    giveUpAfterMs: GIVE_UP_AFTER_MS,
-    onFailure: (err) => log.warn({ err }, 'Kafka or Redis does not respond yet, retrying'),
-  })
+export async function checkPreconditions(
+  stores: Stores,
+  service: Service,
+  log: Log,
+  onFailure: (reason: string) => void = () => {},
+): Promise<StartState> {
+  try {
+    return await retry(() => check(stores, service, log), {
+      ...RETRY,
+      giveUpAfterMs: GIVE_UP_AFTER_MS,
+      onFailure(err) {
+        const refusal = refusalOf(err, stores)
+        log.warn({ err }, refusal ?? 'Kafka or Redis does not respond yet, retrying')
+        onFailure(refusal ?? messageOf(err))
+      },
+    })
+  } catch (error) {
+    const refusal = refusalOf(error, stores)
+    throw refusal === undefined ? error : new PreconditionError(refusal, 'not-authorized')
+  }
 }
 
-async function check({ kafka, readModel, topic, partitions }: Stores, log: Log): Promise<StartState> {
+async function check({ kafka, readModel, topic, partitions }: Stores, service: Service, log: Log): Promise<StartState> {
   await readModel.ready()
   await readModel.checkServer()
   const readLog = () => checkTopic(kafka, { topic, partitions })
   const { warnings, ...startState } = await readStartState(readModel, readLog, { partitions })
+  await withAdmin(kafka, (admin) => checkRights(admin, topic, topicOperationsOf(service, topic)))
   for (const warning of warnings) log.warn(warning)
   return startState
 }
@@ -56,6 +81,8 @@ export async function readStartState<T extends { ends: Offset[] }>(
 const WATCH_LOG_EVERY_MS = 30_000
 /** A Redis that evicts forgets plants as soon as it is full. */
 const WATCH_REDIS_EVERY_MS = 5_000
+/** A missing right is named within 10 s, also while nobody needs it. */
+const WATCH_RIGHTS_EVERY_MS = 5_000
 
 /** A reader that follows the log. */
 export type LogReader = {
@@ -69,14 +96,18 @@ export type LogReader = {
 
 /**
  * Checks periodically that the topic and Redis still meet the preconditions, and that the log is still the same one
- * and holds what the reader has passed: settings change, and a failover may lead to a Redis with other settings.
+ * and holds what the reader has passed: settings change, and a failover may lead to a Redis with other settings. Checks
+ * the user's rights, too.
  */
 export function watchPreconditions(
   { kafka, readModel, topic, partitions }: Stores,
+  service: Service,
   { topicId: first, passed, updateEnds }: LogReader,
   common: { time: Time; log: Log; onHalt(error: Error): void },
-): Pick<Repeated, 'close'> {
+) {
   let topicId = first
+  let refusal: string | undefined
+  const rights = createRightsCheck(kafka, topic, topicOperationsOf(service, topic))
 
   async function checkLog(): Promise<void> {
     const checkpoints = passed()
@@ -86,13 +117,30 @@ export function watchPreconditions(
     assertSameTopic(topicId, found.topicId, SERVICE_REMEDY)
     topicId ??= found.topicId
   }
+
+  async function watchRights(): Promise<void> {
+    const before = refusal
+    refusal = await rights.check().then(
+      () => undefined,
+      (error: unknown) => refusalOf(error, { topic }),
+    )
+    if (refusal === before) return
+    if (refusal === undefined) common.log.info('Kafka refuses the user no more')
+    else common.log.warn(refusal)
+  }
+
   const watched = [
     repeat({ ...common, everyMs: WATCH_LOG_EVERY_MS, task: checkLog, what: 'checking the log' }),
     repeat({ ...common, everyMs: WATCH_REDIS_EVERY_MS, task: readModel.checkServer, what: 'checking Redis' }),
+    repeat({ ...common, everyMs: WATCH_RIGHTS_EVERY_MS, task: watchRights, what: 'checking the rights' }),
   ]
   return {
-    async close() {
+    /** What Kafka refuses the user, and what to correct. */
+    problems: (): string[] => (refusal === undefined ? [] : [`kafka: ${refusal}`]),
+
+    async close(): Promise<void> {
       await Promise.all(watched.map(({ close }) => close()))
+      await rights.close()
     },
   }
 }

@@ -3,15 +3,20 @@ import { openOperationsPort, type Readiness } from '../runtime/operations.ts'
 import type { ServiceContext } from '../runtime/service.ts'
 import { systemTime } from '../runtime/time.ts'
 import { createStores } from './open-stores.ts'
-import { checkPreconditions, type LogReader, watchPreconditions } from './preconditions.ts'
+import { checkPreconditions, type LogReader, type Service, watchPreconditions } from './preconditions.ts'
 import type { ServiceSettings } from './store-settings.ts'
 
 /**
  * The start of both services, up to their own work: opens the operations port, then waits for Kafka and Redis and
  * checks the preconditions. Rejects as `checkPreconditions` does. All that it opens is closed when the service ends.
  */
-export async function openServiceStores(settings: ServiceSettings, metrics: Metrics, context: ServiceContext) {
-  const { name, log, fail, ending, closeLater } = context
+export async function openServiceStores(
+  service: Service,
+  settings: ServiceSettings,
+  metrics: Metrics,
+  context: ServiceContext,
+) {
+  const { log, fail, ending, closeLater } = context
   let problems: Readiness = () => ['starting']
   let working: Readiness = () => []
   const readiness: Readiness = () => {
@@ -21,10 +26,13 @@ export async function openServiceStores(settings: ServiceSettings, metrics: Metr
   const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, { readiness, metrics, log })
   closeLater(operations.close)
 
-  const stores = createStores(settings, `plant-store-${name}`, log)
+  const stores = createStores(settings, `plant-store-${service}`, log)
   closeLater(stores.close)
-  problems = () => ['starting: waiting for Kafka and Redis', ...stores.readModel.problems()]
-  const startState = await checkPreconditions(stores, log)
+  let failure: string[] = []
+  problems = () => ['starting: waiting for Kafka and Redis', ...failure, ...stores.readModel.problems()]
+  const startState = await checkPreconditions(stores, service, log, (reason) => {
+    failure = [reason]
+  })
 
   return {
     ...stores,
@@ -38,10 +46,11 @@ export async function openServiceStores(settings: ServiceSettings, metrics: Metr
      * the problems of its reader of the log, until `reportReady` is called.
      */
     watch(reader: Omit<LogReader, 'topicId'> & { problems: Readiness }): void {
-      working = reader.problems
-      problems = () => ['starting: comparing the log with the read model', ...working()]
       const watched = { ...reader, topicId: startState.topicId }
-      closeLater(watchPreconditions(stores, watched, { time: systemTime, log, onHalt: fail }).close)
+      const watch = watchPreconditions(stores, service, watched, { time: systemTime, log, onHalt: fail })
+      closeLater(watch.close)
+      working = () => [...reader.problems(), ...watch.problems()]
+      problems = () => ['starting: comparing the log with the read model', ...working()]
     },
 
     reportReady(): void {

@@ -50,6 +50,7 @@ export async function readEvents(store: Store, { ranges, onEvents, signal }: Rea
       ...common,
       ...FOLLOWING,
       groupId,
+      haltsWhenRefused: true,
       only: new Set(ranges.keys()),
       checkpointOf: async (partition) => reached.get(partition) as Checkpoint,
       async onRecords(partition, events, next) {

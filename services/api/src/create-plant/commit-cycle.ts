@@ -1,4 +1,4 @@
-import type { Appender, BaseOffsets } from '@plant-store/shared/event-log/append.ts'
+import { type Appender, AppendRefused, type BaseOffsets } from '@plant-store/shared/event-log/append.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
@@ -72,7 +72,7 @@ export function createCommitCycle(
         continue
       }
       pending.lookedUp(entry, checkpoint, claimIndex.window(pending.partition), now)
-      if (pending.state === 'appended') toAppend.push(pending)
+      if (pending.isAppended) toAppend.push(pending)
     }
     await append(toAppend)
   }
@@ -98,24 +98,35 @@ export function createCommitCycle(
 
   /**
    * Appends until Kafka acknowledges the append or all its creates are resolved. If a failed attempt did reach the log,
-   * the log has the record twice, with the same event id: one creation.
+   * the log has the record twice, with the same event id: one creation. Creates that a first attempt refused are resolved.
    */
   async function append(batch: readonly PendingCreate[]): Promise<void> {
     for (
       let unresolved = batch;
       unresolved.length > 0;
-      unresolved = unresolved.filter(({ state }) => state === 'appended')
+      unresolved = unresolved.filter(({ isAppended }) => isAppended)
     ) {
       let bases: BaseOffsets
       try {
         bases = await appender.append(unresolved.map(({ record }) => record))
       } catch (err) {
-        log.warn({ err, records: unresolved.length }, 'an append was not acknowledged; trying again')
-        claimIndex.wakeTail()
+        failAttempt(unresolved, err)
         await delay(time, APPEND_RETRY_MS)
         continue
       }
       return claimIndex.acknowledged(unresolved, bases)
+    }
+  }
+
+  function failAttempt(batch: readonly PendingCreate[], err: unknown): void {
+    const records = batch.length
+    if (err instanceof AppendRefused) {
+      log.warn({ records }, `an append was refused; nothing was written: ${err.message}`)
+      for (const pending of batch) pending.appendRefused(err)
+    } else {
+      log.warn({ err, records }, 'an append was not acknowledged; trying again')
+      for (const pending of batch) pending.appendFailed()
+      claimIndex.wakeTail()
     }
   }
 

@@ -5,8 +5,11 @@ import { decideByWindow, firstClaimOf, type WindowReader } from '@plant-store/sh
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { OwnClaim } from '../claim-index/claim-index.ts'
 
-/** `queued`: certainly not in the log. `appended`: sent to Kafka, so that only the log decides. `resolved`: has a resolution. */
-type State = 'queued' | 'appended' | 'resolved'
+/**
+ * `queued`: certainly not in the log. `appended`: sent to Kafka for the first time. `uncertain`: an attempt to append it
+ * has ended without an outcome, so that only the log decides. `resolved`: has a resolution.
+ */
+type State = 'queued' | 'appended' | 'uncertain' | 'resolved'
 
 /** The result of one append attempt: the first claim of the id, or one of three reasons why it is not known. */
 export type Resolution =
@@ -25,20 +28,22 @@ export type PendingCreateContext = {
  * The state machine of one create. The methods are its events; all transitions are here. The commit cycle delivers the
  * look-ups, the claim index the first claims, a timer and the shutdown the deadline.
  *
- * | state    | event                                              | next state | resolution       |
- * |----------|----------------------------------------------------|------------|------------------|
- * | queued   | `queueFull`, `entryUnreadable`                     | resolved   | `notWritten`     |
- * | queued   | `lookUpFailed`: it is tried again                  | queued     |                  |
- * | queued   | `lookedUp`: the first claim of the id is known     | resolved   | `decided`        |
- * | queued   | `lookedUp`: coverage gap                           | resolved   | `coverageGap`    |
- * | queued   | `lookedUp`: the id is absent                       | appended   |                  |
- * | queued   | `deadlinePassed`                                   | resolved   | `notWritten`     |
- * | appended | `firstClaimSeen` in a window back to the look-up   | resolved   | `decided`        |
- * | appended | `entryFound` in the read model                     | resolved   | `decided`        |
- * | appended | `deadlinePassed`                                   | resolved   | `outcomeUnknown` |
+ * | state               | event                                               | next state | resolution       |
+ * |---------------------|-----------------------------------------------------|------------|------------------|
+ * | queued              | `queueFull`, `entryUnreadable`                      | resolved   | `notWritten`     |
+ * | queued              | `lookUpFailed`: it is tried again                   | queued     |                  |
+ * | queued              | `lookedUp`: the first claim of the id is known      | resolved   | `decided`        |
+ * | queued              | `lookedUp`: coverage gap                            | resolved   | `coverageGap`    |
+ * | queued              | `lookedUp`: the id is absent                        | appended   |                  |
+ * | queued              | `deadlinePassed`                                    | resolved   | `notWritten`     |
+ * | appended            | `appendRefused`: Kafka wrote nothing of the attempt | resolved   | `notWritten`     |
+ * | appended            | `appendFailed`: the attempt may be in the log       | uncertain  |                  |
+ * | appended, uncertain | `firstClaimSeen` in a window back to the look-up    | resolved   | `decided`        |
+ * | appended, uncertain | `entryFound` in the read model                      | resolved   | `decided`        |
+ * | appended, uncertain | `deadlinePassed`                                    | resolved   | `outcomeUnknown` |
  *
- * Every other event changes nothing. An acknowledgement of the append is not an event: it may add the claim to the window,
- * and then the window decides.
+ * Every other event changes nothing: a refusal after an attempt without an outcome says nothing about that attempt. An
+ * acknowledgement of the append is not an event: it may add the claim to the window, and then the window decides.
  */
 export class PendingCreate {
   readonly claim: OwnClaim['claim']
@@ -88,7 +93,12 @@ export class PendingCreate {
     if (this.state === 'queued') this.resolve({ is: 'notWritten', cause })
   }
 
-  /** `window` as it is after the look-up. In state `appended` afterwards, the caller must append the record. */
+  /** Whether it was sent to Kafka and is not resolved. */
+  get isAppended(): boolean {
+    return this.state === 'appended' || this.state === 'uncertain'
+  }
+
+  /** `window` as it is after the look-up. If it is appended afterwards, the caller must append the record. */
   lookedUp(entry: Claim | undefined, checkpoint: Offset, window: WindowReader, now: number): void {
     if (this.state !== 'queued') return
     const known = firstClaimOf(this.id, { entry, checkpoint }, window)
@@ -101,26 +111,34 @@ export class PendingCreate {
     }
   }
 
+  appendRefused(cause: unknown): void {
+    if (this.state === 'appended') this.resolve({ is: 'notWritten', cause })
+  }
+
+  appendFailed(): void {
+    if (this.state === 'appended') this.state = 'uncertain'
+  }
+
   /** The first claim of this id was added to the window. */
   firstClaimSeen(window: WindowReader): void {
-    if (this.state !== 'appended') return
+    if (!this.isAppended) return
     const decision = decideByWindow(this.id, this.checkpoint, window)
     if (decision.is === 'decided') this.resolve({ is: 'decided', first: decision.first })
   }
 
   /** Whether the window has moved on, so that only an entry of the read model can decide. */
   needsEntry(window: WindowReader): boolean {
-    return this.state === 'appended' && decideByWindow(this.id, this.checkpoint, window).is === 'notCovered'
+    return this.isAppended && decideByWindow(this.id, this.checkpoint, window).is === 'notCovered'
   }
 
   entryFound(first: Claim): void {
-    if (this.state === 'appended') this.resolve({ is: 'decided', first })
+    if (this.isAppended) this.resolve({ is: 'decided', first })
   }
 
   /** Its own deadline, or the end of the process. */
   deadlinePassed(): void {
     if (this.state === 'queued') this.resolve({ is: 'notWritten', cause: this.lookUpError })
-    if (this.state === 'appended') this.resolve({ is: 'outcomeUnknown' })
+    if (this.isAppended) this.resolve({ is: 'outcomeUnknown' })
   }
 
   private resolve(resolution: Resolution): void {

@@ -1,0 +1,57 @@
+import { PROGRAMS, type Program, type Right, rightsOf } from '@plant-store/shared/event-log/rights.ts'
+import { type Command, EXIT, UsageError } from '../command.ts'
+import { readOptions } from '../options.ts'
+
+const TOPIC = /^[a-zA-Z0-9._-]{1,249}$/
+const PRINCIPAL = /^[A-Za-z]+:\S+$/
+const help = `Prints the commands that give each program its least rights in Kafka. It connects to nothing.
+
+  plantctl acl
+  plantctl acl --topic plants --principal User:plants --command-config admin.properties
+
+  --topic           the topic; without it, PLANTS_TOPIC or else plants
+  --principal       one user for all programs; without it, each has its own: User:plant-store-api,
+                    User:plant-store-projector, User:plant-store-plantctl, User:plant-store-setup
+  --command-config  the file with the login of an administrator, for kafka-acls.sh
+
+The setup creates the topic. Consumers need Read on the topic and on their own group.
+`
+
+/** plantctl acl */
+export const acl: Command = {
+  summary: 'prints the commands that give each program its rights in Kafka',
+  help,
+  async run(args, { env, print }) {
+    const { values } = readOptions(args, {
+      topic: { type: 'string' },
+      principal: { type: 'string' },
+      'command-config': { type: 'string' },
+    })
+    const { topic = env.PLANTS_TOPIC || 'plants', principal } = values
+    if (!TOPIC.test(topic)) throw new UsageError(`--topic ${topic}: expected a Kafka topic name`)
+    if (principal !== undefined && !PRINCIPAL.test(principal)) {
+      throw new UsageError(`--principal ${principal}: expected a Kafka principal, such as User:plants`)
+    }
+    const config = values['command-config']
+    const command = [
+      `kafka-acls.sh --bootstrap-server ${env.KAFKA_BROKERS || 'localhost:9092'}`,
+      ...(config === undefined ? [] : [`--command-config ${quoted(config)}`]),
+    ].join(' ')
+    const userOf = (program: Program) => quoted(principal ?? `User:plant-store-${program}`)
+    const lines = PROGRAMS.flatMap((program) =>
+      rightsOf(program, topic).map(
+        (right) => `${command} --add --allow-principal ${userOf(program)} ${optionsOf(right)}\n`,
+      ),
+    )
+    await print(lines.join(''))
+    return EXIT.ok
+  },
+}
+
+function optionsOf({ resource, name, pattern, operations }: Right): string {
+  const all = operations.map((operation) => `--operation ${operation}`).join(' ')
+  return `--${resource} ${name} --resource-pattern-type ${pattern} ${all}`
+}
+
+/** As one word of a shell. */
+const quoted = (text: string) => (/^[\w:./=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)

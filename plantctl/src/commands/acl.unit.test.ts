@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import type { CliContext } from '../command.ts'
+import { acl } from './acl.ts'
+
+async function linesOf(args: string[], env: NodeJS.ProcessEnv = {}): Promise<string[]> {
+  const printed: string[] = []
+  const print = async (text: string) => void printed.push(text)
+  await acl.run(args, { env, print } as unknown as CliContext)
+  return printed.join('').trimEnd().split('\n')
+}
+
+it('prints a command for each right of each program', async () => {
+  const lines = await linesOf([], { KAFKA_BROKERS: 'kafka:9092' })
+  const start = 'kafka-acls.sh --bootstrap-server kafka:9092 --add --allow-principal User:plant-store'
+  expect(lines.slice(0, 3)).toEqual([
+    `${start}-api --topic plants --resource-pattern-type literal --operation Read --operation Write --operation DescribeConfigs`,
+    `${start}-api --group plants-tail- --resource-pattern-type prefixed --operation Read`,
+    `${start}-projector --topic plants --resource-pattern-type literal --operation Read --operation DescribeConfigs`,
+  ])
+  expect(lines).toHaveLength(9)
+})
+
+it('takes another topic, one user for all, and the login of an administrator', async () => {
+  const lines = await linesOf(['--topic', 'flora', '--principal', 'User:CN=o', '--command-config', "it's here"])
+  for (const line of lines) {
+    expect(line).toMatch(/--command-config 'it'\\''s here' --add --allow-principal User:CN=o --(topic|group) flora/)
+  }
+})
+
+it.each([
+  ['--topic', 'a b'],
+  ['--principal', 'plants'],
+])('refuses %s %s', async (...args) => {
+  await expect(linesOf(args)).rejects.toThrow(/expected a Kafka/)
+})

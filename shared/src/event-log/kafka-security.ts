@@ -1,0 +1,181 @@
+import { isIP } from 'node:net'
+import { connect, createSecureContext, type SecureContext } from 'node:tls'
+import { isDeepStrictEqual } from 'node:util'
+import type { AuthenticationProviderArgs, ISocketFactory, Mechanism } from 'kafkajs'
+import { kafkajsModule } from '../kafka-client/kafkajs.ts'
+import { messageOf, PreconditionError } from '../runtime/failures.ts'
+import { connectionLost } from './broker-errors.ts'
+import type { Security } from './connection.ts'
+import { readSecretOf, readTls, type Tls } from './kafka-files.ts'
+import type { KafkaSettings } from './kafka-settings.ts'
+import { createTokenSource } from './oauth-token.ts'
+import { Refused } from './refused.ts'
+
+type Name = keyof KafkaSettings
+type Mechanisms = NonNullable<KafkaSettings['KAFKA_SASL_MECHANISM']>
+type Authenticate = (args: AuthenticationProviderArgs) => Promise<void>
+
+const KEEP_ALIVE_MS = 60_000
+const AUTHENTICATORS = 'src/broker/saslAuthenticator'
+const BY_PASSWORD = { PLAIN: 'plain', 'SCRAM-SHA-256': 'scram256', 'SCRAM-SHA-512': 'scram512' }
+
+const TLS_SETTINGS = ['KAFKA_SSL_CA_FILE', 'KAFKA_SSL_CERT_FILE', 'KAFKA_SSL_KEY_FILE'] as const
+const PASSWORD_SETTINGS = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD', 'KAFKA_SASL_PASSWORD_FILE'] as const
+const OAUTH_SETTINGS = [
+  'KAFKA_SASL_OAUTH_TOKEN_URL',
+  'KAFKA_SASL_OAUTH_CLIENT_ID',
+  'KAFKA_SASL_OAUTH_CLIENT_SECRET',
+  'KAFKA_SASL_OAUTH_CLIENT_SECRET_FILE',
+  'KAFKA_SASL_OAUTH_SCOPE',
+] as const
+
+/**
+ * What the settings say about the security of connections. Each connection reads the files again, so that secrets
+ * change without a restart. Throws a PreconditionError that names every setting that is missing, contradicts another
+ * one or names a file that cannot be used.
+ */
+export function securityOf(settings: KafkaSettings): Security {
+  const faults = faultsOf(settings)
+  if (faults.length > 0) throw new PreconditionError(`settings: ${faults.join('; ')}`)
+  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_CLIENT_RACK: rackId } = settings
+  return {
+    rackId,
+    ...(usesTls(settings) && { ssl: true, socketFactory: tlsSockets(settings) }),
+    ...(mechanism !== undefined && { sasl: loginBy(mechanism, settings) }),
+  }
+}
+
+const usesTls = ({ KAFKA_SECURITY_PROTOCOL: protocol }: KafkaSettings) => protocol.endsWith('SSL')
+const usesSasl = ({ KAFKA_SECURITY_PROTOCOL: protocol }: KafkaSettings) => protocol.startsWith('SASL')
+
+function faultsOf(settings: KafkaSettings): string[] {
+  const faults = [
+    ...(usesTls(settings) ? tlsFaults(settings) : strayOnes(settings, TLS_SETTINGS, 'SSL or SASL_SSL')),
+    ...(usesSasl(settings)
+      ? saslFaults(settings)
+      : strayOnes(
+          settings,
+          ['KAFKA_SASL_MECHANISM', ...PASSWORD_SETTINGS, ...OAUTH_SETTINGS],
+          'SASL_SSL or SASL_PLAINTEXT',
+        )),
+  ]
+  return faults
+}
+
+function strayOnes(settings: KafkaSettings, names: readonly Name[], protocols: string): string[] {
+  const { KAFKA_SECURITY_PROTOCOL: protocol } = settings
+  return names
+    .filter((name) => settings[name] !== undefined)
+    .map((name) => `${name} needs KAFKA_SECURITY_PROTOCOL ${protocols} (it is ${protocol})`)
+}
+
+function tlsFaults(settings: KafkaSettings): string[] {
+  const { KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key } = settings
+  if ((cert === undefined) !== (key === undefined)) {
+    return ['KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE belong together: set both or neither']
+  }
+  return faultOf(() => readTls(settings))
+}
+
+function saslFaults(settings: KafkaSettings): string[] {
+  const { KAFKA_SASL_MECHANISM: mechanism } = settings
+  if (mechanism === undefined) {
+    return [`KAFKA_SASL_MECHANISM is missing: KAFKA_SECURITY_PROTOCOL is ${settings.KAFKA_SECURITY_PROTOCOL}`]
+  }
+  const isOauth = mechanism === 'OAUTHBEARER'
+  const required = isOauth
+    ? (['KAFKA_SASL_OAUTH_TOKEN_URL', 'KAFKA_SASL_OAUTH_CLIENT_ID'] as const)
+    : (['KAFKA_SASL_USERNAME'] as const)
+  const others = isOauth ? PASSWORD_SETTINGS : OAUTH_SETTINGS
+  return [
+    ...required
+      .filter((name) => settings[name] === undefined)
+      .map((name) => `${name} is missing: KAFKA_SASL_MECHANISM is ${mechanism}`),
+    ...secretFaults(settings, isOauth ? 'KAFKA_SASL_OAUTH_CLIENT_SECRET' : 'KAFKA_SASL_PASSWORD'),
+    ...others
+      .filter((name) => settings[name] !== undefined)
+      .map((name) => `${name} is not for KAFKA_SASL_MECHANISM ${mechanism}: remove one of them`),
+  ]
+}
+
+function secretFaults(settings: KafkaSettings, name: Parameters<typeof readSecretOf>[1]): string[] {
+  const given = [settings[name], settings[`${name}_FILE`]].filter((value) => value !== undefined)
+  if (given.length !== 1) return [`set exactly one of ${name} and ${name}_FILE`]
+  return faultOf(() => readSecretOf(settings, name))
+}
+
+function faultOf(read: () => unknown): string[] {
+  try {
+    read()
+    return []
+  } catch (error) {
+    return [messageOf(error)]
+  }
+}
+
+/** As kafkajs's own sockets, but with the files as they are now, and never without verification of the host name. */
+function tlsSockets(settings: KafkaSettings): ISocketFactory {
+  const contextNow = secureContexts(settings)
+  return ({ host, port, onConnect }) => {
+    const secureContext = contextNow()
+    const servername = isIP(host) ? '' : host
+    const socket = connect({ host, port, servername, secureContext, rejectUnauthorized: true }, onConnect)
+    return socket.setKeepAlive(true, KEEP_ALIVE_MS)
+  }
+}
+
+/** Makes a new context only when a file has changed: one with the authorities of the system takes 60 ms of CPU. */
+function secureContexts(settings: KafkaSettings): () => SecureContext {
+  let used: { files: Tls; context: SecureContext } | undefined
+  return () => {
+    const files = readTls(settings)
+    if (used === undefined || !isDeepStrictEqual(files, used.files)) {
+      used = { files, context: createSecureContext(files) }
+    }
+    return used.context
+  }
+}
+
+function loginBy(mechanism: Mechanisms, settings: KafkaSettings): Mechanism {
+  const login = mechanism === 'OAUTHBEARER' ? loginByToken(settings) : loginByPassword(mechanism, settings)
+  return { mechanism, authenticationProvider: (args) => ({ authenticate: () => login(args) }) }
+}
+
+function loginByPassword(mechanism: keyof typeof BY_PASSWORD, settings: KafkaSettings): Authenticate {
+  const provide = kafkajsModule(`${AUTHENTICATORS}/${BY_PASSWORD[mechanism]}.js`)
+  const { KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: given } = settings
+  const setting = given === undefined ? 'KAFKA_SASL_PASSWORD_FILE' : 'KAFKA_SASL_PASSWORD'
+  return async (args) => {
+    const password = readSecretOf(settings, 'KAFKA_SASL_PASSWORD')
+    try {
+      await provide({ username, password })(args).authenticate()
+    } catch (error) {
+      throw refused(error, `KAFKA_SASL_USERNAME or ${setting}`)
+    }
+  }
+}
+
+function loginByToken(settings: KafkaSettings): Authenticate {
+  const provide = kafkajsModule(`${AUTHENTICATORS}/oauthBearer.js`)
+  const tokens = createTokenSource({
+    tokenUrl: settings.KAFKA_SASL_OAUTH_TOKEN_URL ?? '',
+    clientId: settings.KAFKA_SASL_OAUTH_CLIENT_ID ?? '',
+    clientSecret: () => readSecretOf(settings, 'KAFKA_SASL_OAUTH_CLIENT_SECRET'),
+    scope: settings.KAFKA_SASL_OAUTH_SCOPE,
+  })
+  return async (args) => {
+    const value = await tokens.current()
+    try {
+      await provide({ oauthBearerProvider: async () => ({ value }) })(args).authenticate()
+    } catch (error) {
+      tokens.forget()
+      throw refused(error, 'KAFKA_SASL_OAUTH_CLIENT_ID or KAFKA_SASL_OAUTH_SCOPE, or what the broker accepts')
+    }
+  }
+}
+
+/** A lost connection is no refusal. */
+function refused(error: unknown, toCorrect: string): unknown {
+  const { message } = error as Error
+  return connectionLost(message) ? error : new Refused(`Kafka refuses the login (${message}): correct ${toCorrect}`)
+}

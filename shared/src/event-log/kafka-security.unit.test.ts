@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Type } from 'typebox'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createAuthority } from '../../../tests/support/certificates.ts'
+import { readSettings } from '../runtime/settings.ts'
+import { securityOf } from './kafka-security.ts'
+import { KAFKA_SETTINGS } from './kafka-settings.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'kafka-security-'))
+afterAll(() => rmSync(dir, { recursive: true }))
+
+const fileOf = (name: string, text: string) => {
+  writeFileSync(join(dir, name), text)
+  return join(dir, name)
+}
+const authority = createAuthority(dir)
+const { cert, key } = authority.issue('user', 'plants')
+const other = authority.issue('other', 'plants')
+const password = fileOf('password', 'secret\n')
+const [empty, text] = [fileOf('empty', '\n'), fileOf('text', 'no certificate')]
+
+const security = (settings: Record<string, string>) =>
+  securityOf(readSettings(Type.Object(KAFKA_SETTINGS), { KAFKA_BROKERS: 'localhost:9092', ...settings }))
+
+const TLS = { KAFKA_SECURITY_PROTOCOL: 'SSL' }
+const SASL = { KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT' }
+const SCRAM = { ...SASL, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512', KAFKA_SASL_USERNAME: 'plants' }
+const OAUTH = {
+  ...{ ...SASL, KAFKA_SASL_MECHANISM: 'OAUTHBEARER' },
+  ...{ KAFKA_SASL_OAUTH_TOKEN_URL: 'https://localhost/token', KAFKA_SASL_OAUTH_CLIENT_ID: 'plants' },
+}
+
+describe('the settings of a secured Kafka', () => {
+  it('are none by default', () => {
+    expect(security({})).toEqual({})
+  })
+
+  it.each([
+    ['TLS', TLS],
+    ['TLS with an authority', { ...TLS, KAFKA_SSL_CA_FILE: authority.ca }],
+    ['a certificate', { ...TLS, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key }],
+    ['a password', { ...SCRAM, KAFKA_SASL_PASSWORD: 'secret' }],
+    ['a file with a password', { ...SCRAM, KAFKA_SASL_PASSWORD_FILE: password }],
+    ['a token', { ...OAUTH, KAFKA_SASL_OAUTH_CLIENT_SECRET: 'secret', KAFKA_SASL_OAUTH_SCOPE: 'kafka' }],
+  ])('are accepted: %s', (_what, settings) => {
+    expect(security(settings)).toHaveProperty(settings.KAFKA_SECURITY_PROTOCOL === 'SSL' ? 'socketFactory' : 'sasl')
+  })
+
+  it.each<[Record<string, string>, string[]]>([
+    [{ KAFKA_SECURITY_PROTOCOL: 'TLS' }, ['KAFKA_SECURITY_PROTOCOL must be PLAINTEXT or SSL or']],
+    [
+      { KAFKA_SSL_CA_FILE: authority.ca, KAFKA_SASL_USERNAME: 'plants' },
+      ['KAFKA_SSL_CA_FILE needs KAFKA_SECURITY_PROTOCOL SSL', 'KAFKA_SASL_USERNAME needs KAFKA_SECURITY_PROTOCOL SASL'],
+    ],
+    [{ ...TLS, KAFKA_SASL_MECHANISM: 'PLAIN' }, ['KAFKA_SASL_MECHANISM needs KAFKA_SECURITY_PROTOCOL SASL']],
+    [{ ...TLS, KAFKA_SSL_CERT_FILE: cert }, ['KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE belong together']],
+    [{ ...TLS, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: other.key }, ['KAFKA_SSL_KEY_FILE must be the key of']],
+    [{ ...TLS, KAFKA_SSL_CA_FILE: text }, [`KAFKA_SSL_CA_FILE names ${text}, which has no certificate`]],
+    [{ ...TLS, KAFKA_SSL_CA_FILE: join(dir, 'none') }, ['which cannot be read (ENOENT)']],
+    [{ ...TLS, KAFKA_SSL_CA_FILE: dir }, ['which cannot be read (EISDIR)']],
+    [SASL, ['KAFKA_SASL_MECHANISM is missing']],
+    [
+      { ...SASL, KAFKA_SASL_MECHANISM: 'PLAIN' },
+      ['KAFKA_SASL_USERNAME is missing', 'set exactly one of KAFKA_SASL_PA'],
+    ],
+    [
+      { ...SCRAM, KAFKA_SASL_PASSWORD: 'secret', KAFKA_SASL_PASSWORD_FILE: password },
+      ['set exactly one of KAFKA_SASL_PASSWORD and KAFKA_SASL_PASSWORD_FILE'],
+    ],
+    [{ ...SCRAM, KAFKA_SASL_PASSWORD_FILE: empty }, [`KAFKA_SASL_PASSWORD_FILE names ${empty}, which is empty`]],
+    [
+      { ...SCRAM, KAFKA_SASL_PASSWORD: 'secret', KAFKA_SASL_OAUTH_SCOPE: 'kafka' },
+      ['KAFKA_SASL_OAUTH_SCOPE is not for KAFKA_SASL_MECHANISM SCRAM-SHA-512'],
+    ],
+    [
+      { ...OAUTH, KAFKA_SASL_PASSWORD: 'secret' },
+      [
+        'set exactly one of KAFKA_SASL_OAUTH_CLIENT_SECRET',
+        'KAFKA_SASL_PASSWORD is not for KAFKA_SASL_MECHANISM OAUTH',
+      ],
+    ],
+  ])('are refused: %j', (settings, faults) => {
+    const read = () => security(settings)
+    for (const fault of faults) {
+      expect(read).toThrow(
+        expect.objectContaining({ name: 'PreconditionError', message: expect.stringContaining(fault) }),
+      )
+    }
+  })
+
+  it('never show a secret', () => {
+    const wrong = { KAFKA_SASL_PASSWORD: 'secret', KAFKA_SASL_OAUTH_TOKEN_URL: 'https://user:secret@localhost' }
+    expect(() => security(wrong)).toThrow(expect.not.objectContaining({ message: expect.stringContaining('secret@') }))
+  })
+})

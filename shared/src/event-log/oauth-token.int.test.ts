@@ -1,0 +1,66 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startTokenEndpoint } from '../../../tests/support/token-endpoint.ts'
+import { createTokenSource } from './oauth-token.ts'
+
+const LIFETIME_S = 60
+
+async function openTokens() {
+  const endpoint = await startTokenEndpoint('plants', { lifetimeS: LIFETIME_S })
+  onTestFinished(endpoint.close)
+  let now = 0
+  let secret = endpoint.secret()
+  const tokens = createTokenSource({
+    ...{ tokenUrl: endpoint.url, clientId: 'plants', clientSecret: () => secret, scope: 'kafka' },
+    time: { now: () => now, after: () => () => {} },
+  })
+  return {
+    endpoint,
+    tokens,
+    passSeconds(seconds: number): void {
+      now += seconds * 1_000
+    },
+    useSecret(next: string): void {
+      secret = next
+    },
+  }
+}
+
+describe('the source of tokens', () => {
+  it('requests a token once for all that ask at the same time, and gives it out for half of its lifetime', async () => {
+    const { endpoint, tokens, passSeconds } = await openTokens()
+    const [first, second] = await Promise.all([tokens.current(), tokens.current()])
+    expect([second, endpoint.granted()]).toEqual([first, 1])
+    passSeconds(LIFETIME_S / 2 - 1)
+    expect([await tokens.current(), endpoint.granted()]).toEqual([first, 1])
+    passSeconds(2)
+    expect(await tokens.current()).not.toBe(first)
+    expect(endpoint.granted()).toBe(2)
+  })
+
+  it('requests another one when Kafka has refused the last one', async () => {
+    const { endpoint, tokens } = await openTokens()
+    await tokens.current()
+    tokens.forget()
+    await tokens.current()
+    expect(endpoint.granted()).toBe(2)
+  })
+
+  it('names the settings when the secret is wrong, and takes the next one', async () => {
+    const { endpoint, tokens, useSecret } = await openTokens()
+    endpoint.changeSecret('another')
+    await expect(tokens.current()).rejects.toThrow(
+      expect.objectContaining({
+        name: 'Refused',
+        message: expect.stringContaining('KAFKA_SASL_OAUTH_CLIENT_SECRET'),
+      }),
+    )
+    useSecret('another')
+    expect(await tokens.current()).toMatch(/^[\w-]+\.[\w-]+\.$/)
+  })
+
+  it('names the setting when no server responds', async () => {
+    const { endpoint, tokens } = await openTokens()
+    endpoint.close()
+    await expect(tokens.current()).rejects.toThrow(/KAFKA_SASL_OAUTH_TOKEN_URL does not respond.*ECONNREFUSED/)
+  })
+})

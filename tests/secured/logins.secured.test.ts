@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { createPlant, readPlant } from '../support/client.ts'
+import { createPlantStore } from '../support/plant-store.ts'
+import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
+
+const USER = 'plants'
+const SCRAM_PASSWORD = 'a-scram-password'
+
+let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
+let tokens: Awaited<ReturnType<typeof startTokenEndpoint>>
+/** The settings of each way to log in. */
+let logins: Record<string, Record<string, string>>
+
+beforeAll(async () => {
+  kafka = await startSecuredKafka({ users: [USER] })
+  tokens = await startTokenEndpoint(USER)
+  await Promise.all([kafka.setScramPassword(USER, SCRAM_PASSWORD), kafka.allowAll(USER)])
+  const passwordFile = join(kafka.dir, 'password')
+  writeFileSync(passwordFile, `${SCRAM_PASSWORD}\n`)
+  const certified = kafka.authority.issue('user', USER)
+  const tls = { KAFKA_SSL_CA_FILE: kafka.authority.ca }
+  const sasl = { ...tls, KAFKA_BROKERS: kafka.saslTls, KAFKA_SECURITY_PROTOCOL: 'SASL_SSL' }
+  const scram = { ...sasl, KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD_FILE: passwordFile }
+  logins = {
+    'PLAIN without TLS': {
+      KAFKA_BROKERS: kafka.sasl,
+      KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT',
+      KAFKA_SASL_MECHANISM: 'PLAIN',
+      KAFKA_SASL_USERNAME: USER,
+      KAFKA_SASL_PASSWORD: PASSWORD,
+    },
+    PLAIN: { ...sasl, KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: PASSWORD },
+    'SCRAM-SHA-256': { ...scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256' },
+    'SCRAM-SHA-512': { ...scram, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' },
+    OAUTHBEARER: {
+      ...sasl,
+      KAFKA_SASL_MECHANISM: 'OAUTHBEARER',
+      KAFKA_SASL_OAUTH_TOKEN_URL: tokens.url,
+      KAFKA_SASL_OAUTH_CLIENT_ID: USER,
+      KAFKA_SASL_OAUTH_CLIENT_SECRET: tokens.secret(),
+    },
+    'a certificate': {
+      ...tls,
+      KAFKA_BROKERS: kafka.tls,
+      KAFKA_SECURITY_PROTOCOL: 'SSL',
+      KAFKA_SSL_CERT_FILE: certified.cert,
+      KAFKA_SSL_KEY_FILE: certified.key,
+    },
+  }
+})
+afterAll(async () => {
+  tokens?.close()
+  await kafka?.stop({ graceMs: 1_000 })
+})
+
+it.each(['PLAIN without TLS', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER', 'a certificate'])(
+  'a plant is created and read with %s',
+  async (login) => {
+    const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: inject('redisUrl') })
+    const [api] = await Promise.all([store.startApi(logins[login]), store.startProjector(logins[login])])
+    expect((await createPlant(api.url, 1n, 'Monstera')).response?.status).toBe(200)
+    expect((await readPlant(api.url, 1n))?.body).toMatchObject({ name: 'Monstera' })
+  },
+)

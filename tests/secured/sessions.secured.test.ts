@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
+import { createPlant, idsWhile, onConnections } from '../support/client.ts'
+import { createPlantStore } from '../support/plant-store.ts'
+import { untilReady } from '../support/readiness.ts'
+import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
+
+const USER = 'plants'
+const SESSION_MS = 2_000
+const SESSIONS = 6
+const CONNECTIONS = 8
+
+let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
+
+beforeAll(async () => {
+  kafka = await startSecuredKafka({
+    users: [USER],
+    moreSettings: { 'connections.max.reauth.ms': String(SESSION_MS) },
+  })
+  await kafka.allowAll(USER)
+})
+afterAll(() => kafka?.stop({ graceMs: 1_000 }))
+
+it('no create fails while sessions of 2 s begin and end', async () => {
+  const settings = {
+    KAFKA_BROKERS: kafka.sasl,
+    KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT',
+    KAFKA_SASL_MECHANISM: 'PLAIN',
+    KAFKA_SASL_USERNAME: USER,
+    KAFKA_SASL_PASSWORD: PASSWORD,
+  }
+  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: inject('redisUrl') })
+  const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
+  const until = Date.now() + SESSIONS * SESSION_MS
+  const ids = idsWhile(() => Date.now() < until)
+  const creates = await onConnections(CONNECTIONS, ids, (id) => createPlant(services[0].url, id, 'Monstera'))
+  expect(creates.length).toBeGreaterThan(SESSIONS * CONNECTIONS)
+  expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
+  await untilReady(...services)
+  await vi.waitFor(async () => {
+    const { checkpoint } = await store.readModel.meta(0 as never)
+    expect(checkpoint.offset).toBeGreaterThan(0)
+  })
+})

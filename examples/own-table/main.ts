@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { PlantConsumerError, replayPlants } from '@plant-store/shared/consumer'
+import { kafkaOptions, PlantConsumerError, replayPlants } from '@plant-store/shared/consumer'
 import { openPlantTable, type Row } from './plant-table.ts'
 
 const USAGE = `Keeps a table of all plants in SQLite. A rebuild fills a new one from the log beside the old one.
@@ -55,7 +55,7 @@ async function rebuild(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   const next = table.startRebuild()
   const { positions, ...counts } = await replayPlants({
-    brokers: (process.env.KAFKA_BROKERS || 'localhost:9092').split(','),
+    ...kafkaOptions({ ...process.env, KAFKA_BROKERS: process.env.KAFKA_BROKERS || 'localhost:9092' }),
     topic: process.env.PLANTS_TOPIC || 'plants',
     onPlantsCreated: (events) => next.add(events.map(({ id, name, tag = null }) => ({ id, name, tag }))),
     // Called in log order too. If the table has the id already, this claim is void and nothing is added.

@@ -2,6 +2,7 @@
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from kafka_settings import security
 from own_store import OwnStore, Position
 from record import only, read_record
 
@@ -15,6 +16,7 @@ def follow(brokers: str, topic: str, store: OwnStore, until_end: bool) -> None:
     consumer = Consumer(
         {
             "bootstrap.servers": brokers,
+            **security(),
             # Required by the client. No offset is committed to the group, and no other member joins it.
             "group.id": "plant-store-example-python",
             "enable.auto.commit": False,

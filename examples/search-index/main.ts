@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { consumePlants, inFile, PlantConsumerError } from '@plant-store/shared/consumer'
+import { consumePlants, inFile, kafkaOptions, PlantConsumerError } from '@plant-store/shared/consumer'
 import { type IndexedPlant, openPlantIndex } from './plant-index.ts'
 
 const USAGE = `Keeps a full-text index of all plants in SQLite and updates it as plants are created.
@@ -50,7 +50,7 @@ async function follow(): Promise<void> {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   const consumer = await consumePlants({
-    brokers: (process.env.KAFKA_BROKERS || 'localhost:9092').split(','),
+    ...kafkaOptions({ ...process.env, KAFKA_BROKERS: process.env.KAFKA_BROKERS || 'localhost:9092' }),
     topic: process.env.PLANTS_TOPIC || 'plants',
     groupId: index.groupId(),
     // It also detects another log. The group cannot: a recreated Kafka has no groups.

@@ -6,7 +6,7 @@ import { rotateLog } from '../processes/log-file.mjs'
 import { sideBySide } from '../processes/side-by-side.mjs'
 import { ensureNode } from '../toolchain/node.mjs'
 import { ensureInstalled } from '../toolchain/prepare.mjs'
-import { startService, untilServiceReady } from './service.mjs'
+import { kafkaEnvironmentOf, startService, untilServiceReady } from './service.mjs'
 import { urlsOf } from './settings.mjs'
 import { prepareStores } from './stores.mjs'
 
@@ -50,9 +50,10 @@ export async function bringUp(launch, signal) {
  * @param {import('./settings.mjs').Settings} settings
  * @param {AbortSignal} signal
  */
-async function createTopic(node, kafkaBrokers, { topic, partitions }, signal) {
+async function createTopic(node, kafkaBrokers, settings, signal) {
+  const { topic, partitions } = settings
   const names = { KAFKA_BROKERS: kafkaBrokers, PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) }
-  const options = { cwd: root, env: { ...process.env, ...names }, timeoutMs: topicTimeoutMs, signal }
+  const options = { cwd: root, env: { ...kafkaEnvironmentOf(settings), ...names }, timeoutMs: topicTimeoutMs, signal }
   const { code, output } = await runCommand(node, [join('local', 'create-topic.ts')], options)
   if (code !== 0) throw new Failure(`Topic ${topic} cannot be used:\n${endOf(output)}`)
 }

@@ -24,6 +24,7 @@ Settings, from the environment:
   PLANTS_TOPIC           plants      topic; created if missing
   PLANTS_PARTITIONS      12          its partitions, fixed at its creation
   KAFKA_BROKERS          -           host:port,… of an existing Kafka; default: one is started
+  KAFKA_SECURITY_…       -           its TLS and login: docs/how-to/connect-secured-stores.md
   REDIS_URL              -           redis://… of an existing Redis; default: one is started
   PLANT_STORE_LOCAL_DIR  .local      folder of the files below
 

@@ -63,6 +63,19 @@ export async function untilServiceReady(running, opsUrl, { startTimeoutMs, signa
 }
 
 /**
+ * The environment of this process, for a client of the Kafka in `settings`. One that `npm start` starts has no security,
+ * whatever the environment says about another one.
+ *
+ * @param {import('./settings.mjs').Settings} settings
+ * @returns {NodeJS.ProcessEnv}
+ */
+export function kafkaEnvironmentOf({ kafkaBrokers }) {
+  const isSecurity = /^KAFKA_(SECURITY|SSL|SASL|CLIENT)_/
+  if (kafkaBrokers) return process.env
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSecurity.test(name)))
+}
+
+/**
  * Other settings in the environment (a log level, a deadline) are passed on to the services.
  *
  * @param {ServiceName} name
@@ -71,7 +84,7 @@ export async function untilServiceReady(running, opsUrl, { startTimeoutMs, signa
  */
 function environmentOf(name, { settings, kafkaBrokers, redisUrl, token }) {
   // Callers need the token; the services need only its digest. The api accepts no other token here.
-  const { PLANT_STORE_TOKEN: _, PLANT_STORE_TOKEN_DIGESTS_FILE: __, ...own } = process.env
+  const { PLANT_STORE_TOKEN: _, PLANT_STORE_TOKEN_DIGESTS_FILE: __, ...own } = kafkaEnvironmentOf(settings)
   const env = {
     ...own,
     KAFKA_BROKERS: kafkaBrokers,

@@ -1,7 +1,10 @@
+import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { consumeInto, eventually, newGroup } from '../support/consumed-plants.ts'
 import { openTopic } from '../support/open-topic.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { runExample } from './run-example.ts'
 
 const USER = 'consumer'
 const GROUP = newGroup()
@@ -48,4 +51,34 @@ describe('a Kafka that asks who is there', () => {
       code: 'not-authorized',
     })
   })
+
+  it.each(['search-index', 'own-table', 'python', 'java'])('lets the example %s in by its settings', async (name) => {
+    const topic = await openTopic(1, kafka.brokers)
+    await topic.append(3)
+    await kafka.allowAll(USER)
+    const folder = temporaryFolder()
+    const certified = kafka.authority.issue(name, USER)
+    const login = {
+      ...{ PLANTS_TOPIC: topic.topic, KAFKA_SSL_CA_FILE: kafka.authority.ca },
+      ...{ KAFKA_BROKERS: kafka.saslTls, KAFKA_SECURITY_PROTOCOL: 'SASL_SSL', KAFKA_SASL_MECHANISM: 'PLAIN' },
+      ...{ KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: PASSWORD },
+    }
+    const certificate = {
+      ...{ PLANTS_TOPIC: topic.topic, KAFKA_SSL_CA_FILE: kafka.authority.ca },
+      ...{ KAFKA_BROKERS: kafka.tls, KAFKA_SECURITY_PROTOCOL: 'SSL' },
+      ...{ KAFKA_SSL_CERT_FILE: certified.cert, KAFKA_SSL_KEY_FILE: certified.key },
+    }
+    for (const [n, settings] of [login, certificate].entries()) {
+      const lines = await runExample(name, READ_TO_END[name]?.(join(folder, String(n))) ?? [], settings)
+      expect(lines.at(-1)).toMatch(/"plants":\s?3\b|3 plants are in the index/)
+    }
+  })
 })
+
+/** The arguments with which each example reads the log to its end. */
+const READ_TO_END: Record<string, (file: string) => string[]> = {
+  'search-index': (file) => ['--index', file, 'follow', '--until-end'],
+  'own-table': (file) => ['--table', file, 'rebuild'],
+  python: (file) => ['--store', file, 'follow', '--until-end'],
+  java: (file) => ['dump', file],
+}

@@ -40,8 +40,9 @@ final class Follow {
     }
   }
 
-  private static Properties settings(String brokers) {
+  private static Properties settings(String brokers) throws IOException {
     Properties settings = new Properties();
+    KafkaSettings.addSecurity(settings);
     settings.put(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, brokers);
     settings.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);
     settings.put(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class);

@@ -13,7 +13,8 @@ public final class Main {
       dump FILE     write all plants to a file, print the counts, and exit
       corpus FILE   print the result for each line of docs/corpus
 
-      KAFKA_BROKERS (localhost:9092) and PLANTS_TOPIC (plants) name the topic to read.
+      KAFKA_BROKERS (localhost:9092) and PLANTS_TOPIC (plants) name the topic to read. For a secured Kafka, see
+      docs/how-to/connect-secured-stores.md.
       """;
 
   private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -35,8 +36,8 @@ public final class Main {
   }
 
   private static FirstWins.Counts follow(boolean untilEnd, Follow.Creations creations) throws IOException {
-    String brokers = setting("KAFKA_BROKERS", "localhost:9092");
-    return new Follow().run(brokers, setting("PLANTS_TOPIC", "plants"), untilEnd, creations);
+    String brokers = KafkaSettings.of("KAFKA_BROKERS", "localhost:9092");
+    return new Follow().run(brokers, KafkaSettings.of("PLANTS_TOPIC", "plants"), untilEnd, creations);
   }
 
   private static void dump(Path file) throws IOException {
@@ -48,10 +49,5 @@ public final class Main {
   private static void corpus(Path file) throws IOException {
     Corpus corpus = new Corpus();
     for (String line : Files.readAllLines(file)) OUT.println(corpus.read(line));
-  }
-
-  private static String setting(String name, String otherwise) {
-    String set = System.getenv(name);
-    return set == null || set.isEmpty() ? otherwise : set;
   }
 }

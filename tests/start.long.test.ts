@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type Run, readRun } from '../local/launch/run-file.mjs'
 import { projectOf } from '../local/launch/stores.mjs'
-import { freePort, isPortFree } from '../local/processes/port.mjs'
+import { freePort } from '../local/processes/port.mjs'
 import { type RunningProcess, startProcess } from '../local/processes/process.mjs'
 import { createContainers } from '../local/stores/docker.mjs'
 import { createPlant, readPlant } from './support/client.ts'
+import { freePortPair } from './support/free-port-pair.ts'
 import { TOKEN } from './support/plant-store.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { processEnvironment, registerGroup, registerProcess, registerProject } from './support/test-run.ts'
@@ -153,12 +154,6 @@ function containersOf(project: string, service?: string): string[] {
 
 async function stop(launcher: RunningProcess): Promise<void> {
   expect(await launcher.stop({ graceMs: STOP_MS })).toEqual({ code: 0, signal: null })
-}
-
-/** A port whose next one is free too. */
-async function freePortPair(): Promise<number> {
-  const port = await freePort()
-  return (await isPortFree(port + 1, '127.0.0.1')) ? port : freePortPair()
 }
 
 function expectNothingLeft(localDir: string, { pids, dockerProject }: Run): void {

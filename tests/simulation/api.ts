@@ -2,7 +2,7 @@ import { type ClaimIndex, createClaimIndex } from '@plant-store/api/src/claim-in
 import { createPlantCreation } from '@plant-store/api/src/create-plant/create-plant.ts'
 import { createPlantLister, type PlantLister } from '@plant-store/api/src/read-plants/list-plants.ts'
 import { createPlantReader, type PlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
-import type { BaseOffsets } from '@plant-store/shared/event-log/append.ts'
+import { AppendRefused, type BaseOffsets } from '@plant-store/shared/event-log/append.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
@@ -56,7 +56,7 @@ export async function startApi(
   { windowBytes, reportsBases }: { windowBytes: number; reportsBases: boolean },
   context: ProcessContext,
 ): Promise<SimulatedApi> {
-  const { clock, log, network, quiet, rules, onHalt, onApplied } = context
+  const { clock, log, network, quiet, rules, refusesAppend, onHalt, onApplied } = context
   const partitions = log.ends().length
   const time = clock.timeOf(process)
   const readModel = connectReadModel(process, network, rules, onApplied)
@@ -77,9 +77,11 @@ export async function startApi(
   const appended: NewRecord[] = []
   const appender = {
     /** The records of a partition are one batch; the batches of an append are independent of each other. */
-    async append(records: NewRecord[]): Promise<BaseOffsets> {
+    async append(all: NewRecord[]): Promise<BaseOffsets> {
+      const refused = new Set([...new Set(all.map(({ partition }) => partition))].filter(refusesAppend))
+      const records = all.filter(({ partition }) => !refused.has(partition))
       appended.push(...records)
-      const what = `append of ${records.map(({ key }) => key.toString()).join(', ')}`
+      const what = `append of ${records.map(({ key }) => key.toString()).join(', ') || 'nothing: REFUSED'}`
       const batches = [...Map.groupBy(records, ({ partition }) => partition)]
       const parts = batches.map(
         ([, batch]) =>
@@ -87,6 +89,8 @@ export async function startApi(
             batch.map(log.append)[0] as Offset,
       )
       const bases = await network.call(process, what, parts)
+      if (records.length === 0) throw new AppendRefused('this user may not write')
+      if (refused.size > 0) throw new Error('the leaders of some partitions refuse the append')
       return reportsBases ? new Map(batches.map(([partition], n) => [partition, bases[n] as Offset])) : undefined
     },
   }

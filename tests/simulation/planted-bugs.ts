@@ -285,6 +285,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "if (this.isAppended) this.resolve({ is: 'outcomeUnknown' })",
     "if (this.isAppended) this.resolve({ is: 'notWritten' })",
   ]),
+  rare(224, "a refusal after an attempt without an outcome is 'not written'", PENDING, [
+    "if (this.state === 'appended') this.resolve({ is: 'notWritten', cause })",
+    "if (this.isAppended) this.resolve({ is: 'notWritten', cause })",
+  ]),
   bug('entries in Redis never decide', CREATE, ['if (uncovered.length === 0) return', 'return']),
   bug('a missing entry decides', CREATE, [
     'if (entry !== undefined) pending.entryFound(entry)',

@@ -13,6 +13,9 @@ const MAX_STEPS = 260
 const REBUILDS = 0.5
 /** Rebuilds are drawn from a seed of their own, so that they do not change the rest of a schedule. */
 const REBUILD_SEED_OFFSET = 57
+/** The share of schedules in which Kafka refuses appends; drawn like rebuilds. */
+const REFUSED_APPENDS = 0.125
+const REFUSED_SEED_OFFSET = 294
 
 export function scheduleOf(seed: number): Schedule {
   const random = createRandom(seed)
@@ -31,7 +34,8 @@ export function scheduleOf(seed: number): Schedule {
   const rebuildRandom = createRandom(seed + REBUILD_SEED_OFFSET)
   const rebuilds = rebuildRandom.chance(REBUILDS)
   if (rebuilds) weights.push(...rebuildWeightsOf(rebuildRandom))
-  return { calm, workload: { ...workload, lists }, windows, weights, rebuilds, steps, ending }
+  const refusesAppends = createRandom(seed + REFUSED_SEED_OFFSET).chance(REFUSED_APPENDS)
+  return { calm, workload: { ...workload, lists }, windows, weights, rebuilds, refusesAppends, steps, ending }
 }
 
 /** Plays a schedule to its end, lets everything settle, and returns the first broken guarantee. */

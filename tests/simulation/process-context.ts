@@ -9,6 +9,8 @@ export type ProcessContext = {
   clock: Clock
   log: Log
   network: Network
+  /** Whether the leader of a partition refuses the next append for a missing right. */
+  refusesAppend(): boolean
   /** The log of the processes, which discards everything. */
   quiet: ProcessLog
   /** The guarantees of a rebuild. */

@@ -12,6 +12,8 @@ export type Schedule = {
   /** Without those of rebuilds when there are none. */
   weights: readonly number[]
   rebuilds: boolean
+  /** Whether Kafka refuses some appends for a missing right. */
+  refusesAppends: boolean
   steps: readonly number[]
   /** The seed of everything after the last step. */
   ending: number

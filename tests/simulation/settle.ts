@@ -43,6 +43,7 @@ export async function runUntil(
 /** After the last fault: everything must recover, work, and come to rest with every guarantee kept. */
 export async function settle(world: World, random: Random): Promise<void> {
   world.network.calmDown()
+  world.grantAppends()
   world.reconnectAll()
   await flushPromises()
   const stopping = world.started().filter(({ isStopping }) => isStopping)

@@ -19,7 +19,7 @@ import { createNetwork } from './network.ts'
 import { differenceFromFold } from './oracle.ts'
 import type { ProcessContext } from './process-context.ts'
 import { type SimulatedProjector, startProjector } from './projector.ts'
-import type { Random } from './random.ts'
+import { createRandom, type Random } from './random.ts'
 import { createRebuildRules } from './rebuild-rules.ts'
 import { createRebuilds } from './rebuilds.ts'
 import { eventIdOf, foreignRecord, meaningOf } from './records.ts'
@@ -36,6 +36,8 @@ export const PARTITIONS = 2
 /** Few ids, so that they are claimed repeatedly; both partitions have some. */
 export const IDS = [0n, 1n, 2n, 3n, 7n, -9n] as PlantId[]
 const RESPONSE_SLACK_MS = 100
+/** The share of appends that the leader of a partition refuses, in schedules where it refuses some. */
+const REFUSED = 0.3
 const nothing = () => {}
 const quiet = {
   debug: nothing,
@@ -47,14 +49,18 @@ const quiet = {
 
 export type World = ReturnType<typeof createWorld>
 
+type WorldOptions = { workload: Workload; windows: readonly number[]; refusesAppends: boolean; ending: number }
+
 /** A plant store with several apis and projectors, one log, one Redis with replicas, and clients. */
 export function createWorld(
-  { workload, windows }: { workload: Workload; windows: readonly number[] },
+  { workload, windows, refusesAppends, ending }: WorldOptions,
   trace: (what: () => string) => void,
 ) {
   const clock = createClock()
   const log = createKafkaLog(PARTITIONS)
   const network = createNetwork(trace)
+  const refusals = createRandom(ending)
+  let mayRefuseAppends = refusesAppends
   const foreign = new Set<EventId>()
   const snapshots: RedisServer[] = [emptyServer(PARTITIONS)]
   /** The last process of each place; an api that is starting has no `api` yet. */
@@ -88,6 +94,7 @@ export function createWorld(
     clock,
     log,
     network,
+    refusesAppend: () => mayRefuseAppends && refusals.chance(REFUSED),
     quiet,
     onApplied,
     rules: createRebuildRules(broken),
@@ -123,6 +130,12 @@ export function createWorld(
     broken,
     halted,
     firstBroken: () => brokenGuarantee,
+
+    /** From now on no append is refused. */
+    grantAppends(): void {
+      mayRefuseAppends = false
+    },
+
     master: () => master,
     /** The apis with a start state. */
     started: (): SimulatedApi[] => apis.flatMap(({ process, api }) => (process.alive && api ? [api] : [])),

@@ -5,7 +5,7 @@ import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Certified } from '../support/certificates.ts'
-import { createPlant } from '../support/client.ts'
+import { createPlant, errorOf } from '../support/client.ts'
 import { createPlantStore, openPlantStore, type PlantStore } from '../support/plant-store.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
@@ -127,6 +127,7 @@ describe('a secret that changes while the services run', () => {
     const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
     await kafka.setScramPassword(USER, 'another')
     for (const service of services) await untilNotReady(service, /Kafka refuses the login/, SOON)
+    expect(errorOf((await createPlant(services[0].url, 1n, 'Monstera')).response)).toBe(50301)
     writeFileSync(file, 'another')
     await untilReady(...services)
     expect((await createPlant(services[0].url, 1n, 'Monstera')).response?.status).toBe(200)

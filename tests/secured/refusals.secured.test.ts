@@ -98,7 +98,15 @@ describe('a service that Kafka refuses at its start says within 10 s what to cor
         ...{ KAFKA_BROKERS: kafka.brokers, KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT' },
         ...{ KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: PASSWORD },
       }),
-      /Kafka expects no SASL on this port: correct KAFKA_SECURITY_PROTOCOL/,
+      /Kafka expects no SASL login on this port: correct KAFKA_SECURITY_PROTOCOL/,
+    ],
+    [
+      'a mechanism that the listener does not offer',
+      () => ({
+        ...{ KAFKA_BROKERS: kafka.sasl, KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT' },
+        ...{ KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512', KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: SCRAM_PASSWORD },
+      }),
+      /Kafka does not offer this SASL mechanism: correct KAFKA_SASL_MECHANISM/,
     ],
   ])('%s', async (_what, settings, reason) => {
     const api = await store.startApi(settings(), 'listening')

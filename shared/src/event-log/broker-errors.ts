@@ -79,7 +79,10 @@ function refusalBy(
   if (name === AUTHENTICATION && !connectionLost(message)) return `Kafka refuses the login: ${message}`
   if (type === NO_SUCH_MECHANISM) return 'Kafka does not offer this SASL mechanism: correct KAFKA_SASL_MECHANISM'
   if (type === NO_SASL_LISTENER) {
-    return 'Kafka expects no SASL on this port: correct KAFKA_SECURITY_PROTOCOL or the port in KAFKA_BROKERS'
+    return (
+      'Kafka expects no SASL login on this port: correct KAFKA_SECURITY_PROTOCOL or the port in KAFKA_BROKERS. Or it ' +
+      'ends sessions in less than 2 s: raise its connections.max.reauth.ms'
+    )
   }
   if (AUTHORIZATION.test(type)) {
     const right = type.startsWith('TOPIC')

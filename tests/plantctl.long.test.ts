@@ -115,7 +115,7 @@ describe('plantctl', () => {
   it.each([[[]], [['token']], [['tokens', 'create']]])('refuses the unknown command %j', async (words) => {
     const { code, stdout, stderr } = await plantctl(...words)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(/token create\nSee plantctl --help/)
+    expect(stderr).toMatch(/token create(, acl)?\nSee plantctl --help/)
   })
 
   it('lists the subcommands for the first word of several commands', async () => {

@@ -20,6 +20,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .system.test.ts                         Kafka and Redis, and services as processes           npm test
 //   .long.test.ts                           any of these, and more time                          npm run test:all
 //   .secured.test.ts                        Kafka as a process, openssl, Redis, services         npm run test:secured
+//   .redis-ha.test.ts                       Kafka, and a Redis that is secured or fails over     npm run test:redis-ha
 //   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a script of their own
 export default defineConfig({
   test: {
@@ -69,6 +70,16 @@ export default defineConfig({
         test: {
           name: 'secured',
           include: ['tests/secured/*.secured.test.ts'],
+          ...realStores,
+          ...twoAtATime,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'redis-ha',
+          include: ['tests/redis-ha/*.redis-ha.test.ts'],
           ...realStores,
           ...twoAtATime,
           testTimeout: 120_000,

@@ -52,16 +52,17 @@ function environmentOf(name) {
   const { localDir } = readSettings(process.env)
   const run = readRun(localDir)
   const { PLANT_STORE_TOKEN, ...own } = process.env
+  const namesRedis = own.REDIS_SENTINELS || own.REDIS_CLUSTER_NODES
   const fromRun = run && {
     KAFKA_BROKERS: run.kafkaBrokers,
-    REDIS_URL: run.redisUrl,
+    ...(!namesRedis && { REDIS_URL: run.redisUrl }),
     PLANTS_TOPIC: run.topic,
     PLANTS_PARTITIONS: String(run.partitions),
   }
   /** @type {NodeJS.ProcessEnv} */
   const env = { ...fromRun, ...own }
   const { KAFKA_BROKERS, REDIS_URL, PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE } = env
-  if (!KAFKA_BROKERS || !REDIS_URL) {
+  if (!KAFKA_BROKERS || !(REDIS_URL || namesRedis)) {
     throw new Failure('No Kafka and Redis: set KAFKA_BROKERS and REDIS_URL, or run npm start first to use its stores.')
   }
   if (name === 'projector' || PLANT_STORE_TOKEN_DIGESTS || PLANT_STORE_TOKEN_DIGESTS_FILE) return env

@@ -9,7 +9,7 @@ const log = createLog('bench', 'warn')
 /** The read model that a replay makes: looked at, measured and taken away again. */
 export async function openReplayed(redisUrl: string, { topic, partitions }: TopicSettings) {
   const redis = new Redis(redisUrl)
-  const readModel = createReadModel({ redisUrl, topic, partitions }, log)
+  const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, topic, partitions }, log)
   await readModel.ready()
 
   async function field(section: string, name: string): Promise<string> {

@@ -16,7 +16,7 @@ import { answers } from './answers.mjs'
  * @param {number} [options.port] default: a free one
  * @param {boolean} [options.appendOnly] keeps the data in dir (at most 1 s of writes is lost by a crash of
  *   the machine); without it they end with the process
- * @param {Record<string, string>} [options.more] further settings, by their names in redis.conf
+ * @param {Record<string, string | string[]>} [options.more] further settings, by their names in redis.conf
  * @param {number} [options.startTimeoutMs]
  * @param {AbortSignal} [options.signal] ends the start
  * @param {(running: RunningProcess) => void} [options.onSpawn] called when the process has started, before it is ready
@@ -37,7 +37,7 @@ export async function startRedis(options) {
     'maxmemory-policy': 'noeviction',
     ...more,
   }
-  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...[value].flat()])
   const running = await startProcess({ name: 'redis', command: redisServer, args, logFile })
   onSpawn?.(running)
   await untilReady(running, { isReady: () => answersPing(port), startTimeoutMs, signal })

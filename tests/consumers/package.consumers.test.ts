@@ -100,7 +100,7 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
 
 /** Folds the log into the read model, as the projector does. */
 async function project({ kafka, topic, partitions }: TestTopic): Promise<void> {
-  const readModel = createReadModel({ redisUrl: inject('redisUrl'), topic, partitions }, quietLog)
+  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, topic, partitions }, quietLog)
   onTestFinished(() => readModel.close())
   await readModel.ready()
   const common = { kafka, topic, partitions, log: quietLog, time: systemTime, read: recordReader(partitions) }

@@ -16,7 +16,7 @@ export const P = 1 as Partition
 
 /** The generations of a topic of its own, on a real Redis. */
 export async function openGenerations(redisUrl = inject('redisUrl'), topic = `plants-${randomUUID()}`) {
-  const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
+  const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, topic, partitions: PARTITIONS }, quietLog)
   onTestFinished(() => readModel.close())
   await readModel.ready()
   const redis = openRedis(redisUrl)

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { RedisSettings } from '@plant-store/shared/read-model/redis-settings.ts'
 import { Redis } from 'ioredis'
 import { inject, onTestFinished } from 'vitest'
 import { argumentsOf } from '../../local/launch/service.mjs'
@@ -17,7 +18,7 @@ const PARTITIONS = 6
 const START_TIMEOUT_MS = 60_000
 const STOP_GRACE_MS = 10_000
 
-export type Environment = { kafkaBrokers: string; redisUrl: string }
+export type Environment = { kafkaBrokers: string } & ({ redisUrl: string } | { redis: RedisSettings })
 export type RunningService = RunningProcess & { opsUrl: string; logFile: string }
 export type RunningApi = RunningService & { url: string }
 
@@ -29,20 +30,22 @@ export async function createPlantStore(environment: Environment) {
 }
 
 /** A plant store with its own topic on this Kafka and Redis, for several tests; the caller has to end it. */
-export async function openPlantStore({ kafkaBrokers, redisUrl }: Environment) {
+export async function openPlantStore({ kafkaBrokers, ...stores }: Environment) {
+  const redis: RedisSettings = 'redis' in stores ? stores.redis : { REDIS_URL: stores.redisUrl }
   const closers: (() => Promise<unknown>)[] = []
   const log = await createTestTopic(kafkaBrokers, PARTITIONS)
   const { topic } = log
   const folder = mkdtempSync(join(inject('testRun'), 'services-'))
   closers.push(async () => rmSync(folder, { recursive: true, force: true }))
-  const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
+  const readModel = createReadModel({ redis, topic, partitions: PARTITIONS }, quietLog)
   closers.push(readModel.close)
   await readModel.ready()
 
   const environment = {
     ...processEnvironment,
     KAFKA_BROKERS: kafkaBrokers,
-    REDIS_URL: redisUrl,
+    ...redis,
+    REDIS_URL: redis.REDIS_URL ?? '',
     PLANTS_TOPIC: topic,
     PLANTS_PARTITIONS: String(PARTITIONS),
   }

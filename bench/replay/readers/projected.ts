@@ -13,7 +13,7 @@ export const readIntoRedis: Reader = async (reading, onStart) => {
   const { kafkaBrokers, redisUrl, topic, partitions, events, fetching } = reading
   const log = createLog('bench', 'warn')
   const { all, count, fail } = countdown(events)
-  const readModel = createReadModel({ redisUrl, topic, partitions }, log)
+  const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, topic, partitions }, log)
   await readModel.ready()
   const following = {
     ...{ topic, partitions, log, time: systemTime, ...fetching },

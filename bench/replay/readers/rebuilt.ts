@@ -8,7 +8,7 @@ import type { Reader } from '../reader.ts'
 /** A whole rebuild of an empty read model, its time counted from its very begin. */
 export const readByRebuild: Reader = async ({ kafkaBrokers, redisUrl, topic, partitions }, onStart) => {
   const log = createLog('bench', 'warn')
-  const readModel = createReadModel({ redisUrl, topic, partitions }, log)
+  const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, topic, partitions }, log)
   await readModel.ready()
   const kafka = createKafka(kafkaBrokers.split(','), 'bench', log)
   const { generations } = readModel

@@ -38,7 +38,7 @@ function mixedEvents(count: number, ids: number): NewRecord[] {
 async function openStore() {
   const log = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
   const redis = openRedis(inject('redisUrl'))
-  const readModel = createReadModel({ redisUrl: inject('redisUrl'), ...log }, quietLog)
+  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, ...log }, quietLog)
   await readModel.ready()
   const { generations } = readModel
   const appender = createAppender(log.kafka, log.topic)

@@ -44,13 +44,13 @@ export async function openStore(context: CliContext): Promise<Store> {
 export async function connectStore({ env, printError, stderrIsTerminal, signal }: CliContext): Promise<Store> {
   const { settings, file } = readStoreSettings(env)
   const log = createTerminalLog(printError)
-  const addresses = { kafka: settings.KAFKA_BROKERS, redis: withoutPassword(settings.REDIS_URL) }
+  const stores = createStores(settings, 'plant-store-plantctl', log, SILENT)
+  const addresses = { kafka: settings.KAFKA_BROKERS, redis: stores.readModel.address }
   if (stderrIsTerminal) {
     printError(
       `${settings.PLANTS_TOPIC} (${settings.PLANTS_PARTITIONS} partitions) at Kafka ${addresses.kafka}, Redis ${addresses.redis}\n`,
     )
   }
-  const stores = createStores(settings, 'plant-store-plantctl', log, SILENT)
   const from = file === undefined ? '' : ` (from ${file})`
   try {
     await Promise.race([
@@ -65,11 +65,6 @@ export async function connectStore({ env, printError, stderrIsTerminal, signal }
     throw error
   }
   return { ...stores, log }
-}
-
-function withoutPassword(text: string): string {
-  const url = URL.parse(text)
-  return url === null ? 'REDIS_URL' : `${url.protocol}//${url.host}${url.pathname}`
 }
 
 async function connectKafka({ kafka }: Stores): Promise<void> {

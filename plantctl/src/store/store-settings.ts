@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { REDIS_PLACES } from '@plant-store/shared/read-model/redis-settings.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { STORE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
@@ -21,9 +22,10 @@ const LOCAL_DIR = '.local'
  */
 export function readStoreSettings(env: NodeJS.ProcessEnv) {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value))
-  if (given.KAFKA_BROKERS && given.REDIS_URL) return { settings: readSettings(StoreSettings, given) }
+  const namesRedis = REDIS_PLACES.some((name) => given[name] !== undefined)
+  if (given.KAFKA_BROKERS && namesRedis) return { settings: readSettings(StoreSettings, given) }
   const local = readLocalStart(process.cwd(), given.PLANT_STORE_LOCAL_DIR)
-  if (local === undefined && !given.KAFKA_BROKERS && !given.REDIS_URL) {
+  if (local === undefined && !given.KAFKA_BROKERS && !namesRedis) {
     throw new PreconditionError(
       'No store selected. Set KAFKA_BROKERS and REDIS_URL (and PLANTS_TOPIC and PLANTS_PARTITIONS unless they are plants ' +
         'and 12), or run npm start: plantctl then uses its store.',
@@ -32,7 +34,7 @@ export function readStoreSettings(env: NodeJS.ProcessEnv) {
   // Never the log of one store with the read model of another.
   const { KAFKA_BROKERS, REDIS_URL } = local?.settings ?? {}
   const fits =
-    [KAFKA_BROKERS, undefined].includes(given.KAFKA_BROKERS) && [REDIS_URL, undefined].includes(given.REDIS_URL)
+    [KAFKA_BROKERS, undefined].includes(given.KAFKA_BROKERS) && (!namesRedis || given.REDIS_URL === REDIS_URL)
   if (local === undefined || !fits) return { settings: readSettings(StoreSettings, given) }
   return { settings: readSettings(StoreSettings, { ...local.settings, ...given }), file: local.file }
 }

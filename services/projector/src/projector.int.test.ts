@@ -25,7 +25,7 @@ const WAIT_MS = 30_000
 async function openStore() {
   const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
   const redis = openRedis(inject('redisUrl'))
-  const readModel = createReadModel({ redisUrl: inject('redisUrl'), ...topic }, quietLog)
+  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, ...topic }, quietLog)
   await readModel.ready()
   const appender = createAppender(topic.kafka, topic.topic)
   await appender.connect()

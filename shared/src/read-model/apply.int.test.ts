@@ -22,7 +22,7 @@ const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const P = 0 as Partition
 
 async function openReadModel(topic = `plants-${randomUUID()}`, partitions = PARTITIONS) {
-  const readModel = createReadModel({ redisUrl: inject('redisUrl'), topic, partitions }, quietLog)
+  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, topic, partitions }, quietLog)
   onTestFinished(() => readModel.close())
   await readModel.ready()
   const redis = openRedis(inject('redisUrl'))
@@ -205,6 +205,36 @@ describe('applying is refused, and nothing changes,', () => {
     await expect(resized.readModel.meta(P)).rejects.toThrow(PreconditionError)
     await expectUnchanged()
   })
+
+  it.each(['hget', 'hlen', 'llen', 'set', 'hset', 'hsetnx', 'hincrby', 'rpush'])(
+    'in part, when Redis refuses the user %s',
+    async (right) => {
+      const { topic, redis, apply, stored } = await openReadModel()
+      const [first, second] = [batchOf(0, 1n, 2n), batchOf(2, 3n, 1n)]
+      const [user, password] = [`user-${randomUUID()}`, 'secret']
+      await redis.call('ACL', 'SETUSER', user, 'on', `>${password}`, '~*', '+@all', `-${right}`)
+      onTestFinished(async () => void (await redis.call('ACL', 'DELUSER', user)))
+      const redisUrl = new URL(inject('redisUrl'))
+      Object.assign(redisUrl, { username: user, password })
+      const settings = { redis: { REDIS_URL: String(redisUrl) }, topic, partitions: PARTITIONS }
+      const refused = createReadModel(settings, quietLog)
+      onTestFinished(() => refused.close())
+      await refused.ready()
+      const tryBatch = (from: Checkpoint, { next, records }: LogBatch) =>
+        refused.apply(P, from, next, records, randomUUID())
+
+      // Nothing, or a generation without plants.
+      await expect(tryBatch(START, first)).rejects.toThrow(/NOPERM|no permissions|can't run/)
+      await apply(START, first)
+      expect(await stored()).toEqual(asStored(foldOf([first]), first.next, PARTITIONS))
+      if (right === 'set') return
+      const before = await dumpKeys(redis, topic)
+      await expect(tryBatch(first.next, second)).rejects.toThrow(/NOPERM|no permissions|can't run/)
+      expect(await dumpKeys(redis, topic)).toEqual(before)
+      await apply(first.next, second)
+      expect(await stored()).toEqual(asStored(foldOf([first, second]), second.next, PARTITIONS))
+    },
+  )
 
   it('when the generation is gone: it is never created again', async () => {
     const { topic, redis, expectUnchanged } = await openWithTwoPlants()

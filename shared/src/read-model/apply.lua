@@ -50,8 +50,20 @@ local plants_key, order_key, parked_key = at .. ':plants', at .. ':order', at ..
 redis.call('HLEN', plants_key)
 redis.call('LLEN', order_key)
 redis.call('HLEN', parked_key)
-redis.call('HSET', at .. ':meta', 'checkpoint', ARGV[5], 'event', ARGV[6], 'fold', ARGV[2], 'partitions', ARGV[3])
-if new then redis.call('SET', KEYS[1], generation) end
+local meta_key = at .. ':meta'
+if new then
+  redis.call('HSET', meta_key, 'checkpoint', meta[1], 'event', meta[2], 'fold', ARGV[2], 'partitions', ARGV[3])
+  redis.call('SET', KEYS[1], generation)
+end
+-- Redis checks the right to a command when it is called: each one that follows is tried before the checkpoint moves. The
+-- first three change nothing; the last one fails because of the key's type before Redis 7, which can be asked.
+redis.call('HGET', meta_key, 'checkpoint')
+redis.call('HSETNX', meta_key, 'checkpoint', '')
+redis.call('HINCRBY', meta_key, 'checkpoint', 0)
+local may_push = redis.acl_check_cmd and redis.acl_check_cmd('RPUSH', order_key, '')
+  or not redis.acl_check_cmd and string.find(redis.pcall('RPUSH', meta_key, '').err, 'WRONGTYPE', 1, true)
+if not may_push then return redis.error_reply("NOPERM this user has no permissions to run the 'rpush' command") end
+redis.call('HSET', meta_key, 'checkpoint', ARGV[5], 'event', ARGV[6], 'fold', ARGV[2], 'partitions', ARGV[3])
 
 local call, byte, sub = redis.call, string.byte, string.sub
 -- New ids are appended to the order in one call: one call each would cost more than everything else except HSETNX.
@@ -91,7 +103,7 @@ while next <= #packed do
   end
 end
 push_waiting()
-if plants > 0 then redis.call('HINCRBY', at .. ':meta', 'plants', plants) end
-if voids > 0 then redis.call('HINCRBY', at .. ':meta', 'voids', voids) end
-if parked > 0 then redis.call('HINCRBY', at .. ':meta', 'parked', parked) end
+if plants > 0 then redis.call('HINCRBY', meta_key, 'plants', plants) end
+if voids > 0 then redis.call('HINCRBY', meta_key, 'voids', voids) end
+if parked > 0 then redis.call('HINCRBY', meta_key, 'parked', parked) end
 return { 'OK', ARGV[5], ARGV[6] }

@@ -12,7 +12,7 @@ import {
   reapplyArguments,
 } from './apply.ts'
 import { decodeEntry } from './entry.ts'
-import { keyPrefix, livePointer } from './redis.ts'
+import { keyPrefix, livePointer, mastersOf, type RedisClient } from './redis.ts'
 import {
   assertFoldVersion,
   assertPartitionCount,
@@ -87,7 +87,7 @@ const KINDS = new Set(['meta', 'plants', 'order', 'parked'])
  * All generations of each partition, for a rebuild and for operators. A result other than success means that nothing
  * changed. `startFilling`, `fill`, `switchTo` and `reapply` throw a PreconditionError for the fold of a newer release.
  */
-export function createGenerations(redis: Redis, { topic, partitions }: { topic: string; partitions: number }) {
+export function createGenerations(redis: RedisClient, { topic, partitions }: { topic: string; partitions: number }) {
   const pointer = (partition: Partition) => livePointer(topic, partition)
   const keyOf = (partition: Partition, generation: string, kind: string) =>
     `${keyPrefix(topic, partition)}${generation}:${kind}`
@@ -183,7 +183,7 @@ export function createGenerations(redis: Redis, { topic, partitions }: { topic: 
     async list(): Promise<{ partitions: PartitionGenerations[]; strange: string[] }> {
       const names = allPartitions(partitions).map(() => new Set<string>())
       const strange: string[] = []
-      for await (const key of scanKeys(redis, `{${topic}:*`)) {
+      for await (const key of scanMasters(redis, `{${topic}:*`)) {
         const [partition, name] = ownerOf(key, topic)
         const known = names[partition]
         if (known === undefined || name === undefined) strange.push(key)
@@ -313,6 +313,10 @@ function ownerOf(key: string, topic: string): [partition: number, generation: st
   return [number, colon > 0 && KINDS.has(name.slice(colon + 1)) ? name.slice(0, colon) : undefined]
 }
 
+async function* scanMasters(redis: RedisClient, pattern: string): AsyncGenerator<string> {
+  for (const master of mastersOf(redis)) yield* scanKeys(master, pattern)
+}
+
 async function* scanKeys(redis: Redis, pattern: string): AsyncGenerator<string> {
   let cursor = '0'
   do {
@@ -322,7 +326,7 @@ async function* scanKeys(redis: Redis, pattern: string): AsyncGenerator<string> 
   } while (cursor !== '0')
 }
 
-async function* scanHash(redis: Redis, key: string): AsyncGenerator<[Buffer, Buffer][]> {
+async function* scanHash(redis: RedisClient, key: string): AsyncGenerator<[Buffer, Buffer][]> {
   let cursor = '0'
   do {
     const [next, found] = await redis.hscanBuffer(key, cursor, 'COUNT', PLANTS_PER_SCAN)

@@ -1,10 +1,9 @@
-import type { Redis } from 'ioredis'
 import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { decodeEntry, EntryError } from './entry.ts'
-import { livePointer, script } from './redis.ts'
+import { callTogether, livePointer, type RedisClient, script } from './redis.ts'
 import { assertFoldVersion, assertPartitionCount, storedCheckpoint } from './state.ts'
 
 /**
@@ -30,7 +29,7 @@ export const LOOK_UP_SCRIPTS = {
 }
 
 /** Reads entries and metadata of the live generations of a topic. */
-export function createLookUp(redis: Redis, { topic, partitions }: { topic: string; partitions: number }) {
+export function createLookUp(redis: RedisClient, { topic, partitions }: { topic: string; partitions: number }) {
   const pointers = allPartitions(partitions).map((partition) => livePointer(topic, partition))
   const pointer = (partition: Partition) => pointers[partition] as string
 
@@ -39,12 +38,11 @@ export function createLookUp(redis: Redis, { topic, partitions }: { topic: strin
 
     /** Looks up ids of any number of partitions in one round trip. Each partition is read atomically. */
     async lookUp(requests: readonly { partition: Partition; ids: readonly PlantId[] }[]): Promise<PartitionLookUp[]> {
-      const pipeline = redis.pipeline()
-      for (const { partition, ids } of requests) pipeline.plantsLookUpBuffer(pointer(partition), ...ids.map(String))
-      const replies = (await pipeline.exec()) ?? []
+      const replies = await callTogether(redis, requests, (target, { partition, ids }) =>
+        target.plantsLookUpBuffer(pointer(partition), ...ids.map(String)),
+      )
       return requests.map(({ ids }, index) => {
-        const [error, found] = replies[index] as [Error | null, (Buffer | null)[]]
-        if (error !== null) throw error
+        const found = replies[index] as (Buffer | null)[]
         const entries = ids.map((id, at) => {
           const bytes = found[at + 1]
           return bytes ? readEntry(id, bytes) : undefined

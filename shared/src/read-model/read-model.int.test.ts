@@ -21,7 +21,7 @@ const ID = 7n as PlantId
 const WAIT_MS = 20_000
 
 async function openReadModel(redisUrl = inject('redisUrl'), topic = `plants-${randomUUID()}`) {
-  const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
+  const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, topic, partitions: PARTITIONS }, quietLog)
   onTestFinished(() => readModel.close())
   await readModel.ready()
   return { topic, readModel, redis: openRedis(redisUrl) }
@@ -256,7 +256,7 @@ describe('a Redis that is gone', () => {
   it('is reported at the start, and the connection can still be closed', async () => {
     const { url, stop } = await startOwnRedis()
     await stop()
-    const readModel = createReadModel({ redisUrl: url, topic: 'plants', partitions: PARTITIONS }, quietLog)
+    const readModel = createReadModel({ redis: { REDIS_URL: url }, topic: 'plants', partitions: PARTITIONS }, quietLog)
     await expect(readModel.ready()).rejects.toThrow()
     expect(readModel.isReady()).toBe(false)
     await readModel.close()

@@ -9,7 +9,8 @@ import { type ApplyResult, applyArguments, applyResult } from './apply.ts'
 import { decodeEntry, EntryError } from './entry.ts'
 import { createGenerations } from './generations.ts'
 import { createLookUp, LOOK_UP_SCRIPTS } from './look-up.ts'
-import { connectRedis, script, sendTogether } from './redis.ts'
+import { callTogether, connectRedis, mastersOf, script, sendTogether } from './redis.ts'
+import type { RedisSettings } from './redis-settings.ts'
 import { FOLD_VERSION } from './state.ts'
 
 /** All scripts, by the name of their command. */
@@ -30,7 +31,7 @@ const OLDEST_REDIS = [6, 2] as const
 /** At most about 10 KiB per call. */
 const SENT_TOGETHER_MAX_RECORDS = 64
 
-export type ReadModelSettings = { redisUrl: string; topic: string; partitions: number }
+export type ReadModelSettings = { redis: RedisSettings; topic: string; partitions: number }
 
 export type PartitionSpan = Span & { partition: Partition }
 
@@ -39,10 +40,10 @@ export type ReadModel = ReturnType<typeof createReadModel>
 /**
  * The read model in Redis: for each partition the exact fold of the log's offsets 0 to checkpoint. All keys of a
  * partition share a hash tag, so that a cluster keeps them on one node. Calls reject at once while Redis is
- * unreachable.
+ * unreachable. Throws a PreconditionError for settings that are missing or contradict each other.
  */
-export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettings, log: Log) {
-  const { redis, ...connection } = connectRedis(redisUrl, SCRIPTS, log)
+export function createReadModel({ redis: settings, topic, partitions }: ReadModelSettings, log: Log) {
+  const { redis, ...connection } = connectRedis(settings, SCRIPTS, log)
   const { pointer, ...lookUp } = createLookUp(redis, { topic, partitions })
 
   return {
@@ -52,20 +53,18 @@ export function createReadModel({ redisUrl, topic, partitions }: ReadModelSettin
     /** All generations of a partition, for rebuilds and operators. Everything else here uses the live one. */
     generations: createGenerations(redis, { topic, partitions }),
 
-    /** Throws a PreconditionError when this Redis is too old or may evict plants. */
+    /** Throws a PreconditionError when Redis, or one master of a cluster, is too old or may evict plants. */
     async checkServer(): Promise<void> {
-      checkServerInfo(await redis.info())
+      const infos = await Promise.all(mastersOf(redis).map((master) => master.info()))
+      for (const info of infos) checkServerInfo(info)
     },
 
     /** Reads any number of spans of at most 1,000 plants each, in one round trip. Each span is read atomically. */
     async list(spans: readonly PartitionSpan[]): Promise<ListedSpan[]> {
-      const pipeline = redis.pipeline()
-      for (const { partition, from, count } of spans) pipeline.plantsListBuffer(pointer(partition), from, count)
-      const replies = (await pipeline.exec()) ?? []
-      return replies.map(([error, found]) => {
-        if (error !== null) throw error
-        return listedSpan(found as Buffer[])
-      })
+      const found = await callTogether(redis, spans, (target, { partition, from, count }) =>
+        target.plantsListBuffer(pointer(partition), from, count),
+      )
+      return found.map(listedSpan)
     },
 
     /**

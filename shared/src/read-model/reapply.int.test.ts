@@ -19,7 +19,7 @@ const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const P = 0 as Partition
 
 async function openReadModel(topic = `plants-${randomUUID()}`, partitions = PARTITIONS) {
-  const readModel = createReadModel({ redisUrl: inject('redisUrl'), topic, partitions }, quietLog)
+  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, topic, partitions }, quietLog)
   onTestFinished(() => readModel.close())
   await readModel.ready()
   const redis = openRedis(inject('redisUrl'))

@@ -1,8 +1,12 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { Redis, type Result } from 'ioredis'
+import { type ChainableCommander, Cluster, Redis, type RedisOptions, type Result } from 'ioredis'
 import type { Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
+import { type RedisAccess, redisAccessOf } from './redis-access.ts'
+import { ReadModelCluster } from './redis-cluster.ts'
+import { createRedisProblems } from './redis-problems.ts'
+import type { RedisSettings } from './redis-settings.ts'
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -27,7 +31,12 @@ declare module 'ioredis' {
   }
 }
 
+/** A connection to one server, or connections to the masters of a cluster. */
+export type RedisClient = Redis | Cluster
+
 type Script = ReturnType<typeof script>
+type Scripts = Record<string, Script>
+type Problems = ReturnType<typeof createRedisProblems>
 
 const CONNECT_TIMEOUT_MS = 3_000
 const COMMAND_TIMEOUT_MS = 2_000
@@ -35,6 +44,7 @@ const COMMAND_TIMEOUT_MS = 2_000
 const SOCKET_TIMEOUT_MS = 5_000
 /** Not anchored: Redis 6.2 wraps an error within a script in another error. */
 const READ_ONLY = /\bREADONLY\b/
+const RECONNECT_STEP_MS = 50
 const RECONNECT_MAX_MS = 1_000
 
 /** A script in this folder. Its only key is the live pointer of a partition. */
@@ -49,62 +59,175 @@ export const keyPrefix = (topic: string, partition: Partition) => `{${topic}:${p
 /** The key that names the live generation of a partition. */
 export const livePointer = (topic: string, partition: Partition) => `${keyPrefix(topic, partition)}live`
 
-/** A connection that reconnects automatically. Calls reject at once while Redis is unreachable. */
-export function connectRedis(redisUrl: string, scripts: Record<string, Script>, log: Log) {
-  const redis = new Redis(redisUrl, {
-    connectionName: 'plant-store',
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    socketTimeout: SOCKET_TIMEOUT_MS,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
-    retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MAX_MS),
-    maxLoadingRetryTime: RECONNECT_MAX_MS,
-    // After a failover the old master is read-only: reconnect to find the new one.
-    reconnectOnError: (error) => READ_ONLY.test(error.message),
-    scripts,
-  })
-  let lastProblem = ''
-  redis.on('error', (err: Error) => {
-    if (err.message !== lastProblem) log.warn({ err }, 'redis: not reachable, retrying')
-    lastProblem = err.message
-  })
-  redis.on('ready', () => {
-    if (lastProblem !== '') log.info('redis: reachable again')
-    lastProblem = ''
+/**
+ * A connection that reconnects automatically, with the files that the settings name as they are then. Calls reject at
+ * once while Redis is unreachable. Throws a PreconditionError for settings that are missing or contradict each other.
+ */
+export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log) {
+  const access = redisAccessOf(settings)
+  const problems = createRedisProblems(access.loginSettings, log)
+  const redis =
+    access.place.is === 'cluster' ? openCluster(access, scripts, problems) : openServer(access, scripts, problems)
+  redis.on('error', (error: Error & { lastNodeError?: Error }) =>
+    problems.connectionFailed(error.lastNodeError ?? error),
+  )
+  redis.on('ready', problems.connected)
+  let isClosed = false
+  // ioredis gives up when sentinels announce a failover while it connects to the old master.
+  redis.on('end', () => {
+    if (!isClosed) setTimeout(() => void redis.connect().catch(() => {}), RECONNECT_STEP_MS)
   })
   return {
     redis,
+
+    /** Where Redis is, without secrets. */
+    address: access.address,
 
     isReady: (): boolean => redis.status === 'ready',
 
     /** Why Redis cannot be used now, as text for people; empty when it can. */
     problems(): string[] {
-      if (redis.status === 'ready') return []
+      if (redis.status === 'ready') return problems.refusals()
       if (redis.status === 'connect') return ['redis: connected, but not ready: it is loading its data']
-      return ['redis: not reachable', ...(lastProblem === '' ? [] : [`redis: ${lastProblem}`])]
+      const reason = problems.connection()
+      return ['redis: not reachable', ...(reason === '' ? [] : [`redis: ${reason}`])]
     },
 
-    /** Resolves when Redis is ready. Rejects when it is not ready within 3 seconds. */
+    /** Resolves when Redis is ready. Rejects when it is not ready within 3 seconds; the error says what to correct. */
     async ready(): Promise<void> {
-      if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
+      if (redis.status === 'ready') return
+      try {
+        await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
+      } catch (error) {
+        throw problems.explained(error)
+      }
     },
 
     /** Waits for calls in flight, then closes the connection. */
     async close(): Promise<void> {
+      isClosed = true
       if (redis.status === 'ready') await redis.quit().catch(() => {})
       redis.disconnect()
     },
   }
 }
 
+const retryDelay = (attempt: number) => Math.min(attempt * RECONNECT_STEP_MS, RECONNECT_MAX_MS)
+
+function optionsOf(problems: Problems) {
+  return {
+    connectionName: 'plant-store',
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    autoResendUnfulfilledCommands: false,
+    maxLoadingRetryTime: RECONNECT_MAX_MS,
+    reconnectOnError(error) {
+      problems.callFailed(error)
+      // After a failover the old master is read-only: reconnect to find the new one.
+      return READ_ONLY.test(error.message)
+    },
+  } satisfies RedisOptions
+}
+
+/** Has the next connection use the secrets as they are now. */
+function renewSecrets(options: RedisOptions, { readSecrets }: RedisAccess, problems: Problems): void {
+  try {
+    Object.assign(options, readSecrets())
+  } catch (error) {
+    problems.connectionFailed(error as Error)
+  }
+}
+
+/** One server, or the master that sentinels name. */
+function openServer(access: RedisAccess, scripts: Scripts, problems: Problems): Redis {
+  const { place } = access
+  const renew = () => renewSecrets(redis.options, access, problems)
+  const options = {
+    ...optionsOf(problems),
+    ...access.readSecrets(),
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: retryDelay,
+    scripts,
+  } satisfies RedisOptions
+  const redis =
+    place.is === 'sentinels'
+      ? new Redis({
+          ...options,
+          ...place,
+          enableTLSForSentinelMode: options.tls !== undefined,
+          sentinelCommandTimeout: COMMAND_TIMEOUT_MS,
+          sentinelRetryStrategy(attempt: number) {
+            renew()
+            return retryDelay(attempt)
+          },
+          // A master that is cut off from the sentinels keeps its connections.
+          failoverDetector: true,
+        })
+      : new Redis(place.is === 'server' ? place.url : '', options)
+  redis.on('reconnecting', renew)
+  return redis
+}
+
+function openCluster(access: RedisAccess, scripts: Scripts, problems: Problems): Cluster {
+  const { place } = access
+  const cluster = new ReadModelCluster(place.is === 'cluster' ? place.nodes : [], {
+    redisOptions: { ...optionsOf(problems), ...access.readSecrets() },
+    scripts,
+    clusterRetryStrategy: retryDelay,
+    // A call that may have been executed is the caller's to repeat, as with a single server.
+    retryDelayOnFailover: 0,
+    // Names stay names: the certificate of a node has one.
+    dnsLookup: (host, callback) => callback(null, host),
+    lazyConnect: true,
+  })
+  const renew = () => {
+    for (const { options } of cluster.nodes()) renewSecrets(options, access, problems)
+  }
+  cluster.on('+node', renew)
+  cluster.on('-node', renew)
+  cluster.on('node error', problems.callFailed)
+  cluster.connect().catch(() => {})
+  return cluster
+}
+
+/** The servers that hold the keys: one, or the masters of a cluster. */
+export function mastersOf(redis: RedisClient): Redis[] {
+  return redis instanceof Cluster ? redis.nodes('master') : [redis]
+}
+
 /**
  * Sends all calls of this iteration of the event loop in one write: a system call for each is half of the time that
  * ioredis takes in a projector. Not for large calls: Redis would have to wait until all of them are packed.
  */
-export function sendTogether({ stream }: Redis): void {
-  if (stream === undefined || stream.writableCorked > 0) return
-  stream.cork()
-  setImmediate(() => stream.uncork())
+export function sendTogether(redis: RedisClient): void {
+  for (const { stream } of mastersOf(redis)) {
+    if (stream === undefined || stream.writableCorked > 0) continue
+    stream.cork()
+    setImmediate(() => stream.uncork())
+  }
+}
+
+/**
+ * Makes one call for each request, in one round trip; to a cluster, in one to each of its masters. Each request may be
+ * for another partition. Rejects when one of the calls fails.
+ */
+export async function callTogether<Request, Reply>(
+  redis: RedisClient,
+  requests: readonly Request[],
+  call: (target: RedisClient | ChainableCommander, request: Request) => Promise<Reply> | ChainableCommander,
+): Promise<Reply[]> {
+  if (redis instanceof Cluster) {
+    // Its pipelines are for one node only.
+    sendTogether(redis)
+    return Promise.all(requests.map((request) => call(redis, request) as Promise<Reply>))
+  }
+  const pipeline = redis.pipeline()
+  for (const request of requests) void call(pipeline, request)
+  const replies = (await pipeline.exec()) ?? []
+  return replies.map(([error, reply]) => {
+    if (error !== null) throw error
+    return reply as Reply
+  })
 }

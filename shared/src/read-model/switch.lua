@@ -34,8 +34,9 @@ for _, fold in ipairs({ new[3], old[2] or ARGV[5] }) do
   if (tonumber(fold or '') or 0) > tonumber(ARGV[5]) then return { 'FOLD', fold } end
 end
 
+local filling = redis.call('GET', prefix .. 'filling')
 redis.call('SET', KEYS[1], ARGV[1])
 -- Another rebuild may be filling another generation.
-if redis.call('GET', prefix .. 'filling') == ARGV[1] then redis.call('DEL', prefix .. 'filling') end
+if filling == ARGV[1] then redis.call('DEL', prefix .. 'filling') end
 redis.call('HDEL', at, 'mark')
 return { 'OK' }

@@ -15,6 +15,6 @@ export type Stores = TopicSettings & { kafka: Kafka; readModel: ReadModel; close
 export function createStores(settings: StoreSettings, clientId: string, log: Log, kafkaLog = log): Stores {
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), clientId, kafkaLog, securityOf(settings))
-  const readModel = createReadModel({ redisUrl: settings.REDIS_URL, ...topic }, log)
+  const readModel = createReadModel({ redis: settings, ...topic }, log)
   return { ...topic, kafka, readModel, close: readModel.close }
 }

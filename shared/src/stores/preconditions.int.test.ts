@@ -26,7 +26,7 @@ async function watchTopic() {
   await appender.append(
     Array.from({ length: 10 }, (_, n) => plantCreated(newPlant(BigInt(n)), randomUUID() as EventId, 1)),
   )
-  const readModel = createReadModel({ redisUrl: inject('redisUrl'), ...topic }, quietLog)
+  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, ...topic }, quietLog)
   await readModel.ready()
   const [halts, ends] = [[] as Error[], [] as Offset[][]]
   const passed = () => new Map([[0 as Partition, { offset: offsetOf(9), eventId: '' as const }]])

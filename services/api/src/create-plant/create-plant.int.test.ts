@@ -41,7 +41,7 @@ async function openCreation(stores: Stores = {}) {
     limits = {},
   } = stores
   const topic = await createTestTopic(kafkaBrokers, PARTITIONS)
-  const readModel = createReadModel({ redisUrl, ...topic }, quietLog)
+  const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, ...topic }, quietLog)
   await readModel.ready()
   const checkpoints = allPartitions(PARTITIONS).map(() => START)
   const { ends, topicId } = await checkTopic(topic.kafka, topic)

@@ -24,7 +24,10 @@ const NO_TOKEN = new Map<Partition, Offset>()
  */
 async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends = [] as number[] } = {}) {
   const topic = `plants-${randomUUID()}`
-  const readModel = createReadModel({ redisUrl: inject('redisUrl'), topic, partitions: PARTITIONS }, quietLog)
+  const readModel = createReadModel(
+    { redis: { REDIS_URL: inject('redisUrl') }, topic, partitions: PARTITIONS },
+    quietLog,
+  )
   await readModel.ready()
   const checkpoints = Array.from({ length: PARTITIONS }, () => START)
   const claimIndex = createClaimIndex({

@@ -154,7 +154,10 @@ describe('first claims on a real log', () => {
   it('in the read model: wait for the projector, and are the same after it is emptied and filled again', async () => {
     const log = await openLog()
     const redisUrl = inject('redisUrl')
-    const readModel = createReadModel({ redisUrl, topic: log.topic, partitions: PARTITIONS }, quietLog)
+    const readModel = createReadModel(
+      { redis: { REDIS_URL: redisUrl }, topic: log.topic, partitions: PARTITIONS },
+      quietLog,
+    )
     onTestFinished(() => readModel.close())
     await readModel.ready()
     await log.claimAll()

@@ -36,7 +36,7 @@ async function openModel({
   log = quietLog as Log,
   time = systemTime,
 } = {}) {
-  const readModel = createReadModel({ redisUrl, topic, partitions: PARTITIONS }, quietLog)
+  const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, topic, partitions: PARTITIONS }, quietLog)
   onTestFinished(() => readModel.close())
   await readModel.ready()
   const claims = await inReadModel({ redisUrl }).open({ topic, partitions: PARTITIONS, kafka, log, time })

@@ -1,10 +1,13 @@
+import { Type } from 'typebox'
 import type { Claim } from '../../plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '../../plant/position.ts'
 import { readable } from '../../read-model/entry.ts'
 import { createLookUp, LOOK_UP_SCRIPTS, type LookUp } from '../../read-model/look-up.ts'
 import { connectRedis } from '../../read-model/redis.ts'
+import { REDIS_SETTINGS, type RedisSettings } from '../../read-model/redis-settings.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import { createBackOff } from '../../runtime/retry.ts'
+import { readSettings } from '../../runtime/settings.ts'
 import { delay, type Time } from '../../runtime/time.ts'
 import { entryVerdict, type FirstClaims } from './first-claims.ts'
 
@@ -16,18 +19,15 @@ const RETRY = { firstMs: 2, longestMs: 50 }
 const MAX_IDS_PER_LOOK_UP = 1_000
 
 /**
- * Looks up the first claims in the service's read model in Redis (`redis://…` or `rediss://…`): stores nothing and
- * reads nothing twice. An event is delivered when the service's projector has applied it. While Redis is unreachable,
+ * Looks up the first claims in the service's read model in Redis, at a URL (`redis://…` or `rediss://…`) or where the
+ * service's settings `REDIS_…` say, for example those of `process.env`: stores nothing and reads nothing twice. An event is delivered when the service's projector has applied it. While Redis is unreachable,
  * or was emptied and is being rebuilt, the consumer waits and reports a problem. Needs the package ioredis and read
  * access.
  */
-export function inReadModel({ redisUrl }: { redisUrl: string }): FirstClaims {
+export function inReadModel(place: { redisUrl: string } | { redis: NodeJS.ProcessEnv }): FirstClaims {
   return {
     async open({ topic, partitions, log, time }) {
-      if (!/^rediss?:\/\//.test(redisUrl)) {
-        throw new PreconditionError('redisUrl must be a Redis URL: redis://… or rediss://…')
-      }
-      const { redis, ready, close } = connectRedis(redisUrl, LOOK_UP_SCRIPTS, log)
+      const { redis, ready, close } = connectRedis(settingsOf(place), LOOK_UP_SCRIPTS, log)
       const readModel = createLookUp(redis, { topic, partitions })
       const closing = new AbortController()
       // If Redis is unreachable now, the first look-up waits for it.
@@ -53,6 +53,12 @@ export function inReadModel({ redisUrl }: { redisUrl: string }): FirstClaims {
       }
     },
   }
+}
+
+function settingsOf(place: Parameters<typeof inReadModel>[0]): RedisSettings {
+  if ('redis' in place) return readSettings(Type.Object(REDIS_SETTINGS), place.redis)
+  if (/^rediss?:\/\//.test(place.redisUrl)) return { REDIS_URL: place.redisUrl }
+  throw new PreconditionError('redisUrl must be a Redis URL: redis://… or rediss://…')
 }
 
 /** The offsets of the first claims among these. Rejects when the read model does not reach them in time. */

@@ -1,0 +1,181 @@
+import { messageOf, PreconditionError } from '../runtime/failures.ts'
+import { readSecret, readTlsFiles, type TlsFiles } from '../runtime/setting-files.ts'
+import { REDIS_PLACES, type RedisSettings } from './redis-settings.ts'
+
+type Name = keyof RedisSettings
+export type Host = { host: string; port: number }
+
+/** Where Redis is: one server, a master that sentinels know by name, or a cluster that these nodes know. */
+export type RedisPlace =
+  | { is: 'server'; url: string }
+  | { is: 'sentinels'; sentinels: Host[]; name: string }
+  | { is: 'cluster'; nodes: Host[] }
+
+/** What a connection authenticates with. A server that is given as a URL may have user and password there. */
+export type Secrets = {
+  username?: string
+  password?: string
+  sentinelUsername?: string
+  sentinelPassword?: string
+  tls?: TlsFiles
+  sentinelTLS?: TlsFiles
+}
+
+export type RedisAccess = {
+  place: RedisPlace
+  /** The addresses, without secrets. */
+  address: string
+  /** The settings to correct when Redis or a sentinel refuses user or password. */
+  loginSettings: { redis: string; sentinel: string }
+  /** Reads the files again. Throws an Error that names the setting and the fix. */
+  readSecrets(): Secrets
+}
+
+const SENTINEL_SETTINGS = [
+  'REDIS_SENTINEL_NAME',
+  'REDIS_SENTINEL_USERNAME',
+  'REDIS_SENTINEL_PASSWORD',
+  'REDIS_SENTINEL_PASSWORD_FILE',
+] as const
+const TLS_FILES = ['REDIS_CA_FILE', 'REDIS_CERT_FILE', 'REDIS_KEY_FILE'] as const
+
+/**
+ * What the settings say about the connection to Redis. Throws a PreconditionError that names every setting that is
+ * missing, contradicts another one, or names a file that cannot be used.
+ */
+export function redisAccessOf(settings: RedisSettings): RedisAccess {
+  const faults = faultsOf(settings)
+  if (faults.length > 0) throw new PreconditionError(`settings: ${faults.join('; ')}`)
+  return {
+    place: placeOf(settings),
+    address: addressOf(settings),
+    loginSettings: {
+      redis: loginSettingsOf(settings, 'REDIS'),
+      sentinel: loginSettingsOf(settings, 'REDIS_SENTINEL'),
+    },
+    readSecrets: () => readSecrets(settings),
+  }
+}
+
+function placeOf({ REDIS_URL, REDIS_SENTINELS, REDIS_SENTINEL_NAME, REDIS_CLUSTER_NODES }: RedisSettings): RedisPlace {
+  if (REDIS_URL !== undefined) return { is: 'server', url: REDIS_URL }
+  if (REDIS_CLUSTER_NODES !== undefined) return { is: 'cluster', nodes: hostsOf(REDIS_CLUSTER_NODES) }
+  return { is: 'sentinels', sentinels: hostsOf(REDIS_SENTINELS ?? ''), name: REDIS_SENTINEL_NAME ?? '' }
+}
+
+function hostsOf(addresses: string): Host[] {
+  return addresses.split(',').map((address) => {
+    const colon = address.lastIndexOf(':')
+    return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) }
+  })
+}
+
+function addressOf(settings: RedisSettings): string {
+  const { REDIS_SENTINELS, REDIS_SENTINEL_NAME, REDIS_CLUSTER_NODES } = settings
+  if (REDIS_SENTINELS !== undefined) return `${REDIS_SENTINEL_NAME} of the sentinels ${REDIS_SENTINELS}`
+  if (REDIS_CLUSTER_NODES !== undefined) return `cluster ${REDIS_CLUSTER_NODES}`
+  const { protocol, host, pathname } = urlOf(settings)
+  return `${protocol}//${host}${pathname}`
+}
+
+const urlOf = ({ REDIS_URL = '' }: RedisSettings) => new URL(REDIS_URL)
+
+function usesTls(settings: RedisSettings): boolean {
+  if (settings.REDIS_URL !== undefined) return settings.REDIS_URL.startsWith('rediss:')
+  return settings.REDIS_TLS === 'on'
+}
+
+function loginSettingsOf(settings: RedisSettings, prefix: 'REDIS' | 'REDIS_SENTINEL'): string {
+  const inUrl = prefix === 'REDIS' && settings.REDIS_URL !== undefined
+  const password = settings[`${prefix}_PASSWORD_FILE`] === undefined ? `${prefix}_PASSWORD` : `${prefix}_PASSWORD_FILE`
+  if (inUrl && urlOf(settings).password !== '') return 'user and password in REDIS_URL'
+  const user = inUrl && urlOf(settings).username !== '' ? 'the user in REDIS_URL' : `${prefix}_USERNAME`
+  return `${user} or ${password}`
+}
+
+function readSecrets(settings: RedisSettings): Secrets {
+  const { REDIS_USERNAME: username, REDIS_SENTINEL_USERNAME: sentinelUsername } = settings
+  const password = readSecret(settings, 'REDIS_PASSWORD')
+  const sentinelPassword = readSecret(settings, 'REDIS_SENTINEL_PASSWORD')
+  const tls = usesTls(settings) ? readTlsFiles(settings, 'REDIS') : undefined
+  return {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(sentinelUsername !== undefined && { sentinelUsername }),
+    ...(sentinelPassword !== undefined && { sentinelPassword }),
+    ...(tls !== undefined && { tls, sentinelTLS: tls }),
+  }
+}
+
+function faultsOf(settings: RedisSettings): string[] {
+  return [
+    ...placeFaults(settings),
+    ...loginFaults(settings),
+    ...passwordFaults(settings, 'REDIS'),
+    ...passwordFaults(settings, 'REDIS_SENTINEL'),
+    ...tlsFaults(settings),
+  ]
+}
+
+const given = (settings: RedisSettings, names: readonly Name[]) => names.filter((name) => settings[name] !== undefined)
+
+function placeFaults(settings: RedisSettings): string[] {
+  const places = given(settings, REDIS_PLACES)
+  if (places.length === 0) {
+    return [
+      'REDIS_URL is missing: set it to redis://host:port or rediss://user:password@host:port, or set REDIS_SENTINELS or ' +
+        'REDIS_CLUSTER_NODES',
+    ]
+  }
+  if (places.length > 1) return [`${places.join(' and ')} contradict each other: set one of them`]
+  if (settings.REDIS_SENTINELS === undefined) {
+    return given(settings, SENTINEL_SETTINGS).map((name) => `${name} needs REDIS_SENTINELS`)
+  }
+  if (settings.REDIS_SENTINEL_NAME !== undefined) return []
+  return ['REDIS_SENTINEL_NAME is missing: set it to the name of the master at the sentinels']
+}
+
+/** User, password and TLS of a URL are in the URL, unless the URL leaves them out. */
+function loginFaults(settings: RedisSettings): string[] {
+  if (settings.REDIS_URL === undefined) return []
+  if (!URL.canParse(settings.REDIS_URL)) return ['REDIS_URL is not a URL: escape special characters as %XX']
+  const { username, password } = urlOf(settings)
+  const twice = [
+    ...(username === '' ? [] : given(settings, ['REDIS_USERNAME'])),
+    ...(password === '' ? [] : given(settings, ['REDIS_PASSWORD', 'REDIS_PASSWORD_FILE'])),
+  ]
+  const faults = twice.map((name) => `REDIS_URL and ${name} contradict each other: leave it out of one of them`)
+  if (settings.REDIS_TLS === undefined) return faults
+  return [...faults, 'REDIS_TLS is for REDIS_SENTINELS and REDIS_CLUSTER_NODES: write rediss:// in REDIS_URL instead']
+}
+
+function passwordFaults(settings: RedisSettings, prefix: 'REDIS' | 'REDIS_SENTINEL'): string[] {
+  const [user, password, file] = [`${prefix}_USERNAME`, `${prefix}_PASSWORD`, `${prefix}_PASSWORD_FILE`] as const
+  const passwords = given(settings, [password, file])
+  if (passwords.length > 1) return [`${password} and ${file} contradict each other: set one of them`]
+  const needsPassword = settings[user] !== undefined && passwords.length === 0
+  if (needsPassword) return [`${user} needs a password: set ${password} or ${file}`]
+  return faultOf(() => readSecret(settings, password))
+}
+
+function tlsFaults(settings: RedisSettings): string[] {
+  const files = given(settings, TLS_FILES)
+  if (!usesTls(settings)) {
+    const fix = settings.REDIS_URL === undefined ? 'set REDIS_TLS to on' : 'write rediss:// in REDIS_URL'
+    return files.map((name) => `${name} needs TLS: ${fix}`)
+  }
+  const { REDIS_CERT_FILE: cert, REDIS_KEY_FILE: key } = settings
+  if ((cert === undefined) !== (key === undefined)) {
+    return ['REDIS_CERT_FILE and REDIS_KEY_FILE belong together: set both or neither']
+  }
+  return faultOf(() => readTlsFiles(settings, 'REDIS'))
+}
+
+function faultOf(read: () => unknown): string[] {
+  try {
+    read()
+    return []
+  } catch (error) {
+    return [messageOf(error)]
+  }
+}

@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createAuthority } from '../../../tests/support/certificates.ts'
+import { PreconditionError } from '../runtime/failures.ts'
+import { redisAccessOf } from './redis-access.ts'
+import type { RedisSettings } from './redis-settings.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'redis-access-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const authority = createAuthority(folder)
+const [client, other] = [authority.issue('client', 'plants'), authority.issue('other', 'other')]
+function file(name: string, text: string): string {
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+
+const URL_SETTINGS = { REDIS_URL: 'rediss://redis:6380' }
+const SENTINELS = { REDIS_SENTINELS: 's1:26379,s2:26379', REDIS_SENTINEL_NAME: 'plants' }
+const CLUSTER = { REDIS_CLUSTER_NODES: 'n1:6379,[::1]:6380' }
+
+describe('the settings of Redis', () => {
+  it.each([
+    [{ REDIS_URL: 'redis://u:p@redis:6379/3' }, { is: 'server', url: 'redis://u:p@redis:6379/3' }],
+    [
+      SENTINELS,
+      {
+        is: 'sentinels',
+        sentinels: [
+          { host: 's1', port: 26379 },
+          { host: 's2', port: 26379 },
+        ],
+        name: 'plants',
+      },
+    ],
+    [
+      CLUSTER,
+      {
+        is: 'cluster',
+        nodes: [
+          { host: 'n1', port: 6379 },
+          { host: '::1', port: 6380 },
+        ],
+      },
+    ],
+  ])('say where Redis is: %o', (settings: RedisSettings, place) => {
+    expect(redisAccessOf(settings).place).toEqual(place)
+  })
+
+  it('are shown without secrets', () => {
+    const shown = [{ REDIS_URL: 'redis://u:hunter2@redis:6379/3' }, SENTINELS, CLUSTER].map(
+      (settings) => redisAccessOf(settings).address,
+    )
+    expect(shown).toEqual([
+      'redis://redis:6379/3',
+      'plants of the sentinels s1:26379,s2:26379',
+      'cluster n1:6379,[::1]:6380',
+    ])
+  })
+
+  it('name files that are read again each time', () => {
+    const passwordFile = file('password', 'first\n')
+    const access = redisAccessOf({
+      ...SENTINELS,
+      REDIS_TLS: 'on',
+      REDIS_CA_FILE: authority.ca,
+      REDIS_CERT_FILE: client.cert,
+      REDIS_KEY_FILE: client.key,
+      REDIS_USERNAME: 'plants',
+      REDIS_PASSWORD_FILE: passwordFile,
+      REDIS_SENTINEL_PASSWORD: 'other',
+    })
+    const tls = { ca: expect.stringMatching(/BEGIN/), cert: expect.any(String), key: expect.any(String) }
+    const secrets = { username: 'plants', password: 'first', sentinelPassword: 'other', tls, sentinelTLS: tls }
+    expect(access.readSecrets()).toEqual(secrets)
+    file('password', 'second')
+    expect(access.readSecrets()).toEqual({ ...secrets, password: 'second' })
+    rmSync(passwordFile)
+    expect(access.readSecrets).toThrow(/REDIS_PASSWORD_FILE names .*\(ENOENT\): correct the path/)
+  })
+
+  it.each<[RedisSettings, string]>([
+    [{}, 'REDIS_URL is missing: .* or set REDIS_SENTINELS or REDIS_CLUSTER_NODES'],
+    [{ ...URL_SETTINGS, ...CLUSTER }, 'REDIS_URL and REDIS_CLUSTER_NODES contradict each other: set one of them'],
+    [{ ...SENTINELS, ...CLUSTER }, 'REDIS_SENTINELS and REDIS_CLUSTER_NODES contradict each other: set one of them'],
+    [{ REDIS_SENTINELS: 's1:26379' }, 'REDIS_SENTINEL_NAME is missing: .*'],
+    [{ ...CLUSTER, REDIS_SENTINEL_NAME: 'plants' }, 'REDIS_SENTINEL_NAME needs REDIS_SENTINELS'],
+    [{ REDIS_URL: 'redis://u:p@:x' }, 'REDIS_URL is not a URL: .*'],
+    [
+      { REDIS_URL: 'rediss://u:p@redis', REDIS_USERNAME: 'u', REDIS_PASSWORD_FILE: file('p', 'p') },
+      'REDIS_URL and REDIS_USERNAME contradict .*; REDIS_URL and REDIS_PASSWORD_FILE contradict .*',
+    ],
+    [{ ...URL_SETTINGS, REDIS_TLS: 'on' }, 'REDIS_TLS is for .*: write rediss:// in REDIS_URL instead'],
+    [{ ...CLUSTER, REDIS_USERNAME: 'u' }, 'REDIS_USERNAME needs a password: set .*'],
+    [{ ...CLUSTER, REDIS_PASSWORD: 'a', REDIS_PASSWORD_FILE: 'b' }, 'REDIS_PASSWORD and .* contradict each other: .*'],
+    [{ ...SENTINELS, REDIS_SENTINEL_USERNAME: 'u' }, 'REDIS_SENTINEL_USERNAME needs a password: set .*'],
+    [{ ...CLUSTER, REDIS_PASSWORD_FILE: file('empty', '\n') }, 'REDIS_PASSWORD_FILE names .*, which is empty'],
+    [{ ...CLUSTER, REDIS_CA_FILE: authority.ca }, 'REDIS_CA_FILE needs TLS: set REDIS_TLS to on'],
+    [
+      { REDIS_URL: 'redis://redis', REDIS_CA_FILE: authority.ca },
+      'REDIS_CA_FILE needs TLS: write rediss:// in REDIS_URL',
+    ],
+    [{ ...URL_SETTINGS, REDIS_CA_FILE: '/nowhere' }, 'REDIS_CA_FILE names /nowhere, which cannot be read .*'],
+    [{ ...URL_SETTINGS, REDIS_CA_FILE: client.key }, 'REDIS_CA_FILE names .*, which has no certificate in PEM'],
+    [{ ...URL_SETTINGS, REDIS_CERT_FILE: client.cert }, 'REDIS_CERT_FILE and REDIS_KEY_FILE belong together: .*'],
+    [
+      { ...URL_SETTINGS, REDIS_CERT_FILE: client.cert, REDIS_KEY_FILE: other.key },
+      'REDIS_KEY_FILE must name the key of the certificate in REDIS_CERT_FILE, .*',
+    ],
+    [
+      { REDIS_SENTINELS: 's1:26379', REDIS_USERNAME: 'u', REDIS_CA_FILE: authority.ca },
+      'REDIS_SENTINEL_NAME is missing.*; REDIS_USERNAME needs a password.*; REDIS_CA_FILE needs TLS.*',
+    ],
+  ])('are refused with the fix, all faults at once: %o', (settings, message) => {
+    const refused = () => redisAccessOf(settings)
+    expect(refused).toThrow(PreconditionError)
+    expect(refused).toThrow(new RegExp(`^settings: ${message}$`))
+  })
+
+  it.each<[RedisSettings, string]>([
+    [{ REDIS_URL: 'redis://u:p@redis' }, 'user and password in REDIS_URL'],
+    [{ REDIS_URL: 'redis://u@redis', REDIS_PASSWORD: 'p' }, 'the user in REDIS_URL or REDIS_PASSWORD'],
+    [{ REDIS_URL: 'redis://redis' }, 'REDIS_USERNAME or REDIS_PASSWORD'],
+    [{ ...CLUSTER, REDIS_PASSWORD_FILE: file('p', 'p') }, 'REDIS_USERNAME or REDIS_PASSWORD_FILE'],
+  ])('are named when a login fails: %o', (settings, names) => {
+    expect(redisAccessOf(settings).loginSettings.redis).toBe(names)
+  })
+})

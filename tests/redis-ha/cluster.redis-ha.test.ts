@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
+import { livePointer } from '@plant-store/shared/read-model/redis.ts'
+import { expect, inject, it, vi } from 'vitest'
+import { documentedRights } from '../support/documented-rights.ts'
+import { PATIENT, startLoadedStore } from '../support/loaded-store.ts'
+import { type ClusterNode, startRedisCluster } from '../support/redis-cluster.ts'
+import { kill } from '../support/redis-processes.ts'
+
+async function startOnCluster() {
+  const cluster = await startRedisCluster()
+  const { server, clusterNode } = documentedRights()
+  for (const { client } of cluster.nodes) {
+    await client.call('ACL', 'SETUSER', 'plants', 'on', '>secret', ...server, ...clusterNode)
+  }
+  const loaded = await startLoadedStore({
+    kafkaBrokers: inject('kafkaBrokers'),
+    redis: { REDIS_CLUSTER_NODES: cluster.addresses, REDIS_USERNAME: 'plants', REDIS_PASSWORD: 'secret' },
+  })
+  return { cluster, ...loaded }
+}
+
+it('creates wait for the failover of a master of a Redis Cluster', async () => {
+  const { cluster, store, load, expectNoHarm } = await startOnCluster()
+  const { master } = await cluster.ownerOf(livePointer(store.topic, 0 as Partition))
+  kill(master)
+  await vi.waitFor(async () => {
+    const others = cluster.nodes.filter((node) => node !== master)
+    for (const { client } of others) expect(await client.cluster('INFO')).toMatch(/cluster_state:ok/)
+    const survivor = others[0] as ClusterNode
+    expect(await survivor.client.cluster('NODES')).toMatch(new RegExp(`${master.id} .*master,fail`))
+  }, PATIENT)
+  await load.goesOn()
+  await expectNoHarm()
+})
+
+it('slots can move between masters of a Redis Cluster under load', async () => {
+  const { cluster, store, api, load, expectNoHarm } = await startOnCluster()
+  const partitions = allPartitions(store.partitions)
+  const generations = () => Promise.all(partitions.map(async (p) => (await store.readModel.meta(p)).generation))
+  const before = await generations()
+  const failedLookUps = () =>
+    readFileSync(api.logFile, 'utf8').match(/the look-up in the read model failed/g)?.length ?? 0
+
+  for (const partition of partitions) {
+    const { slot, master } = await cluster.ownerOf(livePointer(store.topic, partition))
+    const target = cluster.masters[(cluster.masters.indexOf(master) + 1) % cluster.masters.length] as ClusterNode
+    const failures = failedLookUps()
+    await cluster.moveSlot(slot, master, target, async () => {
+      // The api meets the slot that is on two masters.
+      if (failedLookUps() === failures)
+        await vi.waitFor(() => expect(failedLookUps()).toBeGreaterThan(failures), PATIENT)
+    })
+    await load.goesOn()
+  }
+  expect(await generations()).toEqual(before)
+  await expectNoHarm()
+})

@@ -1,0 +1,126 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject, it } from 'vitest'
+import { freePort } from '../../local/processes/port.mjs'
+import { createAuthority } from '../support/certificates.ts'
+import { createPlant } from '../support/client.ts'
+import { documentedRights } from '../support/documented-rights.ts'
+import { startLoadedStore } from '../support/loaded-store.ts'
+import { createPlantStore, type RunningService } from '../support/plant-store.ts'
+import { startPlantctl } from '../support/plantctl.ts'
+import { untilNotReady, untilReady } from '../support/readiness.ts'
+import { openClient, startRedisProcess } from '../support/redis-processes.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const COMMANDS = ['status', 'verify', 'rebuild', 'export --from-redis', 'parked list', 'parked reapply', 'events']
+
+/** A Redis that requires TLS, a certificate, and the login of a user that has exactly the documented rights. */
+async function startSecuredRedis() {
+  const folder = temporaryFolder()
+  const authority = createAuthority(folder)
+  const server = authority.issue('server', 'redis', ['localhost'])
+  const client = authority.issue('client', 'plants')
+  const tlsPort = await freePort()
+  const redis = await startRedisProcess({
+    'tls-port': String(tlsPort),
+    'tls-cert-file': server.cert,
+    'tls-key-file': server.key,
+    'tls-ca-cert-file': authority.ca,
+    'tls-auth-clients': 'yes',
+  })
+  const admin = openClient(redis)
+  const setUser = (...rules: string[]) => admin.call('ACL', 'SETUSER', 'plants', ...rules)
+  await setUser('on', '>first', ...documentedRights().server)
+  const passwordFile = join(folder, 'password')
+  writeFileSync(passwordFile, 'first\n')
+  return {
+    admin,
+    setUser,
+    writePassword: (password: string) => writeFileSync(passwordFile, password),
+    settings: {
+      REDIS_URL: `rediss://localhost:${tlsPort}`,
+      REDIS_USERNAME: 'plants',
+      REDIS_PASSWORD_FILE: passwordFile,
+      REDIS_CA_FILE: authority.ca,
+      REDIS_CERT_FILE: client.cert,
+      REDIS_KEY_FILE: client.key,
+    },
+  }
+}
+
+const kafkaBrokers = inject('kafkaBrokers')
+
+it('api, projector and plantctl need TLS, a certificate, a login and the documented rights, each of them', async () => {
+  const { admin, settings } = await startSecuredRedis()
+  const { store, expectNoHarm } = await startLoadedStore({ kafkaBrokers, redis: settings })
+  for (const command of COMMANDS) {
+    const { code, stderr } = await startPlantctl(command.split(' '), store.environment).ended
+    expect({ command, code, stderr }).toMatchObject({ code: 0 })
+  }
+  await expectNoHarm()
+  expect(await refusedCalls()).toEqual([])
+
+  const stats = await admin.info('commandstats')
+  const rights = documentedRights().server.flatMap((rule) => /^\+(\w+)/.exec(rule)?.[1] ?? [])
+  // Only a parked record that becomes readable needs it.
+  const unused = rights.filter((right) => !new RegExp(`^cmdstat_${right}\\b`, 'm').test(stats))
+  expect(unused).toEqual([])
+
+  /** All but the name of a connection, which nothing depends on. */
+  async function refusedCalls(): Promise<string[]> {
+    const log = (await admin.call('ACL', 'LOG')) as string[][]
+    return log.map((entry) => entry[entry.indexOf('object') + 1] ?? '').filter((object) => !/^client\b/.test(object))
+  }
+})
+
+it('a wrong password is named, and a new one in the file counts without a restart', async () => {
+  const { admin, setUser, writePassword, settings } = await startSecuredRedis()
+  const store = await createPlantStore({ kafkaBrokers, redis: settings })
+  const services = [await store.startProjector(), await store.startApi()] as const
+  await setUser('resetpass', '>second')
+  await admin.call('CLIENT', 'KILL', 'USER', 'plants')
+  for (const service of services) {
+    await untilNotReady(service, /^redis: Redis refuses the login: correct REDIS_USERNAME or REDIS_PASSWORD_FILE/m)
+    expect(logOf(service)).toMatch(/correct REDIS_USERNAME or REDIS_PASSWORD_FILE/)
+  }
+  const { code, stderr } = await startPlantctl(['status'], store.environment).ended
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/correct REDIS_USERNAME or REDIS_PASSWORD_FILE/),
+  })
+  writePassword('second')
+  await untilReady(...services)
+  expect((await createPlant(services[1].url, 1n, 'Monstera')).response?.status).toBe(200)
+})
+
+it('a missing right is named, and its grant counts without a restart', async () => {
+  const { setUser, settings } = await startSecuredRedis()
+  const store = await createPlantStore({ kafkaBrokers, redis: settings })
+  const projector = await store.startProjector()
+  const api = await store.startApi()
+  let id = 0n
+  for (const [right, services] of [
+    ['hmget', [api, projector]],
+    ['info', [api, projector]],
+    ['hincrby', [projector]],
+    ['rpush', [projector]],
+  ] as const) {
+    await setUser(`-${right}`)
+    // The projector uses some rights only to apply a plant.
+    void createPlant(api.url, id++, 'Monstera')
+    for (const service of services) {
+      await untilNotReady(
+        service,
+        new RegExp(`^redis: Redis refuses a call: give the user (\\+${right}|all rights)`, 'm'),
+      )
+      expect(logOf(service)).toMatch(new RegExp(`give the user (\\+${right}|all rights)`))
+    }
+    await setUser(`+${right}`)
+    await untilReady(...services)
+  }
+  // No call was executed in part.
+  const { code, stdout } = await startPlantctl(['verify'], store.environment).ended
+  expect({ code, stdout }).toMatchObject({ code: 0 })
+})
+
+const logOf = ({ logFile }: RunningService) => readFileSync(logFile, 'utf8')

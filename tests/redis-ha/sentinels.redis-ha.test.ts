@@ -1,0 +1,81 @@
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
+import { expect, inject, it, vi } from 'vitest'
+import { startSentinels } from '../../local/stores/redis-sentinels.mjs'
+import { documentedRights } from '../support/documented-rights.ts'
+import { PATIENT, startLoadedStore } from '../support/loaded-store.ts'
+import { startOwnRedis } from '../support/own-stores.ts'
+import { kill, openClient, pause, redisProcesses } from '../support/redis-processes.ts'
+
+const kafkaBrokers = inject('kafkaBrokers')
+const PASSWORD = 'secret'
+
+async function startOnSentinels() {
+  const replicated = await startSentinels(await redisProcesses())
+  const [master, ...replicas] = replicated.servers.map((server) => ({ ...server, client: openClient(server) }))
+  if (master === undefined) throw new Error('no master')
+  // A login at both, each with exactly the documented rights.
+  const rights = documentedRights()
+  const setUser = (server: { port: number }, rules: string[]) =>
+    openClient(server).call('ACL', 'SETUSER', 'plants', 'on', `>${PASSWORD}`, ...rules)
+  for (const server of replicated.servers) await setUser(server, rights.server)
+  for (const sentinel of replicated.sentinels) await setUser(sentinel, rights.sentinel)
+  const redis = {
+    REDIS_SENTINELS: replicated.addresses,
+    REDIS_SENTINEL_NAME: replicated.name,
+    REDIS_SENTINEL_USERNAME: 'plants',
+    REDIS_SENTINEL_PASSWORD: PASSWORD,
+    REDIS_USERNAME: 'plants',
+    REDIS_PASSWORD: PASSWORD,
+  }
+  const loaded = await startLoadedStore({ kafkaBrokers, redis })
+  const untilFailedOver = () =>
+    vi.waitFor(async () => {
+      const roles = await Promise.all(replicas.map(({ client }) => client.info('replication')))
+      expect(roles.join()).toMatch(/role:master/)
+    }, PATIENT)
+  return { ...loaded, master, replicas, untilFailedOver }
+}
+
+it('creates wait for the failover after the master was killed', async () => {
+  const { load, master, untilFailedOver, expectNoHarm } = await startOnSentinels()
+  kill(master)
+  await untilFailedOver()
+  await load.goesOn()
+  await expectNoHarm()
+})
+
+it('creates wait for the failover of a master that hangs', async () => {
+  const { load, master, untilFailedOver, expectNoHarm } = await startOnSentinels()
+  pause(master)
+  await untilFailedOver()
+  await load.goesOn()
+  await expectNoHarm()
+})
+
+it('what a failover loses is written again', async () => {
+  const { store, load, master, replicas, untilFailedOver, expectNoHarm } = await startOnSentinels()
+  // The replicas stay as they are: they connect again, but may not replicate.
+  await master.client.call('ACL', 'SETUSER', 'default', '-psync', '-sync')
+  await master.client.call('CLIENT', 'KILL', 'TYPE', 'replica')
+  const checkpoints = () =>
+    Promise.all(allPartitions(store.partitions).map(async (p) => (await store.readModel.meta(p)).checkpoint.offset))
+  await load.goesOn()
+  const lost = await checkpoints()
+  for (const { client } of replicas) expect(await client.info('replication')).toMatch(/master_link_status:down/)
+  kill(master)
+  await untilFailedOver()
+  await vi.waitFor(
+    async () => expect((await checkpoints()).every((offset, p) => offset >= (lost[p] as number))).toBe(true),
+    PATIENT,
+  )
+  await load.goesOn()
+  await expectNoHarm()
+})
+
+it('creates wait for a single Redis that restarts', async () => {
+  const redis = await startOwnRedis()
+  const { load, expectNoHarm } = await startLoadedStore({ kafkaBrokers, redisUrl: redis.url })
+  await redis.crashAndStartAgain()
+  await load.goesOn()
+  await expectNoHarm()
+})

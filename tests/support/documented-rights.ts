@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'vitest'
+
+const PAGE = new URL('../../docs/how-to/connect-secured-stores.md', import.meta.url)
+
+/**
+ * The rights that the documentation gives for a server, in addition for a node of a cluster, and for a sentinel; for the
+ * topics of the tests.
+ */
+export function documentedRights(): { server: string[]; clusterNode: string[]; sentinel: string[] } {
+  const page = readFileSync(PAGE, 'utf8').replaceAll('\\\n', '')
+  const statements = [...page.matchAll(/^ACL SETUSER plants (?:on >… )?(.+)$/gm)]
+  const [server = [], clusterNode = [], sentinel = []] = statements.map(([, rights = '']) =>
+    rights.trim().replace('{plants:', '{plants-*').split(/\s+/),
+  )
+  expect(statements).toHaveLength(3)
+  return { server, clusterNode, sentinel }
+}

@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { inject, onTestFinished } from 'vitest'
+import type { RunningProcess } from '../../local/processes/process.mjs'
+import { ensureJars } from '../../local/stores/jars.mjs'
+import { startRedis } from '../../local/stores/redis.mjs'
+import { registerProcess } from './test-run.ts'
+
+const STOP_GRACE_MS = 5_000
+
+export type RedisProcess = RunningProcess & { port: number }
+
+/** What it takes to start servers of this test: a folder, the program, and how they end with the test. */
+export async function redisProcesses() {
+  const { redisServer } = await ensureJars({ kafka: false })
+  const dir = mkdtempSync(join(inject('testRun'), 'redis-'))
+  const started: RunningProcess[] = []
+  onTestFinished(async () => {
+    for (const running of started) resume(running)
+    await Promise.all(started.map((running) => running.stop({ graceMs: STOP_GRACE_MS })))
+    rmSync(dir, { recursive: true, force: true })
+  })
+  return {
+    dir,
+    redisServer,
+    onSpawn(running: RunningProcess): void {
+      registerProcess(inject('testRun'), running)
+      started.push(running)
+    },
+  }
+}
+
+/** A server with these settings, by their names in redis.conf; it ends with the test. */
+export async function startRedisProcess(more: Record<string, string | string[]>): Promise<RedisProcess> {
+  const { dir, ...processes } = await redisProcesses()
+  return startRedis({ ...processes, dir: join(dir, 'server'), logFile: join(dir, 'server.log'), more })
+}
+
+/** A plain client of a server; it ends with the test. */
+export function openClient({ port }: { port: number }): Redis {
+  const client = new Redis(port, '127.0.0.1')
+  client.on('error', () => undefined)
+  onTestFinished(() => client.disconnect())
+  return client
+}
+
+/** It keeps its connections and does not respond, like a server that hangs. */
+export function pause({ pid }: RunningProcess): void {
+  process.kill(-pid, 'SIGSTOP')
+}
+
+export function resume({ pid }: RunningProcess): void {
+  try {
+    process.kill(-pid, 'SIGCONT')
+  } catch {
+    // It has ended.
+  }
+}
+
+export function kill({ pid }: RunningProcess): void {
+  process.kill(-pid, 'SIGKILL')
+}

@@ -1,6 +1,6 @@
 import { readRun } from './launch/run-file.mjs'
 import { argumentsOf } from './launch/service.mjs'
-import { readSettings } from './launch/settings.mjs'
+import { namesRedis, readSettings } from './launch/settings.mjs'
 import { digestOf } from './launch/token.mjs'
 import { root } from './places.mjs'
 import { runForeground } from './processes/command.mjs'
@@ -45,24 +45,17 @@ async function main(args) {
 }
 
 /**
- * @param {import('./launch/service.mjs').ServiceName} name
+ * @param {import('./launch/settings.mjs').ServiceKind} name
  * @returns {NodeJS.ProcessEnv}
  */
 function environmentOf(name) {
   const { localDir } = readSettings(process.env)
   const run = readRun(localDir)
   const { PLANT_STORE_TOKEN, ...own } = process.env
-  const namesRedis = own.REDIS_SENTINELS || own.REDIS_CLUSTER_NODES
-  const fromRun = run && {
-    KAFKA_BROKERS: run.kafkaBrokers,
-    ...(!namesRedis && { REDIS_URL: run.redisUrl }),
-    PLANTS_TOPIC: run.topic,
-    PLANTS_PARTITIONS: String(run.partitions),
-  }
   /** @type {NodeJS.ProcessEnv} */
-  const env = { ...fromRun, ...own }
-  const { KAFKA_BROKERS, REDIS_URL, PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE } = env
-  if (!KAFKA_BROKERS || !(REDIS_URL || namesRedis)) {
+  const env = { ...(run && settingsOfRun(run, own)), ...own }
+  const { PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE } = env
+  if (!env.KAFKA_BROKERS || !namesRedis(env)) {
     throw new Failure('No Kafka and Redis: set KAFKA_BROKERS and REDIS_URL, or run npm start first to use its stores.')
   }
   if (name === 'projector' || PLANT_STORE_TOKEN_DIGESTS || PLANT_STORE_TOKEN_DIGESTS_FILE) return env
@@ -70,4 +63,21 @@ function environmentOf(name) {
   if (!token && env.JWT_ISSUER) return env
   if (!token) throw new Failure('The api has no token to accept: set PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_DIGESTS.')
   return { ...env, PLANT_STORE_TOKEN_DIGESTS: digestOf(token) }
+}
+
+/**
+ * The store of a running npm start, of which the environment may name another Kafka or another Redis.
+ *
+ * @param {import('./launch/run-file.mjs').Run} run
+ * @param {NodeJS.ProcessEnv} own
+ * @returns {NodeJS.ProcessEnv}
+ */
+function settingsOfRun({ kafkaBrokers, redisUrl, storeSettings, topic, partitions }, own) {
+  const settings = Object.entries({ KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, ...storeSettings })
+  const isOther = (/** @type {string} */ name) => (name.startsWith('KAFKA_') ? own.KAFKA_BROKERS : namesRedis(own))
+  return {
+    ...Object.fromEntries(settings.filter(([name]) => !isOther(name))),
+    PLANTS_TOPIC: topic,
+    PLANTS_PARTITIONS: String(partitions),
+  }
 }

@@ -4,7 +4,7 @@ import { bringUp } from './launch/bring-up.mjs'
 import { help, welcome } from './launch/help.mjs'
 import { createProgress } from './launch/progress.mjs'
 import { removeRun, writeRun } from './launch/run-file.mjs'
-import { readSettings, urlsOf } from './launch/settings.mjs'
+import { portsOf, readSettings, servicesOf, urlsOf } from './launch/settings.mjs'
 import { claim } from './launch/started-record.mjs'
 import { forget } from './launch/stores.mjs'
 import { createSupervisor } from './launch/supervisor.mjs'
@@ -50,7 +50,7 @@ async function main(args) {
     process.stdout.write(help)
     return 0
   }
-  const settings = readSettings(process.env, options.with)
+  const settings = readSettings(process.env, options.with, options.cluster)
   const progress = createProgress(process.stdout)
   const started = await claim(settings.localDir, (names) => {
     progress.say(`Stopping what an earlier npm start left running: ${names.join(', ')}`)
@@ -73,15 +73,10 @@ async function main(args) {
 }
 
 /** @param {Settings} settings */
-async function checkPorts({ host, port, opsPort }) {
-  const uses = [
-    { port, what: 'the api', setting: 'PORT' },
-    { port: opsPort, what: "the api's operations port", setting: 'OPS_PORT' },
-    { port: opsPort + 1, what: "the projector's operations port (OPS_PORT + 1)", setting: 'OPS_PORT' },
-  ]
-  for (const { port, what, setting } of uses) {
-    if (await isPortFree(port, host)) continue
-    throw new Failure(`Port ${port} of ${host}, for ${what}, is in use: set ${setting} to another port.`)
+async function checkPorts(settings) {
+  for (const { port, what, setting } of portsOf(settings)) {
+    if (await isPortFree(port, settings.host)) continue
+    throw new Failure(`Port ${port} of ${settings.host}, for ${what}, is in use: set ${setting} to another port.`)
   }
 }
 
@@ -95,7 +90,7 @@ async function run(settings, progress, stop, started) {
   const { localDir, topic, partitions } = settings
   const token = settings.token ?? storedToken(localDir)
   /** @type {import('./launch/run-file.mjs').Pids} */
-  const pids = { launcher: process.pid, api: 0, projector: 0 }
+  const pids = { launcher: process.pid }
   /** @type {(() => void) | undefined} */
   let publish
   const onSpawn = (/** @type {RunningProcess} */ { name, pid }) => started.add(name, pid)
@@ -118,7 +113,10 @@ async function run(settings, progress, stop, started) {
     const endOfStart = AbortSignal.any([stop, gaveUp.signal])
     const launch = { settings, token, progress, onSpawn, keep: supervisor.keep, onContainers }
     const stores = await bringUp(launch, endOfStart)
-    publish = () => writeRun(localDir, { ...urlsOf(settings), token, ...stores, topic, partitions, pids })
+    const { settingsOf, dockerProject } = stores
+    const { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, ...storeSettings } = settingsOf('plantctl')
+    const addresses = { ...urlsOf(settings), kafkaBrokers, redisUrl, storeSettings, dockerProject }
+    publish = () => writeRun(localDir, { ...addresses, token, topic, partitions, pids })
     publish()
     progress.say(welcome(settings, token, stores.dockerProject))
     await Promise.race([aborted(stop), aborted(gaveUp.signal)])
@@ -130,21 +128,29 @@ async function run(settings, progress, stop, started) {
     throw error
   } finally {
     publish = undefined
-    await stopAll(await supervisor.release(), containers).catch((error) => progress.say(`! ${describe(error)}`))
+    await stopAll(settings, await supervisor.release(), containers).catch((error) =>
+      progress.say(`! ${describe(error)}`),
+    )
     removeRun(localDir)
     progress.say('Stopped.')
   }
 }
 
 /**
- * Stops everything within 10 s. The api is first: it needs both stores to complete the requests in flight.
+ * Stops everything within 10 s. The apis are first: they need both stores to complete the requests in flight.
  *
+ * @param {Settings} settings
  * @param {Map<string, RunningProcess>} running
  * @param {Containers | undefined} containers
  */
-async function stopAll(running, containers) {
-  await running.get('api')?.stop({ graceMs: 4000 })
-  await running.get('projector')?.stop({ graceMs: 2000 })
+async function stopAll(settings, running, containers) {
+  /** @param {import('./launch/settings.mjs').ServiceKind} kind @param {number} graceMs */
+  const stop = (kind, graceMs) => {
+    const services = servicesOf(settings).filter((service) => service.kind === kind)
+    return Promise.all(services.map(async ({ name }) => running.get(name)?.stop({ graceMs })))
+  }
+  await stop('api', 4000)
+  await stop('projector', 2000)
   await Promise.all([containers?.stop(), ...[...running.values()].map((store) => store.stop({ graceMs: 2500 }))])
 }
 
@@ -163,13 +169,14 @@ function readOptions(args) {
       args,
       options: {
         with: { type: 'string' },
+        cluster: { type: 'boolean' },
         fresh: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     })
     return values
   } catch (error) {
-    throw new Failure(`${/** @type {Error} */ (error).message}. The options are --with, --fresh and --help.`)
+    throw new Failure(`${/** @type {Error} */ (error).message}. The options are --with, --cluster, --fresh and --help.`)
   }
 }
 

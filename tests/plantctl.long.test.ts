@@ -141,7 +141,10 @@ describe('the store that plantctl uses', () => {
     const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
     const services = {
       url: '',
-      opsUrls: { api: '', projector: '' },
+      urls: [],
+      opsUrls: {},
+      storeSettings: {},
+      dockerProject: undefined,
       token: '',
       pids: { launcher: 0, api: 0, projector: 0 },
     }

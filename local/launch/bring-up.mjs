@@ -6,22 +6,22 @@ import { rotateLog } from '../processes/log-file.mjs'
 import { sideBySide } from '../processes/side-by-side.mjs'
 import { ensureNode } from '../toolchain/node.mjs'
 import { ensureInstalled } from '../toolchain/prepare.mjs'
-import { kafkaEnvironmentOf, startService, untilServiceReady } from './service.mjs'
-import { urlsOf } from './settings.mjs'
-import { prepareStores } from './stores.mjs'
+import { startService, untilServiceReady } from './service.mjs'
+import { servicesOf, urlsOf } from './settings.mjs'
+import { environmentFor, prepareStores } from './stores.mjs'
 
 /** @typedef {import('./stores.mjs').Launch} Launch */
 
-const topicTimeoutMs = 60_000
+const setupTimeoutMs = 60_000
 const startTimeoutMs = 60_000
 
 /**
- * Starts everything, from an empty machine to two ready services. On a failure it ends what is half started; the caller
+ * Starts everything, from an empty machine to ready services. On a failure it ends what is half started; the caller
  * stops what was handed to `keep`.
  *
  * @param {Launch} launch
  * @param {AbortSignal} signal ends the start
- * @returns {Promise<import('./stores.mjs').Addresses>}
+ * @returns {Promise<import('./stores.mjs').Stores>}
  * @throws {Failure}
  */
 export async function bringUp(launch, signal) {
@@ -33,47 +33,56 @@ export async function bringUp(launch, signal) {
     (signal) => prepareStores(launch, signal),
   )
   const stores = await startStores(signal)
-  const { kafkaBrokers, redisUrl } = stores
-  await progress.step(`Topic ${settings.topic}`, () => createTopic(node, kafkaBrokers, settings, signal))
-  const environment = { node, settings, token: launch.token, kafkaBrokers, redisUrl }
+  const setUp = (/** @type {string} */ script) => runSetup(script, { node, stores, settings, signal })
+  if (settings.cluster) await progress.step('Rights in Kafka', () => setUp('grant-rights.ts'))
+  await progress.step(`Topic ${settings.topic}`, () => setUp('create-topic.ts'))
+  const environment = { node, settings, token: launch.token, stores }
   await sideBySide(
     signal,
-    (signal) => bringUpService('api', launch, environment, signal),
-    (signal) => bringUpService('projector', launch, environment, signal),
+    ...servicesOf(settings).map(
+      (service) => (/** @type {AbortSignal} */ signal) => bringUpService(service, launch, environment, signal),
+    ),
   )
   return stores
 }
 
 /**
- * @param {string} node
- * @param {string} kafkaBrokers
- * @param {import('./settings.mjs').Settings} settings
- * @param {AbortSignal} signal
+ * @param {string} script in local/
+ * @param {object} options
+ * @param {string} options.node
+ * @param {import('./stores.mjs').Stores} options.stores
+ * @param {import('./settings.mjs').Settings} options.settings
+ * @param {AbortSignal} options.signal
  */
-async function createTopic(node, kafkaBrokers, settings, signal) {
-  const { topic, partitions } = settings
-  const names = { KAFKA_BROKERS: kafkaBrokers, PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) }
-  const options = { cwd: root, env: { ...kafkaEnvironmentOf(settings), ...names }, timeoutMs: topicTimeoutMs, signal }
-  const { code, output } = await runCommand(node, [join('local', 'create-topic.ts')], options)
+async function runSetup(script, { node, stores, settings: { topic, partitions }, signal }) {
+  const names = { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) }
+  const options = {
+    cwd: root,
+    env: { ...environmentFor(stores, 'setup'), ...names },
+    timeoutMs: setupTimeoutMs,
+    signal,
+  }
+  const { code, output } = await runCommand(node, [join('local', script)], options)
   if (code !== 0) throw new Failure(`Topic ${topic} cannot be used:\n${endOf(output)}`)
 }
 
 /**
- * @param {import('./service.mjs').ServiceName} name
+ * @param {import('./service.mjs').Service} service
  * @param {Launch} launch
  * @param {import('./service.mjs').Environment} environment
  * @param {AbortSignal} signal
  */
-async function bringUpService(name, { settings, progress, onSpawn, keep }, environment, signal) {
+async function bringUpService(service, { settings, progress, onSpawn, keep }, environment, signal) {
+  const { name } = service
   rotateLog(join(settings.localDir, 'logs', `${name}.log`))
   const start = async () => {
-    const running = await startService(name, environment)
+    const running = await startService(service, environment)
     onSpawn(running)
     return running
   }
   await progress.step(`Service ${name}`, async () => {
     const running = await start()
-    await untilServiceReady(running, urlsOf(settings).opsUrls[name], { startTimeoutMs, signal })
+    await untilServiceReady(running, String(urlsOf(settings).opsUrls[name]), { startTimeoutMs, signal })
     keep(running, start)
   })
 }

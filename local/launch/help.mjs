@@ -8,6 +8,8 @@ export const help = `Plant Store on this machine: a real Kafka and Redis, the to
   npm start -- --with docker  Kafka and Redis come from Docker, from processes, or are external ones, that
               processes       is, those of KAFKA_BROKERS and REDIS_URL. Default: external if both are set,
               external        else Docker if it is available, else processes. Each has its own data.
+  npm start -- --cluster      three Kafka brokers with TLS, passwords and ACLs, a Redis with two replicas and three
+                              sentinels, two apis and two projectors, as processes; takes about 3 GB of memory
   npm start -- --fresh        first deletes all plants stored here (the token stays)
   npm run start:api           one more api, or the only one; needs KAFKA_BROKERS and REDIS_URL,
   npm run start:projector     or a running npm start. Each has a --help.
@@ -19,7 +21,7 @@ Missing programs are installed into node_modules and .local. Without Docker, Jav
 Settings, from the environment:
   PORT                   3000        the api
   HOST                   127.0.0.1   address both services listen on
-  OPS_PORT               3100        operations port of the api; the projector's is the next one
+  OPS_PORT               3100        operations port of the api; those of the other services are the next ones
   PLANT_STORE_TOKEN      generated   bearer token of the api
   PLANTS_TOPIC           plants      topic; created if missing
   PLANTS_PARTITIONS      12          its partitions, fixed at its creation

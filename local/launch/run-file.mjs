@@ -8,18 +8,20 @@ import { writeWhole } from '../processes/whole-file.mjs'
  *
  * @typedef {object} Run
  * @property {string} url of the api
- * @property {{ api: string, projector: string }} opsUrls
+ * @property {string[]} urls of all apis
+ * @property {Record<string, string>} opsUrls by service
  * @property {string} token
- * @property {string} kafkaBrokers
- * @property {string} redisUrl
+ * @property {string | undefined} kafkaBrokers
+ * @property {string | undefined} redisUrl undefined when `storeSettings` say how to find it
+ * @property {Record<string, string>} storeSettings what else a client of the stores needs, by the names of the settings
  * @property {string} topic
  * @property {number} partitions
- * @property {string} [dockerProject] the compose project of Kafka and Redis, when they are containers
+ * @property {string | undefined} dockerProject the compose project of Kafka and Redis, when they are containers
  * @property {Pids} pids
  *
- * The pids of the current processes, also after a restart. A Kafka or Redis that this start did not start as a
- * process has none.
- * @typedef {{ launcher: number, api: number, projector: number, kafka?: number, redis?: number }} Pids
+ * The pids of the current processes by name, also after a restart: launcher, api, projector, kafka, redis. A Kafka or
+ * Redis that this start did not start as a process has none; those of a cluster have names with numbers.
+ * @typedef {Record<string, number>} Pids
  */
 
 /**

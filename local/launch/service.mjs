@@ -1,18 +1,19 @@
 import { join } from 'node:path'
 import { root } from '../places.mjs'
 import { startProcess, untilReady } from '../processes/process.mjs'
+import { environmentFor } from './stores.mjs'
 import { digestOf } from './token.mjs'
 
 /**
- * @typedef {'api' | 'projector'} ServiceName
+ * @typedef {import('./settings.mjs').Service} Service
+ * @typedef {import('./settings.mjs').ServiceKind} ServiceKind
  * @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess
  *
  * The environment of the services.
  * @typedef {object} Environment
  * @property {string} node
  * @property {import('./settings.mjs').Settings} settings
- * @property {string} kafkaBrokers
- * @property {string} redisUrl
+ * @property {import('./stores.mjs').Stores} stores
  * @property {string} token
  */
 
@@ -24,23 +25,24 @@ import { digestOf } from './token.mjs'
 export const API_NODE_OPTIONS = ['--no-allocation-site-pretenuring']
 
 /**
- * @param {ServiceName} name
+ * @param {ServiceKind} kind
  * @returns {string[]} Node's own options, and the program
  */
-export const argumentsOf = (name) => [
-  ...(name === 'api' ? API_NODE_OPTIONS : []),
-  join(root, 'services', name, 'src', 'main.ts'),
+export const argumentsOf = (kind) => [
+  ...(kind === 'api' ? API_NODE_OPTIONS : []),
+  join(root, 'services', kind, 'src', 'main.ts'),
 ]
 
 /**
- * @param {ServiceName} name
+ * @param {Service} service
  * @param {Environment} environment
  * @returns {Promise<RunningProcess>} at once, before it is ready
  */
-export function startService(name, environment) {
+export function startService(service, environment) {
+  const { name, kind } = service
   const logFile = join(environment.settings.localDir, 'logs', `${name}.log`)
-  const env = environmentOf(name, environment)
-  return startProcess({ name, command: environment.node, args: argumentsOf(name), cwd: root, env, logFile })
+  const env = environmentOf(service, environment)
+  return startProcess({ name, command: environment.node, args: argumentsOf(kind), cwd: root, env, logFile })
 }
 
 /**
@@ -63,41 +65,22 @@ export async function untilServiceReady(running, opsUrl, { startTimeoutMs, signa
 }
 
 /**
- * The environment of this process, for a client of the Kafka in `settings`. One that `npm start` starts has no security,
- * whatever the environment says about another one.
- *
- * @param {import('./settings.mjs').Settings} settings
- * @returns {NodeJS.ProcessEnv}
- */
-export function kafkaEnvironmentOf({ kafkaBrokers }) {
-  const isSecurity = /^KAFKA_(SECURITY|SSL|SASL|CLIENT)_/
-  if (kafkaBrokers) return process.env
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSecurity.test(name)))
-}
-
-/**
  * Other settings in the environment (a log level, a deadline) are passed on to the services.
  *
- * @param {ServiceName} name
+ * @param {Service} service
  * @param {Environment} environment
  * @returns {NodeJS.ProcessEnv}
  */
-function environmentOf(name, { settings, kafkaBrokers, redisUrl, token }) {
+function environmentOf({ kind, port, opsPort }, { settings, stores, token }) {
   // Callers need the token; the services need only its digest. The api accepts no other token here.
-  const { PLANT_STORE_TOKEN: _, PLANT_STORE_TOKEN_DIGESTS_FILE: __, ...own } = kafkaEnvironmentOf(settings)
+  const { PLANT_STORE_TOKEN: _, PLANT_STORE_TOKEN_DIGESTS_FILE: __, ...own } = environmentFor(stores, kind)
   const env = {
     ...own,
-    KAFKA_BROKERS: kafkaBrokers,
-    REDIS_URL: redisUrl,
     PLANTS_TOPIC: settings.topic,
     PLANTS_PARTITIONS: String(settings.partitions),
     HOST: settings.host,
+    OPS_PORT: String(opsPort),
   }
-  if (name === 'projector') return { ...env, OPS_PORT: String(settings.opsPort + 1) }
-  return {
-    ...env,
-    PORT: String(settings.port),
-    OPS_PORT: String(settings.opsPort),
-    PLANT_STORE_TOKEN_DIGESTS: digestOf(token),
-  }
+  if (port === undefined) return env
+  return { ...env, PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: digestOf(token) }
 }

@@ -9,24 +9,26 @@ import { tokenPattern, tokenRule } from './token.mjs'
  * @typedef {object} Settings
  * @property {number} port
  * @property {string} host
- * @property {number} opsPort of the api; the projector's is the next one
+ * @property {number} opsPort of the api; the other services' are the next ones
+ * @property {boolean} cluster whether the stores are replicated and secured, with two of each service
  * @property {string} topic
  * @property {number} partitions
  * @property {string | undefined} token
  * @property {Source | undefined} source where the Kafka and Redis that are started come from; undefined: Docker
  *   when it serves, else processes
- * @property {string | undefined} kafkaBrokers a Kafka that runs elsewhere; without it one is started
- * @property {string | undefined} redisUrl a Redis that runs elsewhere; without it one is started
+ * @property {boolean} hasKafka whether the environment names a Kafka that runs elsewhere; else one is started
+ * @property {boolean} hasRedis the same of Redis
  * @property {string} localDir data, logs, token and run.json, as an absolute path
  */
 
 /**
  * @param {NodeJS.ProcessEnv} env
  * @param {string} [stores] the value of `--with`: docker, processes or external
+ * @param {boolean} [cluster] whether `--cluster` is given
  * @returns {Settings}
  * @throws {Failure} that names each setting with a bad value
  */
-export function readSettings(env, stores) {
+export function readSettings(env, stores, cluster = false) {
   const { PORT, HOST, OPS_PORT, PLANTS_TOPIC, PLANTS_PARTITIONS } = env
   const { PLANT_STORE_TOKEN, PLANT_STORE_LOCAL_DIR } = env
   /** @type {string[]} */
@@ -51,28 +53,66 @@ export function readSettings(env, stores) {
     partitions: number('PLANTS_PARTITIONS', PLANTS_PARTITIONS || '12', 1000),
     token: PLANT_STORE_TOKEN && text('PLANT_STORE_TOKEN', PLANT_STORE_TOKEN, tokenRule, tokenPattern),
     localDir: resolve(root, PLANT_STORE_LOCAL_DIR || '.local'),
-    ...storesOf(env, stores, wrong),
+    cluster,
+    ...(cluster ? clusterOf(stores, wrong) : storesOf(env, stores, wrong)),
   }
-  if (settings.port === settings.opsPort || settings.port === settings.opsPort + 1) {
-    wrong.push(`OPS_PORT=${settings.opsPort}: it and the next port must differ from PORT=${settings.port}`)
+  const ports = portsOf(settings).map(({ port }) => port)
+  if (new Set(ports).size < ports.length) {
+    wrong.push(`OPS_PORT=${settings.opsPort}: the ports ${ports.join(', ')} of the services must differ`)
   }
   if (wrong.length > 0) throw new Failure(`Invalid settings:\n  ${wrong.join('\n  ')}`)
   return settings
 }
 
 /**
- * @param {Settings} settings
- * @returns {{ url: string, opsUrls: { api: string, projector: string } }} where to reach the services from
- *   this machine
+ * @typedef {'api' | 'projector'} ServiceKind
+ *
+ * A process of a service. Only an api has a `port` besides that of its operations.
+ * @typedef {{ name: string, kind: ServiceKind, port?: number, opsPort: number }} Service
+ *
+ * @param {Pick<Settings, 'port' | 'opsPort' | 'cluster'>} settings
+ * @returns {Service[]}
  */
-export function urlsOf({ host, port, opsPort }) {
+export function servicesOf({ port, opsPort, cluster }) {
+  /** @type {Service[]} */
+  const one = [
+    { name: 'api', kind: 'api', port, opsPort },
+    { name: 'projector', kind: 'projector', opsPort: opsPort + 1 },
+  ]
+  if (!cluster) return one
+  return [
+    ...one,
+    { name: 'api-2', kind: 'api', port: port + 1, opsPort: opsPort + 2 },
+    { name: 'projector-2', kind: 'projector', opsPort: opsPort + 3 },
+  ]
+}
+
+/**
+ * @param {Settings} settings
+ * @returns {{ port: number, what: string, setting: string }[]} every port that the services listen on
+ */
+export const portsOf = (settings) =>
+  servicesOf(settings).flatMap(({ name, port, opsPort }) => [
+    ...(port === undefined ? [] : [{ port, what: `the ${name}`, setting: 'PORT' }]),
+    { port: opsPort, what: `the operations port of the ${name}`, setting: 'OPS_PORT' },
+  ])
+
+/**
+ * @param {Settings} settings
+ * @returns {{ url: string, urls: string[], opsUrls: Record<string, string> }} where to reach the services from this
+ *   machine: the first api, all apis, and the operations ports by service
+ */
+export function urlsOf(settings) {
+  const { host } = settings
   // A client cannot connect to the address that means every address.
   const everywhere = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host]
   const name = everywhere ?? host
   const base = `http://${name.includes(':') ? `[${name}]` : name}`
+  const services = servicesOf(settings)
   return {
-    url: `${base}:${port}`,
-    opsUrls: { api: `${base}:${opsPort}`, projector: `${base}:${opsPort + 1}` },
+    url: `${base}:${settings.port}`,
+    urls: services.flatMap(({ port }) => (port === undefined ? [] : [`${base}:${port}`])),
+    opsUrls: Object.fromEntries(services.map(({ name, opsPort }) => [name, `${base}:${opsPort}`])),
   }
 }
 
@@ -80,17 +120,19 @@ export function urlsOf({ host, port, opsPort }) {
  * @param {NodeJS.ProcessEnv} env
  * @param {string | undefined} stores
  * @param {string[]} wrong
- * @returns {Pick<Settings, 'source' | 'kafkaBrokers' | 'redisUrl'>}
+ * @returns {Pick<Settings, 'source' | 'hasKafka' | 'hasRedis'>}
  */
-function storesOf({ KAFKA_BROKERS, REDIS_URL }, stores, wrong) {
+function storesOf(env, stores, wrong) {
+  const { KAFKA_BROKERS, REDIS_URL } = env
   // An explicit choice overrides the environment.
   if (stores === 'docker' || stores === 'processes') {
-    return { source: stores, kafkaBrokers: undefined, redisUrl: undefined }
+    return { source: stores, hasKafka: false, hasRedis: false }
   }
   if (stores !== undefined && stores !== 'external') {
     wrong.push(`--with ${stores}: expected docker, processes or external`)
   }
-  if (stores === 'external' && !(KAFKA_BROKERS && REDIS_URL)) {
+  const [hasKafka, hasRedis] = [Boolean(KAFKA_BROKERS), namesRedis(env)]
+  if (stores === 'external' && !(hasKafka && hasRedis)) {
     wrong.push('--with external: set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere')
   }
   if (KAFKA_BROKERS && !brokers.test(KAFKA_BROKERS)) {
@@ -100,8 +142,27 @@ function storesOf({ KAFKA_BROKERS, REDIS_URL }, stores, wrong) {
   if (REDIS_URL && !redis.test(REDIS_URL)) {
     wrong.push('REDIS_URL: expected redis://host:port or rediss://…')
   }
-  return { source: undefined, kafkaBrokers: KAFKA_BROKERS || undefined, redisUrl: REDIS_URL || undefined }
+  return { source: undefined, hasKafka, hasRedis }
 }
+
+/**
+ * @param {string | undefined} stores
+ * @param {string[]} wrong
+ * @returns {Pick<Settings, 'source' | 'hasKafka' | 'hasRedis'>}
+ */
+function clusterOf(stores, wrong) {
+  if (stores !== undefined && stores !== 'processes') {
+    wrong.push(`--cluster --with ${stores}: a cluster runs as processes; docker-compose.cluster.yml is one in Docker`)
+  }
+  return { source: 'processes', hasKafka: false, hasRedis: false }
+}
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {boolean}
+ */
+export const namesRedis = ({ REDIS_URL, REDIS_SENTINELS, REDIS_CLUSTER_NODES }) =>
+  Boolean(REDIS_URL || REDIS_SENTINELS || REDIS_CLUSTER_NODES)
 
 const redis = /^rediss?:\/\/\S+$/
 const brokers = /^[^\s,:]+:\d{1,5}(,[^\s,:]+:\d{1,5})*$/

@@ -9,6 +9,7 @@ import { createContainers, pullMissingImages, whyNoDocker } from '../stores/dock
 import { ensureJars } from '../stores/jars.mjs'
 import { startKafka } from '../stores/kafka.mjs'
 import { startRedis } from '../stores/redis.mjs'
+import { prepareCluster } from './cluster.mjs'
 
 /**
  * @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess
@@ -23,8 +24,14 @@ import { startRedis } from '../stores/redis.mjs'
  * @property {(containers: ReturnType<typeof import('../stores/docker.mjs').createContainers>) => void} onContainers
  *   called before they are started
  *
- * @typedef {{ kafkaBrokers: string, redisUrl: string, dockerProject?: string }} Addresses
- * @typedef {(signal: AbortSignal) => Promise<Addresses>} StartStores
+ * A program that uses the stores. Where the stores know their users, each has the rights that it needs.
+ * @typedef {'setup' | 'api' | 'projector' | 'plantctl'} Role
+ *
+ * @typedef {object} Stores
+ * @property {(role: Role) => Record<string, string>} settingsOf the settings that connect a program to them
+ * @property {string} [dockerProject] of their containers
+ *
+ * @typedef {(signal: AbortSignal) => Promise<Stores>} StartStores
  * @typedef {Awaited<ReturnType<typeof ensureJars>>} Programs
  */
 
@@ -41,13 +48,14 @@ const startTimeoutMs = 60_000
  */
 export async function prepareStores(launch, signal) {
   const { settings, progress } = launch
-  const { kafkaBrokers, redisUrl } = settings
-  if (kafkaBrokers && redisUrl) return async () => ({ kafkaBrokers, redisUrl })
+  const { cluster, hasKafka, hasRedis } = settings
+  if (cluster) return prepareCluster(launch, signal)
+  if (hasKafka && hasRedis) return async () => openStores({})
   if (await takesDocker(launch, signal)) {
     noteSource(launch, 'docker')
     return (signal) => startInDocker(launch, signal)
   }
-  const needed = { kafka: !kafkaBrokers, redis: !redisUrl, signal }
+  const needed = { kafka: !hasKafka, redis: !hasRedis, signal }
   const programs = await progress.step('Programs of Kafka and Redis', () => ensureJars(needed))
   noteSource(launch, 'processes')
   return (signal) => startAsProcesses(launch, programs, signal)
@@ -82,27 +90,60 @@ function noteSource({ settings, progress }, source) {
 }
 
 /**
+ * Stores that were started here let everybody in. For the others the environment has the settings.
+ *
+ * @param {{ kafkaBrokers?: string | undefined, redisUrl?: string | undefined }} started
+ * @param {string} [dockerProject]
+ * @returns {Stores}
+ */
+function openStores({ kafkaBrokers, redisUrl }, dockerProject) {
+  const settings = {
+    ...(kafkaBrokers ? { KAFKA_BROKERS: kafkaBrokers } : inEnvironment('KAFKA_')),
+    ...(redisUrl ? { REDIS_URL: redisUrl } : inEnvironment('REDIS_')),
+  }
+  return { settingsOf: () => settings, ...(dockerProject && { dockerProject }) }
+}
+
+/** @param {string} prefix */
+const inEnvironment = (prefix) =>
+  Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value = '']) => (name.startsWith(prefix) ? [[name, value]] : [])),
+  )
+
+/**
+ * The environment of a program: that of this process, but with the settings of these stores and no others.
+ *
+ * @param {Stores} stores
+ * @param {Role} role
+ * @returns {NodeJS.ProcessEnv}
+ */
+export function environmentFor({ settingsOf }, role) {
+  const others = Object.entries(process.env).filter(([name]) => !/^(KAFKA|REDIS)_/.test(name))
+  return { ...Object.fromEntries(others), ...settingsOf(role) }
+}
+
+/**
  * Kafka and Redis as containers that end with the launcher; each local folder has containers of its own.
  *
  * @param {Launch} launch
  * @param {AbortSignal} signal
- * @returns {Promise<Addresses>}
+ * @returns {Promise<Stores>}
  */
 async function startInDocker({ settings, progress, onContainers }, signal) {
-  const { kafkaBrokers, redisUrl, localDir } = settings
+  const { hasKafka, hasRedis, localDir } = settings
   const containers = createContainers(projectOf(localDir))
   /** @type {import('../stores/docker.mjs').Store[]} */
   const stores = []
-  if (!kafkaBrokers) stores.push('kafka')
-  if (!redisUrl) stores.push('redis')
+  if (!hasKafka) stores.push('kafka')
+  if (!hasRedis) stores.push('redis')
   onContainers(containers)
   const options = { startTimeoutMs, signal }
   const ports = await progress.step('Kafka and Redis in Docker', () => containers.start(stores, options))
-  return {
-    kafkaBrokers: kafkaBrokers ?? `127.0.0.1:${ports.kafka}`,
-    redisUrl: redisUrl ?? `redis://127.0.0.1:${ports.redis}`,
-    dockerProject: containers.project,
+  const started = {
+    kafkaBrokers: hasKafka ? undefined : `127.0.0.1:${ports.kafka}`,
+    redisUrl: hasRedis ? undefined : `redis://127.0.0.1:${ports.redis}`,
   }
+  return openStores(started, containers.project)
 }
 
 /**
@@ -119,16 +160,16 @@ export function projectOf(localDir) {
  * @param {Launch} launch
  * @param {Programs} programs
  * @param {AbortSignal} signal
- * @returns {Promise<Addresses>}
+ * @returns {Promise<Stores>}
  */
 async function startAsProcesses(launch, programs, signal) {
   const { settings } = launch
   const [kafkaBrokers, redisUrl] = await sideBySide(
     signal,
-    async (signal) => settings.kafkaBrokers ?? bringUpKafka(launch, programs, signal),
-    async (signal) => settings.redisUrl ?? bringUpRedis(launch, programs, signal),
+    async (signal) => (settings.hasKafka ? undefined : bringUpKafka(launch, programs, signal)),
+    async (signal) => (settings.hasRedis ? undefined : bringUpRedis(launch, programs, signal)),
   )
-  return { kafkaBrokers, redisUrl }
+  return openStores({ kafkaBrokers, redisUrl })
 }
 
 /**
@@ -173,7 +214,7 @@ function placesOf(name, { localDir }) {
  * @param {import('./settings.mjs').Settings} settings
  * @param {import('./progress.mjs').Progress} progress
  */
-export async function forget({ localDir, kafkaBrokers, redisUrl }, progress) {
+export async function forget({ localDir, hasKafka, hasRedis }, progress) {
   const data = join(localDir, 'data')
   rmSync(data, { recursive: true, force: true })
   progress.say(`Deleted the plants in ${data}; the token stays.`)
@@ -183,6 +224,6 @@ export async function forget({ localDir, kafkaBrokers, redisUrl }, progress) {
   } else {
     progress.say(`Not deleted: plants in Docker, if any (${obstacle}).`)
   }
-  const elsewhere = [kafkaBrokers && 'KAFKA_BROKERS', redisUrl && 'REDIS_URL'].filter(Boolean)
+  const elsewhere = [hasKafka && 'KAFKA_BROKERS', hasRedis && 'REDIS_URL'].filter(Boolean)
   if (elsewhere.length > 0) progress.say(`Not deleted: the data at ${elsewhere.join(' and ')}.`)
 }

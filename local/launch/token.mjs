@@ -14,13 +14,20 @@ export const tokenRule = 'only A-Z a-z 0-9 - . _ ~ + / and = at the end (RFC 675
  * @param {string} localDir
  * @returns {string}
  */
-export function storedToken(localDir) {
-  const file = join(localDir, 'token')
+export const storedToken = (localDir) => storedSecret(join(localDir, 'token'))
+
+/**
+ * A secret that is created once and stored, where only the user can read it.
+ *
+ * @param {string} file
+ * @returns {string}
+ */
+export function storedSecret(file) {
   const kept = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
   if (kept !== '') return kept
-  const token = randomBytes(32).toString('base64url')
-  writeWhole(file, `${token}\n`, { mode: 0o600 })
-  return token
+  const secret = randomBytes(32).toString('base64url')
+  writeWhole(file, `${secret}\n`, { mode: 0o600 })
+  return secret
 }
 
 /**

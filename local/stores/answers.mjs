@@ -1,19 +1,18 @@
-import { connect } from 'node:net'
-
 const waitMs = 1000
+
+/** @typedef {import('node:net').Socket} Socket */
 
 /**
  * Whether a server replies to a request as it does when it serves clients. An open port is not enough: Docker opens
  * the port of a container before anything in it listens.
  *
- * @param {number} port
+ * @param {Socket} socket to the server, being connected
  * @param {Buffer} request
  * @param {(answer: Buffer) => boolean} isRight
  * @returns {Promise<boolean>} false also without a reply within 1 s
  */
-export function answers(port, request, isRight) {
+export function answers(socket, request, isRight) {
   return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' })
     const end = (/** @type {boolean} */ isUp) => {
       socket.destroy()
       resolve(isUp)

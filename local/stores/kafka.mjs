@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endOf, runCommand } from '../processes/command.mjs'
@@ -20,45 +21,82 @@ export const defaultJavaArgs = ['-Xmx256m', '-XX:+UseSerialGC']
  * broker serves requests: about 3.5 s on an empty dir, 2.5 s on its own data, 5 s after a kill -9 (the
  * controller first waits until the session of the broker that died has run out).
  *
- * @param {object} options
- * @param {string} options.dir belongs to this node alone; made when missing
- * @param {string} options.classpath of the Kafka jars
- * @param {string} options.logFile
- * @param {number} [options.port] of the broker; default: a free one
- * @param {string} [options.java]
- * @param {string[]} [options.javaArgs]
- * @param {string[]} [options.moreListeners] beside the one without authentication, as Kafka writes them
- * @param {Record<string, string>} [options.moreSettings]
- * @param {number} [options.startTimeoutMs]
- * @param {AbortSignal} [options.signal] ends the start
- * @param {(running: RunningProcess) => void} [options.onSpawn] called when the process has started, before it is ready
+ * @param {Omit<NodeOptions, 'name' | 'settings' | 'isReady'> & {
+ *   port?: number, moreListeners?: string[], moreSettings?: Record<string, string> }} options port: of the broker;
+ *   default: a free one. moreListeners: beside the one without authentication, as Kafka writes them
  * @returns {Promise<RunningProcess & { brokers: string, port: number }>}
  */
-export async function startKafka(options) {
-  const { dir, classpath, logFile, java = 'java', javaArgs = defaultJavaArgs, signal, onSpawn } = options
-  const { startTimeoutMs = 60_000, port = await freePort() } = options
-  const { moreListeners = [], moreSettings = {} } = options
-  const brokerListeners = [`PLAINTEXT://127.0.0.1:${port}`, ...moreListeners].join(',')
-  const config = writeConfig(dir, brokerListeners, await freePort(), moreSettings)
-  const logging = `-Dlog4j2.configurationFile=${fileURLToPath(new URL('log4j2.properties', import.meta.url))}`
-  const jvm = [logging, ...javaArgs, '-cp', classpath]
-  if (!isFormatted(dir)) await format({ java, jvm, config, signal, timeoutMs: startTimeoutMs })
-
-  const args = [...jvm, 'kafka.Kafka', config]
-  const running = await startProcess({ name: 'kafka', command: java, args, logFile })
-  onSpawn?.(running)
-  await untilReady(running, { isReady: () => answersKafka(port), startTimeoutMs, signal })
+export async function startKafka({ port: chosen, moreListeners = [], moreSettings = {}, ...options }) {
+  const port = chosen ?? (await freePort())
+  const listeners = [`PLAINTEXT://127.0.0.1:${port}`, ...moreListeners].join(',')
+  const controllerPort = await freePort()
+  const settings = {
+    'node.id': 1,
+    // Static voters, because `--standalone` would store the controller's port in the data.
+    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+    listeners: `${listeners},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': listeners,
+    'listener.security.protocol.map':
+      'PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT',
+    ...singleNode,
+    ...moreSettings,
+  }
+  const running = await startNode({ ...options, name: 'kafka', settings, isReady: () => answersKafka(port) })
   return { ...running, port, brokers: `127.0.0.1:${port}` }
 }
 
 /**
+ * @typedef {object} NodeOptions
+ * @property {string} name
+ * @property {string} dir belongs to this node alone; made when missing
+ * @property {string} classpath of the Kafka jars
+ * @property {string} logFile
+ * @property {Record<string, string | number | boolean>} settings by their names in server.properties
+ * @property {() => Promise<boolean>} isReady
+ * @property {string} [java]
+ * @property {string[]} [javaArgs]
+ * @property {string} [clusterId] the same for all nodes of a cluster; one of its own unless given
+ * @property {string[]} [formatArgs] more arguments for the format of an empty dir
+ * @property {number} [startTimeoutMs]
+ * @property {AbortSignal | undefined} [signal] ends the start
+ * @property {(running: RunningProcess) => void} [onSpawn] called when the process has started, before it is ready
+ *
+ * Starts a KRaft node that is broker and controller, and resolves when it is ready.
+ *
+ * @param {NodeOptions} options
+ * @returns {Promise<RunningProcess>}
+ */
+export async function startNode(options) {
+  const { name, dir, classpath, logFile, settings, isReady, signal, onSpawn } = options
+  const { java = 'java', javaArgs = defaultJavaArgs, startTimeoutMs = 60_000 } = options
+  const { clusterId = newClusterId(), formatArgs = [] } = options
+  const config = writeConfig(dir, settings)
+  const logging = `-Dlog4j2.configurationFile=${fileURLToPath(new URL('log4j2.properties', import.meta.url))}`
+  const jvm = [logging, ...javaArgs, '-cp', classpath]
+  if (!isFormatted(dir)) {
+    // With an equals sign, because a cluster id may start with a dash and would be taken for an option.
+    const args = [`--cluster-id=${clusterId}`, '--config', config, ...formatArgs]
+    await format(java, [...jvm, 'kafka.tools.StorageTool', 'format', ...args], { signal, timeoutMs: startTimeoutMs })
+  }
+  const running = await startProcess({ name, command: java, args: [...jvm, 'kafka.Kafka', config], logFile })
+  onSpawn?.(running)
+  await untilReady(running, { isReady, startTimeoutMs, signal })
+  return running
+}
+
+export const newClusterId = () => Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url')
+
+/**
  * @param {number} port
+ * @param {(to: { port: number, host: string }) => import('node:net').Socket} [open]
  * @returns {Promise<boolean>} whether the broker has started; it replies to nothing before
  */
-export function answersKafka(port) {
+export function answersKafka(port, open = connect) {
   // ApiVersions (18), version 0, correlation id 7, no client id; the reply starts with its length and that id.
   const request = Buffer.from('0000000a' + '0012' + '0000' + '00000007' + 'ffff', 'hex')
-  return answers(port, request, (answer) => answer.subarray(4, 8).equals(request.subarray(8, 12)))
+  return answers(open({ port, host: '127.0.0.1' }), request, (answer) =>
+    answer.subarray(4, 8).equals(request.subarray(8, 12)),
+  )
 }
 
 /** @param {string} dir */
@@ -72,65 +110,55 @@ const dataDir = (dir) => join(dir, 'data')
 const isFormatted = (dir) => existsSync(join(dataDir(dir), 'meta.properties'))
 
 /**
- * @typedef {{ java: string, jvm: string[], config: string, timeoutMs: number }} FormatOptions
- *
- * @param {FormatOptions & { signal: AbortSignal | undefined }} options
+ * @param {string} java
+ * @param {string[]} args
+ * @param {{ signal: AbortSignal | undefined, timeoutMs: number }} options
  */
-async function format({ java, jvm, config, signal, timeoutMs }) {
-  const clusterId = Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url')
-  // With an equals sign, because a cluster id may start with a dash and would be taken for an option.
-  const args = [...jvm, 'kafka.tools.StorageTool', 'format', `--cluster-id=${clusterId}`, '--config', config]
-  const { code, output, missing } = await runCommand(java, args, { signal, timeoutMs })
+async function format(java, args, options) {
+  const { code, output, missing } = await runCommand(java, args, options)
   if (missing) throw new Failure(`kafka could not be started: ${java} not found. Install Java 17 or newer.`)
   if (code !== 0) throw new Failure(`Kafka's data directory could not be formatted:\n${endOf(output)}`)
 }
 
 /**
- * The voters are static (not `--standalone`, which would store the controller's port in the data): this way
- * both ports may differ from one start to the next.
- *
  * @param {string} dir
- * @param {string} brokerListeners
- * @param {number} controllerPort
- * @param {Record<string, string>} moreSettings
+ * @param {Record<string, string | number | boolean>} settings
  */
-function writeConfig(dir, brokerListeners, controllerPort, moreSettings) {
+function writeConfig(dir, settings) {
   mkdirSync(dir, { recursive: true })
   const file = join(dir, 'server.properties')
-  const settings = {
+  const all = {
     'process.roles': 'broker,controller',
-    'node.id': 1,
-    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
-    listeners: `${brokerListeners},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': brokerListeners,
-    'listener.security.protocol.map':
-      'PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT',
     'controller.listener.names': 'CONTROLLER',
     'log.dirs': dataDir(dir),
     'auto.create.topics.enable': false,
-    ...singleNode,
-    ...moreSettings,
+    ...settings,
   }
-  const lines = Object.entries(settings).map(([key, value]) => `${key}=${value}\n`)
+  const lines = Object.entries(all).map(([key, value]) => `${key}=${value}\n`)
   writeFileSync(file, lines.join(''))
   return file
 }
 
-/** What a single node needs to be set to otherwise than the defaults, which are for clusters. */
-export const singleNode = {
+/** What every node on a developer's machine needs to be set to otherwise than the defaults. */
+export const localNode = {
   'offsets.topic.num.partitions': 4,
-  'offsets.topic.replication.factor': 1,
   'transaction.state.log.num.partitions': 4,
-  'transaction.state.log.replication.factor': 1,
-  'transaction.state.log.min.isr': 1,
   'share.coordinator.state.topic.num.partitions': 4,
-  'share.coordinator.state.topic.replication.factor': 1,
-  'share.coordinator.state.topic.min.isr': 1,
   // A consumer group of one gets its partitions at once.
   'group.initial.rebalance.delay.ms': 0,
-  // After a kill -9 the next start waits for the old session to end: 9 s by default.
+  // After a kill -9 the next start, or the next leader, waits for the old session to end: 9 s by default.
   'broker.session.timeout.ms': 3000,
   'broker.heartbeat.interval.ms': 500,
   // The default buffer of the log cleaner would take 128 MB, half of the heap.
   'log.cleaner.dedupe.buffer.size': 8 * 1024 * 1024,
+}
+
+/** What a single node needs besides, because the defaults are for clusters. */
+export const singleNode = {
+  ...localNode,
+  'offsets.topic.replication.factor': 1,
+  'transaction.state.log.replication.factor': 1,
+  'transaction.state.log.min.isr': 1,
+  'share.coordinator.state.topic.replication.factor': 1,
+  'share.coordinator.state.topic.min.isr': 1,
 }

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { connect } from 'node:net'
 import { freePort } from '../processes/port.mjs'
 import { startProcess, untilReady } from '../processes/process.mjs'
 import { answers } from './answers.mjs'
@@ -13,6 +14,7 @@ import { answers } from './answers.mjs'
  * @param {string} options.dir belongs to this server alone; made when missing
  * @param {string} options.redisServer the program
  * @param {string} options.logFile
+ * @param {string} [options.name]
  * @param {number} [options.port] default: a free one
  * @param {boolean} [options.appendOnly] keeps the data in dir (at most 1 s of writes is lost by a crash of
  *   the machine); without it they end with the process
@@ -24,7 +26,7 @@ import { answers } from './answers.mjs'
  */
 export async function startRedis(options) {
   const { dir, redisServer, logFile, appendOnly = false, startTimeoutMs = 30_000, signal, more } = options
-  const { port = await freePort(), onSpawn } = options
+  const { name = 'redis', port = await freePort(), onSpawn } = options
   mkdirSync(dir, { recursive: true })
   const settings = {
     port: String(port),
@@ -37,8 +39,8 @@ export async function startRedis(options) {
     'maxmemory-policy': 'noeviction',
     ...more,
   }
-  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...[value].flat()])
-  const running = await startProcess({ name: 'redis', command: redisServer, args, logFile })
+  const args = Object.entries(settings).flatMap(([setting, value]) => [`--${setting}`, ...[value].flat()])
+  const running = await startProcess({ name, command: redisServer, args, logFile })
   onSpawn?.(running)
   await untilReady(running, { isReady: () => answersPing(port), startTimeoutMs, signal })
   return { ...running, port, url: `redis://127.0.0.1:${port}` }
@@ -49,5 +51,6 @@ export async function startRedis(options) {
  * @returns {Promise<boolean>} false also while Redis still loads its data (it then replies -LOADING)
  */
 export function answersPing(port) {
-  return answers(port, Buffer.from('PING\r\n'), (answer) => answer.toString().startsWith('+PONG'))
+  const socket = connect({ port, host: '127.0.0.1' })
+  return answers(socket, Buffer.from('PING\r\n'), (answer) => answer.toString().startsWith('+PONG'))
 }

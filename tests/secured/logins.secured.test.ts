@@ -1,22 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
-import { type Run, readRun } from '../../local/launch/run-file.mjs'
-import { root } from '../../local/places.mjs'
-import { freePort } from '../../local/processes/port.mjs'
-import { startProcess } from '../../local/processes/process.mjs'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { createPlant, readPlant } from '../support/client.ts'
-import { freePortPair } from '../support/free-port-pair.ts'
-import { createPlantStore, TOKEN } from '../support/plant-store.ts'
+import { npmStart, prepareStart, stopStart } from '../support/npm-start.ts'
+import { createPlantStore } from '../support/plant-store.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import { processEnvironment, registerGroup, registerProcess } from '../support/test-run.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 const USER = 'plants'
 const SCRAM_PASSWORD = 'a-scram-password'
-const WAIT = { timeout: 60_000, interval: 50 }
 
 let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
 let tokens: Awaited<ReturnType<typeof startTokenEndpoint>>
@@ -76,25 +69,12 @@ it.each(['PLAIN without TLS', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHB
 )
 
 it('npm start creates the topic and starts both services with secured stores that run elsewhere', async () => {
-  const localDir = temporaryFolder()
-  const launcher = await startProcess({
-    name: 'npm start',
-    command: process.execPath,
-    args: [join(root, 'local/start.mjs'), '--with', 'external'],
-    logFile: join(localDir, 'launcher.log'),
-    env: {
-      ...{ ...processEnvironment, ...logins['SCRAM-SHA-512'], HOME: process.env.HOME, REDIS_URL: inject('redisUrl') },
-      ...{ PLANT_STORE_LOCAL_DIR: localDir, PLANT_STORE_TOKEN: TOKEN, PLANTS_TOPIC: `plants-${randomUUID()}` },
-      ...{ PORT: String(await freePort()), OPS_PORT: String(await freePortPair()) },
-    },
+  const { localDir, environment } = await prepareStart({
+    ...logins['SCRAM-SHA-512'],
+    REDIS_URL: inject('redisUrl'),
+    PLANTS_TOPIC: `plants-${randomUUID()}`,
   })
-  registerProcess(inject('testRun'), launcher)
-  const run = await vi.waitFor(() => {
-    const found = readRun(localDir)
-    expect(found).toBeDefined()
-    return found as Run
-  }, WAIT)
-  for (const pid of Object.values(run.pids)) registerGroup(inject('testRun'), pid)
+  const run = await npmStart(localDir, environment, '--with', 'external')
   expect((await createPlant(run.url, 1n, 'Monstera')).response?.status).toBe(200)
-  expect(await launcher.stop({ graceMs: 10_000 })).toEqual({ code: 0, signal: null })
+  await stopStart(run.launcher)
 })

@@ -2,16 +2,14 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Operation } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import type { Right } from '@plant-store/shared/event-log/rights.ts'
-import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
-import type { AclOperationTypes as OperationType } from 'kafkajs'
 import { inject } from 'vitest'
+import { aclsOf, OPERATIONS } from '../../local/acls.ts'
 import { freePort } from '../../local/processes/port.mjs'
+import { createAuthority } from '../../local/stores/certificates.mjs'
 import { ensureJars } from '../../local/stores/jars.mjs'
 import { startKafka } from '../../local/stores/kafka.mjs'
-import { createAuthority } from './certificates.ts'
 import { quietLog } from './quiet-log.ts'
 import { registerProcess } from './test-run.ts'
 
@@ -102,8 +100,8 @@ export async function startSecuredKafka({ users, moreSettings = {} }: SecuredKaf
     allowAll: (user: string) =>
       withAdmin(admins, (admin) =>
         admin.createAcls({
-          acl: (['topic', 'group'] as const).map((resource) =>
-            aclOf(user, { resource, name: '*', pattern: 'literal' }, AclOperationTypes.ALL),
+          acl: (['topic', 'group'] as const).flatMap((resource) =>
+            aclsOf(user, { resource, name: '*', pattern: 'literal', operations: OPERATIONS }),
           ),
         }),
       ),
@@ -115,23 +113,3 @@ export async function startSecuredKafka({ users, moreSettings = {} }: SecuredKaf
       withAdmin(admins, (admin) => admin.deleteAcls({ filters: aclsOf(user, right) })),
   }
 }
-
-const { AclResourceTypes, AclOperationTypes, AclPermissionTypes, ResourcePatternTypes } = kafkajs
-const OPERATIONS: Record<Operation, OperationType> = {
-  Read: AclOperationTypes.READ,
-  Write: AclOperationTypes.WRITE,
-  Create: AclOperationTypes.CREATE,
-  Delete: AclOperationTypes.DELETE,
-  Describe: AclOperationTypes.DESCRIBE,
-  DescribeConfigs: AclOperationTypes.DESCRIBE_CONFIGS,
-}
-
-const aclsOf = (user: string, right: Right) =>
-  right.operations.map((operation) => aclOf(user, right, OPERATIONS[operation]))
-
-const aclOf = (user: string, right: Omit<Right, 'operations'>, operation: OperationType) => ({
-  resourceType: right.resource === 'topic' ? AclResourceTypes.TOPIC : AclResourceTypes.GROUP,
-  resourceName: right.name,
-  resourcePatternType: right.pattern === 'literal' ? ResourcePatternTypes.LITERAL : ResourcePatternTypes.PREFIXED,
-  ...{ principal: `User:${user}`, host: '*', operation, permissionType: AclPermissionTypes.ALLOW },
-})

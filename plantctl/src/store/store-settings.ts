@@ -9,10 +9,7 @@ import { Type } from 'typebox'
 const StoreSettings = Type.Object(STORE_SETTINGS)
 
 /** Settings of a running `npm start`, and the file that has them. */
-type LocalStart = {
-  file: string
-  settings: Record<'KAFKA_BROKERS' | 'REDIS_URL' | 'PLANTS_TOPIC' | 'PLANTS_PARTITIONS', string>
-}
+type LocalStart = { file: string; settings: Record<string, string> }
 
 const LOCAL_DIR = '.local'
 
@@ -32,9 +29,9 @@ export function readStoreSettings(env: NodeJS.ProcessEnv) {
     )
   }
   // Never the log of one store with the read model of another.
-  const { KAFKA_BROKERS, REDIS_URL } = local?.settings ?? {}
-  const fits =
-    [KAFKA_BROKERS, undefined].includes(given.KAFKA_BROKERS) && (!namesRedis || given.REDIS_URL === REDIS_URL)
+  const fits = ['KAFKA_BROKERS', ...REDIS_PLACES].every(
+    (name) => given[name] === undefined || given[name] === local?.settings[name],
+  )
   if (local === undefined || !fits) return { settings: readSettings(StoreSettings, given) }
   return { settings: readSettings(StoreSettings, { ...local.settings, ...given }), file: local.file }
 }
@@ -46,12 +43,13 @@ export function readStoreSettings(env: NodeJS.ProcessEnv) {
 function readLocalStart(folder: string, localDir: string | undefined): LocalStart | undefined {
   const file = localDir ? join(resolve(folder, localDir), 'run.json') : nearestRunFile(folder)
   if (file === undefined || !existsSync(file)) return undefined
-  const { kafkaBrokers, redisUrl, topic, partitions } = JSON.parse(readFileSync(file, 'utf8'))
+  const { kafkaBrokers, redisUrl, storeSettings, topic, partitions } = JSON.parse(readFileSync(file, 'utf8'))
   return {
     file,
     settings: {
       KAFKA_BROKERS: kafkaBrokers,
       REDIS_URL: redisUrl,
+      ...storeSettings,
       PLANTS_TOPIC: topic,
       PLANTS_PARTITIONS: String(partitions),
     },

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
-import { connect, createSecureContext, type SecureContext } from 'node:tls'
+import { connect, createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import type { AuthenticationProviderArgs, ISocketFactory, Mechanism } from 'kafkajs'
 import { kafkajsModule } from '../kafka-client/kafkajs.ts'
 import { messageOf, PreconditionError } from '../runtime/failures.ts'
+import { readSecret, readTlsFiles, type TlsFiles } from '../runtime/setting-files.ts'
 import { connectionLost } from './broker-errors.ts'
 import type { Security } from './connection.ts'
-import { readSecretOf, readTls, type Tls } from './kafka-files.ts'
 import type { KafkaSettings } from './kafka-settings.ts'
 import { createTokenSource } from './oauth-token.ts'
 import { Refused } from './refused.ts'
@@ -74,7 +74,7 @@ function tlsFaults(settings: KafkaSettings): string[] {
   if ((cert === undefined) !== (key === undefined)) {
     return ['KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE belong together: set both or neither']
   }
-  return faultOf(() => readTls(settings))
+  return faultOf(() => readFiles(settings))
 }
 
 function saslFaults(settings: KafkaSettings): string[] {
@@ -98,10 +98,12 @@ function saslFaults(settings: KafkaSettings): string[] {
   ]
 }
 
-function secretFaults(settings: KafkaSettings, name: Parameters<typeof readSecretOf>[1]): string[] {
+type SecretName = 'KAFKA_SASL_PASSWORD' | 'KAFKA_SASL_OAUTH_CLIENT_SECRET'
+
+function secretFaults(settings: KafkaSettings, name: SecretName): string[] {
   const given = [settings[name], settings[`${name}_FILE`]].filter((value) => value !== undefined)
   if (given.length !== 1) return [`set exactly one of ${name} and ${name}_FILE`]
-  return faultOf(() => readSecretOf(settings, name))
+  return faultOf(() => readSecret(settings, name))
 }
 
 function faultOf(read: () => unknown): string[] {
@@ -112,6 +114,8 @@ function faultOf(read: () => unknown): string[] {
     return [messageOf(error)]
   }
 }
+
+const readFiles = (settings: KafkaSettings) => readTlsFiles(settings, 'KAFKA_SSL')
 
 /** As kafkajs's own sockets, but with the files as they are now, and never without verification of the host name. */
 function tlsSockets(settings: KafkaSettings): ISocketFactory {
@@ -126,11 +130,12 @@ function tlsSockets(settings: KafkaSettings): ISocketFactory {
 
 /** Makes a new context only when a file has changed: one with the authorities of the system takes 60 ms of CPU. */
 function secureContexts(settings: KafkaSettings): () => SecureContext {
-  let used: { files: Tls; context: SecureContext } | undefined
+  let used: { files: TlsFiles; context: SecureContext } | undefined
   return () => {
-    const files = readTls(settings)
+    const files = readFiles(settings)
     if (used === undefined || !isDeepStrictEqual(files, used.files)) {
-      used = { files, context: createSecureContext(files) }
+      const ca = files.ca ?? [...getCACertificates('default'), ...getCACertificates('system')]
+      used = { files, context: createSecureContext({ ...files, ca }) }
     }
     return used.context
   }
@@ -146,7 +151,7 @@ function loginByPassword(mechanism: keyof typeof BY_PASSWORD, settings: KafkaSet
   const { KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: given } = settings
   const setting = given === undefined ? 'KAFKA_SASL_PASSWORD_FILE' : 'KAFKA_SASL_PASSWORD'
   return async (args) => {
-    const password = readSecretOf(settings, 'KAFKA_SASL_PASSWORD')
+    const password = readSecret(settings, 'KAFKA_SASL_PASSWORD')
     try {
       await provide({ username, password })(args).authenticate()
     } catch (error) {
@@ -160,7 +165,7 @@ function loginByToken(settings: KafkaSettings): Authenticate {
   const tokens = createTokenSource({
     tokenUrl: settings.KAFKA_SASL_OAUTH_TOKEN_URL ?? '',
     clientId: settings.KAFKA_SASL_OAUTH_CLIENT_ID ?? '',
-    clientSecret: () => readSecretOf(settings, 'KAFKA_SASL_OAUTH_CLIENT_SECRET'),
+    clientSecret: () => readSecret(settings, 'KAFKA_SASL_OAUTH_CLIENT_SECRET') ?? '',
     scope: settings.KAFKA_SASL_OAUTH_SCOPE,
   })
   return async (args) => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { afterAll, describe, expect, it } from 'vitest'
-import { createAuthority } from '../../../tests/support/certificates.ts'
+import { createAuthority } from '../../../local/stores/certificates.mjs'
 import { readSettings } from '../runtime/settings.ts'
 import { securityOf } from './kafka-security.ts'
 import { KAFKA_SETTINGS } from './kafka-settings.ts'
@@ -56,7 +56,7 @@ describe('the settings of a secured Kafka', () => {
     ],
     [{ ...TLS, KAFKA_SASL_MECHANISM: 'PLAIN' }, ['KAFKA_SASL_MECHANISM needs KAFKA_SECURITY_PROTOCOL SASL']],
     [{ ...TLS, KAFKA_SSL_CERT_FILE: cert }, ['KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE belong together']],
-    [{ ...TLS, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: other.key }, ['KAFKA_SSL_KEY_FILE must be the key of']],
+    [{ ...TLS, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: other.key }, ['KAFKA_SSL_KEY_FILE must name the key of']],
     [{ ...TLS, KAFKA_SSL_CA_FILE: text }, [`KAFKA_SSL_CA_FILE names ${text}, which has no certificate`]],
     [{ ...TLS, KAFKA_SSL_CA_FILE: join(dir, 'none') }, ['which cannot be read (ENOENT)']],
     [{ ...TLS, KAFKA_SSL_CA_FILE: dir }, ['which cannot be read (EISDIR)']],

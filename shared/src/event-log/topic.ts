@@ -35,7 +35,7 @@ const PRODUCTION = {
 
 /**
  * Creates the topic with the settings that the protocol needs, and a replica on each of up to 3 brokers. Returns false
- * if it exists.
+ * if it exists. The brokers know the new topic a little later.
  */
 export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSettings): Promise<boolean> {
   return withAdmin(kafka, async (admin) => {
@@ -47,7 +47,8 @@ export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSett
       ...(replicationFactor === PRODUCTION_REPLICAS && PRODUCTION),
     }
     return admin.createTopics({
-      waitForLeaders: true,
+      // That kafkajs waits for the leaders fails while one of several brokers does not know the topic yet.
+      waitForLeaders: false,
       topics: [
         {
           topic,

@@ -1,0 +1,99 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject, onTestFinished, vi } from 'vitest'
+import { type Run, readRun } from '../../local/launch/run-file.mjs'
+import { projectOf } from '../../local/launch/stores.mjs'
+import { root } from '../../local/places.mjs'
+import { freePort, isPortFree } from '../../local/processes/port.mjs'
+import { type RunningProcess, startProcess } from '../../local/processes/process.mjs'
+import { createContainers } from '../../local/stores/docker.mjs'
+import { TOKEN } from './plant-store.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+import { processEnvironment, registerGroup, registerProcess, registerProject } from './test-run.ts'
+
+const START_MS = 180_000
+const STOP_MS = 10_000
+/** A cluster has two apis, and four services with operations ports. */
+const APIS = 2
+const SERVICES = 4
+
+/** Nothing listens here: with this as DOCKER_HOST there is no Docker. */
+export const NOWHERE = 'tcp://127.0.0.1:1'
+
+/** A folder and ports for `npm start` of a test's own; whatever is stored there ends with the test. */
+export async function prepareStart(more: Record<string, string> = {}) {
+  const source = inject('storeSource')
+  const localDir = temporaryFolder()
+  if (source === 'docker') {
+    registerProject(inject('testRun'), projectOf(localDir))
+    onTestFinished(createContainers(projectOf(localDir)).forget)
+  }
+  const environment = {
+    ...processEnvironment,
+    HOME: process.env.HOME,
+    ...(source === 'processes' ? { DOCKER_HOST: NOWHERE } : { DOCKER_HOST: process.env.DOCKER_HOST }),
+    PLANT_STORE_LOCAL_DIR: localDir,
+    PLANT_STORE_TOKEN: TOKEN,
+    PORT: String(await freePorts(APIS)),
+    OPS_PORT: String(await freePorts(SERVICES)),
+    ...more,
+  }
+  return { localDir, environment }
+}
+
+/** The first of so many free ports in a row. */
+async function freePorts(count: number): Promise<number> {
+  const first = await freePort()
+  const others = Array.from({ length: count - 1 }, (_, n) => isPortFree(first + n + 1, '127.0.0.1'))
+  return (await Promise.all(others)).every(Boolean) ? first : freePorts(count)
+}
+
+export type Launched = { launcher: RunningProcess; log: () => string }
+
+/** Starts the program behind `npm start` with these arguments. */
+export async function launch(localDir: string, env: NodeJS.ProcessEnv, ...args: string[]): Promise<Launched> {
+  const logFile = join(localDir, 'launcher.log')
+  rmSync(logFile, { force: true })
+  const launcher = await startProcess({
+    name: 'npm start',
+    command: process.execPath,
+    args: [join(root, 'local/start.mjs'), ...args],
+    logFile,
+    env,
+  })
+  registerProcess(inject('testRun'), launcher)
+  onTestFinished(async () => {
+    await launcher.stop({ graceMs: STOP_MS })
+  })
+  return { launcher, log: () => readFileSync(logFile, 'utf8') }
+}
+
+/** Resolves when everything runs. */
+export async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args: string[]) {
+  const { launcher, log } = await launch(localDir, env, ...args)
+  const isNew = () => readRun(localDir)?.pids.launcher === launcher.pid
+  await vi.waitFor(() => expect(isNew(), log()).toBe(true), { timeout: START_MS })
+  const run = readRun(localDir) as Run
+  for (const pid of Object.values(run.pids)) registerGroup(inject('testRun'), pid)
+  onTestFinished(() => {
+    for (const pid of alive(Object.values(run.pids))) process.kill(pid, 'SIGKILL')
+  })
+  return { ...run, launcher, log }
+}
+
+/** Ends it as Ctrl-C does. */
+export async function stopStart(launcher: RunningProcess): Promise<void> {
+  expect(await launcher.stop({ graceMs: STOP_MS })).toEqual({ code: 0, signal: null })
+}
+
+/** Those of the processes that run. */
+export function alive(pids: number[]): number[] {
+  return pids.filter((pid) => {
+    try {
+      process.kill(pid, 0)
+      return true
+    } catch {
+      return false
+    }
+  })
+}

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { argumentsOf, type ServiceName } from '../local/launch/service.mjs'
+import { argumentsOf } from '../local/launch/service.mjs'
+import type { ServiceKind } from '../local/launch/settings.mjs'
 import { freePort } from '../local/processes/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../local/processes/process.mjs'
 import { TOKEN_DIGESTS } from './contenders/app-process.ts'
@@ -30,7 +31,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl, folder: root }: B
     ...{ PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) },
   }
 
-  async function start(name: ServiceName, settings: Record<string, string>): Promise<RunningService> {
+  async function start(name: ServiceKind, settings: Record<string, string>): Promise<RunningService> {
     const opsPort = await freePort()
     const begin = performance.now()
     const running = await startProcess({
@@ -56,7 +57,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl, folder: root }: B
   }
 
   return {
-    ...{ redisUrl, topic, partitions, environment, missing: log.missing },
+    ...{ redis: { REDIS_URL: redisUrl }, topic, partitions, environment, missing: log.missing },
 
     async startApi(settings: Record<string, string> = {}): Promise<RunningApi> {
       const port = await freePort()

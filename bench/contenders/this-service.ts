@@ -8,12 +8,12 @@ export const thisService: Contender = {
   promise: 'in the log of all in-sync replicas (one here), not forced to disk; unique; readable at once',
   async start(stores) {
     const store = await openPlantStore(stores)
-    const { redisUrl, topic, partitions, missing } = store
+    const { redis, topic, partitions, missing } = store
     const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
     return {
       ...{ url: api.url, token: TOKEN, missing },
       processes: new Map([['api', api.pid], ['projector', projector.pid], ...stores.processes]),
-      readModel: { redisUrl, topic, partitions },
+      readModel: { redis, topic, partitions },
       async stop() {
         await Promise.all([api.stop(), projector.stop()])
         await store.remove()

@@ -7,10 +7,10 @@ import { Redis } from 'ioredis'
 const IDS_PER_LOOK_UP = 5_000
 
 /** Opens the read model of a grown store, to count its plants, sample their ids and look ids up. */
-export async function openGrownReadModel(settings: ReadModelSettings) {
-  const { redisUrl, topic } = settings
+export async function openGrownReadModel(settings: ReadModelSettings & { redis: { REDIS_URL: string } }) {
+  const { topic } = settings
   const partitions = allPartitions(settings.partitions)
-  const redis = new Redis(redisUrl)
+  const redis = new Redis(settings.redis.REDIS_URL)
   const readModel = createReadModel(settings, createLog('bench', 'warn'))
   await readModel.ready()
 

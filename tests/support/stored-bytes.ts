@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis'
 type StoredBytes = { bytes: Buffer; put(bytes: Buffer): Promise<unknown> }
 
 /** Which byte is changed, where and how: generated numbers, taken modulo the number of choices. */
-type ByteChange = { place: number; at: number; difference: number }
+export type ByteChange = { place: number; at: number; difference: number }
 
 export const byteChanges: fc.Arbitrary<ByteChange> = fc.record({
   place: fc.nat(),

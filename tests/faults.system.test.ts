@@ -2,6 +2,8 @@ import { expect, inject, it, vi } from 'vitest'
 import { type Create, createPlant, errorOf, idsWhile, onConnections } from './support/client.ts'
 import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore } from './support/plant-store.ts'
+import { untilNotReady, untilReady } from './support/readiness.ts'
+import { setTopicConfig } from './support/topic.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const kafkaBrokers = inject('kafkaBrokers')
@@ -78,4 +80,17 @@ it('kill -9 of the broker: every response is true, and creates resume', async ()
   const truth = await readTruth(store)
   expectResponsesToBeTrue(creates, truth)
   await expectReadModelToEqual(truth, store)
+})
+
+it('appends that fail for more than 10 s are named while creates wait for them', async () => {
+  const store = await createPlantStore(stores)
+  const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '60000' }), store.startProjector()])
+  // A change of settings replaces all of them.
+  const kept = { 'retention.ms': '-1', 'retention.bytes': '-1' }
+  await setTopicConfig(store, { ...kept, 'max.message.bytes': '1' })
+  const waiting = createPlant(api.url, 1n, 'Monstera')
+  expect(await untilNotReady(api, /kafka: no append acknowledged for 1\d s/)).toHaveLength(2)
+  await setTopicConfig(store, { ...kept, 'max.message.bytes': '1000000' })
+  expect((await waiting).response?.status).toBe(200)
+  await untilReady(api)
 })

@@ -1,9 +1,16 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { Agent } from 'node:http'
+import { join } from 'node:path'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { argumentsOf } from '../local/launch/service.mjs'
+import { freePort } from '../local/processes/port.mjs'
 import { type Create, createPlant, errorOf, send } from './support/client.ts'
 import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
+import { temporaryFolder } from './support/temporary-folder.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
@@ -42,6 +49,38 @@ it('SIGTERM under load: each request gets a response, and the last one closes th
   expect(creates.filter(({ response }) => response?.headers.connection === 'close')).toHaveLength(CONNECTIONS)
   expectResponsesToBeTrue(creates, await readTruth(store))
 })
+
+it.each(['api', 'projector'] as const)('the %s starts and ends although nobody reads its log', async (service) => {
+  const store = await createPlantStore(stores)
+  const opsPort = await freePort()
+  const settings = { PORT: '0', PLANT_STORE_TOKEN_DIGESTS: `tests:${'0'.repeat(64)}`, OPS_PORT: String(opsPort) }
+  const running = spawn(process.execPath, argumentsOf(service), {
+    env: { ...store.environment, ...settings },
+    stdio: ['ignore', openFullPipe(), 'inherit'],
+  })
+  onTestFinished(() => void running.kill('SIGKILL'))
+  await vi.waitFor(async () => expect((await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status).toBe(200), {
+    timeout: 60_000,
+  })
+  running.kill('SIGTERM')
+  expect(await once(running, 'exit')).toEqual([0, null])
+})
+
+/** The end to write to. The reader has it open, and reads nothing. */
+function openFullPipe(): number {
+  const path = join(temporaryFolder(), 'pipe')
+  execFileSync('mkfifo', [path])
+  const reader = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+  expect(() => {
+    while (true) writeSync(reader, 'x'.repeat(4_096))
+  }).toThrow('EAGAIN')
+  const writer = openSync(path, 'w')
+  onTestFinished(() => {
+    closeSync(reader)
+    closeSync(writer)
+  })
+  return writer
+}
 
 it('SIGTERM while Kafka hangs: each create in flight gets the outcome that is known, and the process exits', async () => {
   const kafka = await startOwnKafka()

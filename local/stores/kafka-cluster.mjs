@@ -112,8 +112,7 @@ function clusterIdOf(dir) {
  * @param {readonly { id: number, controller: number }[]} places
  */
 const commonSettings = (keyStore, caFile, places) => ({
-  ...localNode,
-  'controller.quorum.voters': places.map(({ id, controller }) => `${id}@${host}:${controller}`).join(','),
+  ...clusterSettings(places),
   'listener.security.protocol.map': 'SASL_SSL:SASL_SSL,BROKER:SSL,CONTROLLER:SSL',
   'inter.broker.listener.name': 'BROKER',
   'sasl.enabled.mechanisms': mechanism,
@@ -128,11 +127,21 @@ const commonSettings = (keyStore, caFile, places) => ({
   'ssl.principal.mapping.rules': 'RULE:^CN=([^,]+).*$/$1/',
   'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
   'super.users': `User:${brokerName};User:admin`,
-  'default.replication.factor': nodeIds.length,
+  'replica.selector.class': 'org.apache.kafka.common.replica.RackAwareReplicaSelector',
+})
+
+/**
+ * What three nodes on a developer's machine have in common: each record on all of them, of which two must have it.
+ *
+ * @param {readonly { id: number, controller: number }[]} places the ports of the controllers
+ */
+export const clusterSettings = (places) => ({
+  ...localNode,
+  'controller.quorum.voters': places.map(({ id, controller }) => `${id}@${host}:${controller}`).join(','),
+  'default.replication.factor': places.length,
   'min.insync.replicas': 2,
   'unclean.leader.election.enable': false,
-  'offsets.topic.replication.factor': nodeIds.length,
-  'transaction.state.log.replication.factor': nodeIds.length,
+  'offsets.topic.replication.factor': places.length,
+  'transaction.state.log.replication.factor': places.length,
   'transaction.state.log.min.isr': 2,
-  'replica.selector.class': 'org.apache.kafka.common.replica.RackAwareReplicaSelector',
 })

@@ -21,25 +21,22 @@ export const defaultJavaArgs = ['-Xmx256m', '-XX:+UseSerialGC']
  * broker serves requests: about 3.5 s on an empty dir, 2.5 s on its own data, 5 s after a kill -9 (the
  * controller first waits until the session of the broker that died has run out).
  *
- * @param {Omit<NodeOptions, 'name' | 'settings' | 'isReady'> & {
- *   port?: number, moreListeners?: string[], moreSettings?: Record<string, string> }} options port: of the broker;
- *   default: a free one. moreListeners: beside the one without authentication, as Kafka writes them
+ * @param {Omit<NodeOptions, 'name' | 'settings' | 'isReady'> & { port?: number }} options port: of the broker; default:
+ *   a free one
  * @returns {Promise<RunningProcess & { brokers: string, port: number }>}
  */
-export async function startKafka({ port: chosen, moreListeners = [], moreSettings = {}, ...options }) {
+export async function startKafka({ port: chosen, ...options }) {
   const port = chosen ?? (await freePort())
-  const listeners = [`PLAINTEXT://127.0.0.1:${port}`, ...moreListeners].join(',')
+  const listener = `PLAINTEXT://127.0.0.1:${port}`
   const controllerPort = await freePort()
   const settings = {
     'node.id': 1,
     // Static voters, because `--standalone` would store the controller's port in the data.
     'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
-    listeners: `${listeners},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': listeners,
-    'listener.security.protocol.map':
-      'PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT',
+    listeners: `${listener},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': listener,
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
     ...singleNode,
-    ...moreSettings,
   }
   const running = await startNode({ ...options, name: 'kafka', settings, isReady: () => answersKafka(port) })
   return { ...running, port, brokers: `127.0.0.1:${port}` }

@@ -4,6 +4,7 @@ import { consumeInto, eventually, newGroup } from '../support/consumed-plants.ts
 import { openTopic } from '../support/open-topic.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { startTokenEndpoint } from '../support/token-endpoint.ts'
 import { runExample } from './run-example.ts'
 
 const USER = 'consumer'
@@ -16,9 +17,15 @@ const as = (username: string, password = PASSWORD) => ({
 
 describe('a Kafka that asks who is there', () => {
   let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
+  let tokens: Awaited<ReturnType<typeof startTokenEndpoint>>
   beforeAll(async () => {
     kafka = await startSecuredKafka({ users: [USER] })
-    return () => kafka.stop({ graceMs: 1_000 })
+    tokens = await startTokenEndpoint(USER)
+    await kafka.setScramPassword(USER, PASSWORD)
+    return async () => {
+      tokens.close()
+      await kafka.stop()
+    }
   })
 
   it('is consumed with Read on the topic and on the group, and nothing else', async () => {
@@ -29,7 +36,7 @@ describe('a Kafka that asks who is there', () => {
       { ...literal, resource: 'group', name: GROUP, operations: ['Read'] },
     ])
     await topic.append(20)
-    const given = { brokers: [kafka.sasl], groupId: GROUP }
+    const given = { brokers: kafka.sasl.split(','), groupId: GROUP }
     const consumer = await consumeInto(topic.topic, { ...given, ...as(USER) })
     await eventually(() => expect(consumer.events).toHaveLength(20))
     await consumer.stop()
@@ -58,17 +65,22 @@ describe('a Kafka that asks who is there', () => {
     await kafka.allowAll(USER)
     const folder = temporaryFolder()
     const certified = kafka.authority.issue(name, USER)
-    const login = {
-      ...{ PLANTS_TOPIC: topic.topic, KAFKA_SSL_CA_FILE: kafka.authority.ca },
-      ...{ KAFKA_BROKERS: kafka.saslTls, KAFKA_SECURITY_PROTOCOL: 'SASL_SSL', KAFKA_SASL_MECHANISM: 'PLAIN' },
-      ...{ KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: PASSWORD },
-    }
-    const certificate = {
-      ...{ PLANTS_TOPIC: topic.topic, KAFKA_SSL_CA_FILE: kafka.authority.ca },
-      ...{ KAFKA_BROKERS: kafka.tls, KAFKA_SECURITY_PROTOCOL: 'SSL' },
-      ...{ KAFKA_SSL_CERT_FILE: certified.cert, KAFKA_SSL_KEY_FILE: certified.key },
-    }
-    for (const [n, settings] of [login, certificate].entries()) {
+    const tls = { PLANTS_TOPIC: topic.topic, KAFKA_SSL_CA_FILE: kafka.authority.ca }
+    const sasl = { ...tls, KAFKA_BROKERS: kafka.saslTls, KAFKA_SECURITY_PROTOCOL: 'SASL_SSL' }
+    const password = { ...sasl, KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: PASSWORD }
+    const logins = [
+      { ...password, KAFKA_SASL_MECHANISM: 'PLAIN' },
+      { ...password, KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' },
+      {
+        ...{ ...sasl, KAFKA_SASL_MECHANISM: 'OAUTHBEARER', KAFKA_SASL_OAUTH_TOKEN_URL: tokens.url },
+        ...{ KAFKA_SASL_OAUTH_CLIENT_ID: USER, KAFKA_SASL_OAUTH_CLIENT_SECRET: tokens.secret() },
+      },
+      {
+        ...{ ...tls, KAFKA_BROKERS: kafka.tls, KAFKA_SECURITY_PROTOCOL: 'SSL' },
+        ...{ KAFKA_SSL_CERT_FILE: certified.cert, KAFKA_SSL_KEY_FILE: certified.key },
+      },
+    ]
+    for (const [n, settings] of logins.entries()) {
       const lines = await runExample(name, READ_TO_END[name]?.(join(folder, String(n))) ?? [], settings)
       expect(lines.at(-1)).toMatch(/"plants":\s?3\b|3 plants are in the index/)
     }

@@ -55,7 +55,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   tokens?.close()
-  await kafka?.stop({ graceMs: 1_000 })
+  await kafka?.stop()
 })
 
 it.each(['PLAIN without TLS', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER', 'a certificate'])(

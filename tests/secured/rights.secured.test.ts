@@ -38,7 +38,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await store?.end()
-  await kafka?.stop({ graceMs: 1_000 })
+  await kafka?.stop()
 })
 
 const create = () => createPlant(api.url, nextId++, 'Monstera')

@@ -18,7 +18,7 @@ beforeAll(async () => {
   })
   await kafka.allowAll(USER)
 })
-afterAll(() => kafka?.stop({ graceMs: 1_000 }))
+afterAll(() => kafka?.stop())
 
 it('no create fails while sessions of 2 s begin and end', async () => {
   const settings = {

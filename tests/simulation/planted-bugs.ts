@@ -229,7 +229,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   rare(663, 'a list ends at the limit of candidates', protocol('list'), ['candidates.isComplete && ', '']),
   rare(70, 'a list ends below the read floor', protocol('list'), [' && reach >= required.readFloor', '']),
-  rare(24104, 'a list continues in a partition below the token', protocol('list'), [
+  rare(26713, 'a list continues in a partition below the token', protocol('list'), [
     'if (reach < required.token) return { claims: [], isEnd: false }',
     '',
   ]),

@@ -9,7 +9,8 @@ import { aclsOf, OPERATIONS } from '../../local/acls.ts'
 import { freePort } from '../../local/processes/port.mjs'
 import { createAuthority } from '../../local/stores/certificates.mjs'
 import { ensureJars } from '../../local/stores/jars.mjs'
-import { startKafka } from '../../local/stores/kafka.mjs'
+import { answersKafka, newClusterId, startNode } from '../../local/stores/kafka.mjs'
+import { clusterSettings } from '../../local/stores/kafka-cluster.mjs'
 import { quietLog } from './quiet-log.ts'
 import { registerProcess } from './test-run.ts'
 
@@ -17,6 +18,7 @@ import { registerProcess } from './test-run.ts'
 export const PASSWORD = 'a-password-for-tests'
 const MODULES = 'org.apache.kafka.common.security'
 const HOST = 'localhost'
+const STOP_GRACE_MS = 1_000
 
 export type SecuredKafkaOptions = {
   /** Those who may log in with PLAIN. */
@@ -24,69 +26,64 @@ export type SecuredKafkaOptions = {
   moreSettings?: Record<string, string>
 }
 
+const NODE_IDS = [1, 2, 3]
+/** The names of the listeners are those of their protocols. */
+const LISTENERS = ['PLAINTEXT', 'SASL_PLAINTEXT', 'SASL_SSL', 'SSL'] as const
+
 /**
- * A Kafka with ACLs. Whoever comes without a name, at `brokers`, may do everything; all others only what an ACL allows:
- * at `sasl` by PLAIN without encryption, at `saslTls` by PLAIN, SCRAM and OAUTHBEARER, at `tls` by a certificate.
+ * A Kafka of three brokers with ACLs. Whoever comes without a name, at `brokers`, may do everything; all others only
+ * what an ACL allows: at `sasl` by PLAIN without encryption, at `saslTls` by PLAIN, SCRAM and OAUTHBEARER, at `tls` by a
+ * certificate.
  */
 export async function startSecuredKafka({ users, moreSettings = {} }: SecuredKafkaOptions) {
   const { kafkaClasspath: classpath, java } = await ensureJars({ redis: false })
   const dir = mkdtempSync(join(inject('testRun'), 'secured-kafka-'))
   const authority = createAuthority(dir)
   const otherAuthority = createAuthority(dir, 'other')
-  const server = authority.issue('server', 'kafka', [HOST])
-  const keystore = join(dir, 'server.pem')
-  writeFileSync(keystore, readFileSync(server.key, 'utf8') + readFileSync(server.cert, 'utf8'))
-  const [sasl, saslTls, tls] = [await freePort(), await freePort(), await freePort()]
-  const plain = users.map((user) => `user_${user}="${PASSWORD}"`).join(' ')
-  const jaas = {
-    plain: `${MODULES}.plain.PlainLoginModule required ${plain};`,
-    'scram-sha-256': `${MODULES}.scram.ScramLoginModule required;`,
-    'scram-sha-512': `${MODULES}.scram.ScramLoginModule required;`,
-    oauthbearer: `${MODULES}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="kafka";`,
+  const places = await Promise.all(NODE_IDS.map(placeOf))
+  const common = {
+    ...clusterSettings(places),
+    ...securitySettings(authority, dir, users),
+    ...moreSettings,
   }
-  const kafka = await startKafka({
-    ...{ dir, classpath, java, logFile: join(dir, 'kafka.log') },
-    moreListeners: [`SASL_PLAINTEXT://127.0.0.1:${sasl}`, `SASL_SSL://${HOST}:${saslTls}`, `SSL://${HOST}:${tls}`],
-    moreSettings: {
-      'listener.name.sasl_plaintext.sasl.enabled.mechanisms': 'PLAIN',
-      'listener.name.sasl_plaintext.plain.sasl.jaas.config': jaas.plain,
-      'listener.name.sasl_ssl.sasl.enabled.mechanisms': Object.keys(jaas).join(',').toUpperCase(),
-      ...Object.fromEntries(
-        Object.entries(jaas).map(([name, login]) => [`listener.name.sasl_ssl.${name}.sasl.jaas.config`, login]),
-      ),
-      'listener.name.ssl.ssl.client.auth': 'required',
-      'ssl.keystore.type': 'PEM',
-      'ssl.keystore.location': keystore,
-      'ssl.truststore.type': 'PEM',
-      'ssl.truststore.location': authority.ca,
-      'ssl.principal.mapping.rules': 'RULE:^CN=([^,]+).*$/$1/',
-      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-      'super.users': 'User:ANONYMOUS',
-      ...moreSettings,
-    },
-    onSpawn: (running) => registerProcess(inject('testRun'), running),
-  })
-  const admins = createKafka([kafka.brokers], 'test-admin', quietLog)
+  const clusterId = newClusterId()
+  const nodes = await Promise.all(
+    places.map(({ id, controller, listeners }) => {
+      const name = `kafka-${id}`
+      const advertised = LISTENERS.map((listener) => `${listener}://${HOST}:${listeners[listener]}`).join(',')
+      return startNode({
+        ...{ name, dir: join(dir, name), logFile: join(dir, `${name}.log`), classpath, java, clusterId },
+        settings: {
+          ...common,
+          'node.id': id,
+          listeners: `${advertised},CONTROLLER://${HOST}:${controller}`,
+          'advertised.listeners': advertised,
+        },
+        isReady: () => answersKafka(listeners.PLAINTEXT),
+        onSpawn: (running) => registerProcess(inject('testRun'), running),
+      })
+    }),
+  )
+  const addresses = (listener: Listener) => places.map(({ listeners }) => `${HOST}:${listeners[listener]}`).join(',')
+  const brokers = addresses('PLAINTEXT')
+  const admins = createKafka(brokers.split(','), 'test-admin', quietLog)
 
   /** Runs one of Kafka's own tools. */
   const configure = (...args: string[]) =>
-    promisify(execFile)(java, [
-      '-cp',
-      classpath,
-      'kafka.admin.ConfigCommand',
-      '--bootstrap-server',
-      kafka.brokers,
-      ...args,
-    ])
+    promisify(execFile)(java, ['-cp', classpath, 'kafka.admin.ConfigCommand', '--bootstrap-server', brokers, ...args])
 
   return {
-    ...kafka,
     dir,
     authority,
     otherAuthority,
-    sasl: `127.0.0.1:${sasl}`,
-    saslTls: `${HOST}:${saslTls}`,
-    tls: `${HOST}:${tls}`,
+    brokers,
+    sasl: addresses('SASL_PLAINTEXT'),
+    saslTls: addresses('SASL_SSL'),
+    tls: addresses('SSL'),
+
+    async stop(): Promise<void> {
+      await Promise.all(nodes.map((node) => node.stop({ graceMs: STOP_GRACE_MS })))
+    },
 
     async setScramPassword(user: string, password: string): Promise<void> {
       // The tool refuses both in one call.
@@ -111,5 +108,42 @@ export async function startSecuredKafka({ users, moreSettings = {} }: SecuredKaf
 
     withdraw: (user: string, right: Right) =>
       withAdmin(admins, (admin) => admin.deleteAcls({ filters: aclsOf(user, right) })),
+  }
+}
+
+type Listener = (typeof LISTENERS)[number]
+
+async function placeOf(id: number) {
+  const ports = await Promise.all(LISTENERS.map(async (listener) => [listener, await freePort()] as const))
+  return { id, controller: await freePort(), listeners: Object.fromEntries(ports) as Record<Listener, number> }
+}
+
+function securitySettings(authority: ReturnType<typeof createAuthority>, dir: string, users: readonly string[]) {
+  const server = authority.issue('server', 'kafka', [HOST])
+  const keystore = join(dir, 'server.pem')
+  writeFileSync(keystore, readFileSync(server.key, 'utf8') + readFileSync(server.cert, 'utf8'))
+  const plain = users.map((user) => `user_${user}="${PASSWORD}"`).join(' ')
+  const jaas = {
+    plain: `${MODULES}.plain.PlainLoginModule required ${plain};`,
+    'scram-sha-256': `${MODULES}.scram.ScramLoginModule required;`,
+    'scram-sha-512': `${MODULES}.scram.ScramLoginModule required;`,
+    oauthbearer: `${MODULES}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="kafka";`,
+  }
+  return {
+    'listener.security.protocol.map': [...LISTENERS.map((name) => `${name}:${name}`), 'CONTROLLER:PLAINTEXT'].join(','),
+    'listener.name.sasl_plaintext.sasl.enabled.mechanisms': 'PLAIN',
+    'listener.name.sasl_plaintext.plain.sasl.jaas.config': jaas.plain,
+    'listener.name.sasl_ssl.sasl.enabled.mechanisms': Object.keys(jaas).join(',').toUpperCase(),
+    ...Object.fromEntries(
+      Object.entries(jaas).map(([name, login]) => [`listener.name.sasl_ssl.${name}.sasl.jaas.config`, login]),
+    ),
+    'listener.name.ssl.ssl.client.auth': 'required',
+    'ssl.keystore.type': 'PEM',
+    'ssl.keystore.location': keystore,
+    'ssl.truststore.type': 'PEM',
+    'ssl.truststore.location': authority.ca,
+    'ssl.principal.mapping.rules': 'RULE:^CN=([^,]+).*$/$1/',
+    'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+    'super.users': 'User:ANONYMOUS',
   }
 }

@@ -53,6 +53,16 @@ async function start(context: ServiceContext): Promise<void> {
     onVerdict: observe.verdict,
     onHalt: fail,
   })
+  service.watch({
+    passed: () => new Map(allPartitions(partitions).map((partition) => [partition, claimIndex.passed(partition)])),
+    updateEnds: tail.updateEnds,
+    problems: () => [
+      ...tail.problems().map((problem) => `tail: ${problem}`),
+      ...creation.problems(),
+      ...readModel.problems(),
+      ...claimIndex.problems(),
+    ],
+  })
   const readOptions = { log, time: systemTime, deadlineMs: settings.READ_DEADLINE_MS }
   const { app, admission } = await createApp({
     log,
@@ -86,7 +96,7 @@ type Service = Awaited<ReturnType<typeof openServiceStores>>
 
 /** Opens the claim index and starts the tail that feeds it. */
 function openClaimIndex(
-  { kafka, readModel, topic, partitions, startState, watch }: Service,
+  { kafka, readModel, topic, partitions, startState }: Service,
   settings: { WINDOW_MAX_MIB: number },
   onAcknowledged: (isDecided: boolean) => void,
   { log, fail, closeLater }: ServiceContext,
@@ -117,15 +127,6 @@ function openClaimIndex(
   })
   closeLater(tail.close)
   tail.start()
-  watch({
-    passed: () => new Map(allPartitions(partitions).map((partition) => [partition, claimIndex.passed(partition)])),
-    updateEnds: tail.updateEnds,
-    problems: () => [
-      ...tail.problems().map((problem) => `tail: ${problem}`),
-      ...readModel.problems(),
-      ...claimIndex.problems(),
-    ],
-  })
   return { claimIndex, tail }
 }
 

@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PreconditionError } from './failures.ts'
 import { createLog, type Logger } from './json-log.ts'
+import { openLogStream } from './log-stream.ts'
 
 /** EX_CONFIG of sysexits.h: a restart does not help, a person has to change something. */
 const EXIT_CONFIGURATION = 78
 const EXIT_FAILURE = 1
 const CLOSE_TIMEOUT_MS = 9_000
 const ONE_CLOSE_WITHIN_MS = 1_000
+const LOG_WITHIN_MS = 500
 
 export type ServiceContext = {
   name: string
@@ -28,13 +30,15 @@ export async function runService(
   level: string | undefined,
   start: (context: ServiceContext) => Promise<void>,
 ): Promise<void> {
-  const log = createLog(name, level || 'info')
+  const stream = openLogStream(name)
+  const log = createLog(name, level || 'info', stream)
   const closers: { close: () => Promise<void>; withinMs: number }[] = []
   let ending: string | undefined
 
-  function leave(exitCode: number): never {
+  async function leave(exitCode: number): Promise<never> {
     if (exitCode === 0) log.info('stopped')
     else log.fatal({ exitCode }, `stopped: ${ending}`)
+    await stream.flush(LOG_WITHIN_MS)
     process.exit(exitCode)
   }
 
@@ -43,14 +47,14 @@ export async function runService(
     ending = why
     const cutOff = setTimeout(() => {
       log.error(`shutdown took longer than ${CLOSE_TIMEOUT_MS} ms: exiting now`)
-      leave(exitCode || EXIT_FAILURE)
+      void leave(exitCode || EXIT_FAILURE)
     }, CLOSE_TIMEOUT_MS)
     for (const { close, withinMs } of closers.reverse()) {
       const closed = close().catch((err: unknown) => log.error({ err }, 'closing a part of the service failed'))
       await Promise.race([closed, delay(withinMs)])
     }
     clearTimeout(cutOff)
-    leave(exitCode)
+    await leave(exitCode)
   }
 
   function fail(error: Error): void {

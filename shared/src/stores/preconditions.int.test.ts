@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import { createTestTopic, setPartitions, setTopicConfig } from '../../../tests/support/topic.ts'
@@ -16,11 +17,14 @@ import { watchPreconditions } from './preconditions.ts'
 
 const WAIT = { timeout: 30_000 }
 /** 30 s of it pass in 300 ms. */
-const fastTime: Time = { ...systemTime, after: (ms, callback) => systemTime.after(ms / 100, callback) }
+const fastTime: Time = {
+  now: () => systemTime.now() * 100,
+  after: (ms, callback) => systemTime.after(ms / 100, callback),
+}
 
 /** A watched topic with one partition and ten events, which the reader has passed. */
-async function watchTopic() {
-  const topic = await createTestTopic(inject('kafkaBrokers'), 1)
+async function watchTopic(kafkaBrokers = inject('kafkaBrokers')) {
+  const topic = await createTestTopic(kafkaBrokers, 1)
   const [appender, admin] = [createAppender(topic.kafka, topic.topic), topic.kafka.admin()]
   await admin.connect()
   await appender.append(
@@ -44,6 +48,7 @@ async function watchTopic() {
   return {
     ...topic,
     admin,
+    problems: watch.problems,
     async expectHalt(message: RegExp): Promise<void> {
       await vi.waitFor(() => expect(halts).not.toEqual([]), WAIT)
       expect(halts).toEqual([expect.any(PreconditionError)])
@@ -92,4 +97,14 @@ describe('the watch of the preconditions ends the service, also without new even
     await setPartitions(topic, 2)
     await topic.expectHalt(/has 2 partitions, but PLANTS_PARTITIONS is 1/)
   })
+})
+
+it('a Kafka that hangs is a problem until it responds again', async () => {
+  const kafka = await startOwnKafka()
+  const { problems } = await watchTopic(kafka.brokers)
+  await vi.waitFor(() => expect(problems()).toEqual([]), WAIT)
+  await kafka.pause()
+  await vi.waitFor(() => expect(problems().join()).toMatch(/kafka: no response for \d+ s/), WAIT)
+  await kafka.resume()
+  await vi.waitFor(() => expect(problems()).toEqual([]), WAIT)
 })

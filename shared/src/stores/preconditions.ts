@@ -83,6 +83,8 @@ const WATCH_LOG_EVERY_MS = 30_000
 const WATCH_REDIS_EVERY_MS = 5_000
 /** A missing right is named within 10 s, also while nobody needs it. */
 const WATCH_RIGHTS_EVERY_MS = 5_000
+/** A change of leaders takes less. */
+const SILENCE_MAX_MS = 10_000
 
 /** A reader that follows the log. */
 export type LogReader = {
@@ -107,6 +109,8 @@ export function watchPreconditions(
 ) {
   let topicId = first
   let refusal: string | undefined
+  let lastResponseAt = common.time.now()
+  let failure: string | undefined
   const rights = createRightsCheck(kafka, topic, topicOperationsOf(service, topic))
 
   async function checkLog(): Promise<void> {
@@ -120,10 +124,17 @@ export function watchPreconditions(
 
   async function watchRights(): Promise<void> {
     const before = refusal
-    refusal = await rights.check().then(
-      () => undefined,
-      (error: unknown) => refusalOf(error, { topic }),
-    )
+    try {
+      await rights.check()
+      refusal = undefined
+    } catch (error) {
+      refusal = refusalOf(error, { topic })
+      if (refusal === undefined) {
+        failure = messageOf(error)
+        return
+      }
+    }
+    lastResponseAt = common.time.now()
     if (refusal === before) return
     if (refusal === undefined) common.log.info('Kafka refuses the user no more')
     else common.log.warn(refusal)
@@ -135,8 +146,16 @@ export function watchPreconditions(
     repeat({ ...common, everyMs: WATCH_RIGHTS_EVERY_MS, task: watchRights, what: 'checking the rights' }),
   ]
   return {
-    /** What Kafka refuses the user, and what to correct. */
-    problems: (): string[] => (refusal === undefined ? [] : [`kafka: ${refusal}`]),
+    /** What Kafka refuses the user, and what to correct; or that it does not respond. */
+    problems(): string[] {
+      if (refusal !== undefined) return [`kafka: ${refusal}`]
+      const silentMs = common.time.now() - lastResponseAt
+      if (silentMs <= SILENCE_MAX_MS) return []
+      return [
+        `kafka: no response for ${Math.round(silentMs / 1_000)} s`,
+        ...(failure === undefined ? [] : [`kafka: ${failure}`]),
+      ]
+    },
 
     async close(): Promise<void> {
       await Promise.all(watched.map(({ close }) => close()))

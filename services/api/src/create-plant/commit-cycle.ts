@@ -3,6 +3,7 @@ import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { messageOf } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
@@ -23,6 +24,8 @@ const RECORD_OVERHEAD_BYTES = 200
 const MIN_CYCLE_MS = 4
 const LOOK_UP_RETRY_MS = 50
 const APPEND_RETRY_MS = 100
+/** A change of leaders takes less. */
+const NOT_ACKNOWLEDGED_MAX_MS = 10_000
 
 /**
  * Group commit. One cycle is one pipelined look-up for all queued creates, then one append of those whose id is absent.
@@ -37,6 +40,9 @@ export function createCommitCycle(
   const queue: PendingCreate[] = []
   let queuedBytes = 0
   let running: Promise<void> | undefined
+  /** Since when no append was acknowledged although creates wait for one, and the last reason. */
+  let unacknowledgedSince: number | undefined
+  let failure: string | undefined
 
   function nextBatch(): PendingCreate[] {
     let records = 0
@@ -59,6 +65,7 @@ export function createCommitCycle(
       if (batch.length > 1 && earlyMs > 0) await delay(time, earlyMs)
     }
     running = undefined
+    unacknowledgedSince = undefined
   }
 
   async function commit(batch: readonly PendingCreate[]): Promise<void> {
@@ -107,6 +114,7 @@ export function createCommitCycle(
       unresolved = unresolved.filter(({ isAppended }) => isAppended)
     ) {
       let bases: BaseOffsets
+      unacknowledgedSince ??= time.now()
       try {
         bases = await appender.append(unresolved.map(({ record }) => record))
       } catch (err) {
@@ -114,12 +122,14 @@ export function createCommitCycle(
         await delay(time, APPEND_RETRY_MS)
         continue
       }
+      unacknowledgedSince = undefined
       return claimIndex.acknowledged(unresolved, bases)
     }
   }
 
   function failAttempt(batch: readonly PendingCreate[], err: unknown): void {
     const records = batch.length
+    failure = messageOf(err)
     if (err instanceof AppendRefused) {
       log.warn({ records }, `an append was refused; nothing was written: ${err.message}`)
       for (const pending of batch) pending.appendRefused(err)
@@ -149,6 +159,16 @@ export function createCommitCycle(
       if (index === -1) return
       queue.splice(index, 1)
       queuedBytes -= bytesOf(pending)
+    },
+
+    /** Why creates wait for Kafka in vain; empty as soon as none waits, so that the next one finds out. */
+    problems(): string[] {
+      const sinceMs = time.now() - (unacknowledgedSince ?? time.now())
+      if (sinceMs <= NOT_ACKNOWLEDGED_MAX_MS) return []
+      return [
+        `kafka: no append acknowledged for ${Math.round(sinceMs / 1_000)} s`,
+        ...(failure === undefined ? [] : [`kafka: ${failure}`]),
+      ]
     },
 
     queued: (): { records: number; bytes: number } => ({ records: queue.length, bytes: queuedBytes }),

@@ -153,6 +153,8 @@ export function createPlantCreation(
     /** The creates that wait for the next commit cycle. */
     queued: cycle.queued,
 
+    problems: cycle.problems,
+
     /** Shortens all deadlines to at most `ms` from now, also those of creates that start later. */
     endWithin(ms: number): void {
       shutdownAt = time.now() + ms

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { basename } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import {
   BoundPorts,
   type ContainerRuntimeClient,
@@ -21,6 +22,7 @@ import type { RedisOptions, StoreSource, TestKafka, TestRedis } from './store-so
 
 const REDIS_STOP_GRACE_MS = 5_000
 const END_TIMEOUT_MS = 20_000
+const PAUSE = { everyMs: 100, giveUpAfterMs: 10_000 }
 const LOG_LINES = 40
 const CONTROLLER_PORT = 9093
 const REDIS_PORT = 6379
@@ -64,7 +66,8 @@ async function startKafka(labels: Labels): Promise<TestKafka> {
   const container = client.container.getById(started.getId())
   return {
     brokers: `${host}:${port}`,
-    pause: () => container.pause(),
+    // A busy machine may fail to freeze all its threads in time.
+    pause: () => retry(() => container.pause(), PAUSE),
     resume: () => container.unpause(),
     crashAndStartAgain: () => crashAndStartAgain(client, started.getId(), kafkaServes),
     async stop() {

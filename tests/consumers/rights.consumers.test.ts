@@ -19,8 +19,8 @@ describe('a Kafka that asks who is there', () => {
   let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
   let tokens: Awaited<ReturnType<typeof startTokenEndpoint>>
   beforeAll(async () => {
-    kafka = await startSecuredKafka({ users: [USER] })
     tokens = await startTokenEndpoint(USER)
+    kafka = await startSecuredKafka({ users: [USER], tokenKeysUrl: tokens.keysUrl })
     await kafka.setScramPassword(USER, PASSWORD)
     return async () => {
       tokens.close()

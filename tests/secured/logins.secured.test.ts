@@ -17,8 +17,8 @@ let tokens: Awaited<ReturnType<typeof startTokenEndpoint>>
 let logins: Record<string, Record<string, string>>
 
 beforeAll(async () => {
-  kafka = await startSecuredKafka({ users: [USER] })
   tokens = await startTokenEndpoint(USER)
+  kafka = await startSecuredKafka({ users: [USER], tokenKeysUrl: tokens.keysUrl })
   await Promise.all([kafka.setScramPassword(USER, SCRAM_PASSWORD), kafka.allowAll(USER)])
   const passwordFile = join(kafka.dir, 'password')
   writeFileSync(passwordFile, `${SCRAM_PASSWORD}\n`)

@@ -24,11 +24,12 @@ let tokens: Awaited<ReturnType<typeof startTokenEndpoint>>
 let sasl: Record<string, string>
 
 beforeAll(async () => {
+  tokens = await startTokenEndpoint(USER, { lifetimeS: TOKEN_LIFETIME_S })
   kafka = await startSecuredKafka({
     users: [USER],
+    tokenKeysUrl: tokens.keysUrl,
     moreSettings: { 'connections.max.reauth.ms': String(SESSION_MS) },
   })
-  tokens = await startTokenEndpoint(USER, { lifetimeS: TOKEN_LIFETIME_S })
   await Promise.all([kafka.setScramPassword(USER, SCRAM_PASSWORD), kafka.allowAll(USER)])
   sasl = {
     KAFKA_BROKERS: kafka.saslTls,

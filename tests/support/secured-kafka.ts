@@ -9,7 +9,7 @@ import { aclsOf, OPERATIONS } from '../../local/acls.ts'
 import { freePort } from '../../local/processes/port.mjs'
 import { createAuthority } from '../../local/stores/certificates.mjs'
 import { ensureJars } from '../../local/stores/jars.mjs'
-import { answersKafka, newClusterId, startNode } from '../../local/stores/kafka.mjs'
+import { answersKafka, defaultJavaArgs, newClusterId, startNode } from '../../local/stores/kafka.mjs'
 import { clusterSettings } from '../../local/stores/kafka-cluster.mjs'
 import { quietLog } from './quiet-log.ts'
 import { registerProcess } from './test-run.ts'
@@ -23,9 +23,13 @@ const STOP_GRACE_MS = 1_000
 export type SecuredKafkaOptions = {
   /** Those who may log in with PLAIN. */
   users: readonly string[]
+  /** Where the keys are by which Kafka verifies tokens; without it, nobody may log in with OAUTHBEARER. */
+  tokenKeysUrl?: string
   moreSettings?: Record<string, string>
 }
 
+/** Kafka asks no other server. */
+const ALLOWED_URLS = 'org.apache.kafka.sasl.oauthbearer.allowed.urls'
 const NODE_IDS = [1, 2, 3]
 /** The names of the listeners are those of their protocols. */
 const LISTENERS = ['PLAINTEXT', 'SASL_PLAINTEXT', 'SASL_SSL', 'SSL'] as const
@@ -35,7 +39,7 @@ const LISTENERS = ['PLAINTEXT', 'SASL_PLAINTEXT', 'SASL_SSL', 'SSL'] as const
  * what an ACL allows: at `sasl` by PLAIN without encryption, at `saslTls` by PLAIN, SCRAM and OAUTHBEARER, at `tls` by a
  * certificate.
  */
-export async function startSecuredKafka({ users, moreSettings = {} }: SecuredKafkaOptions) {
+export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {} }: SecuredKafkaOptions) {
   const { kafkaClasspath: classpath, java } = await ensureJars({ redis: false })
   const dir = mkdtempSync(join(inject('testRun'), 'secured-kafka-'))
   const authority = createAuthority(dir)
@@ -44,6 +48,7 @@ export async function startSecuredKafka({ users, moreSettings = {} }: SecuredKaf
   const common = {
     ...clusterSettings(places),
     ...securitySettings(authority, dir, users),
+    ...(tokenKeysUrl !== undefined && tokenSettings(tokenKeysUrl)),
     ...moreSettings,
   }
   const clusterId = newClusterId()
@@ -59,6 +64,7 @@ export async function startSecuredKafka({ users, moreSettings = {} }: SecuredKaf
           listeners: `${advertised},CONTROLLER://${HOST}:${controller}`,
           'advertised.listeners': advertised,
         },
+        javaArgs: [...defaultJavaArgs, `-D${ALLOWED_URLS}=${tokenKeysUrl ?? ''}`],
         isReady: () => answersKafka(listeners.PLAINTEXT),
         onSpawn: (running) => registerProcess(inject('testRun'), running),
       })
@@ -127,7 +133,7 @@ function securitySettings(authority: ReturnType<typeof createAuthority>, dir: st
     plain: `${MODULES}.plain.PlainLoginModule required ${plain};`,
     'scram-sha-256': `${MODULES}.scram.ScramLoginModule required;`,
     'scram-sha-512': `${MODULES}.scram.ScramLoginModule required;`,
-    oauthbearer: `${MODULES}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="kafka";`,
+    oauthbearer: `${MODULES}.oauthbearer.OAuthBearerLoginModule required;`,
   }
   return {
     'listener.security.protocol.map': [...LISTENERS.map((name) => `${name}:${name}`), 'CONTROLLER:PLAINTEXT'].join(','),
@@ -147,3 +153,8 @@ function securitySettings(authority: ReturnType<typeof createAuthority>, dir: st
     'super.users': 'User:ANONYMOUS',
   }
 }
+
+const tokenSettings = (keysUrl: string) => ({
+  'listener.name.sasl_ssl.sasl.oauthbearer.jwks.endpoint.url': keysUrl,
+  'listener.name.sasl_ssl.oauthbearer.sasl.server.callback.handler.class': `${MODULES}.oauthbearer.OAuthBearerValidatorCallbackHandler`,
+})

@@ -13,7 +13,8 @@ export function withAnySession<C extends new (options: object) => Connection>(Or
   class SessionConnection extends (Original as new (options: object) => Connection) {}
   Object.defineProperty(SessionConnection.prototype, 'reauthenticationThreshold', {
     get(this: Connection) {
-      return Math.min(LONGEST_REST_MS, this.sessionLifetime.toNumber() * (1 - SESSION_PART))
+      // kafkajs calculates with whole numbers only.
+      return Math.min(LONGEST_REST_MS, Math.ceil(this.sessionLifetime.toNumber() * (1 - SESSION_PART)))
     },
     set() {
       // The constructor of kafkajs sets its own.

@@ -40,13 +40,11 @@ final class KafkaSettings {
       settings.put("sasl.oauthbearer.token.endpoint.url", url);
       settings.put(
           "sasl.login.callback.handler.class", MODULES + "oauthbearer.OAuthBearerLoginCallbackHandler");
-      settings.put(
-          "sasl.jaas.config",
-          MODULES + "oauthbearer.OAuthBearerLoginModule required"
-              + option("clientId", of("KAFKA_SASL_OAUTH_CLIENT_ID", ""))
-              + option("clientSecret", secret("KAFKA_SASL_OAUTH_CLIENT_SECRET"))
-              + option("scope", of("KAFKA_SASL_OAUTH_SCOPE", ""))
-              + ";");
+      settings.put("sasl.jaas.config", MODULES + "oauthbearer.OAuthBearerLoginModule required;");
+      settings.put("sasl.oauthbearer.client.credentials.client.id", of("KAFKA_SASL_OAUTH_CLIENT_ID", ""));
+      settings.put("sasl.oauthbearer.client.credentials.client.secret", secret("KAFKA_SASL_OAUTH_CLIENT_SECRET"));
+      String scope = of("KAFKA_SASL_OAUTH_SCOPE", null);
+      if (scope != null) settings.put("sasl.oauthbearer.scope", scope);
       return;
     }
     String module = mechanism.equals("PLAIN") ? "plain.PlainLoginModule" : "scram.ScramLoginModule";
@@ -65,6 +63,6 @@ final class KafkaSettings {
   }
 
   private static String option(String name, String value) {
-    return value.isEmpty() ? "" : " " + name + "=\"" + value.replace("\\", "\\\\").replace("\"", "\\\"") + "\"";
+    return " " + name + "=\"" + value.replace("\\", "\\\\").replace("\"", "\\\"") + "\"";
   }
 }

@@ -1,18 +1,40 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, idsWhile, onConnections } from './client.ts'
 
 const CONNECTIONS = 16
+const PATIENCE_MS = 60_000
 const WAIT = { timeout: 60_000, interval: 5 }
 
 /** Creates plants of new ids, from 0 on, on these apis in turn, until it is stopped. */
-export function startCreates(...urls: readonly string[]) {
+export const startCreates = (...urls: readonly string[]) =>
+  startLoad((id, connection) => createPlant(urls[connection % urls.length] as string, id, `plant ${id}`))
+
+/** The same, but each create is sent again as docs/reference/http-api.md tells clients to, for up to a minute. */
+export const startPatientCreates = (...urls: readonly string[]) =>
+  startLoad(async (id, connection) => {
+    const headers = { 'idempotency-key': randomUUID() }
+    const endsAt = performance.now() + PATIENCE_MS
+    for (let attempt = connection; ; attempt++) {
+      const create = await createPlant(urls[attempt % urls.length] as string, id, `plant ${id}`, headers)
+      const { response } = create
+      if ((response !== undefined && response.status < 500) || performance.now() > endsAt) return create
+      await delay(1_000 * Number(response?.headers['retry-after'] ?? 1))
+    }
+  })
+
+function startLoad(createOne: (id: bigint, connection: number) => Promise<Create>) {
   const creates: Create[] = []
+  let longestMs = 0
   let created = 0
   let going = true
 
   const ids = idsWhile(() => going)
   const clients = onConnections(CONNECTIONS, ids, async (id, connection) => {
-    const create = await createPlant(urls[connection % urls.length] as string, id, `plant ${id}`)
+    const startedAt = performance.now()
+    const create = await createOne(id, connection)
+    longestMs = Math.max(longestMs, performance.now() - startedAt)
     creates.push(create)
     if (create.response?.status === 200) created++
   })
@@ -34,5 +56,8 @@ export function startCreates(...urls: readonly string[]) {
 
     /** Resolves with all creates when the last one has its response. */
     stop,
+
+    /** The time of the slowest create so far, with all its attempts. */
+    longestMs: () => longestMs,
   }
 }

@@ -8,6 +8,7 @@ const WAIT_MS = 20_000
 const P = 0 as Partition
 /** Longer than any other delay of a follower. */
 const FETCH_EVERY_MS = 60_000
+const FETCH_PACE = { records: 1, shortestMs: FETCH_EVERY_MS, longestMs: FETCH_EVERY_MS }
 
 /** The system's time, except that the delay before the next fetch lasts until `endAll`. */
 function timeWithManualFetches() {
@@ -27,7 +28,7 @@ it('a follower waits after a fetch that returned records, and then fetches all t
   const topic = await openTopic()
   await topic.append(2)
   const { time, waits, endAll } = timeWithManualFetches()
-  const slow = followLog(topic, { time, fetchEveryMs: FETCH_EVERY_MS })
+  const slow = followLog(topic, { time, fetchPace: FETCH_PACE })
   const fast = followLog(topic)
   await vi.waitFor(() => expect(waits.size).toBe(1), WAIT_MS)
   await topic.append(3)
@@ -41,7 +42,7 @@ it('a close does not wait for the next fetch', async () => {
   const topic = await openTopic()
   await topic.append(2)
   const { time, waits } = timeWithManualFetches()
-  const { follower } = followLog(topic, { time, fetchEveryMs: FETCH_EVERY_MS })
+  const { follower } = followLog(topic, { time, fetchPace: FETCH_PACE })
   await vi.waitFor(() => expect(waits.size).toBe(1), WAIT_MS)
   await follower.close()
   expect(waits.size).toBe(0)

@@ -7,6 +7,7 @@ import { messageOf, PreconditionError } from '../runtime/failures.ts'
 import { createBackOff } from '../runtime/retry.ts'
 import { delay } from '../runtime/time.ts'
 import { refusalOf } from './broker-errors.ts'
+import { createFetchPace, type FetchPace } from './fetch-pace.ts'
 import { assertSameTopic, SERVICE_REMEDY, type TopicId } from './log-identity.ts'
 import { createPartitionCursors, type PartitionCursorsOptions, type RecordSink } from './partition-cursors.ts'
 import { checkTopic, type LogEnds, type TopicSettings } from './topic.ts'
@@ -42,11 +43,8 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     /** Kafka answers a fetch when this many bytes are there, or after the wait. */
     minBytes: number
     maxWaitMs: number
-    /**
-     * The minimum time between a fetch that returned records and the next one. Under load each fetch then returns more
-     * records; without load a record is still fetched at once. No minimum unless given.
-     */
-    fetchEveryMs?: number
+    /** Waits after a fetch that returned records; after one without, a record is fetched at once. No waits unless given. */
+    fetchPace?: FetchPace
     /** The size limit of a fetch. Its first batch may be larger. */
     maxBytes?: number
     /** The size limit for each partition of a fetch. The first batch may be larger. */
@@ -89,6 +87,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   let isPaused = false
   const cursors = createPartitionCursors(options, { pause: pausePartition, seek, ends }, options)
   const { closing } = cursors
+  const waitAfter = options.fetchPace && createFetchPace(options.fetchPace, time)
 
   function pausePartition(partition: Partition): void {
     pausedPartitions.add(partition)
@@ -153,8 +152,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   async function eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch, resolveOffset, isRunning, isStale, heartbeat } = payload
     const partition = batch.partition as Partition
-    const { fetchEveryMs } = options
-    const nextFetch = fetchEveryMs === undefined ? undefined : delay(time, fetchEveryMs, closing)
+    const nextFetch = waitAfter && delay(time, waitAfter(batch.messages.length), closing)
     const delivered = cursors.deliver(partition, () =>
       isRunning() && !isStale() ? deliveryOf(batch as Batch, partition) : undefined,
     )

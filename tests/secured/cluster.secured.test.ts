@@ -6,7 +6,7 @@ import { startPlantctl } from '../support/plantctl.ts'
 
 const LIMIT_MS = 600_000
 const RESTART = { timeout: 60_000, interval: 100 }
-const SOME_CREATES = 300
+const SOME_CREATES = 100
 /** A create that is in flight while a leader is killed may run out of time. */
 const MAY_BE_STORED = 50302
 
@@ -54,10 +54,12 @@ it(
     for (const [name, pid] of Object.entries(restarted)) {
       await load.untilMore(SOME_CREATES)
       process.kill(pid, 'SIGTERM')
+      // The next one is known when it is ready. Brokers must have all records before the next broker ends.
       await vi.waitFor(() => expect(readRun(localDir)?.pids[name]).not.toBe(pid), RESTART)
-      await expectNoProblems()
+      if (name.startsWith('kafka')) await expectNoProblems()
     }
     await load.untilMore(SOME_CREATES)
+    await expectNoProblems()
     const creates = await load.stop()
     expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
     expect(await plantctl('verify')).toMatchObject({ code: 0 })

@@ -4,16 +4,18 @@ import { expect, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, idsWhile, onConnections } from './client.ts'
 
 const CONNECTIONS = 16
+/** They leave CPU time for what restarts beside them. */
+const PATIENT_CONNECTIONS = 4
 const PATIENCE_MS = 60_000
 const WAIT = { timeout: 60_000, interval: 5 }
 
 /** Creates plants of new ids, from 0 on, on these apis in turn, until it is stopped. */
 export const startCreates = (...urls: readonly string[]) =>
-  startLoad((id, connection) => createPlant(urls[connection % urls.length] as string, id, `plant ${id}`))
+  startLoad(CONNECTIONS, (id, connection) => createPlant(urls[connection % urls.length] as string, id, `plant ${id}`))
 
 /** The same, but each create is sent again as docs/reference/http-api.md tells clients to, for up to a minute. */
 export const startPatientCreates = (...urls: readonly string[]) =>
-  startLoad(async (id, connection) => {
+  startLoad(PATIENT_CONNECTIONS, async (id, connection) => {
     const headers = { 'idempotency-key': randomUUID() }
     const endsAt = performance.now() + PATIENCE_MS
     for (let attempt = connection; ; attempt++) {
@@ -24,14 +26,14 @@ export const startPatientCreates = (...urls: readonly string[]) =>
     }
   })
 
-function startLoad(createOne: (id: bigint, connection: number) => Promise<Create>) {
+function startLoad(connections: number, createOne: (id: bigint, connection: number) => Promise<Create>) {
   const creates: Create[] = []
   let longestMs = 0
   let created = 0
   let going = true
 
   const ids = idsWhile(() => going)
-  const clients = onConnections(CONNECTIONS, ids, async (id, connection) => {
+  const clients = onConnections(connections, ids, async (id, connection) => {
     const startedAt = performance.now()
     const create = await createOne(id, connection)
     longestMs = Math.max(longestMs, performance.now() - startedAt)

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 
@@ -20,20 +20,20 @@ export async function startTokenEndpoint(clientId: string, { lifetimeS = 300 }: 
       .setExpirationTime(`${lifetimeS} s`)
       .sign(privateKey)
 
-  const server = createServer(async (request, response) => {
-    const json = { 'content-type': 'application/json' }
-    if (request.url === KEYS_PATH) {
-      response.writeHead(200, json).end(JSON.stringify({ keys }))
-      return
-    }
-    const [, basic = ''] = request.headers.authorization?.split('Basic ') ?? []
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [status, body] = request.url === KEYS_PATH ? [200, { keys }] : await grant(request)
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  }
+
+  async function grant({ headers }: IncomingMessage): Promise<[number, object]> {
+    const [, basic = ''] = headers.authorization?.split('Basic ') ?? []
     const isClient = decodeURIComponent(Buffer.from(basic, 'base64').toString()) === `${clientId}:${secret}`
-    if (isClient) granted++
-    const body = isClient
-      ? { access_token: await newToken(), token_type: 'Bearer', expires_in: lifetimeS }
-      : { error: 'invalid_client' }
-    response.writeHead(isClient ? 200 : 401, json).end(JSON.stringify(body))
-  })
+    if (!isClient) return [401, { error: 'invalid_client' }]
+    granted++
+    return [200, { access_token: await newToken(), token_type: 'Bearer', expires_in: lifetimeS }]
+  }
+
+  const server = createServer((request, response) => void respond(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {

@@ -6,7 +6,6 @@ import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { createApp } from '../../services/api/src/app.ts'
 import { openAuthentication } from '../../services/api/src/auth/open-authentication.ts'
-import type { PlantCreation } from '../../services/api/src/create-plant/create-plant.ts'
 import { addApiMetrics } from '../../services/api/src/metrics.ts'
 import { ApiSettings } from '../../services/api/src/settings.ts'
 
@@ -17,7 +16,6 @@ export type Created = { is: 'created' | 'duplicate'; partition: Partition; offse
 export type BenchStore = {
   /** Resolves when the plant is stored as the contender promises. An error becomes a response 500 and fails the run. */
   create(plant: NewPlant, eventId: EventId): Promise<Created>
-  close(): Promise<void>
 }
 
 /** The settings that a store is started with: addresses and names. */
@@ -37,22 +35,13 @@ export async function serveApp(store: BenchStore, tokenDigests: string): Promise
   const { strategies } = await openAuthentication(settings, log)
   const { app } = await createApp({
     ...{ log, limits: settings, partitions: settings.PLANTS_PARTITIONS, strategies },
-    creation: creationOf(store),
+    creation: { create: ({ plant, eventId }) => store.create(plant, eventId) },
     reader: { read: noRead },
     lister: { list: noRead },
     onCompleted: observe.requestCompleted,
     problems: () => [],
   })
   return app.listen({ port: 0, host: settings.HOST })
-}
-
-function creationOf(store: BenchStore): PlantCreation {
-  return {
-    create: ({ plant, eventId }) => store.create(plant, eventId),
-    queued: () => ({ records: 0, bytes: 0 }),
-    endWithin() {},
-    close: store.close,
-  }
 }
 
 async function noRead(): Promise<never> {

@@ -32,6 +32,5 @@ export const openEmmett: OpenStore = async ({ postgresUrl = '', poolSize }) => {
         return { is: 'duplicate', partition: PARTITION, offset: FIRST }
       }
     },
-    close: () => eventStore.close(),
   }
 }

@@ -8,6 +8,5 @@ export const openNoStore: OpenStore = async () => {
   let offset = 0
   return {
     create: async () => ({ is: 'created', partition: PARTITION, offset: offset++ as Offset }),
-    close: async () => {},
   }
 }

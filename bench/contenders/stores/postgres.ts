@@ -20,6 +20,5 @@ export const openPostgres: OpenStore = async ({ postgresUrl, poolSize }) => {
       })
       return { is: rowCount === 1 ? 'created' : 'duplicate', partition: PARTITION, offset: FIRST }
     },
-    close: () => pool.end(),
   }
 }

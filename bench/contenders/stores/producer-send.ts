@@ -23,6 +23,5 @@ export const openProducerSend: OpenStore = async ({ kafkaBrokers = '', topic = '
       if (sent?.baseOffset === undefined) throw new Error('the broker acknowledged without an offset')
       return { is: 'created', partition: sent.partition as Partition, offset: offsetOf(sent.baseOffset) }
     },
-    close: () => producer.disconnect(),
   }
 }

@@ -20,7 +20,7 @@ export type AppParts = RequestObserverOptions & {
   limits: HttpLimits
   strategies: readonly Strategy[]
   partitions: number
-  creation: PlantCreation
+  creation: Pick<PlantCreation, 'create'>
   reader: PlantReader
   lister: PlantLister
 }

@@ -54,7 +54,7 @@ const FACTS: OperationFacts = {
 
 /** POST /plants */
 export const createPlantRoute: FastifyPluginAsyncTypebox<{
-  creation: PlantCreation
+  creation: Pick<PlantCreation, 'create'>
   textLimits: TextLimits
 }> = async (app, { creation, textLimits }) => {
   app.post(

@@ -13,6 +13,7 @@ import { createProjector } from '../../../services/projector/src/projector.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { openRedis } from '../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { openRaw } from '../../../tests/support/raw-connection.ts'
 import { dumpKeys, readStoredPartition } from '../../../tests/support/stored-partition.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
 import { openRebuild } from './open-rebuild.ts'
@@ -235,16 +236,25 @@ describe('a rebuild', () => {
     }
     const { checkpoint } = await store.generations.state(0 as Partition, left.filling)
     expect(checkpoint?.offset).toBeGreaterThan(BEFORE_FIRST)
-    const monitor = await store.redis.monitor()
-    onTestFinished(() => monitor.disconnect())
-    const expected: number[] = []
-    monitor.on('monitor', (_time: string, [command = '', , , pointer, generation, , , from]: string[]) => {
-      if (command === 'evalsha' && pointer === `${store.at(0 as Partition)}live` && generation === left.filling)
-        if (from !== undefined && /^-?\d+$/.test(from)) expected.push(Number(from))
-    })
+    // ioredis takes a command for the reply to MONITOR, when both arrive together.
+    const monitor = openRaw(inject('redisUrl'))
+    monitor.write('MONITOR\r\n')
+    await vi.waitFor(() => expect(monitor.received()).toMatch(/^\+OK/), WAIT_MS)
+    /** The checkpoints that the calls of apply.lua expect. */
+    const expected = () =>
+      monitor
+        .received()
+        .split('\r\n')
+        .map((line) => Array.from(line.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, argument]) => argument))
+        .filter(([command, , , pointer, generation]) =>
+          [command, pointer, generation].every(
+            (found, n) => found === ['evalsha', `${store.at(0 as Partition)}live`, left.filling][n],
+          ),
+        )
+        .flatMap(([, , , , , , , from = '']) => (/^-?\d+$/.test(from) ? [Number(from)] : []))
     await store.rebuild()
-    await vi.waitFor(() => expect(expected.length).toBeGreaterThan(0), WAIT_MS)
-    expect(Math.min(...expected)).toBe(checkpoint?.offset)
+    await vi.waitFor(() => expect(expected()).not.toEqual([]), WAIT_MS)
+    expect(Math.min(...expected())).toBe(checkpoint?.offset)
   })
 
   it('rejects and drops a new generation that differs, reports the differences, and keeps the live one', async () => {

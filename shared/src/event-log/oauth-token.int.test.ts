@@ -55,7 +55,7 @@ describe('the source of tokens', () => {
       }),
     )
     useSecret('another')
-    expect(await tokens.current()).toMatch(/^[\w-]+\.[\w-]+\.$/)
+    expect(await tokens.current()).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/)
   })
 
   it('names the setting when no server responds', async () => {

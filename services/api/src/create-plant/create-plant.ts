@@ -153,6 +153,7 @@ export function createPlantCreation(
     /** The creates that wait for the next commit cycle. */
     queued: cycle.queued,
 
+    /** Why creates wait for Kafka in vain. */
     problems: cycle.problems,
 
     /** Shortens all deadlines to at most `ms` from now, also those of creates that start later. */

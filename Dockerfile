@@ -21,7 +21,7 @@ COPY shared shared
 COPY services services
 COPY plantctl plantctl
 RUN ln -s /plant-store/plantctl/src/main.ts /usr/local/bin/plantctl
-COPY local/create-topic.ts local/provide-tokens.mjs local/
+COPY local/acls.ts local/create-topic.ts local/grant-rights.ts local/provide-tokens.mjs local/
 COPY local/launch/token.mjs local/launch/
 COPY local/processes/failure.mjs local/processes/whole-file.mjs local/processes/
 USER node

@@ -1,14 +1,20 @@
 import { Failure } from '../local/processes/failure.mjs'
 import { knownArguments } from './known-options.ts'
 import { numberOf } from './number-option.ts'
+import { BROKER_WARM_UP_MS } from './stores.ts'
 
 /** Which parts of the benchmark to run, and for how long. */
 export type Options = {
   rows: readonly string[]
   openLoad: boolean
   projections: boolean
+  /** The parts that do not run. */
+  leftOut: readonly string[]
   rounds: number
   connections: number
+  /** Of the broker, before the first round. */
+  brokerWarmUpMs: number
+  /** Of each contender, before it is measured. */
   warmUpMs: number
   measuredMs: number
   oneClientMs: number
@@ -24,8 +30,17 @@ const CONNECTIONS = 256
 const MAX_ROUNDS = 50
 const MAX_SECONDS = 60
 const MAX_CONNECTIONS = 4_000
-const FULL = { rounds: 7, seconds: 4, warmUpMs: 10_000, oneClientMs: 1_500, events: 1_000_000 }
-const QUICK = { rounds: 1, seconds: 2, warmUpMs: 700, oneClientMs: 500, events: 60_000 }
+const FULL = {
+  rounds: 7,
+  seconds: 4,
+  brokerWarmUpMs: BROKER_WARM_UP_MS,
+  warmUpMs: 10_000,
+  oneClientMs: 1_500,
+  events: 1_000_000,
+}
+const QUICK = { rounds: 3, seconds: 2, brokerWarmUpMs: 30_000, warmUpMs: 5_000, oneClientMs: 500, events: 60_000 }
+/** What a quick run has time to warm up. */
+const QUICK_ROWS = ['this-service', 'no-store', 'producer-send', 'postgres']
 /** Any number, the same for all contenders. */
 const SEED = 20_260_731
 
@@ -34,9 +49,9 @@ export const help = (
 ) => `Measures creates and projections of this service and others, in one run on this machine, and compares them with the
 targets.
 
-  npm run bench                                  ${FULL.rounds} rounds of everything; about half an hour
-  npm run bench -- --quick                       one short round of everything, within two minutes: shows that the
-                                                 benchmark works; its figures are not reliable
+  npm run bench                                  ${FULL.rounds} rounds of everything; about 40 minutes
+  npm run bench -- --quick                       ${QUICK.rounds} short rounds of the creates of ${QUICK_ROWS.length} contenders, in four
+                                                 minutes; --only chooses others
   npm run bench -- --only this-service no-store  some parts of it, of:
                                                  ${rows.join(', ')},
                                                  ${OPEN_LOAD} (latency at fixed rates, and overload), ${PROJECTIONS}
@@ -66,7 +81,8 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
   const parts = [...rows, OPEN_LOAD, PROJECTIONS]
   if (positionals.length > 0 && values.only === undefined)
     throw new Failure(`${positionals[0]}: it takes no such argument; --only ${positionals[0]} runs a part alone`)
-  const only = values.only === undefined ? parts : [...values.only, ...positionals]
+  const unlessNamed = values.quick ? parts.filter((part) => QUICK_ROWS.includes(part)) : parts
+  const only = values.only === undefined ? unlessNamed : [...values.only, ...positionals]
   const unknown = only.find((part) => !parts.includes(part))
   if (unknown !== undefined) throw new Failure(`--only ${unknown}: expected any of ${parts.join(', ')}`)
   const { seconds, ...effort } = values.quick ? QUICK : FULL
@@ -75,6 +91,7 @@ export function readOptions(args: readonly string[], rows: readonly string[]): O
     rows: rows.filter((row) => only.includes(row)),
     openLoad: only.includes(OPEN_LOAD),
     projections: only.includes(PROJECTIONS),
+    leftOut: parts.filter((part) => !only.includes(part)),
     rounds: numberOf('rounds', values.rounds ?? String(effort.rounds), MAX_ROUNDS),
     connections: numberOf('connections', values.connections, MAX_CONNECTIONS),
     measuredMs: 1_000 * numberOf('seconds', values.seconds ?? String(seconds), MAX_SECONDS),

@@ -31,8 +31,10 @@ describe('the options', () => {
 
   it('of a quick run are less of everything, unless more is requested', () => {
     const [quick, full] = [readOptions(['--quick'], ROWS), readOptions([], ROWS)]
-    for (const name of ['rounds', 'measuredMs', 'events', 'warmUpMs'] as const)
+    for (const name of ['rounds', 'measuredMs', 'events', 'warmUpMs', 'brokerWarmUpMs'] as const)
       expect(quick?.[name]).toBeLessThan(full?.[name] as number)
+    expect(quick?.leftOut).toEqual([OPEN_LOAD, PROJECTIONS])
+    expect(full?.leftOut).toEqual([])
     expect(readOptions(['--quick', '--rounds', '9', '--seconds', '11'], ROWS)).toMatchObject({
       rounds: 9,
       measuredMs: 11_000,

@@ -88,7 +88,7 @@ export const results: fc.Arbitrary<Results> = fc.integer({ min: 1, max: 4 }).cha
       stolenShare: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined }),
     },
     connections: fc.constant(256),
-    effort: fc.constant({ rounds, seconds: 1 }),
+    effort: fc.constant({ rounds, seconds: 1, leftOut: [] }),
     creates: fc.tuple(...Object.keys(PROCESSES).map((row) => createsRow(row, rounds))),
     openLoad: fc.tuple(openLoadRow('this-service'), openLoadRow('postgres')),
     projections: fc.record({

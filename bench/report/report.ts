@@ -24,10 +24,14 @@ export function markdownReport(results: Results, charts: readonly string[]): str
 /** What was measured, and on what. */
 function circumstances(results: Results): string[] {
   const { connections, effort } = results
-  const { rounds, seconds } = effort
+  const { rounds, seconds, leftOut } = effort
   const times = rounds === 1 ? 'One round' : `${rounds} rounds`
   const figures = rounds === 1 ? 'the figures of one round' : 'medians, and from the lowest round to the highest'
-  return [onWhat(results), `${times} of ${seconds} s with ${connections} clients: ${figures}.`]
+  return [
+    onWhat(results),
+    `${times} of ${seconds} s with ${connections} clients: ${figures}.`,
+    ...(leftOut.length > 0 ? [`Left out: ${leftOut.join(', ')}. \`npm run bench\` measures everything.`] : []),
+  ]
 }
 
 /** Only of what was measured. */

@@ -13,7 +13,7 @@ const NOTHING: Results = {
     machine: '',
     versions: '',
     connections: 1,
-    effort: { rounds: 1, seconds: 1 },
+    effort: { rounds: 1, seconds: 1, leftOut: [] },
   },
   ...{ creates: [], openLoad: [], projections: undefined },
 }

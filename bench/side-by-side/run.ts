@@ -5,7 +5,7 @@ import { circumstances } from '../environment.ts'
 import type { Options } from '../options.ts'
 import { digits } from '../report/figures.ts'
 import { type CreatesRow, cpuOf, type OpenLoadRow, type Results } from '../report/results.ts'
-import { type BenchStores, BROKER_WARM_UP_MS } from '../stores.ts'
+import type { BenchStores } from '../stores.ts'
 import { type CreatesRun, measureCreates } from './creates.ts'
 import { measureOpenLoad, type OpenLoadRun } from './open-load.ts'
 import { orderOf } from './order.ts'
@@ -19,13 +19,13 @@ export async function runSideBySide(options: Options, stores: BenchStores, say: 
   const rows = options.rows as readonly RowName[]
   const creates = await runCreates(rows, options, stores, say)
   const openLoad = options.openLoad ? await runOpenLoad(options, stores, say) : []
-  const { events, rounds } = options
+  const { events, rounds, leftOut } = options
   if (options.projections) say('projections')
   const projections = options.projections ? await measureProjections(stores, { events, rounds }, say) : undefined
   return {
     ...(await circumstances(stores.redisUrl, { peers: true })),
     connections: options.connections,
-    effort: { rounds: options.rounds, seconds: options.measuredMs / 1_000 },
+    effort: { rounds, seconds: options.measuredMs / 1_000, leftOut },
     ...{ creates, openLoad, projections },
   }
 }
@@ -37,7 +37,7 @@ async function runCreates(
   say: Say,
 ): Promise<CreatesRow[]> {
   const runs = new Map<RowName, CreatesRun[]>(rows.map((row) => [row, []]))
-  if (options.rounds > 1) await warmUp(rows, options, stores, say)
+  await warmUp(rows, options, stores, say)
   for (let round = 0; round < options.rounds; round++) {
     for (const row of orderOf(rows, round)) {
       const check = (running: RunningContender) => checkContender(running, UNIQUE.has(row))
@@ -70,7 +70,7 @@ const describe = (row: RowName) => ({ name: ROWS[row].name, promise: ROWS[row].p
 async function warmUp(rows: readonly RowName[], options: Options, stores: BenchStores, say: Say): Promise<void> {
   for (const row of WARMING_UP.filter((each) => rows.includes(each))) {
     say(`  warming up: ${ROWS[row].name}`)
-    await named(row, () => measureCreates(ROWS[row], stores, { ...options, warmUpMs: BROKER_WARM_UP_MS }))
+    await named(row, () => measureCreates(ROWS[row], stores, { ...options, warmUpMs: options.brokerWarmUpMs }))
   }
 }
 

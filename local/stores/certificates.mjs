@@ -7,6 +7,9 @@ import { Failure } from '../processes/failure.mjs'
 /**
  * The files of one certificate, in PEM.
  * @typedef {{ cert: string, key: string }} Certified
+ *
+ * A certificate and its authority.
+ * @typedef {Certified & { ca: string }} Trusted
  */
 
 const validDays = '30'

@@ -127,20 +127,21 @@ export function killLivingContainers() {
 }
 
 /**
- * Runs a compose command on docker-compose.yml.
+ * Runs a compose command.
  *
  * @param {string} project
  * @param {string[]} args
- * @param {{ env?: NodeJS.ProcessEnv, signal?: AbortSignal }} [options] env: settings of docker-compose.yml
+ * @param {{ env?: NodeJS.ProcessEnv, files?: readonly string[], signal?: AbortSignal }} [options] env: settings of the
+ *   compose files
  * @returns {Promise<string>} its output
  * @throws {Failure}
  */
-export async function compose(project, args, { env, signal } = {}) {
+export async function compose(project, args, { env, files = ['docker-compose.yml'], signal } = {}) {
   const [command, ...first] = (await findCompose(signal)) ?? []
   if (!command) throw new Failure('Docker has no compose plugin: install it, or use --with processes.')
-  const file = ['--project-directory', root, '--file', join(root, 'docker-compose.yml')]
+  const which = ['--project-directory', root, ...files.flatMap((file) => ['--file', join(root, file)])]
   const options = { env: { ...process.env, ...env }, timeoutMs: commandTimeoutMs, signal }
-  const { code, output } = await runCommand(command, [...first, '--project-name', project, ...file, ...args], options)
+  const { code, output } = await runCommand(command, [...first, '--project-name', project, ...which, ...args], options)
   if (code !== 0) throw new Failure(`docker compose ${args[0]} failed:\n${endOf(output)}`)
   return output
 }

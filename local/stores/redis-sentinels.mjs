@@ -5,9 +5,11 @@ import { startProcess, untilReady } from '../processes/process.mjs'
 import { answersPing, startRedis } from './redis.mjs'
 
 /** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
+/** @typedef {import('./certificates.mjs').Trusted} Trusted */
 /**
- * `start` starts a server that has ended again, on its port.
- * @typedef {RunningProcess & { port: number, start: (signal?: AbortSignal) => Promise<RunningProcess> }} RunningServer
+ * `peerPort` is for clients and for servers and sentinels among each other: the plain port, unless they use TLS. `start`
+ * starts a server that has ended again, on its ports.
+ * @typedef {RunningProcess & { port: number, peerPort: number, start: (signal?: AbortSignal) => Promise<RunningProcess> }} RunningServer
  *
  * @typedef {object} ServerOptions
  * @property {string} dir belongs to these servers alone; made when missing
@@ -16,6 +18,7 @@ import { answersPing, startRedis } from './redis.mjs'
  * @property {number} [startTimeoutMs]
  * @property {AbortSignal} [signal] ends the start
  * @property {(running: RunningProcess) => void} [onSpawn] called for each process, before it is ready
+ * @property {Trusted | undefined} [tls] all of them connect to each other, and clients to them, by TLS
  */
 
 const masterName = 'plants'
@@ -29,30 +32,43 @@ const quorum = 2
  * @returns {Promise<{ name: string, addresses: string, servers: RunningServer[], sentinels: RunningServer[] }>} the name
  *   of the master at the sentinels, their addresses separated by commas, and the processes; the master is the first server
  */
-export async function startSentinels({ replicas = 2, downAfterMs = 1_000, appendOnly = false, ...options }) {
+export async function startSentinels({ replicas = 2, downAfterMs = 1_000, appendOnly = false, tls, ...options }) {
   const { dir, logDir = dir } = options
   /** @param {number} n @param {Record<string, string | string[]>} more */
   const startServer = async (n, more) => {
     const [name, port] = [`redis-${n}`, await freePort()]
+    const { settings, peerPort } = await listenFor(port, tls)
     const places = { name, port, dir: join(dir, name), logFile: join(logDir, `${name}.log`) }
     const start = (/** @type {AbortSignal | undefined} */ signal) =>
-      startRedis({ ...options, ...places, appendOnly, more, ...(signal && { signal }) })
-    return { ...(await start(options.signal)), start }
+      startRedis({ ...options, ...places, appendOnly, more: { ...settings, ...more }, ...(signal && { signal }) })
+    return { ...(await start(options.signal)), peerPort, start }
   }
   const master = await startServer(1, {})
-  const follow = { replicaof: ['127.0.0.1', String(master.port)], 'repl-diskless-sync-delay': '0' }
+  const follow = { replicaof: ['127.0.0.1', String(master.peerPort)], 'repl-diskless-sync-delay': '0' }
   const others = Array.from({ length: replicas }, (_, n) => startServer(n + 2, follow))
   const servers = [master, ...(await Promise.all(others))]
   const config = [
-    `sentinel monitor ${masterName} 127.0.0.1 ${master.port} ${quorum}`,
+    `sentinel monitor ${masterName} 127.0.0.1 ${master.peerPort} ${quorum}`,
     `sentinel down-after-milliseconds ${masterName} ${downAfterMs}`,
     `sentinel failover-timeout ${masterName} ${downAfterMs * 5}`,
   ]
   const sentinels = await Promise.all(
-    Array.from({ length: sentinelCount }, (_, n) => startSentinel(`sentinel-${n + 1}`, config, options)),
+    Array.from({ length: sentinelCount }, (_, n) => startSentinel(`sentinel-${n + 1}`, config, { ...options, tls })),
   )
-  const addresses = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')
+  const addresses = sentinels.map(({ peerPort }) => `127.0.0.1:${peerPort}`).join(',')
   return { name: masterName, addresses, servers, sentinels }
+}
+
+/**
+ * @param {number} port the plain one
+ * @param {Trusted} [tls]
+ * @returns {Promise<{ peerPort: number, settings: Record<string, string> }>}
+ */
+async function listenFor(port, tls) {
+  if (tls === undefined) return { peerPort: port, settings: {} }
+  const peerPort = await freePort()
+  const files = { 'tls-cert-file': tls.cert, 'tls-key-file': tls.key, 'tls-ca-cert-file': tls.ca }
+  return { peerPort, settings: { 'tls-port': String(peerPort), 'tls-replication': 'yes', ...files } }
 }
 
 /**
@@ -63,11 +79,13 @@ export async function startSentinels({ replicas = 2, downAfterMs = 1_000, append
  */
 async function startSentinel(name, config, { dir, logDir = dir, redisServer, startTimeoutMs = 30_000, ...options }) {
   const port = await freePort()
+  const { settings, peerPort } = await listenFor(port, options.tls)
   const own = join(dir, name)
   mkdirSync(own, { recursive: true })
   // A sentinel writes what it learns into its configuration file.
   const file = join(own, 'sentinel.conf')
-  writeFileSync(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${own}`, ...config, ''].join('\n'))
+  const lines = Object.entries({ port, bind: '127.0.0.1', dir: own, ...settings }).map((entry) => entry.join(' '))
+  writeFileSync(file, [...lines, ...config, ''].join('\n'))
   const program = { name, command: redisServer, args: [file, '--sentinel'], logFile: join(logDir, `${name}.log`) }
   const start = async (/** @type {AbortSignal | undefined} */ signal) => {
     const running = await startProcess(program)
@@ -75,5 +93,5 @@ async function startSentinel(name, config, { dir, logDir = dir, redisServer, sta
     await untilReady(running, { isReady: () => answersPing(port), startTimeoutMs, signal })
     return running
   }
-  return { ...(await start(options.signal)), port, start }
+  return { ...(await start(options.signal)), port, peerPort, start }
 }

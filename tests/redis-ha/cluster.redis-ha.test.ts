@@ -2,26 +2,35 @@ import { readFileSync } from 'node:fs'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { livePointer } from '@plant-store/shared/read-model/redis.ts'
 import { expect, inject, it, vi } from 'vitest'
+import type { Trusted } from '../../local/stores/certificates.mjs'
 import { documentedRights } from '../support/documented-rights.ts'
 import { PATIENT, startLoadedStore } from '../support/loaded-store.ts'
 import { type ClusterNode, startRedisCluster } from '../support/redis-cluster.ts'
-import { kill } from '../support/redis-processes.ts'
+import { issueCertificate, kill, tlsSettings } from '../support/redis-processes.ts'
 
-async function startOnCluster() {
-  const cluster = await startRedisCluster()
+async function startOnCluster(tls?: Trusted) {
+  const cluster = await startRedisCluster(tls)
   const { server, clusterNode } = documentedRights()
   for (const { client } of cluster.nodes) {
     await client.call('ACL', 'SETUSER', 'plants', 'on', '>secret', ...server, ...clusterNode)
   }
   const loaded = await startLoadedStore({
     kafkaBrokers: inject('kafkaBrokers'),
-    redis: { REDIS_CLUSTER_NODES: cluster.addresses, REDIS_USERNAME: 'plants', REDIS_PASSWORD: 'secret' },
+    redis: {
+      REDIS_CLUSTER_NODES: cluster.addresses,
+      REDIS_USERNAME: 'plants',
+      REDIS_PASSWORD: 'secret',
+      ...(tls && tlsSettings(tls)),
+    },
   })
   return { cluster, ...loaded }
 }
 
-it('creates wait for the failover of a master of a Redis Cluster', async () => {
-  const { cluster, store, load, expectNoHarm } = await startOnCluster()
+it.each([
+  ['without TLS', undefined],
+  ['with TLS between all', issueCertificate],
+])('creates wait for the failover of a master of a Redis Cluster, %s', async (_, issue) => {
+  const { cluster, store, load, expectNoHarm } = await startOnCluster(issue?.())
   const { master } = await cluster.ownerOf(livePointer(store.topic, 0 as Partition))
   kill(master)
   await vi.waitFor(async () => {

@@ -1,18 +1,19 @@
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { createReadModel, type ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import type { Trusted } from '../../local/stores/certificates.mjs'
 import { startSentinels } from '../../local/stores/redis-sentinels.mjs'
 import { documentedRights } from '../support/documented-rights.ts'
 import { PATIENT, startLoadedStore } from '../support/loaded-store.ts'
 import { startOwnRedis } from '../support/own-stores.ts'
 import { quietLog } from '../support/quiet-log.ts'
-import { kill, openClient, pause, redisProcesses } from '../support/redis-processes.ts'
+import { issueCertificate, kill, openClient, pause, redisProcesses, tlsSettings } from '../support/redis-processes.ts'
 
 const kafkaBrokers = inject('kafkaBrokers')
 const PASSWORD = 'secret'
 
-async function startOnSentinels() {
-  const replicated = await startSentinels(await redisProcesses())
+async function startOnSentinels(tls?: Trusted) {
+  const replicated = await startSentinels({ ...(await redisProcesses()), ...(tls && { tls }) })
   const [master, ...replicas] = replicated.servers.map((server) => ({ ...server, client: openClient(server) }))
   if (master === undefined) throw new Error('no master')
   // A login at both, each with exactly the documented rights.
@@ -28,6 +29,7 @@ async function startOnSentinels() {
     REDIS_SENTINEL_PASSWORD: PASSWORD,
     REDIS_USERNAME: 'plants',
     REDIS_PASSWORD: PASSWORD,
+    ...(tls && tlsSettings(tls)),
   }
   const loaded = await startLoadedStore({ kafkaBrokers, redis })
   const sentinels = replicated.sentinels.map(openClient)
@@ -39,13 +41,16 @@ async function startOnSentinels() {
           (sentinel) => sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', replicated.name) as Promise<string[]>,
         ),
       )
-      for (const address of named) expect(replicas.map(({ port }) => String(port))).toContain(address[1])
+      for (const address of named) expect(replicas.map(({ peerPort }) => String(peerPort))).toContain(address[1])
     }, PATIENT)
   return { ...loaded, master, replicas, untilFailedOver }
 }
 
-it('creates wait for the failover after the master was killed', async () => {
-  const { load, master, untilFailedOver, expectNoHarm } = await startOnSentinels()
+it.each([
+  ['without TLS', undefined],
+  ['with TLS between all', issueCertificate],
+])('creates wait for the failover after the master was killed, %s', async (_, issue) => {
+  const { load, master, untilFailedOver, expectNoHarm } = await startOnSentinels(issue?.())
   kill(master)
   await untilFailedOver()
   await load.goesOn()

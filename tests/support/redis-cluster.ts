@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Redis } from 'ioredis'
 import { expect, vi } from 'vitest'
 import { freePort, isPortFree } from '../../local/processes/port.mjs'
+import type { Trusted } from '../../local/stores/certificates.mjs'
 import { startRedis } from '../../local/stores/redis.mjs'
 import { openClient, type RedisProcess, redisProcesses } from './redis-processes.ts'
 
@@ -12,31 +13,43 @@ const NODE_TIMEOUT_MS = 1_000
 const BUS_OFFSET = 10_000
 const WAIT = { timeout: 30_000, interval: 50 }
 
-/** `id` is its name in the cluster; `client` is for what only a test does. */
-export type ClusterNode = RedisProcess & { id: string; client: Redis }
+/** `id` is its name in the cluster, `peerPort` for nodes and clients, `client` for what only a test does. */
+export type ClusterNode = RedisProcess & { id: string; peerPort: number; client: Redis }
 
-/** Three masters that share the slots, each with one replica. It ends with the test. */
-export async function startRedisCluster() {
+/**
+ * Three masters that share the slots, each with one replica; with `tls`, nodes and clients need a certificate. It ends
+ * with the test.
+ */
+export async function startRedisCluster(tls?: Trusted) {
   const { dir, ...processes } = await redisProcesses()
   const nodes = await Promise.all(
     Array.from({ length: 2 * MASTERS }, async (_, n): Promise<ClusterNode> => {
       const port = await portWithBus()
+      const peerPort = tls === undefined ? port : await portWithBus()
       const more = {
         'cluster-enabled': 'yes',
         'cluster-node-timeout': String(NODE_TIMEOUT_MS),
         // A replica may take over however long its link is down.
         'cluster-replica-validity-factor': '0',
         'repl-diskless-sync-delay': '0',
+        ...(tls !== undefined && {
+          'tls-port': String(peerPort),
+          'tls-cluster': 'yes',
+          'tls-replication': 'yes',
+          'tls-cert-file': tls.cert,
+          'tls-key-file': tls.key,
+          'tls-ca-cert-file': tls.ca,
+        }),
       }
       const place = { dir: join(dir, `node-${n}`), logFile: join(dir, `node-${n}.log`), port }
       const server = await startRedis({ ...processes, ...place, more })
       const client = openClient(server)
-      return { ...server, client, id: String(await client.cluster('MYID')) }
+      return { ...server, peerPort, client, id: String(await client.cluster('MYID')) }
     }),
   )
   const masters = nodes.slice(0, MASTERS)
   const [first] = nodes as [ClusterNode]
-  await Promise.all(nodes.slice(1).map(({ client }) => client.cluster('MEET', '127.0.0.1', first.port)))
+  await Promise.all(nodes.slice(1).map(({ client }) => client.cluster('MEET', '127.0.0.1', first.peerPort)))
   await Promise.all(
     masters.map(({ client }, n) => {
       const [from, to] = [n, n + 1].map((part) => Math.floor((part * SLOTS) / MASTERS)) as [number, number]
@@ -53,7 +66,7 @@ export async function startRedisCluster() {
   }, WAIT)
 
   return {
-    addresses: nodes.map(({ port }) => `127.0.0.1:${port}`).join(','),
+    addresses: nodes.map(({ peerPort }) => `127.0.0.1:${peerPort}`).join(','),
     nodes,
     masters,
 
@@ -62,7 +75,7 @@ export async function startRedisCluster() {
       const slot = Number(await first.client.cluster('KEYSLOT', key))
       const ranges = await first.client.cluster('SLOTS')
       const range = ranges.find(([from, to]) => from <= slot && slot <= to)
-      return { slot, master: nodes.find(({ port }) => port === range?.[2]?.[1]) as ClusterNode }
+      return { slot, master: nodes.find(({ id }) => id === range?.[2]?.[2]) as ClusterNode }
     },
 
     /** Moves a slot as an operator does, key by key; `onPart` is called while the slot's keys are on both masters. */

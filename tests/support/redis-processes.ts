@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { inject, onTestFinished } from 'vitest'
 import type { RunningProcess } from '../../local/processes/process.mjs'
+import { createAuthority, type Trusted } from '../../local/stores/certificates.mjs'
 import { ensureJars } from '../../local/stores/jars.mjs'
 import { startRedis } from '../../local/stores/redis.mjs'
+import { temporaryFolder } from './temporary-folder.ts'
 import { registerProcess } from './test-run.ts'
 
 const STOP_GRACE_MS = 5_000
@@ -36,6 +38,16 @@ export async function startRedisProcess(more: Record<string, string | string[]>)
   const { dir, ...processes } = await redisProcesses()
   return startRedis({ ...processes, dir: join(dir, 'server'), logFile: join(dir, 'server.log'), more })
 }
+
+/** A certificate for servers on this machine and their clients; it is removed with the test. */
+export function issueCertificate(): Trusted {
+  const authority = createAuthority(temporaryFolder())
+  return { ca: authority.ca, ...authority.issue('redis', 'redis', ['127.0.0.1']) }
+}
+
+/** The settings with which a program uses it. */
+export const tlsSettings = ({ ca, cert, key }: Trusted) =>
+  ({ REDIS_TLS: 'on', REDIS_CA_FILE: ca, REDIS_CERT_FILE: cert, REDIS_KEY_FILE: key }) as const
 
 /** A plain client of a server; it ends with the test. */
 export function openClient({ port }: { port: number }): Redis {

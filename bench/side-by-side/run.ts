@@ -5,7 +5,7 @@ import { circumstances } from '../environment.ts'
 import type { Options } from '../options.ts'
 import { digits } from '../report/figures.ts'
 import { type CreatesRow, cpuOf, type OpenLoadRow, type Results } from '../report/results.ts'
-import type { BenchStores } from '../stores.ts'
+import { type BenchStores, BROKER_WARM_UP_MS } from '../stores.ts'
 import { type CreatesRun, measureCreates } from './creates.ts'
 import { measureOpenLoad, type OpenLoadRun } from './open-load.ts'
 import { orderOf } from './order.ts'
@@ -70,7 +70,7 @@ const describe = (row: RowName) => ({ name: ROWS[row].name, promise: ROWS[row].p
 async function warmUp(rows: readonly RowName[], options: Options, stores: BenchStores, say: Say): Promise<void> {
   for (const row of WARMING_UP.filter((each) => rows.includes(each))) {
     say(`  warming up: ${ROWS[row].name}`)
-    await named(row, () => measureCreates(ROWS[row], stores, { ...options, warmUpMs: options.brokerWarmUpMs }))
+    await named(row, () => measureCreates(ROWS[row], stores, { ...options, warmUpMs: BROKER_WARM_UP_MS }))
   }
 }
 

@@ -3,8 +3,8 @@ import { connect, createSecureContext, getCACertificates, type SecureContext } f
 import { isDeepStrictEqual } from 'node:util'
 import type { AuthenticationProviderArgs, ISocketFactory, Mechanism } from 'kafkajs'
 import { kafkajsModule } from '../kafka-client/kafkajs.ts'
-import { messageOf, PreconditionError } from '../runtime/failures.ts'
-import { readSecret, readTlsFiles, type TlsFiles } from '../runtime/setting-files.ts'
+import { PreconditionError } from '../runtime/failures.ts'
+import { readSecret, readTlsFiles, secretFaults, type TlsFiles, tlsFileFaults } from '../runtime/setting-files.ts'
 import { connectionLost } from './broker-errors.ts'
 import type { Security } from './connection.ts'
 import type { KafkaSettings } from './kafka-settings.ts'
@@ -19,6 +19,8 @@ const KEEP_ALIVE_MS = 60_000
 const AUTHENTICATORS = 'src/broker/saslAuthenticator'
 const BY_PASSWORD = { PLAIN: 'plain', 'SCRAM-SHA-256': 'scram256', 'SCRAM-SHA-512': 'scram512' }
 
+/** What the names of the settings begin with that name files for TLS. */
+const TLS_FILES = 'KAFKA_SSL'
 const TLS_SETTINGS = ['KAFKA_SSL_CA_FILE', 'KAFKA_SSL_CERT_FILE', 'KAFKA_SSL_KEY_FILE'] as const
 const PASSWORD_SETTINGS = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD', 'KAFKA_SASL_PASSWORD_FILE'] as const
 const OAUTH_SETTINGS = [
@@ -49,8 +51,8 @@ const usesTls = ({ KAFKA_SECURITY_PROTOCOL: protocol }: KafkaSettings) => protoc
 const usesSasl = ({ KAFKA_SECURITY_PROTOCOL: protocol }: KafkaSettings) => protocol.startsWith('SASL')
 
 function faultsOf(settings: KafkaSettings): string[] {
-  const faults = [
-    ...(usesTls(settings) ? tlsFaults(settings) : strayOnes(settings, TLS_SETTINGS, 'SSL or SASL_SSL')),
+  return [
+    ...(usesTls(settings) ? tlsFileFaults(settings, TLS_FILES) : strayOnes(settings, TLS_SETTINGS, 'SSL or SASL_SSL')),
     ...(usesSasl(settings)
       ? saslFaults(settings)
       : strayOnes(
@@ -59,7 +61,6 @@ function faultsOf(settings: KafkaSettings): string[] {
           'SASL_SSL or SASL_PLAINTEXT',
         )),
   ]
-  return faults
 }
 
 function strayOnes(settings: KafkaSettings, names: readonly Name[], protocols: string): string[] {
@@ -67,14 +68,6 @@ function strayOnes(settings: KafkaSettings, names: readonly Name[], protocols: s
   return names
     .filter((name) => settings[name] !== undefined)
     .map((name) => `${name} needs KAFKA_SECURITY_PROTOCOL ${protocols} (it is ${protocol})`)
-}
-
-function tlsFaults(settings: KafkaSettings): string[] {
-  const { KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: key } = settings
-  if ((cert === undefined) !== (key === undefined)) {
-    return ['KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE belong together: set both or neither']
-  }
-  return faultOf(() => readFiles(settings))
 }
 
 function saslFaults(settings: KafkaSettings): string[] {
@@ -91,7 +84,7 @@ function saslFaults(settings: KafkaSettings): string[] {
     ...required
       .filter((name) => settings[name] === undefined)
       .map((name) => `${name} is missing: KAFKA_SASL_MECHANISM is ${mechanism}`),
-    ...secretFaults(settings, isOauth ? 'KAFKA_SASL_OAUTH_CLIENT_SECRET' : 'KAFKA_SASL_PASSWORD'),
+    ...oneSecretFaults(settings, isOauth ? 'KAFKA_SASL_OAUTH_CLIENT_SECRET' : 'KAFKA_SASL_PASSWORD'),
     ...others
       .filter((name) => settings[name] !== undefined)
       .map((name) => `${name} is not for KAFKA_SASL_MECHANISM ${mechanism}: remove one of them`),
@@ -100,22 +93,11 @@ function saslFaults(settings: KafkaSettings): string[] {
 
 type SecretName = 'KAFKA_SASL_PASSWORD' | 'KAFKA_SASL_OAUTH_CLIENT_SECRET'
 
-function secretFaults(settings: KafkaSettings, name: SecretName): string[] {
+function oneSecretFaults(settings: KafkaSettings, name: SecretName): string[] {
   const given = [settings[name], settings[`${name}_FILE`]].filter((value) => value !== undefined)
   if (given.length !== 1) return [`set exactly one of ${name} and ${name}_FILE`]
-  return faultOf(() => readSecret(settings, name))
+  return secretFaults(settings, name)
 }
-
-function faultOf(read: () => unknown): string[] {
-  try {
-    read()
-    return []
-  } catch (error) {
-    return [messageOf(error)]
-  }
-}
-
-const readFiles = (settings: KafkaSettings) => readTlsFiles(settings, 'KAFKA_SSL')
 
 /** As kafkajs's own sockets, but with the files as they are now, and never without verification of the host name. */
 function tlsSockets(settings: KafkaSettings): ISocketFactory {
@@ -132,7 +114,7 @@ function tlsSockets(settings: KafkaSettings): ISocketFactory {
 function secureContexts(settings: KafkaSettings): () => SecureContext {
   let used: { files: TlsFiles; context: SecureContext } | undefined
   return () => {
-    const files = readFiles(settings)
+    const files = readTlsFiles(settings, TLS_FILES)
     if (used === undefined || !isDeepStrictEqual(files, used.files)) {
       const ca = files.ca ?? [...getCACertificates('default'), ...getCACertificates('system')]
       used = { files, context: createSecureContext({ ...files, ca }) }

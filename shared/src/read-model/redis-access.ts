@@ -1,5 +1,5 @@
-import { messageOf, PreconditionError } from '../runtime/failures.ts'
-import { readSecret, readTlsFiles, type TlsFiles } from '../runtime/setting-files.ts'
+import { PreconditionError } from '../runtime/failures.ts'
+import { readSecret, readTlsFiles, secretFaults, type TlsFiles, tlsFileFaults } from '../runtime/setting-files.ts'
 import { REDIS_PLACES, type RedisSettings } from './redis-settings.ts'
 
 type Name = keyof RedisSettings
@@ -155,7 +155,7 @@ function passwordFaults(settings: RedisSettings, prefix: 'REDIS' | 'REDIS_SENTIN
   if (passwords.length > 1) return [`${password} and ${file} contradict each other: set one of them`]
   const needsPassword = settings[user] !== undefined && passwords.length === 0
   if (needsPassword) return [`${user} needs a password: set ${password} or ${file}`]
-  return faultOf(() => readSecret(settings, password))
+  return secretFaults(settings, password)
 }
 
 function tlsFaults(settings: RedisSettings): string[] {
@@ -164,18 +164,5 @@ function tlsFaults(settings: RedisSettings): string[] {
     const fix = settings.REDIS_URL === undefined ? 'set REDIS_TLS to on' : 'write rediss:// in REDIS_URL'
     return files.map((name) => `${name} needs TLS: ${fix}`)
   }
-  const { REDIS_CERT_FILE: cert, REDIS_KEY_FILE: key } = settings
-  if ((cert === undefined) !== (key === undefined)) {
-    return ['REDIS_CERT_FILE and REDIS_KEY_FILE belong together: set both or neither']
-  }
-  return faultOf(() => readTlsFiles(settings, 'REDIS'))
-}
-
-function faultOf(read: () => unknown): string[] {
-  try {
-    read()
-    return []
-  } catch (error) {
-    return [messageOf(error)]
-  }
+  return tlsFileFaults(settings, 'REDIS')
 }

@@ -51,6 +51,28 @@ export function readTlsFiles(settings: SettingValues, prefix: string): TlsFiles 
   return { ...ca, cert, key }
 }
 
+/** What is wrong with the settings that `readTlsFiles` reads, as text for people. */
+export function tlsFileFaults(settings: SettingValues, prefix: string): string[] {
+  const [certFile, keyFile] = [`${prefix}_CERT_FILE`, `${prefix}_KEY_FILE`]
+  if ((settings[certFile] === undefined) !== (settings[keyFile] === undefined)) {
+    return [`${certFile} and ${keyFile} belong together: set both or neither`]
+  }
+  return faultOf(() => readTlsFiles(settings, prefix))
+}
+
+/** What is wrong with the secret that `readSecret` reads, as text for people. */
+export const secretFaults = (settings: SettingValues, name: string): string[] =>
+  faultOf(() => readSecret(settings, name))
+
+function faultOf(read: () => unknown): string[] {
+  try {
+    read()
+    return []
+  } catch (error) {
+    return [messageOf(error)]
+  }
+}
+
 /** Node ignores a file of authorities that has none. */
 function readCertificates(settings: SettingValues, name: string): string {
   const pem = readSettingFile(settings, name)

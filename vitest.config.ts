@@ -19,6 +19,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .int.test.ts                            Kafka and Redis                                      npm test
 //   .system.test.ts                         Kafka and Redis, and services as processes           npm test
 //   .long.test.ts                           any of these, and more time                          npm run test:all
+//   .chaos.test.ts                          Java and Go, and the machine for itself              npm run test:all
 //   .secured.test.ts                        Kafka as a process, openssl, Redis, services         npm run test:secured
 //   .redis-ha.test.ts                       Kafka, and a Redis that is secured or fails over     npm run test:redis-ha
 //   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a script of their own
@@ -64,6 +65,14 @@ export default defineConfig({
           ...twoAtATime,
           testTimeout: 300_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'chaos',
+          include: ['tests/chaos/*.chaos.test.ts'],
+          ...oneAtATime,
+          testTimeout: 600_000,
         },
       },
       {

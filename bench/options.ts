@@ -39,7 +39,7 @@ export const help = (
 targets.
 
   npm run bench                                  ${FULL.rounds} rounds of everything; about 40 minutes
-  npm run bench -- --quick                       ${QUICK.rounds} short rounds of the creates of ${QUICK_ROWS.length} contenders, in four
+  npm run bench -- --quick                       ${QUICK.rounds} short rounds of the creates of ${QUICK_ROWS.length} contenders, in five
                                                  minutes; --only chooses others
   npm run bench -- --only this-service no-store  some parts of it, of:
                                                  ${rows.join(', ')},

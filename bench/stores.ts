@@ -5,7 +5,7 @@ import { openOwnRun } from './own-run.ts'
 /**
  * The JVM compiles the broker while it works: that is two thirds of its CPU at first, and a tenth after 80 s of load.
  */
-export const BROKER_WARM_UP_MS = 60_000
+export const BROKER_WARM_UP_MS = 90_000
 
 export type BenchStores = {
   kafkaBrokers: string

@@ -28,16 +28,25 @@ const quorum = 2
 /**
  * A master, its replicas and three sentinels, which make a replica the master when it does not respond for downAfterMs.
  *
- * @param {ServerOptions & { replicas?: number, appendOnly?: boolean, downAfterMs?: number }} options
+ * @typedef {object} SentinelOptions
+ * @property {number} [replicas]
+ * @property {boolean} [appendOnly]
+ * @property {number} [downAfterMs]
+ * @property {(name: string, port: number) => Promise<number>} [reachedAt] the port at which clients, sentinels and the
+ *   other servers reach a server that listens on this one, when there is a proxy between them
+ *
+ * @param {ServerOptions & SentinelOptions} options
  * @returns {Promise<{ name: string, addresses: string, servers: RunningServer[], sentinels: RunningServer[] }>} the name
  *   of the master at the sentinels, their addresses separated by commas, and the processes; the master is the first server
  */
 export async function startSentinels({ replicas = 2, downAfterMs = 1_000, appendOnly = false, tls, ...options }) {
-  const { dir, logDir = dir } = options
+  const { dir, logDir = dir, reachedAt = async (_, port) => port } = options
   /** @param {number} n @param {Record<string, string | string[]>} more */
   const startServer = async (n, more) => {
     const [name, port] = [`redis-${n}`, await freePort()]
-    const { settings, peerPort } = await listenFor(port, tls)
+    const { settings: listen, peerPort: own } = await listenFor(port, tls)
+    const peerPort = await reachedAt(name, own)
+    const settings = { ...listen, 'replica-announce-ip': '127.0.0.1', 'replica-announce-port': String(peerPort) }
     const places = { name, port, dir: join(dir, name), logFile: join(logDir, `${name}.log`) }
     const start = (/** @type {AbortSignal | undefined} */ signal) =>
       startRedis({ ...options, ...places, appendOnly, more: { ...settings, ...more }, ...(signal && { signal }) })

@@ -15,6 +15,7 @@ const BATCH = 10
 const APPEND_EVERY_MS = 10
 const MAX_EVENTS = 300
 const MAX_MORE_MS = 30
+const WORK_MS = 2
 
 /** The position and event id of each creation. */
 function creationsOf({ states }: Truth): string[] {
@@ -48,7 +49,8 @@ async function openWrittenStore() {
     ...store,
 
     consumer(firstClaims: (typeof KINDS)[number], groupId = newGroup()) {
-      const task = { brokers: kafkaBrokers.split(','), topic: store.topic, redisUrl, firstClaims }
+      const places = { brokers: kafkaBrokers.split(','), topic: store.topic, redis: { REDIS_URL: redisUrl } }
+      const task = { ...places, firstClaims, workMs: WORK_MS }
       const consumer = createKilledConsumer(task, temporaryFolder(), groupId)
       onTestFinished(consumer.close)
       return consumer

@@ -3,8 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { consumePlants, type FirstClaims, inFile, inMemory } from '@plant-store/shared/consumer/consumer.ts'
 import { inReadModel } from '@plant-store/shared/consumer/first-claims/in-read-model.ts'
 
-const WORK_MS = 2
-
 /** The only argument of a consumer's process, as JSON. */
 export type ConsumerTask = {
   brokers: string[]
@@ -15,23 +13,26 @@ export type ConsumerTask = {
   firstClaims: 'memory' | 'file' | 'read model'
   /** Of the first claims in a file. */
   claimFile: string
-  redisUrl: string
+  /** Settings of the read model, as the services take them. */
+  redis: Record<string, string>
+  /** How long each event takes. */
+  workMs: number
 }
 
-function firstClaimsOf({ firstClaims, claimFile, redisUrl }: ConsumerTask): FirstClaims {
+function firstClaimsOf({ firstClaims, claimFile, redis }: ConsumerTask): FirstClaims {
   if (firstClaims === 'file') return inFile(claimFile)
-  return firstClaims === 'memory' ? inMemory() : inReadModel({ redisUrl })
+  return firstClaims === 'memory' ? inMemory() : inReadModel({ redis })
 }
 
 const task = JSON.parse(process.argv[2] ?? '') as ConsumerTask
-const { brokers, topic, groupId } = task
+const { brokers, topic, groupId, workMs } = task
 const consumer = await consumePlants({
   ...{ brokers, topic, groupId },
   firstClaims: firstClaimsOf(task),
   // Often, and while handlers are at work: so that a commit that comes too early is seen.
   commitEveryMs: 10,
   async onPlantCreated({ partition, offset, eventId }) {
-    await delay(WORK_MS)
+    await delay(workMs)
     // What was written outlives the process, if not the machine.
     await appendFile(task.deliveries, `${partition} ${offset} ${eventId}\n`)
   },

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { createRandom } from '../simulation/random.ts'
+import type { Cluster } from './cluster.ts'
+import { drawFault, type Fault } from './faults.ts'
+import type { History } from './history.ts'
+
+const HOLD_MS = { least: 4_000, most: 15_000 }
+const PAIR = 0.35
+const INJECT_TIMEOUT_MS = 180_000
+const RECOVERED_WITHIN_MS = 90_000
+const LOOK_EVERY_MS = 200
+const DRAWS = 100
+
+/** What an experiment did and what it cost. All times are those of the history. */
+export type Experiment = {
+  number: number
+  faults: string[]
+  startedAt: number
+  /** When the faults were removed. */
+  healedAt: number
+  /** When all was ready again, and creates and reads had succeeded on each api; absent if that took too long. */
+  recoveredAt?: number
+  /** Failures of the injection itself, which are failures of the test. */
+  failures: string[]
+}
+
+/** An experiment injects one or two faults, holds them, removes them, and waits until everything works again. */
+export async function runExperiment(
+  cluster: Cluster,
+  history: History,
+  seed: number,
+  number: number,
+): Promise<Experiment> {
+  const random = createRandom(seed * 10_007 + number)
+  const faults = drawFaults(cluster, random)
+  const holdMs = HOLD_MS.least + random.below(HOLD_MS.most - HOLD_MS.least)
+  const failures: string[] = []
+  const attempt = (fault: Fault, act: () => Promise<void>) =>
+    withTimeout(act()).catch((error: Error) => void failures.push(`${fault.kind}: ${error.message}`))
+
+  const startedAt = history.now()
+  await Promise.all([delay(holdMs), ...faults.map((fault) => attempt(fault, fault.inject))])
+  await Promise.all(faults.map(async (fault) => fault.heal && attempt(fault, fault.heal)))
+  const healedAt = history.now()
+  const recovered = await untilRecovered(cluster, history, healedAt)
+  return {
+    ...{ number, faults: faults.map(describe), startedAt, healedAt, failures },
+    ...(recovered && { recoveredAt: history.now() }),
+  }
+}
+
+function drawFaults(cluster: Cluster, random: ReturnType<typeof createRandom>): Fault[] {
+  const first = drawFault(cluster, random)
+  if (!random.chance(PAIR)) return [first]
+  for (let draw = 0; draw < DRAWS; draw++) {
+    const second = drawFault(cluster, random)
+    if (!second.targets.some((target) => first.targets.includes(target))) return [first, second]
+  }
+  return [first]
+}
+
+const describe = ({ kind, targets }: Fault) => `${kind} (${targets.length > 3 ? targets[0] : targets.join(', ')})`
+
+function withTimeout<T>(work: Promise<T>): Promise<T> {
+  const limit = delay(INJECT_TIMEOUT_MS, undefined, { ref: false }).then(() => {
+    throw new Error(`not done after ${INJECT_TIMEOUT_MS / 1000} s`)
+  })
+  return Promise.race([work, limit])
+}
+
+/** Everything is ready, and the clients have had a success of each kind on each api since. */
+export async function untilRecovered({ services, apis }: Cluster, history: History, since: number): Promise<boolean> {
+  const until = history.now() + RECOVERED_WITHIN_MS
+  let checked = history.requests.length
+  const missing = new Set(apis.flatMap(({ name }) => [`create ${name}`, `read ${name}`]))
+  while (history.now() < until) {
+    for (; checked < history.requests.length; checked++) {
+      const request = history.requests[checked]
+      if (request === undefined || request.kind === 'list' || request.startedAt < since) continue
+      if (request.status === 200) missing.delete(`${request.kind} ${request.api}`)
+    }
+    if (missing.size === 0 && (await areReady(services))) return true
+    await delay(LOOK_EVERY_MS)
+  }
+  return false
+}
+
+export async function areReady(services: Cluster['services']): Promise<boolean> {
+  const ready = await Promise.all(
+    services.map(({ opsUrl }) =>
+      fetch(`${opsUrl}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    ),
+  )
+  return ready.every(Boolean)
+}

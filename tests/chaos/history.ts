@@ -1,0 +1,53 @@
+import { appendFileSync } from 'node:fs'
+
+/** Milliseconds since the run began. All times of a history are from one clock, that of the recording process. */
+type Timed = { startedAt: number; endedAt: number }
+/**
+ * `life` counts the starts of the api. It is absent if the api was started again during the request, so that it is not
+ * known which process responded.
+ */
+type Requested = Timed & { api: string; life?: number }
+/** `status` is absent when no response came, `error` for a success. */
+type Responded = { status?: number; error?: number; position?: string }
+
+/** One attempt to create a plant. All attempts of a plant have its name, which no other plant of the run has. */
+export type CreateRequest = {
+  kind: 'create'
+  id: number
+  name: string
+  keyed: boolean
+  responseName?: string
+} & Requested &
+  Responded
+/** `sent` is the position that the request carried, `name` the one of the response. */
+export type ReadRequest = { kind: 'read'; id: number; sent?: string; name?: string } & Requested & Responded
+/** A list from its first to its last page, all from one api; absent `items` if a page failed. */
+export type ListRequest = { kind: 'list'; items?: readonly { id: number; name: string }[]; error?: number } & Requested
+export type Request = CreateRequest | ReadRequest | ListRequest
+
+export type History = ReturnType<typeof createHistory>
+
+/** Keeps every request of a run in memory, and as lines of JSON in a file. */
+export function createHistory(file: string) {
+  const requests: Request[] = []
+  let unwritten: string[] = []
+  const startedAt = performance.now()
+
+  function flush(): void {
+    if (unwritten.length > 0) appendFileSync(file, `${unwritten.join('\n')}\n`)
+    unwritten = []
+  }
+
+  return {
+    requests: requests as readonly Request[],
+    now: () => performance.now() - startedAt,
+
+    add(request: Request): void {
+      requests.push(request)
+      unwritten.push(JSON.stringify(request))
+      if (unwritten.length >= 1_000) flush()
+    },
+
+    flush,
+  }
+}

@@ -1,0 +1,143 @@
+import { partitionOf } from '@plant-store/shared/plant/position.ts'
+import { expect, it } from 'vitest'
+import type { CreateRequest, ListRequest, ReadRequest, Request } from './history.ts'
+import { type Evidence, judge, type LoggedClaim } from './judge.ts'
+
+const PARTITIONS = 2
+const NOT_WRITTEN = { status: 503, error: 50301 }
+const UNKNOWN = { status: 503, error: 50302 }
+const DUPLICATE = { status: 400, error: 40003 }
+/** Two ids of one partition. */
+const [ID, OTHER_ID] = idsIn(0) as [number, number]
+
+function idsIn(partition: number): number[] {
+  const ids = Array.from({ length: 100 }, (_, id) => id)
+  return ids.filter((id) => partitionOf(Buffer.from(String(id)), PARTITIONS) === partition)
+}
+
+const at = (startedAt: number, endedAt = startedAt + 1, api = 'api-1', life = 1) => ({ startedAt, endedAt, api, life })
+const claim = (offset: number, id: number, name: string): LoggedClaim => ({
+  ...{ partition: 0, offset, id, name },
+  eventId: `event of ${name}`,
+})
+const create = (id: number, name: string, more: Partial<CreateRequest>): CreateRequest => ({
+  ...{ kind: 'create', id, name, keyed: false, ...at(1) },
+  ...more,
+})
+const created = (id: number, name: string, position: string, more: Partial<CreateRequest> = {}) =>
+  create(id, name, { status: 200, responseName: name, position, ...more })
+const read = (id: number, more: Partial<ReadRequest>): ReadRequest => ({ kind: 'read', id, ...at(10), ...more })
+const list = (items: ListRequest['items'], more: Partial<ListRequest> = {}): ListRequest => ({
+  ...{ kind: 'list', ...at(10), ...more },
+  ...(items !== undefined && { items }),
+})
+
+/** Two plants, a void claim and a create without outcome; `requests` are additional ones. */
+function evidenceWith(requests: readonly Request[], more: Partial<Evidence> = {}): Evidence {
+  const first = claim(0, ID, 'first')
+  const log = [first, claim(1, ID, 'second'), claim(2, OTHER_ID, 'other')]
+  const deliveries = [log[0], log[2]].map((each) => each as LoggedClaim)
+  return {
+    partitions: PARTITIONS,
+    log,
+    requests: [
+      created(ID, 'first', '0-0'),
+      create(ID, 'second', { ...DUPLICATE, ...at(2) }),
+      create(OTHER_ID, 'other', { ...UNKNOWN, ...at(3) }),
+      ...requests,
+    ],
+    deliveries: new Map([['memory', deliveries]]),
+    ...more,
+  }
+}
+
+it.each<[what: string, evidence: Evidence]>([
+  ['the base of all others', evidenceWith([])],
+  ['a plant read', evidenceWith([read(ID, { status: 200, name: 'first' })])],
+  ['a plant not yet read by another api', evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-2') })])],
+  ['a plant not yet read after a restart', evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-1', 2) })])],
+  ['a read that overlaps the create', evidenceWith([read(ID, { status: 404, ...at(1.5, 11) })])],
+  ['a position before the plant', evidenceWith([read(OTHER_ID, { status: 404, sent: '0-1', ...at(10) })])],
+  [
+    'a list',
+    evidenceWith([
+      list([
+        { id: ID, name: 'first' },
+        { id: OTHER_ID, name: 'other' },
+      ]),
+    ]),
+  ],
+  ['a list that failed', evidenceWith([list(undefined)])],
+  ['a retried create', evidenceWith([create(OTHER_ID, 'other', NOT_WRITTEN), created(OTHER_ID, 'other', '0-2')])],
+])('is no violation: %s', (_what, evidence) => {
+  expect(judge(evidence)).toEqual([])
+})
+
+it.each<[rule: string, evidence: Evidence]>([
+  ['200 for a plant that does not have its id', evidenceWith([created(ID, 'second', '0-1')])],
+  ['200 for a plant that does not have its id', evidenceWith([created(77, 'lost', '0-9')])],
+  ['a wrong position', evidenceWith([created(OTHER_ID, 'other', '0-1')])],
+  [
+    'the response to a create has another plant',
+    evidenceWith([created(ID, 'first', '0-0', { responseName: 'second' })]),
+  ],
+  ['a duplicate of nothing', evidenceWith([create(78, 'nobody has it', DUPLICATE)])],
+  ['a duplicate of nothing', evidenceWith([create(ID, 'first', DUPLICATE)])],
+  ['a duplicate before the winner was sent', evidenceWith([create(OTHER_ID, 'early', { ...DUPLICATE, ...at(0, 2) })])],
+  [
+    'every response said that nothing was stored, but the log has it',
+    evidenceWith([create(79, 'not written', NOT_WRITTEN)], {
+      log: [...evidenceWith([]).log, claim(3, 79, 'not written')],
+    }),
+  ],
+  [
+    'the log has a plant that no client asked for',
+    evidenceWith([], { log: [...evidenceWith([]).log, claim(3, 80, 'x')] }),
+  ],
+  [
+    'one plant has two event ids',
+    evidenceWith([], { log: [...evidenceWith([]).log, { ...claim(3, ID, 'first'), eventId: 'another' }] }),
+  ],
+  ['a read shows another plant than the log', evidenceWith([read(ID, { status: 200, name: 'second' })])],
+  ['a read shows another plant than the log', evidenceWith([read(81, { status: 200, name: 'invented' })])],
+  ['404 for a plant that the position covers', evidenceWith([read(OTHER_ID, { status: 404, sent: '0-2' })])],
+  ['404 for a plant that this api had shown', evidenceWith([read(ID, { status: 404 })])],
+  [
+    'a list has another plant than the log',
+    evidenceWith([
+      list([
+        { id: ID, name: 'second' },
+        { id: OTHER_ID, name: 'other' },
+      ]),
+    ]),
+  ],
+  [
+    'a list is not in log order',
+    evidenceWith([
+      list([
+        { id: OTHER_ID, name: 'other' },
+        { id: ID, name: 'first' },
+      ]),
+    ]),
+  ],
+  [
+    'a list has a plant twice',
+    evidenceWith([
+      list([
+        { id: ID, name: 'first' },
+        { id: ID, name: 'first' },
+      ]),
+    ]),
+  ],
+  ['a list omits a plant that its api had shown', evidenceWith([list([{ id: OTHER_ID, name: 'other' }])])],
+  [
+    'consumer memory was given a void claim',
+    evidenceWith([], { deliveries: new Map([['memory', [...evidenceWith([]).log]]]) }),
+  ],
+  [
+    'consumer memory was not given a plant',
+    evidenceWith([], { deliveries: new Map([['memory', evidenceWith([]).log.slice(0, 1)]]) }),
+  ],
+])('is a violation: %s', (rule, evidence) => {
+  expect(judge(evidence).map((violation) => violation.split(': {')[0])).toContain(rule)
+})

@@ -1,0 +1,86 @@
+import { join } from 'node:path'
+import { freePort } from '../../local/processes/port.mjs'
+import type { RunningProcess } from '../../local/processes/process.mjs'
+import { answersKafka, newClusterId, startNode } from '../../local/stores/kafka.mjs'
+import { clusterSettings } from '../../local/stores/kafka-cluster.mjs'
+import { createMember, type MemberOptions } from './member.ts'
+import type { Link, Toxiproxy } from './toxiproxy.ts'
+
+const HOST = '127.0.0.1'
+const NODE_IDS = [1, 2, 3]
+const START_TIMEOUT_MS = 120_000
+
+export type KafkaOptions = Pick<MemberOptions, 'onUnexpectedEnd'> & {
+  dir: string
+  logDir: string
+  java: string
+  classpath: string
+  toxiproxy: Toxiproxy
+  /** Those who reach each broker by a link of their own. */
+  clients: readonly string[]
+  onSpawn(running: RunningProcess): void
+}
+
+/**
+ * Three brokers. Each client has a listener of its own at each of them, which is advertised as the port of a link; so
+ * have the brokers among each other and their controllers. `brokers` is the way without links.
+ */
+export async function startKafka({ toxiproxy, clients, dir, logDir, ...options }: KafkaOptions) {
+  const links: Link[] = []
+  async function linked(name: string) {
+    const port = await freePort()
+    const link = await toxiproxy.link(name, port)
+    links.push(link)
+    return { port, linkPort: link.port }
+  }
+  const places = await Promise.all(
+    NODE_IDS.map(async (id) => ({
+      id,
+      plain: await freePort(),
+      controller: await linked(`controllers>kafka-${id}`),
+      peers: await linked(`brokers>kafka-${id}`),
+      clients: new Map(
+        await Promise.all(clients.map(async (client) => [client, await linked(`${client}>kafka-${id}`)] as const)),
+      ),
+    })),
+  )
+  const clusterId = newClusterId()
+  const names = ['PLAIN', 'PEERS', 'CONTROLLER', ...clients.map(listenerOf)]
+  const common = {
+    ...clusterSettings(places.map(({ id, controller }) => ({ id, controller: controller.linkPort }))),
+    'listener.security.protocol.map': names.map((name) => `${name}:PLAINTEXT`).join(','),
+    'inter.broker.listener.name': 'PEERS',
+  }
+
+  const nodes = places.map((place) => {
+    const name = `kafka-${place.id}`
+    const own = (port: 'port' | 'linkPort') => [
+      `PLAIN://${HOST}:${place.plain}`,
+      `PEERS://${HOST}:${place.peers[port]}`,
+      ...[...place.clients].map(([client, ports]) => `${listenerOf(client)}://${HOST}:${ports[port]}`),
+    ]
+    const start = () =>
+      startNode({
+        ...options,
+        ...{ name, clusterId, dir: join(dir, name), logFile: join(logDir, `${name}.log`) },
+        startTimeoutMs: START_TIMEOUT_MS,
+        settings: {
+          ...common,
+          'node.id': place.id,
+          listeners: [...own('port'), `CONTROLLER://${HOST}:${place.controller.port}`].join(','),
+          'advertised.listeners': own('linkPort').join(','),
+        },
+        isReady: () => answersKafka(place.plain),
+      })
+    return createMember({ ...options, name, start })
+  })
+  await Promise.all(nodes.map((node) => node.start()))
+  return {
+    nodes,
+    links,
+    brokers: places.map(({ plain }) => `${HOST}:${plain}`).join(','),
+    brokersOf: (client: string) => places.map((place) => `${HOST}:${place.clients.get(client)?.linkPort}`).join(','),
+  }
+}
+
+const listenerOf = (client: string) => client.toUpperCase().replaceAll('-', '_')

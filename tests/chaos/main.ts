@@ -1,0 +1,83 @@
+import { randomInt } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { describe } from '../../local/processes/failure.mjs'
+import { killLivingGroups } from '../../local/processes/process.mjs'
+import { endWithProcess } from '../support/end-with-process.ts'
+import { reportOf } from './report.ts'
+import { type Run, run } from './run.ts'
+
+const help = `Runs a cluster of processes under load, injects faults, and compares every response with the log: three brokers,
+Redis with replicas and sentinels, two apis, two projectors and three consumers, with toxiproxy on every connection.
+
+  npm run chaos                                  one run of ten minutes, with a new seed
+  npm run chaos -- --minutes 1 --seed 7          the faults that follow from this seed
+  npm run chaos -- --runs 40                     so many runs, each with the next seed
+  npm run chaos -- --seed 7 --experiments 3-4    only these experiments of a run
+  npm run chaos -- --bug "the verdict is"        with the planted bug of the simulation that has this in its name
+
+Prints a report, in Markdown, at the end. Exits with 1 if a guarantee broke: .local/chaos/SEED then has the history, the
+log, the logs of all processes and their data.
+`
+const DEFAULT_MINUTES = 10
+const MAX_SEED = 100_000
+const MAX_RUNS = 1_000
+const EXPERIMENTS = /^(\d{1,4})(?:-(\d{1,4}))?$/
+
+endWithProcess(killLivingGroups)
+process.exitCode = await main().catch((error: Error) => {
+  console.error(describe(error))
+  return 2
+})
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string' },
+      seed: { type: 'string' },
+      runs: { type: 'string' },
+      experiments: { type: 'string' },
+      bug: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+  if (values.help) {
+    process.stdout.write(help)
+    return 0
+  }
+  const minutes = numberOf('minutes', values.minutes, 600) ?? DEFAULT_MINUTES
+  const firstSeed = numberOf('seed', values.seed, MAX_SEED) ?? randomInt(MAX_SEED)
+  const count = numberOf('runs', values.runs, MAX_RUNS) ?? 1
+  const experiments = values.experiments === undefined ? undefined : experimentsOf(values.experiments)
+  const bug = values.bug === undefined ? undefined : await bugNamed(values.bug)
+  const runs: Run[] = []
+  for (let seed = firstSeed; seed < firstSeed + count; seed++) {
+    console.log(`Seed ${seed}`)
+    const played = await run({ seed, minutes, experiments, bug, say: console.log })
+    runs.push(played)
+    for (const violation of played.violations) console.log(`  VIOLATION ${violation}`)
+    if (played.violations.length > 0) console.log(`  See ${played.dir}`)
+  }
+  process.stdout.write(reportOf(runs))
+  return runs.some(({ violations }) => violations.length > 0) ? 1 : 0
+}
+
+function numberOf(name: string, text: string | undefined, most: number): number | undefined {
+  if (text === undefined) return undefined
+  const number = Number(text)
+  if (!/^\d+$/.test(text) || number < 1 || number > most)
+    throw new Error(`--${name} ${text}: expected an integer from 1 to ${most}`)
+  return number
+}
+
+function experimentsOf(text: string): readonly [from: number, to: number] {
+  const [, from, to = from] = EXPERIMENTS.exec(text) ?? []
+  if (from === undefined) throw new Error(`--experiments ${text}: expected a number, or two as in 3-4`)
+  return [Number(from), Number(to)]
+}
+
+async function bugNamed(part: string): Promise<string> {
+  const { PLANTED_BUGS } = await import('../simulation/planted-bugs.ts')
+  const bug = PLANTED_BUGS.find(({ name }) => name.includes(part))
+  if (bug === undefined) throw new Error(`no planted bug has "${part}" in its name`)
+  return bug.name
+}

@@ -1,0 +1,69 @@
+import { type Exit, type RunningProcess, stopGroup } from '../../local/processes/process.mjs'
+
+const STOP_GRACE_MS = 30_000
+
+export type Member = ReturnType<typeof createMember>
+
+export type MemberOptions = {
+  name: string
+  start(): Promise<RunningProcess>
+  /** Called when the process has ended and nobody here ended it. */
+  onUnexpectedEnd(member: Member, exit: Exit): void
+}
+
+/** One process of the cluster. It keeps its name, its ports and its data over all its starts. */
+export function createMember({ name, start, onUnexpectedEnd }: MemberOptions) {
+  let running: RunningProcess | undefined
+  let starting: Promise<void> | undefined
+  let lives = 0
+  let endIsExpected = false
+
+  async function startOnce(): Promise<void> {
+    endIsExpected = false
+    lives++
+    const started = await start()
+    running = started
+    void started.exited.then((exit) => {
+      if (running !== started) return
+      running = undefined
+      if (!endIsExpected) onUnexpectedEnd(member, exit)
+    })
+  }
+
+  function signal(name: NodeJS.Signals): void {
+    if (running !== undefined) process.kill(-running.pid, name)
+  }
+
+  async function end(how: 'SIGKILL' | 'SIGTERM'): Promise<Exit | undefined> {
+    endIsExpected = true
+    await starting?.catch(() => undefined)
+    const ending = running
+    if (ending === undefined) return undefined
+    if (how === 'SIGTERM') return stopGroup(ending.pid, ending.exited, STOP_GRACE_MS)
+    process.kill(-ending.pid, 'SIGKILL')
+    return ending.exited
+  }
+
+  const member = {
+    name,
+    /** How often it was started: a higher number is another process. */
+    lives: () => lives,
+    isRunning: () => running !== undefined,
+
+    /** Resolves when it is started as `start` does, at once if it is running. */
+    async start(): Promise<void> {
+      if (running !== undefined) return
+      starting ??= startOnce().finally(() => {
+        starting = undefined
+      })
+      await starting
+    },
+    kill: () => end('SIGKILL'),
+    /** SIGTERM; resolves when it has ended. */
+    terminate: () => end('SIGTERM'),
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    pid: () => running?.pid,
+  }
+  return member
+}

@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { cacheDir } from '../../local/places.mjs'
+import { describeExit } from '../../local/processes/process.mjs'
+import { startClients } from './clients.ts'
+import { type Cluster, PARTITIONS, startCluster, TOKEN } from './cluster.ts'
+import { areReady, type Experiment, runExperiment, untilRecovered } from './experiment.ts'
+import { createHistory, type Request } from './history.ts'
+import { type Evidence, judge, type LoggedClaim } from './judge.ts'
+import { readDeliveries, readLog } from './log.ts'
+
+const START_TIMEOUT_MS = 60_000
+const CONSUMERS_REACH_END_WITHIN_MS = 60_000
+const LOOK_EVERY_MS = 500
+
+export type RunOptions = {
+  seed: number
+  minutes: number
+  /** The experiments to run, from this number to this one; all that fit into the minutes unless given. */
+  experiments?: readonly [from: number, to: number] | undefined
+  /** The name of a bug of the simulation to plant. */
+  bug?: string | undefined
+  say(line: string): void
+}
+
+/** `dir` has what is needed to understand a violation. */
+export type Run = {
+  seed: number
+  dir: string
+  experiments: Experiment[]
+  requests: readonly Request[]
+  violations: string[]
+}
+
+/** Starts a cluster, runs experiments on it under load, and judges what clients and consumers were told. */
+export async function run({ seed, minutes, experiments: chosen, bug, say }: RunOptions): Promise<Run> {
+  const dir = join(cacheDir, 'chaos', String(seed))
+  rmSync(dir, { recursive: true, force: true })
+  const violations: string[] = []
+  const cluster = await startCluster({
+    ...{ dir, bug },
+    onEnd(member, exit) {
+      say(`  ${member} ended by itself: ${describeExit(exit)}`)
+      if (exit.code === 78) violations.push(`${member} halted`)
+    },
+  })
+  try {
+    const history = createHistory(join(dir, 'history.jsonl'))
+    await cluster.start()
+    const startedAt = history.now()
+    while (!(await areReady(cluster.services)) && history.now() < startedAt + START_TIMEOUT_MS)
+      await delay(LOOK_EVERY_MS)
+    const clients = startClients(cluster.apis, history, seed)
+    const experiments: Experiment[] = []
+    if (!(await untilRecovered(cluster, history, startedAt))) violations.push('the cluster did not get ready')
+    const [first, last] = chosen ?? [1, Infinity]
+    const until = history.now() + minutes * 60_000
+    for (let n = first; n <= last && history.now() < until && violations.length === 0; n++) {
+      const experiment = await runExperiment(cluster, history, seed, n)
+      experiments.push(experiment)
+      say(`  ${lineOf(experiment)}`)
+      if (experiment.recoveredAt === undefined) violations.push(`experiment ${n}: not recovered`)
+      violations.push(...experiment.failures.map((failure) => `experiment ${n}: ${failure}`))
+    }
+    await clients.stop()
+    history.flush()
+    const evidence = await collect(cluster, history.requests)
+    violations.push(...judge(evidence), ...(await judgeStores(cluster)), ...secretsIn(cluster.logDir))
+    writeFileSync(join(dir, 'violations.txt'), violations.map((violation) => `${violation}\n`).join(''))
+    writeFileSync(join(dir, 'log.jsonl'), evidence.log.map((claim) => `${JSON.stringify(claim)}\n`).join(''))
+    return { seed, dir, experiments, requests: history.requests, violations }
+  } finally {
+    await cluster.end()
+  }
+}
+
+function lineOf({ number, faults, startedAt, healedAt, recoveredAt }: Experiment): string {
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
+  const recovery = recoveredAt === undefined ? 'NOT RECOVERED' : `recovered after ${seconds(recoveredAt - healedAt)}`
+  return `${number}. ${faults.join(' + ')}: ${seconds(healedAt - startedAt)}, ${recovery}`
+}
+
+async function collect(cluster: Cluster, requests: readonly Request[]): Promise<Evidence> {
+  const log = await readLog(cluster)
+  const winners = new Map(log.toReversed().map((claim) => [claim.id, claim])).size
+  const deliveries = new Map<string, ReturnType<typeof readDeliveries>>()
+  const until = performance.now() + CONSUMERS_REACH_END_WITHIN_MS
+  for (const { firstClaims, deliveries: file } of cluster.consumers) {
+    const isComplete = () => new Set(readDeliveries(file).map(({ eventId }) => eventId)).size >= winners
+    while (!isComplete() && performance.now() < until) await delay(LOOK_EVERY_MS)
+    deliveries.set(firstClaims, readDeliveries(file))
+  }
+  return { partitions: PARTITIONS, requests, log: log satisfies LoggedClaim[], deliveries }
+}
+
+/** What an operator would be told at the end. */
+async function judgeStores({ plantctl }: Cluster): Promise<string[]> {
+  const violations: string[] = []
+  for (const command of ['status', 'verify']) {
+    const { code, stdout, stderr } = await plantctl(command).ended
+    if (code !== 0) violations.push(`plantctl ${command} ends with ${code}:\n${stdout}${stderr}`)
+  }
+  return violations
+}
+
+const secretsIn = (logDir: string): string[] =>
+  readdirSync(logDir)
+    .filter((file) => readFileSync(join(logDir, file), 'latin1').includes(TOKEN))
+    .map((file) => `${file} has the token`)

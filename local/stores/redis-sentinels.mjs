@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../processes/port.mjs'
 import { startProcess, untilReady } from '../processes/process.mjs'
@@ -47,7 +47,10 @@ export async function startSentinels({ replicas = 2, downAfterMs = 1_000, append
     const { settings: listen, peerPort: own } = await listenFor(port, tls)
     const peerPort = await reachedAt(name, own)
     const settings = { ...listen, 'replica-announce-ip': '127.0.0.1', 'replica-announce-port': String(peerPort) }
-    const places = { name, port, dir: join(dir, name), logFile: join(logDir, `${name}.log`) }
+    const configFile = join(dir, name, 'redis.conf')
+    // Of an earlier start, with its ports.
+    rmSync(configFile, { force: true })
+    const places = { name, port, configFile, dir: join(dir, name), logFile: join(logDir, `${name}.log`) }
     const start = (/** @type {AbortSignal | undefined} */ signal) =>
       startRedis({ ...options, ...places, appendOnly, more: { ...settings, ...more }, ...(signal && { signal }) })
     return { ...(await start(options.signal)), peerPort, start }

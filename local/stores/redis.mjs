@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { freePort } from '../processes/port.mjs'
 import { startProcess, untilReady } from '../processes/process.mjs'
@@ -19,6 +19,8 @@ import { answers } from './answers.mjs'
  * @param {boolean} [options.appendOnly] keeps the data in dir (at most 1 s of writes is lost by a crash of
  *   the machine); without it they end with the process
  * @param {Record<string, string | string[]>} [options.more] further settings, by their names in redis.conf
+ * @param {string} [options.configFile] written when missing. The server starts from it, and keeps in it what sentinels
+ *   make of it: without it, a replica that has become the master would start as a replica again
  * @param {number} [options.startTimeoutMs]
  * @param {AbortSignal} [options.signal] ends the start
  * @param {(running: RunningProcess) => void} [options.onSpawn] called when the process has started, before it is ready
@@ -26,7 +28,7 @@ import { answers } from './answers.mjs'
  */
 export async function startRedis(options) {
   const { dir, redisServer, logFile, appendOnly = false, startTimeoutMs = 30_000, signal, more } = options
-  const { name = 'redis', port = await freePort(), onSpawn } = options
+  const { name = 'redis', port = await freePort(), configFile, onSpawn } = options
   mkdirSync(dir, { recursive: true })
   const settings = {
     port: String(port),
@@ -39,11 +41,23 @@ export async function startRedis(options) {
     'maxmemory-policy': 'noeviction',
     ...more,
   }
-  const args = Object.entries(settings).flatMap(([setting, value]) => [`--${setting}`, ...[value].flat()])
+  const words = Object.entries(settings).map(([setting, value]) => [setting, ...[value].flat()])
+  if (configFile !== undefined && !existsSync(configFile)) writeConfig(configFile, words)
+  const args =
+    configFile === undefined ? words.flatMap(([setting, ...values]) => [`--${setting}`, ...values]) : [configFile]
   const running = await startProcess({ name, command: redisServer, args, logFile })
   onSpawn?.(running)
   await untilReady(running, { isReady: () => answersPing(port), startTimeoutMs, signal })
   return { ...running, port, url: `redis://127.0.0.1:${port}` }
+}
+
+/**
+ * @param {string} file
+ * @param {string[][]} words
+ */
+function writeConfig(file, words) {
+  const lines = words.map(([setting, ...values]) => [setting, ...values.map((value) => `"${value}"`)].join(' '))
+  writeFileSync(file, `${lines.join('\n')}\n`)
 }
 
 /**

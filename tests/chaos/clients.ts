@@ -13,6 +13,8 @@ const CONTESTED = 0.2
 /** A contested id is one of the last so many. */
 const RECENT_IDS = 20
 const RECENT_CREATES = 1_000
+/** Of the reads are of the newest plant, which the other api may not know yet. */
+const NEWEST = 0.5
 const UNKNOWN_ID = 0.1
 const GIVE_UP_RETRIES_AFTER_MS = 60_000
 const LIST_EVERY_MS = 5_000
@@ -89,7 +91,7 @@ export function startClients(apis: readonly Api[], history: History, seed: numbe
   }
 
   async function read(random: Random): Promise<void> {
-    const plant = random.pick(created)
+    const plant = random.chance(NEWEST) ? created.at(-1) : random.pick(created)
     const isUnknown = plant === undefined || random.chance(UNKNOWN_ID)
     const id = isUnknown ? -1 - random.below(RECENT_CREATES) : plant.id
     const sent = isUnknown || random.chance(0.5) ? undefined : plant.position

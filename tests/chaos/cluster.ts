@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
@@ -25,6 +25,7 @@ const PROJECTORS = ['projector-1', 'projector-2']
 const CONSUMERS = ['memory', 'file', 'read model'] as const
 const CONSUMER_PROGRAM = new URL('../support/consumer-process.ts', import.meta.url).pathname
 const PLANT_BUG = new URL('plant-bug.ts', import.meta.url).pathname
+const CLOCK = new URL('clock.ts', import.meta.url).pathname
 /** Longer than the pauses that are to be taken for a slow network, shorter than those that are not. */
 const DOWN_AFTER_MS = 2_000
 const TOPIC_PATIENCE = { everyMs: 200, giveUpAfterMs: 60_000 }
@@ -104,11 +105,17 @@ export async function startCluster({ dir, bug, onEnd }: ClusterOptions) {
     PLANTS_TOPIC: TOPIC,
     PLANTS_PARTITIONS: String(PARTITIONS),
   }
-  const planted = bug !== undefined && { NODE_OPTIONS: `--import=${PLANT_BUG}`, CHAOS_BUG: bug }
+  const planted = bug !== undefined && { CHAOS_BUG: bug }
+  const preloaded = [CLOCK, ...(bug === undefined ? [] : [PLANT_BUG])].map((file) => `--import=${file}`).join(' ')
 
   async function createService(name: string, kind: 'api' | 'projector', settings: NodeJS.ProcessEnv) {
     const opsPort = await freePort()
-    const env = { ...shared, ...planted, ...settings, KAFKA_BROKERS: kafka.brokersOf(name), OPS_PORT: String(opsPort) }
+    const clockFile = join(dataDir, `${name}.clock`)
+    writeFileSync(clockFile, '0')
+    const env = {
+      ...{ ...shared, ...planted, ...settings, KAFKA_BROKERS: kafka.brokersOf(name), OPS_PORT: String(opsPort) },
+      ...{ NODE_OPTIONS: preloaded, CLOCK_FILE: clockFile },
+    }
     const program = {
       name,
       command: process.execPath,
@@ -121,7 +128,13 @@ export async function startCluster({ dir, bug, onEnd }: ClusterOptions) {
       onSpawn(running)
       return running
     }
-    return { ...createMember({ name, start, onUnexpectedEnd }), opsUrl: `http://127.0.0.1:${opsPort}` }
+    const member = createMember({ name, start, onUnexpectedEnd })
+    /** Sets the time of day of its processes off by this much. */
+    function setClockOff(byMs: number): void {
+      writeFileSync(clockFile, String(byMs))
+      member.signal('SIGUSR2')
+    }
+    return { ...member, setClockOff, opsUrl: `http://127.0.0.1:${opsPort}` }
   }
   const apis = await Promise.all(
     APIS.map(async (name) => {
@@ -144,7 +157,11 @@ export async function startCluster({ dir, bug, onEnd }: ClusterOptions) {
       redis: { REDIS_SENTINELS: redis.addresses, REDIS_SENTINEL_NAME: redis.name },
     }
     const start = async () => {
-      const env = { PATH: process.env.PATH, ...planted }
+      const env = {
+        PATH: process.env.PATH,
+        ...planted,
+        ...(bug !== undefined && { NODE_OPTIONS: `--import=${PLANT_BUG}` }),
+      }
       const args = [CONSUMER_PROGRAM, JSON.stringify(task)]
       const logFile = join(logDir, `consumer-${fileName}.log`)
       const running = await startProcess({ name, command: process.execPath, args, logFile, env })

@@ -20,6 +20,7 @@ const STORM_EVERY_MS = 1_500
 /** How long replicas lag before their master dies: so long are acknowledged writes lost. */
 const LAG_MS = 1_500
 const COMMAND_TIMEOUT_MS = 10_000
+const HOUR_MS = 3_600_000
 const UNLIMITED = 'unlimited'
 
 /** Draws one fault. The same numbers draw the same fault. */
@@ -80,6 +81,15 @@ const PROCESS_FAULTS: readonly Draw[] = [
     return {
       ...{ kind: `${group}: SIGTERM and start`, targets: [member.name] },
       inject: () => member.terminate().then(() => member.start()),
+    }
+  },
+  ({ services }, random) => {
+    const service = pick(services, random)
+    const hours = pick([-1, 1], random)
+    return {
+      ...{ kind: 'clock off by an hour', targets: [service.name] },
+      inject: async () => service.setClockOff(hours * HOUR_MS),
+      heal: async () => service.setClockOff(0),
     }
   },
   (cluster, random) => {
@@ -281,7 +291,8 @@ const OPERATIONS: readonly Draw[] = [
   }),
 ]
 
-const READY_WITHIN_MS = 60_000
+/** Beside another fault it may not get ready before that one is removed. */
+const READY_WITHIN_MS = 15_000
 
 async function untilReady({ opsUrl }: { opsUrl: string }): Promise<void> {
   const until = performance.now() + READY_WITHIN_MS

@@ -63,6 +63,7 @@ export function createMember({ name, start, onUnexpectedEnd }: MemberOptions) {
     terminate: () => end('SIGTERM'),
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
+    signal,
     pid: () => running?.pid,
   }
   return member

@@ -35,7 +35,8 @@ export async function startToxiproxy(dir: string, onSpawn: (running: RunningProc
   const command = await ensureToxiproxy()
   const port = await freePort()
   const args = ['-host', '127.0.0.1', '-port', String(port)]
-  const running = await startProcess({ name: 'toxiproxy', command, args, logFile: join(dir, 'toxiproxy.log') })
+  const env = { PATH: process.env.PATH, LOG_LEVEL: 'error' }
+  const running = await startProcess({ name: 'toxiproxy', command, args, env, logFile: join(dir, 'toxiproxy.log') })
   onSpawn(running)
   const isReady = () => call('GET', 'version').then(Boolean, () => false)
   await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })

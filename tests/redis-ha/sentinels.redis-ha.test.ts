@@ -33,7 +33,7 @@ async function startOnSentinels(tls?: Trusted) {
   }
   const loaded = await startLoadedStore({ kafkaBrokers, redis })
   const sentinels = replicated.sentinels.map(openClient)
-  /** Each sentinel names a replica as the master: a program that starts now finds it. */
+  /** Each sentinel names a replica as the master: a program that starts now finds it. Returns that replica. */
   const untilFailedOver = () =>
     vi.waitFor(async () => {
       const named = await Promise.all(
@@ -42,6 +42,8 @@ async function startOnSentinels(tls?: Trusted) {
         ),
       )
       for (const address of named) expect(replicas.map(({ peerPort }) => String(peerPort))).toContain(address[1])
+      expect(new Set(named.map(([, port]) => port)).size).toBe(1)
+      return replicas.find(({ peerPort }) => String(peerPort) === named[0]?.[1]) as (typeof replicas)[number]
     }, PATIENT)
   return { ...loaded, master, replicas, untilFailedOver }
 }
@@ -61,6 +63,18 @@ it('creates wait for the failover of a master that hangs', async () => {
   const { load, master, untilFailedOver, expectNoHarm } = await startOnSentinels()
   pause(master)
   await untilFailedOver()
+  await load.goesOn()
+  await expectNoHarm()
+})
+
+it('creates go on when a replica that has become the master is killed, too, and starts again at once', async () => {
+  const { load, master, untilFailedOver, expectNoHarm } = await startOnSentinels()
+  kill(master)
+  const promoted = await untilFailedOver()
+  await load.goesOn()
+  kill(promoted)
+  await promoted.exited
+  await promoted.start()
   await load.goesOn()
   await expectNoHarm()
 })

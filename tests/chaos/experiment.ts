@@ -9,7 +9,7 @@ const PAIR = 0.35
 const INJECT_TIMEOUT_MS = 180_000
 const RECOVERED_WITHIN_MS = 90_000
 const LOOK_EVERY_MS = 200
-const DRAWS = 100
+const DRAWS = 1_000
 
 /** What an experiment did and what it cost. All times are those of the history. */
 export type Experiment = {
@@ -24,15 +24,22 @@ export type Experiment = {
   failures: string[]
 }
 
+export type Draw = {
+  seed: number
+  /** From 1 on: together with the seed it determines what is drawn. */
+  number: number
+  /** A part of the kind of the only fault, if that is to be chosen. */
+  fault?: string | undefined
+}
+
 /** An experiment injects one or two faults, holds them, removes them, and waits until everything works again. */
 export async function runExperiment(
   cluster: Cluster,
   history: History,
-  seed: number,
-  number: number,
+  { seed, number, fault }: Draw,
 ): Promise<Experiment> {
   const random = createRandom(seed * 10_007 + number)
-  const faults = drawFaults(cluster, random)
+  const faults = fault === undefined ? drawFaults(cluster, random) : [drawOfKind(fault, cluster, random)]
   const holdMs = HOLD_MS.least + random.below(HOLD_MS.most - HOLD_MS.least)
   const failures: string[] = []
   const attempt = (fault: Fault, act: () => Promise<void>) =>
@@ -57,6 +64,14 @@ function drawFaults(cluster: Cluster, random: ReturnType<typeof createRandom>): 
     if (!second.targets.some((target) => first.targets.includes(target))) return [first, second]
   }
   return [first]
+}
+
+function drawOfKind(kind: string, cluster: Cluster, random: ReturnType<typeof createRandom>): Fault {
+  for (let draw = 0; draw < DRAWS; draw++) {
+    const fault = drawFault(cluster, random)
+    if (fault.kind.includes(kind)) return fault
+  }
+  throw new Error(`no fault has "${kind}" in its name`)
 }
 
 const describe = ({ kind, targets }: Fault) => `${kind} (${targets.length > 3 ? targets[0] : targets.join(', ')})`

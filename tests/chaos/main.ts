@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { describe } from '../../local/processes/failure.mjs'
 import { killLivingGroups } from '../../local/processes/process.mjs'
 import { endWithProcess } from '../support/end-with-process.ts'
-import { reportOf } from './report.ts'
-import { type Run, run } from './run.ts'
+import { BUGS_TO_CATCH } from './bugs-to-catch.ts'
+import { reportOf, type Summary, summaryOf } from './report.ts'
+import { run } from './run.ts'
 
 const help = `Runs a cluster of processes under load, injects faults, and compares every response with the log: three brokers,
 Redis with replicas and sentinels, two apis, two projectors and three consumers, with toxiproxy on every connection.
@@ -13,12 +15,16 @@ Redis with replicas and sentinels, two apis, two projectors and three consumers,
   npm run chaos -- --minutes 1 --seed 7          the faults that follow from this seed
   npm run chaos -- --runs 40                     so many runs, each with the next seed
   npm run chaos -- --seed 7 --experiments 3-4    only these experiments of a run
-  npm run chaos -- --bug "the verdict is"        with the planted bug of the simulation that has this in its name
+  npm run chaos -- --fault "redis: FLUSHALL"     only this fault, again and again
+  npm run chaos -- --bugs                        plants bugs of the simulation, each in a run of a minute, and reports how
+                                                 each is caught
+  npm run chaos -- --bugs "the verdict is"       only those with this in their name
 
 Prints a report, in Markdown, at the end. Exits with 1 if a guarantee broke: .local/chaos/SEED then has the history, the
 log, the logs of all processes and their data.
 `
 const DEFAULT_MINUTES = 10
+const MINUTES_FOR_A_BUG = 1
 const MAX_SEED = 100_000
 const MAX_RUNS = 1_000
 const EXPERIMENTS = /^(\d{1,4})(?:-(\d{1,4}))?$/
@@ -30,13 +36,15 @@ process.exitCode = await main().catch((error: Error) => {
 })
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
       minutes: { type: 'string' },
       seed: { type: 'string' },
       runs: { type: 'string' },
       experiments: { type: 'string' },
-      bug: { type: 'string' },
+      fault: { type: 'string' },
+      bugs: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },
   })
@@ -48,14 +56,15 @@ async function main(): Promise<number> {
   const firstSeed = numberOf('seed', values.seed, MAX_SEED) ?? randomInt(MAX_SEED)
   const count = numberOf('runs', values.runs, MAX_RUNS) ?? 1
   const experiments = values.experiments === undefined ? undefined : experimentsOf(values.experiments)
-  const bug = values.bug === undefined ? undefined : await bugNamed(values.bug)
-  const runs: Run[] = []
+  if (values.bugs) return hunt(firstSeed, positionals[0] ?? '')
+  const runs: Summary[] = []
   for (let seed = firstSeed; seed < firstSeed + count; seed++) {
     console.log(`Seed ${seed}`)
-    const played = await run({ seed, minutes, experiments, bug, say: console.log })
-    runs.push(played)
+    const played = await run({ seed, minutes, experiments, fault: values.fault, say: console.log })
+    runs.push(summaryOf(played))
     for (const violation of played.violations) console.log(`  VIOLATION ${violation}`)
     if (played.violations.length > 0) console.log(`  See ${played.dir}`)
+    else rmSync(played.dir, { recursive: true, force: true, maxRetries: 10 })
   }
   process.stdout.write(reportOf(runs))
   return runs.some(({ violations }) => violations.length > 0) ? 1 : 0
@@ -75,9 +84,19 @@ function experimentsOf(text: string): readonly [from: number, to: number] {
   return [Number(from), Number(to)]
 }
 
-async function bugNamed(part: string): Promise<string> {
-  const { PLANTED_BUGS } = await import('../simulation/planted-bugs.ts')
-  const bug = PLANTED_BUGS.find(({ name }) => name.includes(part))
-  if (bug === undefined) throw new Error(`no planted bug has "${part}" in its name`)
-  return bug.name
+/** Plants each bug in a run of its own; all must be caught. */
+async function hunt(seed: number, part: string): Promise<number> {
+  const bugs = BUGS_TO_CATCH.filter(([name]) => name.includes(part))
+  if (bugs.length === 0) throw new Error(`none of the planted bugs has "${part}" in its name`)
+  let missed = 0
+  console.log('| planted bug | fault | seconds | caught by |\n|---|---|---:|---|')
+  for (const [bug, fault] of bugs) {
+    const startedAt = performance.now()
+    const { violations } = await run({ seed, minutes: MINUTES_FOR_A_BUG, fault, bug, say: () => {} })
+    if (violations.length === 0) missed++
+    const seconds = Math.round((performance.now() - startedAt) / 1000)
+    console.log(`| ${bug} | ${fault} | ${seconds} | ${violations[0]?.split(': {')[0]?.slice(0, 80) ?? 'MISSED'} |`)
+  }
+  console.log(`\n${bugs.length - missed} of ${bugs.length} caught`)
+  return missed === 0 ? 0 : 1
 }

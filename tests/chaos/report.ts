@@ -4,30 +4,49 @@ import type { Run } from './run.ts'
 
 const PAIR = 'two of these at once'
 
+/** What the report needs of a run, without its requests. */
+export type Summary = Pick<Run, 'seed' | 'violations'> & {
+  experiments: Measured[]
+  /** How often each kind of request got each kind of response. */
+  responses: ReadonlyMap<string, number>
+}
+type Measured = { kind: string; gapMs: number; recoveryMs: number; latencies: number[] }
+
+export function summaryOf(run: Run): Summary {
+  const creates = run.requests.filter((request): request is CreateRequest => request.kind === 'create')
+  const responses = Map.groupBy(run.requests, (request) => `${request.kind} | ${responseOf(request)}`)
+  return {
+    ...{ seed: run.seed, violations: run.violations },
+    experiments: run.experiments.map((experiment) => measure(creates, experiment)),
+    responses: new Map([...responses].map(([kind, { length }]) => [kind, length])),
+  }
+}
+
 /** What the runs did and found, in Markdown. */
-export function reportOf(runs: readonly Run[]): string {
-  const experiments = runs.flatMap((run) => run.experiments.map((experiment) => measure(run, experiment)))
+export function reportOf(runs: readonly Summary[]): string {
+  const experiments = runs.flatMap((run) => run.experiments)
   const kinds = Map.groupBy(experiments, ({ kind }) => kind)
-  const rows = [...kinds].sort(([a], [b]) => a.localeCompare(b)).map(([kind, all]) => rowOf(kind, all))
-  const requests = runs.flatMap((run) => run.requests)
-  const violations = runs.flatMap((run) => run.violations.map((violation) => `- seed ${run.seed}: ${violation}\n`))
-  const seeds = runs.map(({ seed }) => seed)
+  const rows = sorted([...kinds]).map(([kind, all]) => rowOf(kind, all))
+  const responses = new Map<string, number>()
+  for (const [kind, count] of runs.flatMap((run) => [...run.responses]))
+    responses.set(kind, (responses.get(kind) ?? 0) + count)
+  const requests = [...responses.values()].reduce((sum, count) => sum + count, 0)
+  const violations = runs.flatMap(({ seed, violations }) => violations.map((text) => `- seed ${seed}: ${text}\n`))
   return [
-    `\n${experiments.length} experiments in ${runs.length} runs (seeds ${seeds[0]} to ${seeds.at(-1)}), `,
-    `${requests.length} requests, ${violations.length} violations.\n\n${violations.join('')}`,
+    `\n${experiments.length} experiments in ${runs.length} runs (seeds ${runs[0]?.seed} to ${runs.at(-1)?.seed}), `,
+    `${requests} requests, ${violations.length} violations.\n\n${violations.join('')}`,
     '\n| fault | times | without a successful create, longest | recovered after, longest | p99 of creates |\n',
     `|---|---:|---:|---:|---:|\n${rows.join('')}`,
     '\n| request | response | count |\n|---|---|---:|\n',
-    ...responses(requests),
+    ...sorted([...responses]).map(([kind, count]) => `| ${kind} | ${count} |\n`),
   ].join('')
 }
 
-type Measured = { kind: string; gapMs: number; recoveryMs: number; latencies: number[] }
-
-function measure({ requests }: Run, { faults, startedAt, healedAt, recoveredAt = Infinity }: Experiment): Measured {
-  const isWithin = ({ endedAt }: Request) => endedAt >= startedAt && endedAt <= recoveredAt
-  const creates = requests.filter((request): request is CreateRequest => request.kind === 'create')
-  const succeeded = creates.filter((create) => create.status === 200 && isWithin(create))
+function measure(creates: readonly CreateRequest[], experiment: Experiment): Measured {
+  const { faults, startedAt, healedAt, recoveredAt = Infinity } = experiment
+  const succeeded = creates.filter(
+    ({ status, endedAt }) => status === 200 && endedAt >= startedAt && endedAt <= recoveredAt,
+  )
   const ends = [startedAt, ...succeeded.map(({ endedAt }) => endedAt)]
   return {
     kind: faults.length > 1 ? PAIR : String(faults[0]).replace(/ \(.*/, ''),
@@ -45,10 +64,7 @@ function rowOf(kind: string, all: readonly Measured[]): string {
   return `| ${kind} | ${all.length} | ${seconds(longest(({ gapMs }) => gapMs))} | ${seconds(longest(({ recoveryMs }) => recoveryMs))} | ${seconds(p99)} |\n`
 }
 
-function responses(requests: readonly Request[]): string[] {
-  const kinds = Map.groupBy(requests, (request) => `${request.kind} | ${responseOf(request)}`)
-  return [...kinds].sort(([a], [b]) => a.localeCompare(b)).map(([kind, all]) => `| ${kind} | ${all.length} |\n`)
-}
+const sorted = <T>(entries: [string, T][]) => entries.sort(([a], [b]) => a.localeCompare(b))
 
 function responseOf(request: Request): string {
   if (request.kind === 'list') return request.items === undefined ? String(request.error ?? 'none') : '200'

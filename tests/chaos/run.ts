@@ -19,6 +19,8 @@ export type RunOptions = {
   minutes: number
   /** The experiments to run, from this number to this one; all that fit into the minutes unless given. */
   experiments?: readonly [from: number, to: number] | undefined
+  /** A part of the kind of fault that every experiment has, alone. */
+  fault?: string | undefined
   /** The name of a bug of the simulation to plant. */
   bug?: string | undefined
   say(line: string): void
@@ -34,7 +36,7 @@ export type Run = {
 }
 
 /** Starts a cluster, runs experiments on it under load, and judges what clients and consumers were told. */
-export async function run({ seed, minutes, experiments: chosen, bug, say }: RunOptions): Promise<Run> {
+export async function run({ seed, minutes, experiments: chosen, fault, bug, say }: RunOptions): Promise<Run> {
   const dir = join(cacheDir, 'chaos', String(seed))
   rmSync(dir, { recursive: true, force: true })
   const violations: string[] = []
@@ -56,12 +58,12 @@ export async function run({ seed, minutes, experiments: chosen, bug, say }: RunO
     if (!(await untilRecovered(cluster, history, startedAt))) violations.push('the cluster did not get ready')
     const [first, last] = chosen ?? [1, Infinity]
     const until = history.now() + minutes * 60_000
-    for (let n = first; n <= last && history.now() < until && violations.length === 0; n++) {
-      const experiment = await runExperiment(cluster, history, seed, n)
+    for (let number = first; number <= last && history.now() < until && violations.length === 0; number++) {
+      const experiment = await runExperiment(cluster, history, { seed, number, fault })
       experiments.push(experiment)
       say(`  ${lineOf(experiment)}`)
-      if (experiment.recoveredAt === undefined) violations.push(`experiment ${n}: not recovered`)
-      violations.push(...experiment.failures.map((failure) => `experiment ${n}: ${failure}`))
+      if (experiment.recoveredAt === undefined) violations.push(`experiment ${number}: not recovered`)
+      violations.push(...experiment.failures.map((failure) => `experiment ${number}: ${failure}`))
     }
     await clients.stop()
     history.flush()

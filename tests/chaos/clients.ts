@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRandom, type Random } from '../simulation/random.ts'
-import { type Api, TOKEN } from './cluster.ts'
 import type { History, ReadRequest } from './history.ts'
+import { type Api, TOKEN } from './services.ts'
 
 const CREATORS = 8
 const KEYED_CREATORS = 4

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRandom } from '../simulation/random.ts'
 import type { Cluster } from './cluster.ts'
-import { drawFault, type Fault } from './faults.ts'
+import { drawFault } from './faults/draw-fault.ts'
+import type { Fault } from './faults/fault.ts'
 import type { History } from './history.ts'
 
 const HOLD_MS = { least: 4_000, most: 15_000 }

@@ -160,8 +160,8 @@ function judgeDeliveries(consumer: string, deliveries: readonly Delivery[], winn
   const missing = new Set(expected.keys())
   for (const delivery of deliveries) {
     const at = `${delivery.partition}-${delivery.offset}`
-    if (expected.get(at) !== delivery.eventId) broken(`consumer ${consumer} was given a void claim`, delivery)
+    if (expected.get(at) !== delivery.eventId) broken(`${consumer} was given a void claim`, delivery)
     missing.delete(at)
   }
-  for (const at of missing) broken(`consumer ${consumer} was not given a plant`, { at })
+  for (const at of missing) broken(`${consumer} was not given a plant`, { at })
 }

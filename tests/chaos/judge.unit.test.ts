@@ -46,7 +46,7 @@ function evidenceWith(requests: readonly Request[], more: Partial<Evidence> = {}
       create(OTHER_ID, 'other', { ...UNKNOWN, ...at(3) }),
       ...requests,
     ],
-    deliveries: new Map([['memory', deliveries]]),
+    deliveries: new Map([['consumer-by-memory', deliveries]]),
     ...more,
   }
 }
@@ -131,12 +131,12 @@ it.each<[rule: string, evidence: Evidence]>([
   ],
   ['a list omits a plant that its api had shown', evidenceWith([list([{ id: OTHER_ID, name: 'other' }])])],
   [
-    'consumer memory was given a void claim',
-    evidenceWith([], { deliveries: new Map([['memory', [...evidenceWith([]).log]]]) }),
+    'consumer-by-memory was given a void claim',
+    evidenceWith([], { deliveries: new Map([['consumer-by-memory', [...evidenceWith([]).log]]]) }),
   ],
   [
-    'consumer memory was not given a plant',
-    evidenceWith([], { deliveries: new Map([['memory', evidenceWith([]).log.slice(0, 1)]]) }),
+    'consumer-by-memory was not given a plant',
+    evidenceWith([], { deliveries: new Map([['consumer-by-memory', evidenceWith([]).log.slice(0, 1)]]) }),
   ],
 ])('is a violation: %s', (rule, evidence) => {
   expect(judge(evidence).map((violation) => violation.split(': {')[0])).toContain(rule)

@@ -5,17 +5,17 @@ import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { quietLog } from '../support/quiet-log.ts'
-import { type Cluster, PARTITIONS, TOPIC } from './cluster.ts'
+import { type Cluster, TOPIC } from './cluster.ts'
 import type { Delivery, LoggedClaim } from './judge.ts'
 
 /** Reads the whole log. */
 export async function readLog({ admin: kafka }: Cluster): Promise<LoggedClaim[]> {
-  const offsets = await withAdmin(kafka, (admin) => admin.fetchTopicOffsets(TOPIC))
+  const offsets = await withAdmin(kafka, (admin) => admin.fetchTopicOffsets(TOPIC.topic))
   const ends = offsets.map(({ partition, high }) => [partition as Partition, offsetOf(high)] as const)
   const log: LoggedClaim[] = []
   await replay({
-    ...{ kafka, topic: TOPIC, partitions: PARTITIONS, log: quietLog, time: systemTime },
-    read: recordReader(PARTITIONS),
+    ...{ ...TOPIC, kafka, log: quietLog, time: systemTime },
+    read: recordReader(TOPIC.partitions),
     ranges: new Map(ends.map(([partition, end]) => [partition, { from: { offset: BEFORE_FIRST, eventId: '' }, end }])),
     onRecords(partition, records) {
       for (const { claim } of records) {

@@ -6,22 +6,22 @@ export type Member = ReturnType<typeof createMember>
 
 export type MemberOptions = {
   name: string
+  /** The process, if it runs already. */
+  running?: RunningProcess
   start(): Promise<RunningProcess>
   /** Called when the process has ended and nobody here ended it. */
   onUnexpectedEnd(member: Member, exit: Exit): void
 }
 
 /** One process of the cluster. It keeps its name, its ports and its data over all its starts. */
-export function createMember({ name, start, onUnexpectedEnd }: MemberOptions) {
+export function createMember({ name, running: first, start, onUnexpectedEnd }: MemberOptions) {
   let running: RunningProcess | undefined
   let starting: Promise<void> | undefined
   let lives = 0
   let endIsExpected = false
 
-  async function startOnce(): Promise<void> {
+  function follow(started: RunningProcess): void {
     endIsExpected = false
-    lives++
-    const started = await start()
     running = started
     void started.exited.then((exit) => {
       if (running !== started) return
@@ -30,17 +30,22 @@ export function createMember({ name, start, onUnexpectedEnd }: MemberOptions) {
     })
   }
 
+  async function startOnce(): Promise<void> {
+    lives++
+    follow(await start())
+  }
+
   function signal(name: NodeJS.Signals): void {
     if (running !== undefined) process.kill(-running.pid, name)
   }
 
   async function end(how: 'SIGKILL' | 'SIGTERM'): Promise<Exit | undefined> {
-    endIsExpected = true
     await starting?.catch(() => undefined)
+    endIsExpected = true
     const ending = running
     if (ending === undefined) return undefined
     if (how === 'SIGTERM') return stopGroup(ending.pid, ending.exited, STOP_GRACE_MS)
-    process.kill(-ending.pid, 'SIGKILL')
+    signal('SIGKILL')
     return ending.exited
   }
 
@@ -48,7 +53,6 @@ export function createMember({ name, start, onUnexpectedEnd }: MemberOptions) {
     name,
     /** How often it was started: a higher number is another process. */
     lives: () => lives,
-    isRunning: () => running !== undefined,
 
     /** Resolves when it is started as `start` does, at once if it is running. */
     async start(): Promise<void> {
@@ -66,5 +70,6 @@ export function createMember({ name, start, onUnexpectedEnd }: MemberOptions) {
     signal,
     pid: () => running?.pid,
   }
+  if (first !== undefined) follow(first)
   return member
 }

@@ -4,11 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { cacheDir } from '../../local/places.mjs'
 import { describeExit } from '../../local/processes/process.mjs'
 import { startClients } from './clients.ts'
-import { type Cluster, PARTITIONS, startCluster, TOKEN } from './cluster.ts'
+import { type Cluster, startCluster, TOPIC } from './cluster.ts'
 import { areReady, type Experiment, runExperiment, untilRecovered } from './experiment.ts'
 import { createHistory, type Request } from './history.ts'
-import { type Evidence, judge, type LoggedClaim } from './judge.ts'
+import { type Evidence, judge } from './judge.ts'
 import { readDeliveries, readLog } from './log.ts'
+import { TOKEN } from './services.ts'
 
 const START_TIMEOUT_MS = 60_000
 const CONSUMERS_REACH_END_WITHIN_MS = 60_000
@@ -49,7 +50,7 @@ export async function run({ seed, minutes, experiments: chosen, fault, bug, say 
   })
   try {
     const history = createHistory(join(dir, 'history.jsonl'))
-    await cluster.start()
+    await Promise.all([...cluster.services, ...cluster.consumers].map((member) => member.start()))
     const startedAt = history.now()
     while (!(await areReady(cluster.services)) && history.now() < startedAt + START_TIMEOUT_MS)
       await delay(LOOK_EVERY_MS)
@@ -88,19 +89,19 @@ async function collect(cluster: Cluster, requests: readonly Request[]): Promise<
   const winners = new Map(log.toReversed().map((claim) => [claim.id, claim])).size
   const deliveries = new Map<string, ReturnType<typeof readDeliveries>>()
   const until = performance.now() + CONSUMERS_REACH_END_WITHIN_MS
-  for (const { firstClaims, deliveries: file } of cluster.consumers) {
+  for (const { name, deliveries: file } of cluster.consumers) {
     const isComplete = () => new Set(readDeliveries(file).map(({ eventId }) => eventId)).size >= winners
     while (!isComplete() && performance.now() < until) await delay(LOOK_EVERY_MS)
-    deliveries.set(firstClaims, readDeliveries(file))
+    deliveries.set(name, readDeliveries(file))
   }
-  return { partitions: PARTITIONS, requests, log: log satisfies LoggedClaim[], deliveries }
+  return { partitions: TOPIC.partitions, requests, log, deliveries }
 }
 
 /** What an operator would be told at the end. */
 async function judgeStores({ plantctl }: Cluster): Promise<string[]> {
   const violations: string[] = []
   for (const command of ['status', 'verify']) {
-    const { code, stdout, stderr } = await plantctl(command).ended
+    const { code, stdout, stderr } = await plantctl(command)
     if (code !== 0) violations.push(`plantctl ${command} ends with ${code}:\n${stdout}${stderr}`)
   }
   return violations

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { cacheDir } from '../../local/places.mjs'
 import { runCommand } from '../../local/processes/command.mjs'
 import { Failure } from '../../local/processes/failure.mjs'
@@ -10,6 +10,8 @@ import { type RunningProcess, startProcess, untilReady } from '../../local/proce
 const VERSION = '2.12.0'
 const INSTALL_TIMEOUT_MS = 600_000
 const START_TIMEOUT_MS = 30_000
+const INSTALLED = 'toxiproxy-server'
+const BUILT = join(cacheDir, `toxiproxy-${VERSION}`, 'server')
 
 export type Toxic =
   | { type: 'latency'; attributes: { latency: number; jitter: number } }
@@ -79,24 +81,36 @@ export async function startToxiproxy(dir: string, onSpawn: (running: RunningProc
   }
 }
 
+/** Whether it is installed, or can be built. */
+export async function hasToxiproxy(): Promise<boolean> {
+  return (await isInstalled()) || existsSync(BUILT) || (await findGo()) !== undefined
+}
+
 /** Builds it with Go once, unless it is installed. */
 async function ensureToxiproxy(): Promise<string> {
-  const installed = await runCommand('toxiproxy-server', ['-version'], { timeoutMs: START_TIMEOUT_MS })
-  if (!installed.missing) return 'toxiproxy-server'
-  const dir = join(cacheDir, `toxiproxy-${VERSION}`)
-  const program = join(dir, 'server')
-  if (existsSync(program)) return program
-  mkdirSync(dir, { recursive: true })
-  await withLock(`${dir}.lock`, { waitTimeoutMs: INSTALL_TIMEOUT_MS }, async (alsoHeldBy) => {
-    if (existsSync(program)) return
+  if (await isInstalled()) return INSTALLED
+  if (existsSync(BUILT)) return BUILT
+  const go = await findGo()
+  if (go === undefined) throw new Failure(`${INSTALLED} not found. Install it, or Go 1.21 or newer, which builds it.`)
+  mkdirSync(dirname(BUILT), { recursive: true })
+  await withLock(`${BUILT}.lock`, { waitTimeoutMs: INSTALL_TIMEOUT_MS }, async (alsoHeldBy) => {
+    if (existsSync(BUILT)) return
     console.error('Building toxiproxy (once) …')
     const source = `github.com/Shopify/toxiproxy/v2/cmd/server@v${VERSION}`
     // Without cgo: as root, Go's probes of gcc can delete /dev/null.
-    const env = { ...process.env, GOBIN: dir, CGO_ENABLED: '0' }
+    const env = { ...process.env, GOBIN: dirname(BUILT), CGO_ENABLED: '0' }
     const options = { env, timeoutMs: INSTALL_TIMEOUT_MS, onStart: alsoHeldBy }
-    const { code, output, missing } = await runCommand('go', ['install', source], options)
-    if (missing) throw new Failure('toxiproxy-server not found. Install it, or Go 1.21 or newer, which builds it.')
-    if (code !== 0) throw new Failure(`go could not build toxiproxy ${VERSION}:\n${output}`)
+    const { code, output } = await runCommand(go, ['install', source], options)
+    if (code !== 0) throw new Failure(`${go} could not build toxiproxy ${VERSION}:\n${output}`)
   })
-  return program
+  return BUILT
+}
+
+const isInstalled = async () => !(await runCommand(INSTALLED, ['-version'], { timeoutMs: START_TIMEOUT_MS })).missing
+
+/** On the PATH, or where its own archive is unpacked to. */
+async function findGo(): Promise<string | undefined> {
+  for (const go of ['go', '/usr/local/go/bin/go'])
+    if (!(await runCommand(go, ['version'], { timeoutMs: START_TIMEOUT_MS })).missing) return go
+  return undefined
 }

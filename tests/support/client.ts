@@ -4,7 +4,7 @@ import { Value } from 'typebox/value'
 import { expect } from 'vitest'
 import { TOKEN } from './plant-store.ts'
 
-/** `text` is the body as it came, with every digit. */
+/** `text` is the body as it came, with every digit; `body` is undefined if it is not JSON, as from a proxy. */
 export type ClientResponse = { status: number; body: unknown; text: string; headers: IncomingHttpHeaders }
 /** One create as the client saw it; `response` is absent when the connection broke. */
 export type Create = { id: bigint; name: string; response: ClientResponse | undefined }
@@ -33,7 +33,7 @@ export function send(
           const text = Buffer.concat(chunks).toString()
           resolve({
             status: response.statusCode ?? 0,
-            body: text && JSON.parse(text),
+            body: parsed(text),
             text,
             headers: response.headers,
           })
@@ -43,6 +43,14 @@ export function send(
     sent.on('error', () => resolve(undefined))
     sent.end(body)
   })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return text && JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 export async function createPlant(

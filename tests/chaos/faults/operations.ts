@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Cluster } from '../cluster.ts'
+import type { Draw, Fault } from './fault.ts'
+
+/** What operators do while the cluster works: no faults, but nothing may break by them either. */
+export const OPERATIONS: readonly Draw[] = [
+  (cluster) => plantctl(cluster, 'rebuild'),
+  (cluster) => plantctl(cluster, 'verify'),
+  ({ services }) => ({
+    ...{ kind: 'services: rolling restart', targets: services.map(({ name }) => name) },
+    async inject() {
+      for (const service of services) {
+        await service.terminate()
+        await service.start()
+        await untilReady(service)
+      }
+    },
+  }),
+]
+
+/** Beside another fault it may not get ready before that one is removed. */
+const READY_WITHIN_MS = 15_000
+
+async function untilReady({ opsUrl }: { opsUrl: string }): Promise<void> {
+  const until = performance.now() + READY_WITHIN_MS
+  const isReady = () =>
+    fetch(`${opsUrl}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  while (!(await isReady()) && performance.now() < until) await delay(200)
+}
+
+/** With a fault beside it, a command may fail; it must then say so. */
+function plantctl(cluster: Cluster, ...args: string[]): Fault {
+  return {
+    ...{ kind: `plantctl ${args[0]}`, targets: [`plantctl ${args[0]}`] },
+    async inject() {
+      const { code, stderr } = await cluster.plantctl(...args)
+      if (code !== 0 && code !== 1) throw new Error(`plantctl ${args.join(' ')} ends with ${code}: ${stderr}`)
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import type { Cluster } from '../cluster.ts'
+import type { Member } from '../member.ts'
+import { COMMAND_TIMEOUT_MS, type Draw, every } from './fault.ts'
+
+/** How long replicas lag before their master dies, and how old a snapshot is: so long are acknowledged writes lost. */
+const LAG_MS = 1_500
+const REDIS = 'redis'
+
+/** What happens to the master of this moment. */
+function redisFault(
+  kind: string,
+  inject: (master: Redis, cluster: Cluster, server: Member) => Promise<unknown>,
+  heal?: (cluster: Cluster) => Promise<void>,
+): Draw {
+  return (cluster) => ({
+    ...{ kind: `redis: ${kind}`, targets: [REDIS, ...cluster.redisServers.map(({ name }) => name)] },
+    inject: () => withMaster(cluster, (master, server) => inject(master, cluster, server)),
+    ...(heal && { heal: () => heal(cluster) }),
+  })
+}
+
+export const REDIS_FAULTS: readonly Draw[] = [
+  redisFault('FLUSHALL', (master) => master.flushall()),
+  redisFault('SCRIPT FLUSH', (master) => master.script('FLUSH')),
+  redisFault('full', (master) => master.config('SET', 'maxmemory', '1mb'), setOnAll('maxmemory', '0')),
+  redisFault(
+    'refuses writes',
+    (master) => master.config('SET', 'min-replicas-to-write', '9'),
+    setOnAll('min-replicas-to-write', '0'),
+  ),
+  redisFault('killed and back at once', async (_, __, server) => {
+    await server.kill()
+    await server.start()
+  }),
+  redisFault('set back to an old snapshot', async (master, __, server) => {
+    await master.save()
+    await delay(LAG_MS)
+    await server.kill()
+    await server.start()
+  }),
+  redisFault(
+    'failover that loses writes',
+    async (master, _, server) => {
+      // The replicas connect again, but may not replicate.
+      await master.call('ACL', 'SETUSER', 'default', '-psync', '-sync')
+      await master.call('CLIENT', 'KILL', 'TYPE', 'replica')
+      await delay(LAG_MS)
+      await server.kill()
+    },
+    async ({ redisServers }) => {
+      await every(redisServers, (server) => server.start())
+      // A sentinel may have had it written into the configuration file.
+      for (const { port } of redisServers)
+        await withRedis(port, (redis) => redis.call('ACL', 'SETUSER', 'default', '+psync', '+sync'))
+    },
+  ),
+]
+
+function setOnAll(setting: string, value: string) {
+  return async ({ redisServers }: Cluster) => {
+    for (const { port } of redisServers) await withRedis(port, (redis) => redis.config('SET', setting, value))
+  }
+}
+
+async function withMaster(
+  { redisServers }: Cluster,
+  act: (master: Redis, server: Cluster['redisServers'][number]) => Promise<unknown>,
+): Promise<void> {
+  const masters = await Promise.all(redisServers.map(({ port }) => withRedis(port, isMaster).catch(() => false)))
+  const server = redisServers[masters.indexOf(true)]
+  if (server === undefined) throw new Error('Redis has no master')
+  await withRedis(server.port, (redis) => act(redis, server))
+}
+
+async function isMaster(redis: Redis): Promise<boolean> {
+  const [role] = (await redis.role()) as unknown as [string]
+  return role === 'master'
+}
+
+async function withRedis<T>(port: number, act: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(port, '127.0.0.1', { commandTimeout: COMMAND_TIMEOUT_MS, maxRetriesPerRequest: 0 })
+  redis.on('error', () => undefined)
+  try {
+    return await act(redis)
+  } finally {
+    redis.disconnect()
+  }
+}

@@ -1,0 +1,103 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { argumentsOf } from '../../local/launch/service.mjs'
+import { digestOf } from '../../local/launch/token.mjs'
+import { freePort } from '../../local/processes/port.mjs'
+import { type RunningProcess, startProcess } from '../../local/processes/process.mjs'
+import type { ConsumerTask } from '../support/consumer-process.ts'
+import { createMember, type MemberOptions } from './member.ts'
+import type { Toxiproxy } from './toxiproxy.ts'
+
+export const TOKEN = 'a-token-for-chaos'
+export const APIS = ['api-1', 'api-2']
+export const PROJECTORS = ['projector-1', 'projector-2']
+/** They share their links to Kafka. */
+export const CONSUMERS = 'consumers'
+const FIRST_CLAIMS = ['memory', 'file', 'read model'] as const
+const CONSUMER_PROGRAM = new URL('../support/consumer-process.ts', import.meta.url).pathname
+const PLANT_BUG = new URL('plant-bug.ts', import.meta.url).pathname
+const CLOCK = new URL('clock.ts', import.meta.url).pathname
+
+export type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd'> & {
+  dataDir: string
+  logDir: string
+  /** Settings of all programs, without the way to Kafka. */
+  settings: Record<string, string>
+  /** By the name of the client. */
+  brokersOf(client: string): string
+  topic: string
+  /** The name of a planted bug that all of them have. */
+  bug: string | undefined
+  onSpawn(running: RunningProcess): void
+}
+
+export type Api = Awaited<ReturnType<typeof createApis>>[number]
+
+/** Apis that their clients reach by links. */
+export const createApis = (toxiproxy: Toxiproxy, options: ServiceOptions) =>
+  Promise.all(
+    APIS.map(async (name) => {
+      const port = await freePort()
+      const link = await toxiproxy.link(`clients>${name}`, port)
+      const settings = { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: digestOf(TOKEN) }
+      return { ...(await createService(name, 'api', settings, options)), url: `http://127.0.0.1:${link.port}`, link }
+    }),
+  )
+
+export const createProjectors = (options: ServiceOptions) =>
+  Promise.all(PROJECTORS.map((name) => createService(name, 'projector', {}, options)))
+
+async function createService(
+  name: string,
+  kind: 'api' | 'projector',
+  own: Record<string, string>,
+  options: ServiceOptions,
+) {
+  const opsPort = await freePort()
+  const clockFile = join(options.dataDir, `${name}.clock`)
+  writeFileSync(clockFile, '0')
+  const env = {
+    ...{ ...options.settings, ...own, KAFKA_BROKERS: options.brokersOf(name), OPS_PORT: String(opsPort) },
+    ...{ ...preloading(options.bug, CLOCK), CLOCK_FILE: clockFile },
+  }
+  const member = createProgram(name, argumentsOf(kind), env, options)
+  /** Sets the time of day of its processes off by this much. */
+  function setClockOff(byMs: number): void {
+    writeFileSync(clockFile, String(byMs))
+    member.signal('SIGUSR2')
+  }
+  return { ...member, setClockOff, opsUrl: `http://127.0.0.1:${opsPort}` }
+}
+
+/** A consumer of the events with each kind of first claims. */
+export const createConsumers = (options: ServiceOptions) =>
+  FIRST_CLAIMS.map((firstClaims) => {
+    const name = `consumer-by-${firstClaims.replace(' ', '-')}`
+    const { brokersOf, topic, dataDir, settings: redis } = options
+    const task: ConsumerTask = {
+      ...{ brokers: brokersOf(CONSUMERS).split(','), topic, firstClaims, redis, workMs: 0 },
+      groupId: `chaos-${name}`,
+      deliveries: join(dataDir, `${name}.txt`),
+      claimFile: join(dataDir, `${name}.sqlite`),
+    }
+    const args = [CONSUMER_PROGRAM, JSON.stringify(task)]
+    return { ...createProgram(name, args, preloading(options.bug), options), deliveries: task.deliveries }
+  })
+
+function createProgram(name: string, args: string[], env: NodeJS.ProcessEnv, options: ServiceOptions) {
+  const { logDir, onSpawn, onUnexpectedEnd } = options
+  const logFile = join(logDir, `${name}.log`)
+  const program = { name, command: process.execPath, args, logFile, env: { PATH: process.env.PATH, ...env } }
+  async function start(): Promise<RunningProcess> {
+    const running = await startProcess(program)
+    onSpawn(running)
+    return running
+  }
+  return createMember({ name, start, onUnexpectedEnd })
+}
+
+/** Has Node load these files first, and the one that plants the bug. */
+function preloading(bug: string | undefined, ...files: string[]): NodeJS.ProcessEnv {
+  const all = bug === undefined ? files : [...files, PLANT_BUG]
+  return { NODE_OPTIONS: all.map((file) => `--import=${file}`).join(' '), ...(bug !== undefined && { CHAOS_BUG: bug }) }
+}

@@ -4,7 +4,8 @@ import { Failure } from './failure.mjs'
 
 const FROM = 20_000
 const TO = 32_000
-let range = { from: FROM, to: TO }
+/** @type {{ from: number, to: number } | undefined} */
+let range
 /** @type {Set<number>} */
 const drawn = new Set()
 
@@ -14,10 +15,21 @@ const drawn = new Set()
  *
  * @param {number} part from 0 on
  * @param {number} parts
+ * @returns {string} PLANT_STORE_PORTS for a launcher that this process starts: as many ports, which nobody else draws
  */
 export function drawPortsFrom(part, parts) {
-  const size = Math.floor((TO - FROM) / parts)
-  range = { from: FROM + part * size, to: FROM + (part + 1) * size }
+  const size = Math.floor((TO - FROM) / parts / 2)
+  const from = FROM + 2 * part * size
+  range = { from, to: from + size }
+  return `${from + size}-${from + 2 * size}`
+}
+
+/** @param {string} text */
+function rangeOf(text) {
+  const [, from, to] = /^(\d{4,5})-(\d{4,5})$/.exec(text) ?? []
+  if (!(Number(from) < Number(to)))
+    throw new Failure(`PLANT_STORE_PORTS ${text}: expected two ports, as in ${FROM}-${TO}.`)
+  return { from: Number(from), to: Number(to) }
 }
 
 /**
@@ -30,6 +42,7 @@ export function drawPortsFrom(part, parts) {
  * @returns {Promise<number>}
  */
 export async function freePort() {
+  range ??= rangeOf(process.env.PLANT_STORE_PORTS || `${FROM}-${TO}`)
   const maxAttempts = 100
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const port = randomInt(range.from, range.to)

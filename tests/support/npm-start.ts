@@ -34,6 +34,7 @@ export async function prepareStart(more: Record<string, string> = {}) {
     ...(source === 'processes' ? { DOCKER_HOST: NOWHERE } : { DOCKER_HOST: process.env.DOCKER_HOST }),
     PLANT_STORE_LOCAL_DIR: localDir,
     PLANT_STORE_TOKEN: TOKEN,
+    PLANT_STORE_PORTS: process.env.PLANT_STORE_PORTS,
     PORT: String(await freePorts(APIS)),
     OPS_PORT: String(await freePorts(SERVICES)),
     ...more,

@@ -6,4 +6,4 @@ const PORT_PARTS = 4
 
 registerWorker(inject('testRun'))
 // Workers have the ids from 1 on; part 0 is that of the main process.
-drawPortsFrom(Number(process.env.VITEST_POOL_ID) % PORT_PARTS, PORT_PARTS)
+process.env.PLANT_STORE_PORTS = drawPortsFrom(Number(process.env.VITEST_POOL_ID) % PORT_PARTS, PORT_PARTS)

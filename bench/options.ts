@@ -1,6 +1,6 @@
 import { Failure } from '../local/processes/failure.mjs'
+import { numberOf } from '../tests/support/number-option.ts'
 import { knownArguments } from './known-options.ts'
-import { numberOf } from './number-option.ts'
 
 /** Which parts of the benchmark to run, and for how long. */
 export type Options = {

@@ -5,6 +5,7 @@ import { argumentsOf } from '../local/launch/service.mjs'
 import type { ServiceKind } from '../local/launch/settings.mjs'
 import { freePort } from '../local/processes/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../local/processes/process.mjs'
+import { isReady } from '../tests/support/is-ready.ts'
 import { TOKEN_DIGESTS } from './contenders/app-process.ts'
 import { openPlantsTopic } from './contenders/plants-topic.ts'
 import type { BenchStores } from './stores.ts'
@@ -41,12 +42,8 @@ export async function openPlantStore({ kafkaBrokers, redisUrl, folder: root }: B
       logFile: join(folder, `${name}-${opsPort}.log`),
       env: { ...environment, OPS_PORT: String(opsPort), ...settings },
     })
-    const isReady = () =>
-      fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      )
-    await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
+    const opsUrl = `http://127.0.0.1:${opsPort}`
+    await untilReady(running, { isReady: () => isReady(opsUrl), startTimeoutMs: START_TIMEOUT_MS })
     const readyAfterMs = performance.now() - begin
     return {
       ...{ name, pid: running.pid, readyAfterMs },

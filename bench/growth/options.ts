@@ -1,6 +1,6 @@
 import { Failure } from '../../local/processes/failure.mjs'
+import { numberOf } from '../../tests/support/number-option.ts'
 import { knownOptions } from '../known-options.ts'
-import { numberOf } from '../number-option.ts'
 
 export type Options = {
   sizes: readonly number[]

@@ -1,5 +1,5 @@
+import { numberOf } from '../../tests/support/number-option.ts'
 import { knownOptions } from '../known-options.ts'
-import { numberOf } from '../number-option.ts'
 import type { LoadOptions } from './deployment.ts'
 
 export type Options = LoadOptions & { rounds: number; write: boolean }

@@ -3,11 +3,11 @@ import { createPrivateKafkajs, kafkajsModule } from '@plant-store/shared/kafka-c
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type NewRecord, plantCreated, type Traceparent } from '@plant-store/shared/plant/plant-created.ts'
+import { numberOf } from '../../tests/support/number-option.ts'
 import { runCommand } from '../command.ts'
 import { machine } from '../environment.ts'
 import { knownOptions } from '../known-options.ts'
 import { median } from '../measure/spread.ts'
-import { numberOf } from '../number-option.ts'
 import { NAME, TAG } from '../plant.ts'
 
 const help = `Measures the cost of the form of an event: its bytes in the log, and the time that kafkajs takes to encode and decode it,

@@ -1,8 +1,8 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../processes/port.mjs'
 import { startProcess, untilReady } from '../processes/process.mjs'
-import { answersPing, startRedis } from './redis.mjs'
+import { answersPing, startRedis, writeConfig } from './redis.mjs'
 
 /** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
 /** @typedef {import('./certificates.mjs').Trusted} Trusted */
@@ -60,9 +60,9 @@ export async function startSentinels({ replicas = 2, downAfterMs = 1_000, append
   const others = Array.from({ length: replicas }, (_, n) => startServer(n + 2, follow))
   const servers = [master, ...(await Promise.all(others))]
   const config = [
-    `sentinel monitor ${masterName} 127.0.0.1 ${master.peerPort} ${quorum}`,
-    `sentinel down-after-milliseconds ${masterName} ${downAfterMs}`,
-    `sentinel failover-timeout ${masterName} ${downAfterMs * 5}`,
+    ['sentinel', 'monitor', masterName, '127.0.0.1', String(master.peerPort), String(quorum)],
+    ['sentinel', 'down-after-milliseconds', masterName, String(downAfterMs)],
+    ['sentinel', 'failover-timeout', masterName, String(downAfterMs * 5)],
   ]
   const sentinels = await Promise.all(
     Array.from({ length: sentinelCount }, (_, n) => startSentinel(`sentinel-${n + 1}`, config, { ...options, tls })),
@@ -85,7 +85,7 @@ async function listenFor(port, tls) {
 
 /**
  * @param {string} name
- * @param {string[]} config
+ * @param {string[][]} config the words of its lines
  * @param {ServerOptions} options
  * @returns {Promise<RunningServer>}
  */
@@ -96,8 +96,8 @@ async function startSentinel(name, config, { dir, logDir = dir, redisServer, sta
   mkdirSync(own, { recursive: true })
   // A sentinel writes what it learns into its configuration file.
   const file = join(own, 'sentinel.conf')
-  const lines = Object.entries({ port, bind: '127.0.0.1', dir: own, ...settings }).map((entry) => entry.join(' '))
-  writeFileSync(file, [...lines, ...config, ''].join('\n'))
+  const listening = { port: String(port), bind: '127.0.0.1', dir: own, ...settings }
+  writeConfig(file, [...Object.entries(listening), ...config])
   const program = { name, command: redisServer, args: [file, '--sentinel'], logFile: join(logDir, `${name}.log`) }
   const start = async (/** @type {AbortSignal | undefined} */ signal) => {
     const running = await startProcess(program)

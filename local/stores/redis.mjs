@@ -52,10 +52,10 @@ export async function startRedis(options) {
 }
 
 /**
- * @param {string} file
- * @param {string[][]} words
+ * @param {string} file of the form of redis.conf
+ * @param {string[][]} words of each line: a setting and its values
  */
-function writeConfig(file, words) {
+export function writeConfig(file, words) {
   const lines = words.map(([setting, ...values]) => [setting, ...values.map((value) => `"${value}"`)].join(' '))
   writeFileSync(file, `${lines.join('\n')}\n`)
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createRandom, type Random } from '../simulation/random.ts'
-import type { History, ReadRequest } from './history.ts'
+import { createRandom, pick, type Random } from '../simulation/random.ts'
+import type { History } from './history.ts'
 import { type Api, TOKEN } from './services.ts'
 
 const CREATORS = 8
@@ -98,9 +98,7 @@ export function startClients(apis: readonly Api[], history: History, seed: numbe
     const api = pick(apis, random)
     const headers = { ...(sent !== undefined && { 'plants-position': sent }) }
     const { result, requested } = await timed(api, () => send(api, `/plants/${id}`, { headers }))
-    const name = result?.status === 200 ? result.body.name : undefined
-    const request: ReadRequest = { kind: 'read', id, ...requested, ...outcomeOf(result) }
-    history.add({ ...request, ...(sent !== undefined && { sent }), ...(name !== undefined && { name }) })
+    history.add({ kind: 'read', id, ...(sent !== undefined && { sent }), ...requested, ...outcomeOf(result) })
   }
 
   async function listOnce(random: Random): Promise<void> {
@@ -153,5 +151,3 @@ function outcomeOf(response: Response | undefined) {
     ...(position !== undefined && { position }),
   }
 }
-
-const pick = <T>(items: readonly T[], random: Random) => random.pick(items) as T

@@ -19,7 +19,8 @@ export const TOPIC = { topic: 'plants', partitions: 6 }
 const DOWN_AFTER_MS = 2_000
 const START_TIMEOUT_MS = 180_000
 const TOPIC_PATIENCE = { everyMs: 200, giveUpAfterMs: 60_000 }
-const HALTED = 78
+/** The exit code of a service that needs a person; it is not started again. */
+export const HALTED = 78
 const RESTART_AFTER_MS = 1_000
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createRandom } from '../simulation/random.ts'
+import { createRandom, type Random } from '../simulation/random.ts'
+import { isReady } from '../support/is-ready.ts'
 import type { Cluster } from './cluster.ts'
 import { drawFault } from './faults/draw-fault.ts'
 import type { Fault } from './faults/fault.ts'
@@ -25,7 +26,8 @@ export type Experiment = {
   failures: string[]
 }
 
-export type Draw = {
+/** What to draw. */
+type Choice = {
   seed: number
   /** From 1 on: together with the seed it determines what is drawn. */
   number: number
@@ -37,7 +39,7 @@ export type Draw = {
 export async function runExperiment(
   cluster: Cluster,
   history: History,
-  { seed, number, fault }: Draw,
+  { seed, number, fault }: Choice,
 ): Promise<Experiment> {
   const random = createRandom(seed * 10_007 + number)
   const faults = fault === undefined ? drawFaults(cluster, random) : [drawOfKind(fault, cluster, random)]
@@ -57,7 +59,7 @@ export async function runExperiment(
   }
 }
 
-function drawFaults(cluster: Cluster, random: ReturnType<typeof createRandom>): Fault[] {
+function drawFaults(cluster: Cluster, random: Random): Fault[] {
   const first = drawFault(cluster, random)
   if (!random.chance(PAIR)) return [first]
   for (let draw = 0; draw < DRAWS; draw++) {
@@ -67,7 +69,7 @@ function drawFaults(cluster: Cluster, random: ReturnType<typeof createRandom>): 
   return [first]
 }
 
-function drawOfKind(kind: string, cluster: Cluster, random: ReturnType<typeof createRandom>): Fault {
+function drawOfKind(kind: string, cluster: Cluster, random: Random): Fault {
   for (let draw = 0; draw < DRAWS; draw++) {
     const fault = drawFault(cluster, random)
     if (fault.kind.includes(kind)) return fault
@@ -102,13 +104,6 @@ export async function untilRecovered({ services, apis }: Cluster, history: Histo
 }
 
 export async function areReady(services: Cluster['services']): Promise<boolean> {
-  const ready = await Promise.all(
-    services.map(({ opsUrl }) =>
-      fetch(`${opsUrl}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    ),
-  )
+  const ready = await Promise.all(services.map(({ opsUrl }) => isReady(opsUrl)))
   return ready.every(Boolean)
 }

@@ -7,8 +7,8 @@ type Timed = { startedAt: number; endedAt: number }
  * known which process responded.
  */
 type Requested = Timed & { api: string; life?: number }
-/** `status` is absent when no response came, `error` for a success. */
-type Responded = { status?: number; error?: number; position?: string }
+/** `status` is absent when no response came, `error` for a success; `responseName` is the name of the plant in it. */
+type Responded = { status?: number; error?: number; position?: string; responseName?: string }
 
 /** One attempt to create a plant. All attempts of a plant have its name, which no other plant of the run has. */
 export type CreateRequest = {
@@ -16,11 +16,10 @@ export type CreateRequest = {
   id: number
   name: string
   keyed: boolean
-  responseName?: string
 } & Requested &
   Responded
-/** `sent` is the position that the request carried, `name` the one of the response. */
-export type ReadRequest = { kind: 'read'; id: number; sent?: string; name?: string } & Requested & Responded
+/** `sent` is the position that the request carried. */
+export type ReadRequest = { kind: 'read'; id: number; sent?: string } & Requested & Responded
 /** A list from its first to its last page, all from one api; absent `items` if a page failed. */
 export type ListRequest = { kind: 'list'; items?: readonly { id: number; name: string }[]; error?: number } & Requested
 export type Request = CreateRequest | ReadRequest | ListRequest

@@ -96,9 +96,10 @@ function judgeCreate(request: CreateRequest, winners: Winners, attempts: Attempt
 }
 
 function judgeRead(request: ReadRequest, winners: Winners, shown: Shown, partitions: number, broken: Broken): void {
-  const { status, id, name, sent } = request
+  const { status, id, responseName, sent } = request
   const winner = winners.get(id)
-  if (status === 200 && winner?.name !== name) broken('a read shows another plant than the log', { request, winner })
+  if (status === 200 && winner?.name !== responseName)
+    broken('a read shows another plant than the log', { request, winner })
   if (status !== 404 || winner === undefined) return
   const [partition, offset] = (sent ?? '').split('-').map(Number)
   if (partition === partitionOf(Buffer.from(String(id)), partitions) && (offset as number) >= winner.offset)
@@ -137,13 +138,13 @@ function createShownPlants() {
     // Requests come in the order of their ends: the first one is the earliest.
     if (!ids.has(id)) ids.set(id, at)
   }
-  const shownBy = (request: Request) =>
-    request.life === undefined ? undefined : since.get(`${request.api} ${request.life}`)
+  const processOf = ({ api, life }: Request) => (life === undefined ? undefined : `${api} ${life}`)
+  const shownBy = (request: Request) => since.get(processOf(request) ?? '')
 
   return {
     add(request: Request): void {
-      if (request.life === undefined) return
-      const process = `${request.api} ${request.life}`
+      const process = processOf(request)
+      if (process === undefined) return
       if (request.kind === 'list') for (const { id } of request.items ?? []) show(process, id, request.endedAt)
       else if (request.status === 200 || request.error === DUPLICATE_ID) show(process, request.id, request.endedAt)
     },

@@ -53,7 +53,7 @@ function evidenceWith(requests: readonly Request[], more: Partial<Evidence> = {}
 
 it.each<[what: string, evidence: Evidence]>([
   ['the base of all others', evidenceWith([])],
-  ['a plant read', evidenceWith([read(ID, { status: 200, name: 'first' })])],
+  ['a plant read', evidenceWith([read(ID, { status: 200, responseName: 'first' })])],
   ['a plant not yet read by another api', evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-2') })])],
   ['a plant not yet read after a restart', evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-1', 2) })])],
   ['a read that overlaps the create', evidenceWith([read(ID, { status: 404, ...at(1.5, 11) })])],
@@ -98,8 +98,8 @@ it.each<[rule: string, evidence: Evidence]>([
     'one plant has two event ids',
     evidenceWith([], { log: [...evidenceWith([]).log, { ...claim(3, ID, 'first'), eventId: 'another' }] }),
   ],
-  ['a read shows another plant than the log', evidenceWith([read(ID, { status: 200, name: 'second' })])],
-  ['a read shows another plant than the log', evidenceWith([read(81, { status: 200, name: 'invented' })])],
+  ['a read shows another plant than the log', evidenceWith([read(ID, { status: 200, responseName: 'second' })])],
+  ['a read shows another plant than the log', evidenceWith([read(81, { status: 200, responseName: 'invented' })])],
   ['404 for a plant that the position covers', evidenceWith([read(OTHER_ID, { status: 404, sent: '0-2' })])],
   ['404 for a plant that this api had shown', evidenceWith([read(ID, { status: 404 })])],
   [

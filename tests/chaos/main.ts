@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { describe } from '../../local/processes/failure.mjs'
 import { killLivingGroups } from '../../local/processes/process.mjs'
 import { endWithProcess } from '../support/end-with-process.ts'
+import { numberOf } from '../support/number-option.ts'
 import { BUGS_TO_CATCH } from './bugs-to-catch.ts'
 import { reportOf, type Summary, summaryOf } from './report.ts'
 import { run } from './run.ts'
@@ -23,7 +24,8 @@ Redis with replicas and sentinels, two apis, two projectors and three consumers,
 Prints a report, in Markdown, at the end. Exits with 1 if a guarantee broke: .local/chaos/SEED then has the history, the
 log, the logs of all processes and their data.
 `
-const DEFAULT_MINUTES = 10
+const DEFAULT_MINUTES = '10'
+const MAX_MINUTES = 600
 const MINUTES_FOR_A_BUG = 1
 const MAX_SEED = 100_000
 const MAX_RUNS = 1_000
@@ -52,9 +54,9 @@ async function main(): Promise<number> {
     process.stdout.write(help)
     return 0
   }
-  const minutes = numberOf('minutes', values.minutes, 600) ?? DEFAULT_MINUTES
-  const firstSeed = numberOf('seed', values.seed, MAX_SEED) ?? randomInt(MAX_SEED)
-  const count = numberOf('runs', values.runs, MAX_RUNS) ?? 1
+  const minutes = numberOf('minutes', values.minutes ?? DEFAULT_MINUTES, MAX_MINUTES)
+  const firstSeed = numberOf('seed', values.seed ?? String(randomInt(1, MAX_SEED)), MAX_SEED)
+  const count = numberOf('runs', values.runs ?? '1', MAX_RUNS)
   const experiments = values.experiments === undefined ? undefined : experimentsOf(values.experiments)
   if (values.bugs) return hunt(firstSeed, positionals[0] ?? '')
   const runs: Summary[] = []
@@ -68,14 +70,6 @@ async function main(): Promise<number> {
   }
   process.stdout.write(reportOf(runs))
   return runs.some(({ violations }) => violations.length > 0) ? 1 : 0
-}
-
-function numberOf(name: string, text: string | undefined, most: number): number | undefined {
-  if (text === undefined) return undefined
-  const number = Number(text)
-  if (!/^\d+$/.test(text) || number < 1 || number > most)
-    throw new Error(`--${name} ${text}: expected an integer from 1 to ${most}`)
-  return number
 }
 
 function experimentsOf(text: string): readonly [from: number, to: number] {

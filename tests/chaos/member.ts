@@ -49,22 +49,28 @@ export function createMember({ name, running: first, start, onUnexpectedEnd }: M
     return ending.exited
   }
 
+  async function startUnlessRunning(): Promise<void> {
+    if (running !== undefined) return
+    starting ??= startOnce().finally(() => {
+      starting = undefined
+    })
+    await starting
+  }
+
   const member = {
     name,
     /** How often it was started: a higher number is another process. */
     lives: () => lives,
 
     /** Resolves when it is started as `start` does, at once if it is running. */
-    async start(): Promise<void> {
-      if (running !== undefined) return
-      starting ??= startOnce().finally(() => {
-        starting = undefined
-      })
-      await starting
-    },
+    start: startUnlessRunning,
+    /** Resolves when it has ended. */
     kill: () => end('SIGKILL'),
-    /** SIGTERM; resolves when it has ended. */
-    terminate: () => end('SIGTERM'),
+    /** Ends it with this signal, and starts it again. */
+    async restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+      await end(signal)
+      await startUnlessRunning()
+    },
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
     signal,

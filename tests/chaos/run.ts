@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { cacheDir } from '../../local/places.mjs'
 import { describeExit } from '../../local/processes/process.mjs'
 import { startClients } from './clients.ts'
-import { type Cluster, startCluster, TOPIC } from './cluster.ts'
+import { type Cluster, HALTED, startCluster, TOPIC } from './cluster.ts'
 import { areReady, type Experiment, runExperiment, untilRecovered } from './experiment.ts'
 import { createHistory, type Request } from './history.ts'
 import { type Evidence, judge } from './judge.ts'
@@ -45,7 +45,7 @@ export async function run({ seed, minutes, experiments: chosen, fault, bug, say 
     ...{ dir, bug },
     onEnd(member, exit) {
       say(`  ${member} ended by itself: ${describeExit(exit)}`)
-      if (exit.code === 78) violations.push(`${member} halted`)
+      if (exit.code === HALTED) violations.push(`${member} halted`)
     },
   })
   try {
@@ -86,7 +86,7 @@ function lineOf({ number, faults, startedAt, healedAt, recoveredAt }: Experiment
 
 async function collect(cluster: Cluster, requests: readonly Request[]): Promise<Evidence> {
   const log = await readLog(cluster)
-  const winners = new Map(log.toReversed().map((claim) => [claim.id, claim])).size
+  const winners = new Set(log.map(({ id }) => id)).size
   const deliveries = new Map<string, ReturnType<typeof readDeliveries>>()
   const until = performance.now() + CONSUMERS_REACH_END_WITHIN_MS
   for (const { name, deliveries: file } of cluster.consumers) {

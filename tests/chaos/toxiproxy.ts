@@ -82,16 +82,23 @@ export async function startToxiproxy(dir: string, onSpawn: (running: RunningProc
 }
 
 /** Whether it is installed, or can be built. */
-export async function hasToxiproxy(): Promise<boolean> {
-  return (await isInstalled()) || existsSync(BUILT) || (await findGo()) !== undefined
+export const hasToxiproxy = async () => (await findToxiproxy()) !== undefined
+
+/** The program, or the Go that builds it. */
+async function findToxiproxy(): Promise<{ program: string } | { go: string } | undefined> {
+  if (await isInstalled()) return { program: INSTALLED }
+  if (existsSync(BUILT)) return { program: BUILT }
+  const go = await findGo()
+  return go === undefined ? undefined : { go }
 }
 
-/** Builds it with Go once, unless it is installed. */
+/** Builds it once, unless it is there. */
 async function ensureToxiproxy(): Promise<string> {
-  if (await isInstalled()) return INSTALLED
-  if (existsSync(BUILT)) return BUILT
-  const go = await findGo()
-  if (go === undefined) throw new Failure(`${INSTALLED} not found. Install it, or Go 1.21 or newer, which builds it.`)
+  const found = await findToxiproxy()
+  if (found === undefined)
+    throw new Failure(`${INSTALLED} not found. Install it, or Go 1.21 or newer, which builds it.`)
+  if ('program' in found) return found.program
+  const { go } = found
   mkdirSync(dirname(BUILT), { recursive: true })
   await withLock(`${BUILT}.lock`, { waitTimeoutMs: INSTALL_TIMEOUT_MS }, async (alsoHeldBy) => {
     if (existsSync(BUILT)) return

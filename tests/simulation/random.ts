@@ -7,6 +7,9 @@ export type Random = {
   pick<T>(items: readonly T[]): T | undefined
 }
 
+/** One of the items, of which there is at least one. */
+export const pick = <T>(items: readonly T[], random: Random): T => random.pick(items) as T
+
 /** Mulberry32: one 32-bit state, well mixed, the same numbers on every machine. */
 export function createRandom(seed: number): Random {
   let state = seed | 0

@@ -8,6 +8,7 @@ import { inject, onTestFinished } from 'vitest'
 import { argumentsOf } from '../../local/launch/service.mjs'
 import { freePort } from '../../local/processes/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.mjs'
+import { isReady } from './is-ready.ts'
 import { quietLog } from './quiet-log.ts'
 import { processEnvironment, registerProcess } from './test-run.ts'
 import { createTestTopic } from './topic.ts'
@@ -71,12 +72,7 @@ export async function openPlantStore({ kafkaBrokers, ...stores }: Environment) {
     registerProcess(inject('testRun'), running)
     closers.push(() => running.stop({ graceMs: STOP_GRACE_MS }))
     const opsUrl = `http://127.0.0.1:${opsPort}`
-    const isReady = () =>
-      fetch(`${opsUrl}/readyz`).then(
-        ({ ok }) => ok || started === 'listening',
-        () => false,
-      )
-    await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
+    await untilReady(running, { isReady: () => isReady(opsUrl, started), startTimeoutMs: START_TIMEOUT_MS })
     return { ...running, opsUrl, logFile }
   }
 

@@ -1,6 +1,7 @@
 import { runCommand } from '../../../local/processes/command.mjs'
+import { pick } from '../../simulation/random.ts'
 import type { Member } from '../member.ts'
-import { COMMAND_TIMEOUT_MS, type Draw, killed, pick } from './fault.ts'
+import { COMMAND_TIMEOUT_MS, type Draw, killed } from './fault.ts'
 
 const UNLIMITED = 'unlimited'
 
@@ -15,10 +16,7 @@ export const BROKER_FAULTS: readonly Draw[] = [
   ({ brokers }) => ({
     ...{ kind: 'brokers: rolling restart', targets: brokers.map(({ name }) => name) },
     async inject() {
-      for (const broker of brokers) {
-        await broker.terminate()
-        await broker.start()
-      }
+      for (const broker of brokers) await broker.restart('SIGTERM')
     },
   }),
   ({ brokers }, random) => {
@@ -29,8 +27,7 @@ export const BROKER_FAULTS: readonly Draw[] = [
       inject: () => limitFileSize(broker, '0'),
       async heal() {
         await limitFileSize(broker, UNLIMITED)
-        await broker.kill()
-        await broker.start()
+        await broker.restart('SIGKILL')
       },
     }
   },

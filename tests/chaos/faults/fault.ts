@@ -16,8 +16,6 @@ export type Draw = (cluster: Cluster, random: Random) => Fault
 
 export const COMMAND_TIMEOUT_MS = 10_000
 
-export const pick = <T>(items: readonly T[], random: Random) => random.pick(items) as T
-
 export const every = (members: readonly Member[], act: (member: Member) => unknown) =>
   Promise.all(members.map(act)).then(() => undefined)
 

@@ -1,7 +1,7 @@
-import type { Random } from '../../simulation/random.ts'
+import { pick, type Random } from '../../simulation/random.ts'
 import type { Cluster } from '../cluster.ts'
 import type { Direction, Link } from '../toxiproxy.ts'
-import { type Draw, pick } from './fault.ts'
+import type { Draw } from './fault.ts'
 
 const BOTH: readonly Direction[] = ['upstream', 'downstream']
 

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isReady } from '../../support/is-ready.ts'
 import type { Cluster } from '../cluster.ts'
 import type { Draw, Fault } from './fault.ts'
 
@@ -10,8 +11,7 @@ export const OPERATIONS: readonly Draw[] = [
     ...{ kind: 'services: rolling restart', targets: services.map(({ name }) => name) },
     async inject() {
       for (const service of services) {
-        await service.terminate()
-        await service.start()
+        await service.restart('SIGTERM')
         await untilReady(service)
       }
     },
@@ -23,12 +23,7 @@ const READY_WITHIN_MS = 15_000
 
 async function untilReady({ opsUrl }: { opsUrl: string }): Promise<void> {
   const until = performance.now() + READY_WITHIN_MS
-  const isReady = () =>
-    fetch(`${opsUrl}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  while (!(await isReady()) && performance.now() < until) await delay(200)
+  while (!(await isReady(opsUrl)) && performance.now() < until) await delay(200)
 }
 
 /** With a fault beside it, a command may fail; it must then say so. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Random } from '../../simulation/random.ts'
+import { pick, type Random } from '../../simulation/random.ts'
 import type { Cluster } from '../cluster.ts'
 import type { Member } from '../member.ts'
-import { type Draw, killed, pick } from './fault.ts'
+import { type Draw, killed } from './fault.ts'
 
 const STORM_RESTARTS = 3
 const STORM_EVERY_MS = 1_500
@@ -42,7 +42,7 @@ export const PROCESS_FAULTS: readonly Draw[] = [
     const member = pick(members, random)
     return {
       ...{ kind: `${group}: SIGTERM and start`, targets: [member.name] },
-      inject: () => member.terminate().then(() => member.start()),
+      inject: () => member.restart('SIGTERM'),
     }
   },
   ({ services }, random) => {
@@ -60,8 +60,7 @@ export const PROCESS_FAULTS: readonly Draw[] = [
       ...{ kind: 'rebalance storm', targets: [member.name] },
       async inject() {
         for (let restart = 0; restart < STORM_RESTARTS; restart++) {
-          await (restart % 2 === 0 ? member.kill() : member.terminate())
-          await member.start()
+          await member.restart(restart % 2 === 0 ? 'SIGKILL' : 'SIGTERM')
           await delay(STORM_EVERY_MS)
         }
       },

@@ -30,15 +30,11 @@ export const REDIS_FAULTS: readonly Draw[] = [
     (master) => master.config('SET', 'min-replicas-to-write', '9'),
     setOnAll('min-replicas-to-write', '0'),
   ),
-  redisFault('killed and back at once', async (_, __, server) => {
-    await server.kill()
-    await server.start()
-  }),
+  redisFault('killed and back at once', (_, __, server) => server.restart('SIGKILL')),
   redisFault('set back to an old snapshot', async (master, __, server) => {
     await master.save()
     await delay(LAG_MS)
-    await server.kill()
-    await server.start()
+    await server.restart('SIGKILL')
   }),
   redisFault(
     'failover that loses writes',

@@ -1,4 +1,4 @@
-import { Failure } from '../local/processes/failure.mjs'
+import { Failure } from '../../local/processes/failure.mjs'
 
 /** Parses the value of an option: a whole number from 1 to `max`. Throws a Failure with what is expected. */
 export function numberOf(name: string, text: string, max: number): number {

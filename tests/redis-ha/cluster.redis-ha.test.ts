@@ -6,19 +6,22 @@ import { documentedRights } from '../support/documented-rights.ts'
 import { PATIENT, startLoadedStore } from '../support/loaded-store.ts'
 import { type ClusterNode, startRedisCluster } from '../support/redis-cluster.ts'
 import { issueCertificate, kill, tlsSettings } from '../support/redis-processes.ts'
+import { SECRET_MARK } from '../support/secrets.ts'
+
+const PASSWORD = `a-password-${SECRET_MARK}`
 
 async function startOnCluster(tls?: Trusted) {
   const cluster = await startRedisCluster(tls)
   const { server, clusterNode } = documentedRights()
   for (const { client } of cluster.nodes) {
-    await client.call('ACL', 'SETUSER', 'plants', 'on', '>secret', ...server, ...clusterNode)
+    await client.call('ACL', 'SETUSER', 'plants', 'on', `>${PASSWORD}`, ...server, ...clusterNode)
   }
   const loaded = await startLoadedStore({
     kafkaBrokers: inject('kafkaBrokers'),
     redis: {
       REDIS_CLUSTER_NODES: cluster.addresses,
       REDIS_USERNAME: 'plants',
-      REDIS_PASSWORD: 'secret',
+      REDIS_PASSWORD: PASSWORD,
       ...(tls && tlsSettings(tls)),
     },
   })

@@ -10,8 +10,10 @@ import { createPlantStore, type RunningService } from '../support/plant-store.ts
 import { startPlantctl } from '../support/plantctl.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
 import { openClient, startRedisProcess } from '../support/redis-processes.ts'
+import { SECRET_MARK } from '../support/secrets.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
+const [FIRST_PASSWORD, SECOND_PASSWORD] = [`first-${SECRET_MARK}`, `second-${SECRET_MARK}`]
 const COMMANDS = ['status', 'verify', 'rebuild', 'export --from-redis', 'parked list', 'parked reapply', 'events']
 
 /** A Redis that requires TLS, a certificate, and the login of a user that has exactly the documented rights. */
@@ -30,9 +32,9 @@ async function startSecuredRedis() {
   })
   const admin = openClient(redis)
   const setUser = (...rules: string[]) => admin.call('ACL', 'SETUSER', 'plants', ...rules)
-  await setUser('on', '>first', ...documentedRights().server)
+  await setUser('on', `>${FIRST_PASSWORD}`, ...documentedRights().server)
   const passwordFile = join(folder, 'password')
-  writeFileSync(passwordFile, 'first\n')
+  writeFileSync(passwordFile, `${FIRST_PASSWORD}\n`)
   return {
     admin,
     setUser,
@@ -77,7 +79,7 @@ it('a wrong password is named, and a new one in the file counts without a restar
   const { admin, setUser, writePassword, settings } = await startSecuredRedis()
   const store = await createPlantStore({ kafkaBrokers, redis: settings })
   const services = [await store.startProjector(), await store.startApi()] as const
-  await setUser('resetpass', '>second')
+  await setUser('resetpass', `>${SECOND_PASSWORD}`)
   await admin.call('CLIENT', 'KILL', 'USER', 'plants')
   for (const service of services) {
     await untilNotReady(service, /^redis: Redis refuses the login: correct REDIS_USERNAME or REDIS_PASSWORD_FILE/m)
@@ -88,7 +90,7 @@ it('a wrong password is named, and a new one in the file counts without a restar
     code: 1,
     stderr: expect.stringMatching(/correct REDIS_USERNAME or REDIS_PASSWORD_FILE/),
   })
-  writePassword('second')
+  writePassword(SECOND_PASSWORD)
   await untilReady(...services)
   expect((await createPlant(services[1].url, 1n, 'Monstera')).response?.status).toBe(200)
 })

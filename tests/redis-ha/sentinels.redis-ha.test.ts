@@ -8,9 +8,10 @@ import { PATIENT, startLoadedStore } from '../support/loaded-store.ts'
 import { startOwnRedis } from '../support/own-stores.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { issueCertificate, kill, openClient, pause, redisProcesses, tlsSettings } from '../support/redis-processes.ts'
+import { SECRET_MARK } from '../support/secrets.ts'
 
 const kafkaBrokers = inject('kafkaBrokers')
-const PASSWORD = 'secret'
+const PASSWORD = `a-password-${SECRET_MARK}`
 
 async function startOnSentinels(tls?: Trusted) {
   const replicated = await startSentinels({ ...(await redisProcesses()), ...(tls && { tls }) })

@@ -9,7 +9,7 @@ import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 const USER = 'plants'
-const SCRAM_PASSWORD = 'a-scram-password'
+const SCRAM_PASSWORD = `a-scram-${PASSWORD}`
 
 let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
 let tokens: Awaited<ReturnType<typeof startTokenEndpoint>>

@@ -15,7 +15,7 @@ import { startTokenEndpoint } from '../support/token-endpoint.ts'
 const USER = 'plants'
 const SESSION_MS = 5_000
 const SOON = { timeout: 10_000, interval: 20 }
-const SCRAM_PASSWORD = 'a-scram-password'
+const SCRAM_PASSWORD = `a-scram-${PASSWORD}`
 /** So short that Kafka ends the session with the token. */
 const TOKEN_LIFETIME_S = 6
 

@@ -10,10 +10,11 @@ import { freePort } from '../../local/processes/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.mjs'
 import { isReady } from './is-ready.ts'
 import { quietLog } from './quiet-log.ts'
+import { expectNoSecrets, SECRET_MARK } from './secrets.ts'
 import { processEnvironment, registerProcess } from './test-run.ts'
 import { createTestTopic } from './topic.ts'
 
-export const TOKEN = 'a-token-for-tests'
+export const TOKEN = `a-token-${SECRET_MARK}`
 const CALLER = 'tests'
 const PARTITIONS = 6
 const START_TIMEOUT_MS = 60_000
@@ -37,7 +38,10 @@ export async function openPlantStore({ kafkaBrokers, ...stores }: Environment) {
   const log = await createTestTopic(kafkaBrokers, PARTITIONS)
   const { topic } = log
   const folder = mkdtempSync(join(inject('testRun'), 'services-'))
-  closers.push(async () => rmSync(folder, { recursive: true, force: true }))
+  closers.push(async () => {
+    expectNoSecrets(folder)
+    rmSync(folder, { recursive: true, force: true })
+  })
   const readModel = createReadModel({ redis, topic, partitions: PARTITIONS }, quietLog)
   closers.push(readModel.close)
   await readModel.ready()

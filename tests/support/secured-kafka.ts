@@ -12,10 +12,11 @@ import { ensureJars } from '../../local/stores/jars.mjs'
 import { answersKafka, defaultJavaArgs, newClusterId, startNode } from '../../local/stores/kafka.mjs'
 import { clusterSettings } from '../../local/stores/kafka-cluster.mjs'
 import { quietLog } from './quiet-log.ts'
+import { SECRET_MARK } from './secrets.ts'
 import { registerProcess } from './test-run.ts'
 
 /** The password of every user that logs in with PLAIN. */
-export const PASSWORD = 'a-password-for-tests'
+export const PASSWORD = `a-password-${SECRET_MARK}`
 const MODULES = 'org.apache.kafka.common.security'
 const HOST = 'localhost'
 const STOP_GRACE_MS = 1_000

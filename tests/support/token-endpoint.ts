@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { SECRET_MARK } from './secrets.ts'
 
 const ALGORITHM = 'ES256'
 const KEY_ID = 'one'
@@ -8,7 +9,7 @@ const KEYS_PATH = '/keys'
 
 /** A server that grants signed tokens to one client by its secret, as an OIDC provider does, and publishes its key. */
 export async function startTokenEndpoint(clientId: string, { lifetimeS = 300 }: { lifetimeS?: number } = {}) {
-  let secret = 'a-client-secret'
+  let secret = `a-client-secret-${SECRET_MARK}`
   let granted = 0
   const { privateKey, publicKey } = await generateKeyPair(ALGORITHM)
   const keys = [{ ...(await exportJWK(publicKey)), kid: KEY_ID }]

@@ -236,8 +236,9 @@ function setHeader(headers: DecodedRecord['headers'], name: string, value: Conte
 export type FetchedMessage = {
   offset: string
   key: Buffer | null
-  isControlRecord: boolean
-  batchContext: { producerId: string; inTransaction: boolean }
+  isControlRecord?: boolean
+  /** Absent in the format before Kafka 0.11, which has no transactions. */
+  batchContext?: { producerId: string; inTransaction: boolean }
 }
 
 export type AbortedTransaction = { producerId: string; firstOffset: string }
@@ -266,7 +267,9 @@ export function keepCommitted<M extends FetchedMessage>({
     .map(({ producerId, firstOffset }) => ({ producerId, firstOffset: BigInt(firstOffset) }))
     .sort((a, b) => Number(a.firstOffset - b.firstOffset))
   const abortingProducers = new Set<string>()
-  return messages.filter(({ offset, key, isControlRecord, batchContext: { producerId, inTransaction } }) => {
+  return messages.filter(({ offset, key, isControlRecord, batchContext }) => {
+    if (batchContext === undefined) return true
+    const { producerId, inTransaction } = batchContext
     for (let [first] = upcoming; first !== undefined && first.firstOffset <= BigInt(offset); [first] = upcoming) {
       abortingProducers.add(first.producerId)
       upcoming.shift()

@@ -1,0 +1,2 @@
+// The fuzzer accepts no TypeScript as its entry.
+export * from './targets.ts'

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { createLocalJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { jwts } from '../../services/api/src/auth/jwt.ts'
+import { tokenOf } from '../../services/api/src/http/consistency-token.ts'
+import { HttpError } from '../../services/api/src/http/errors.ts'
+import { OtherNumber, parseJsonBody } from '../../services/api/src/http/request-body.ts'
+import { decodeCursor, encodeCursor } from '../../services/api/src/read-plants/cursor.ts'
+import { formatTokenEntry, parseTokenEntries } from '../../shared/src/access/token-entry.ts'
+import { type DecodedRecord, keepCommitted } from '../../shared/src/kafka-client/fetched-records.ts'
+import { kafkajs, kafkajsModule } from '../../shared/src/kafka-client/kafkajs.ts'
+import { readCanonical, version1 } from '../../shared/src/plant/payload.ts'
+import { parsePlantId } from '../../shared/src/plant/plant.ts'
+import { parseTraceparent, plantCreated, readRecord } from '../../shared/src/plant/plant-created.ts'
+import { formatToken, type Partition, parseToken, partitionOf } from '../../shared/src/plant/position.ts'
+import { decodeEntry, EntryError, encodeEntry } from '../../shared/src/read-model/entry.ts'
+import { PreconditionError } from '../../shared/src/runtime/failures.ts'
+
+// Each export is a fuzz target: a function of bytes that come from outside. It throws when the code under test throws an
+// error that it does not declare, or returns what it should not.
+
+export { httpRequest } from './http-request.ts'
+
+const PARTITIONS = 3
+const MAX_DEPTH = 32
+
+/** A body that is accepted has the value that JSON.parse returns; one that is rejected has a reason to be. */
+export function jsonBody(bytes: Buffer): void {
+  const text = bytes.toString()
+  const value = thrownBy(() => parseJsonBody(bytes, MAX_DEPTH))
+  if (value instanceof Error) {
+    assertFailure(value, 'malformedJson')
+    if (isJson(text)) assert.match(value.message, /UTF-8|nested deeper|duplicate key/i)
+    return
+  }
+  assert.deepStrictEqual(
+    withNumbers(value),
+    JSON.parse(text, (_key, inner) => (inner === 0 ? 0 : inner)),
+  )
+}
+
+/** A cursor that is accepted is the only text of its place in the list. */
+export function cursor(bytes: Buffer): void {
+  const text = bytes.toString('latin1')
+  const decoded = decodeCursor(text, PARTITIONS)
+  if (decoded === undefined) return
+  assert.equal(encodeCursor(decoded), text)
+  assert.ok(decoded.partition < PARTITIONS && decoded.listed.length === PARTITIONS)
+  assert.ok(decoded.listed.every(Number.isSafeInteger))
+}
+
+/** A consistency token that is accepted has the same meaning after it is formatted. */
+export function consistencyToken(bytes: Buffer): void {
+  const token = thrownBy(() => tokenOf(bytes.toString('latin1'), PARTITIONS))
+  if (token instanceof Error) {
+    assertFailure(token, 'invalidPosition')
+    return
+  }
+  assert.ok([...token.keys()].every((partition) => partition < PARTITIONS))
+  assert.deepEqual(parseToken(formatToken(token), PARTITIONS), token)
+}
+
+/** Token entries that are accepted mean the same after they are formatted; an error does not quote them. */
+export function tokenEntries(bytes: Buffer): void {
+  const text = bytes.toString()
+  const entries = thrownBy(() => parseTokenEntries(text, 'the file'))
+  if (entries instanceof Error) {
+    assert.ok(entries instanceof PreconditionError, entries)
+    for (const digest of text.match(/[0-9a-f]{64}/g) ?? []) assert.ok(!entries.message.includes(digest))
+    return
+  }
+  assert.deepEqual(parseTokenEntries(entries.map(formatTokenEntry).join('\n'), 'the file'), entries)
+}
+
+const ISSUER = 'https://issuer.example'
+const NOW_MS = 1_790_000_000_000
+const log = { debug() {}, info() {}, warn() {}, error() {}, fatal() {} }
+const signed = await signedToken()
+const acceptJwt = jwts({
+  issuer: ISSUER,
+  audience: 'plants',
+  clockToleranceSeconds: 5,
+  keyOf: createLocalJWKSet({ keys: [signed.key] }),
+  now: () => NOW_MS,
+  log,
+})
+
+/** Only what was signed is accepted. In the input `<h>`, `<p>` and `<s>` stand for the parts of a valid JWT. */
+export async function jwt(bytes: Buffer): Promise<void> {
+  const token = bytes.toString('latin1').replace(/<([hps])>/g, (_, part: 'h' | 'p' | 's') => signed.parts[part])
+  const access = await acceptJwt(token).catch((error: Error) => error)
+  if (access instanceof Error) assertFailure(access, 'invalidToken')
+  else if (access !== undefined) assert.ok(token.startsWith(`${signed.parts.h}.${signed.parts.p}.`), token)
+}
+
+/** A header that is accepted is a `traceparent` of version 00. */
+export function traceparent(bytes: Buffer): void {
+  const parsed = parseTraceparent(bytes.toString('latin1'))
+  if (parsed === undefined) return
+  assert.match(parsed, /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/)
+  assert.equal(parseTraceparent(parsed), parsed)
+}
+
+const Decoder = kafkajsModule('src/protocol/decoder.js')
+const decodeFetched = kafkajsModule('src/protocol/requests/fetch/v4/decodeMessages.js')
+/** What a codec throws for bytes that it cannot decompress. */
+const CODEC_ERROR = /^(Z_|ZSTD_|ERR_|HPE_)/
+
+/** The records of a fetch are decoded and read, or rejected with a RangeError or by the codec. */
+export async function recordBatches(bytes: Buffer): Promise<void> {
+  const records = await committedRecords(bytes).catch((error: Error & { code?: string }) => error)
+  if (records instanceof Error) {
+    const isDeclared = records instanceof RangeError || records instanceof kafkajs.KafkaJSError
+    assert.ok(isDeclared || CODEC_ERROR.test(records.code ?? ''), records)
+    return
+  }
+  for (const { offset, key, value, headers = {} } of records) {
+    readRecord({ offset: Number(offset) as never, key, value, headers }, 0 as Partition, 1)
+  }
+}
+
+async function committedRecords(bytes: Buffer): Promise<DecodedRecord[]> {
+  const size = Buffer.alloc(4)
+  size.writeInt32BE(bytes.length)
+  const messages = await decodeFetched(new Decoder(Buffer.concat([size, bytes])))
+  return keepCommitted({ messages, abortedTransactions: [{ producerId: '0', firstOffset: '0' }] })
+}
+
+/**
+ * Any record of the log can be read, and a plant that was read is the same when it is written and read again. The input
+ * is the key, `ce_id` and `content-type`, each in a line, and then the payload.
+ */
+export function event(bytes: Buffer): void {
+  const [key, eventId, contentType, value] = splitLines(bytes, 4)
+  const partition = partitionOf(key, PARTITIONS)
+  const headers = { ce_type: Buffer.from('PlantCreated'), ce_id: eventId, 'content-type': contentType }
+  const { claim } = readRecord({ offset: 0 as never, key, value, headers }, partition, PARTITIONS)
+  const canonical = readCanonical(value, key)
+  if (canonical !== undefined) assert.deepEqual(canonical, plantIn(JSON.parse(value.toString())))
+  if (claim?.plant === undefined) return
+  const written = plantCreated({ ...claim.plant, id: claim.id }, claim.eventId, PARTITIONS)
+  assert.deepEqual(readRecord({ offset: 0 as never, ...written }, partition, PARTITIONS).claim, claim)
+}
+
+const PLANT_ID = parsePlantId('7') ?? assert.fail()
+
+/** An entry of Redis that is accepted is the only one of its claim. */
+export function redisEntry(bytes: Buffer): void {
+  const claim = thrownBy(() => decodeEntry(PLANT_ID, bytes))
+  if (claim instanceof Error) assert.ok(claim instanceof EntryError, claim)
+  else assert.deepEqual(encodeEntry(claim), bytes)
+}
+
+/** A payload is read, or rejected by undefined. */
+export function payload(bytes: Buffer): void {
+  const plant = version1.read(bytes, PLANT_ID, Buffer.from('7'))
+  if (plant === undefined) return
+  assert.deepEqual(plant, plantIn(JSON.parse(bytes.toString())))
+  assert.ok(plant.name.isWellFormed() && (plant.tag ?? '').isWellFormed())
+}
+
+async function signedToken() {
+  const { publicKey, privateKey } = await generateKeyPair('ES256')
+  const token = await new SignJWT({ scope: 'plants:read' })
+    .setProtectedHeader({ alg: 'ES256' })
+    .setIssuer(ISSUER)
+    .setAudience('plants')
+    .setSubject('somebody')
+    .setExpirationTime(NOW_MS / 1000 + 60)
+    .sign(privateKey)
+  const [h, p, s] = token.split('.') as [string, string, string]
+  return { parts: { h, p, s }, key: await exportJWK(publicKey) }
+}
+
+function plantIn({ name, tag }: { name: string; tag?: string }) {
+  return tag === undefined ? { name } : { name, tag }
+}
+
+/** The result of `run`, or the error that it throws. */
+function thrownBy<T>(run: () => T): T | Error {
+  try {
+    return run()
+  } catch (error) {
+    return error as Error
+  }
+}
+
+function assertFailure(error: Error, failure: HttpError['failure']): void {
+  assert.ok(error instanceof HttpError && error.failure === failure, error)
+}
+
+function isJson(text: string): boolean {
+  return !(thrownBy(() => JSON.parse(text)) instanceof Error)
+}
+
+/** The value as JSON.parse would return it. */
+function withNumbers(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value)
+  if (value instanceof OtherNumber) return Number(value.text) || 0
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(withNumbers)
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withNumbers(inner)]))
+}
+
+/** The parts before the first line ends, and the rest. */
+function splitLines(bytes: Buffer, count: number): [Buffer, Buffer, Buffer, Buffer] {
+  const parts: Buffer[] = []
+  let from = 0
+  while (parts.length < count - 1) {
+    const end = bytes.indexOf('\n', from)
+    parts.push(bytes.subarray(from, end < 0 ? bytes.length : end))
+    from = end < 0 ? bytes.length : end + 1
+  }
+  parts.push(bytes.subarray(from))
+  return parts as [Buffer, Buffer, Buffer, Buffer]
+}

@@ -1,40 +1,31 @@
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant, readPlant } from './support/client.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const BEYOND_DOUBLES = 9007199254740993n
 const VIEWPORT = { width: 1200, height: 800 }
 
-const executablePath = (process.env.PATH ?? '')
-  .split(delimiter)
-  .flatMap((folder) => NAMES.map((name) => join(folder, name)))
-  .find((file) => existsSync(file))
-if (executablePath === undefined) {
-  console.warn(`The page /docs was not tried: install one of ${NAMES.join(', ')}, so that it is on the PATH.`)
-}
+const isPossible = hasBrowser('The page /docs')
 
 let api: RunningApi
 let browser: Browser
 const closers: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
-  if (executablePath === undefined) return
+  if (!isPossible) return
   const store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
   closers.push(store.end)
   ;[api] = await Promise.all([store.startApi(), store.startProjector()])
-  // Chromium's sandbox does not work for root, as whom containers often run the tests.
-  browser = await chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 })
+  browser = await openBrowser()
   closers.push(() => browser.close())
 })
 afterAll(async () => {
   for (const close of closers.reverse()) await close()
 })
 
-it.skipIf(executablePath === undefined)(
+it.runIf(isPossible)(
   'the page /docs creates and reads a plant with its exact id, and sends requests to the service only',
   async () => {
     const page = await browser.newPage({ viewport: VIEWPORT })
@@ -65,18 +56,6 @@ it.skipIf(executablePath === undefined)(
     expect(complaints).toEqual([])
   },
 )
-
-/** The requests of the page, its errors, and violations of its Content-Security-Policy. */
-function watch(page: Page): { requests: string[]; complaints: string[] } {
-  const requests: string[] = []
-  const complaints: string[] = []
-  page.on('request', (request) => requests.push(request.url()))
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => complaints.push(String(error)))
-  return { requests, complaints }
-}
 
 /** All operations are visible without scrolling, and the table of error numbers follows them. */
 async function expectOperationsFirst(page: Page): Promise<void> {

@@ -31,7 +31,7 @@ export async function serveApp(store: BenchStore, tokenDigests: string): Promise
   const unused = { KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1' }
   const settings = readSettings(ApiSettings, { ...unused, PLANT_STORE_TOKEN_DIGESTS: tokenDigests })
   const log = createLog('bench', 'warn')
-  const observe = addApiMetrics(createMetrics())
+  const observe = addApiMetrics(createMetrics('bench'))
   const { strategies } = await openAuthentication(settings, log)
   const { app } = await createApp({
     ...{ log, limits: settings, partitions: settings.PLANTS_PARTITIONS, strategies },

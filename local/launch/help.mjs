@@ -44,7 +44,7 @@ Files, in that folder:
  * @param {string | undefined} dockerProject of Kafka and Redis
  */
 export function welcome(settings, token, dockerProject) {
-  const { url } = urlsOf(settings)
+  const { url, opsUrls } = urlsOf(settings)
   const plant = '{"id":1,"name":"Monstera deliciosa","tag":"indoor"}'
   const logDir = join(settings.localDir, 'logs')
   const logs = logDir.startsWith(root) ? relative(root, logDir) : logDir
@@ -59,6 +59,7 @@ Create a plant:
 Read it:
   curl -i ${url}/plants/1 ${auth}
 
+Live page: ${Object.values(opsUrls)[0]}
 Logs: ${logs}${inDocker}   Stop: Ctrl-C   More: npm start -- --help
 `
 }

@@ -26,11 +26,12 @@ export const API_NODE_OPTIONS = ['--no-allocation-site-pretenuring']
 
 /**
  * @param {ServiceKind} kind
+ * @param {string} [folder] the folder of another release; this one's unless given
  * @returns {string[]} Node's own options, and the program
  */
-export const argumentsOf = (kind) => [
+export const argumentsOf = (kind, folder = root) => [
   ...(kind === 'api' ? API_NODE_OPTIONS : []),
-  join(root, 'services', kind, 'src', 'main.ts'),
+  join(folder, 'services', kind, 'src', 'main.ts'),
 ]
 
 /**

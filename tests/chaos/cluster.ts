@@ -9,6 +9,7 @@ import { ensureJars } from '../../local/stores/jars.mjs'
 import { type RunningServer, startSentinels } from '../../local/stores/redis-sentinels.mjs'
 import { startPlantctl } from '../support/plantctl.ts'
 import { quietLog } from '../support/quiet-log.ts'
+import { startClusterNodes } from '../support/redis-cluster-nodes.ts'
 import { startKafka } from './kafka.ts'
 import { createMember, type Member } from './member.ts'
 import { APIS, CONSUMERS, createApis, createConsumers, createProjectors, PROJECTORS } from './services.ts'
@@ -25,11 +26,17 @@ const RESTART_AFTER_MS = 1_000
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>
 
+/** How Redis fails over. */
+export type RedisKind = 'sentinels' | 'cluster'
+
 export type ClusterOptions = {
+  redis: RedisKind
   /** Belongs to this cluster alone: data, and logs. */
   dir: string
   /** The name of a planted bug that api, projector and consumers have. */
   bug: string | undefined
+  /** The folder of another release, which the services start with. */
+  former: string | undefined
   /** Called when a process ends by itself; it is started again, as an orchestrator would. */
   onEnd(member: string, exit: Exit): void
 }
@@ -43,10 +50,10 @@ type Places = {
 
 /**
  * The cluster that production has, as processes of this machine: three brokers, a Redis with two replicas and three
- * sentinels, two apis, two projectors, and a consumer of each kind of first claims. Every connection passes toxiproxy.
+ * sentinels or a Redis Cluster, two apis, two projectors, and a consumer of each kind of first claims. Every connection passes toxiproxy.
  * Services and consumers are not started yet.
  */
-export async function startCluster({ dir, bug, onEnd }: ClusterOptions) {
+export async function startCluster({ dir, redis: redisKind, bug, former, onEnd }: ClusterOptions) {
   const processes = new Map<string, RunningProcess>()
   let isEnding = false
   const places: Places = {
@@ -62,7 +69,7 @@ export async function startCluster({ dir, bug, onEnd }: ClusterOptions) {
   for (const folder of [places.logDir, places.dataDir]) mkdirSync(folder, { recursive: true })
 
   const toxiproxy = await startToxiproxy(places.logDir, places.onSpawn)
-  const { kafka, redis } = await startStores(toxiproxy, places)
+  const { kafka, redis } = await startStores(toxiproxy, redisKind, places)
   const admin = createKafka(kafka.brokers.split(','), 'chaos', quietLog)
   await retry(() => createTopic(admin, TOPIC), TOPIC_PATIENCE)
   await retry(() => checkTopic(admin, TOPIC), TOPIC_PATIENCE)
@@ -72,12 +79,13 @@ export async function startCluster({ dir, bug, onEnd }: ClusterOptions) {
     PLANTS_TOPIC: TOPIC.topic,
     PLANTS_PARTITIONS: String(TOPIC.partitions),
   }
-  const options = { ...places, settings, brokersOf: kafka.brokersOf, topic: TOPIC.topic, bug }
+  const options = { ...places, settings, brokersOf: kafka.brokersOf, topic: TOPIC.topic, bug, former }
   const apis = await createApis(toxiproxy, options)
   const projectors = await createProjectors(options)
   return {
     ...{ brokers: kafka.nodes, redisServers: redis.servers, sentinels: redis.sentinels, apis, projectors, admin },
     logDir: places.logDir,
+    hasTwoReleases: former !== undefined,
     consumers: createConsumers(options),
     services: [...apis, ...projectors],
     links: [...kafka.links, ...redis.links, ...apis.map(({ link }) => link)],
@@ -94,7 +102,7 @@ export async function startCluster({ dir, bug, onEnd }: ClusterOptions) {
   }
 }
 
-async function startStores(toxiproxy: Toxiproxy, places: Places) {
+async function startStores(toxiproxy: Toxiproxy, redisKind: RedisKind, places: Places) {
   const { java, kafkaClasspath: classpath, redisServer } = await ensureJars()
   const [kafka, redis] = await sideBySide(
     AbortSignal.timeout(START_TIMEOUT_MS),
@@ -103,26 +111,36 @@ async function startStores(toxiproxy: Toxiproxy, places: Places) {
         ...{ ...places, dir: join(places.dataDir, 'kafka'), java, classpath, toxiproxy },
         clients: [...APIS, ...PROJECTORS, CONSUMERS],
       }),
-    () => startRedis(toxiproxy, redisServer, places),
+    () => startRedis(toxiproxy, { redisKind, redisServer }, places),
   )
   return { kafka, redis }
 }
 
-/** All others share the link to a server, because its address is what the sentinels know. */
-async function startRedis(toxiproxy: Toxiproxy, redisServer: string, { dataDir, onUnexpectedEnd, ...places }: Places) {
+/** All others share the link to a server, because its address is what sentinels and nodes know. */
+async function startRedis(
+  toxiproxy: Toxiproxy,
+  { redisKind, redisServer }: { redisKind: RedisKind; redisServer: string },
+  { dataDir, onUnexpectedEnd, ...places }: Places,
+) {
   const links: Link[] = []
   async function reachedAt(name: string, port: number): Promise<number> {
     const link = await toxiproxy.link(`all>${name}`, port)
     links.push(link)
     return link.port
   }
-  const options = { ...places, dir: join(dataDir, 'redis'), redisServer, reachedAt, downAfterMs: DOWN_AFTER_MS }
-  const { servers, sentinels, addresses, name } = await startSentinels(options)
-  const memberOf = (server: RunningServer) =>
-    createMember({ name: server.name, running: server, start: server.start, onUnexpectedEnd })
+  const memberOf = (server: RunningServer) => ({
+    ...createMember({ name: server.name, running: server, start: server.start, onUnexpectedEnd }),
+    port: server.port,
+  })
+  const options = { ...places, dir: join(dataDir, 'redis'), redisServer, reachedAt }
+  if (redisKind === 'cluster') {
+    const { nodes, addresses } = await startClusterNodes(options)
+    return { links, servers: nodes.map(memberOf), sentinels: [], settings: { REDIS_CLUSTER_NODES: addresses } }
+  }
+  const { servers, sentinels, addresses, name } = await startSentinels({ ...options, downAfterMs: DOWN_AFTER_MS })
   return {
     links,
-    servers: servers.map((server) => ({ ...memberOf(server), port: server.port })),
+    servers: servers.map(memberOf),
     sentinels: sentinels.map(memberOf),
     settings: { REDIS_SENTINELS: addresses, REDIS_SENTINEL_NAME: name },
   }

@@ -6,6 +6,7 @@ import { killLivingGroups } from '../../local/processes/process.mjs'
 import { endWithProcess } from '../support/end-with-process.ts'
 import { numberOf } from '../support/number-option.ts'
 import { BUGS_TO_CATCH } from './bugs-to-catch.ts'
+import type { RedisKind } from './cluster.ts'
 import { reportOf, type Summary, summaryOf } from './report.ts'
 import { run } from './run.ts'
 
@@ -17,6 +18,9 @@ Redis with replicas and sentinels, two apis, two projectors and three consumers,
   npm run chaos -- --runs 40                     so many runs, each with the next seed
   npm run chaos -- --seed 7 --experiments 3-4    only these experiments of a run
   npm run chaos -- --fault "redis: FLUSHALL"     only this fault, again and again
+  npm run chaos -- --redis cluster               a Redis Cluster instead of a Redis with sentinels
+  npm run chaos -- --former FOLDER               starts the services of another release, in a folder with its packages
+                                                 installed, and changes to this one and back
   npm run chaos -- --bugs                        plants bugs of the simulation, each in a run of a minute, and reports how
                                                  each is caught
   npm run chaos -- --bugs "the verdict is"       only those with this in their name
@@ -46,6 +50,8 @@ async function main(): Promise<number> {
       runs: { type: 'string' },
       experiments: { type: 'string' },
       fault: { type: 'string' },
+      redis: { type: 'string', default: 'sentinels' },
+      former: { type: 'string' },
       bugs: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -58,11 +64,13 @@ async function main(): Promise<number> {
   const firstSeed = numberOf('seed', values.seed ?? String(randomInt(1, MAX_SEED)), MAX_SEED)
   const count = numberOf('runs', values.runs ?? '1', MAX_RUNS)
   const experiments = values.experiments === undefined ? undefined : experimentsOf(values.experiments)
+  const redis = redisKindOf(values.redis)
   if (values.bugs) return hunt(firstSeed, positionals[0] ?? '')
   const runs: Summary[] = []
   for (let seed = firstSeed; seed < firstSeed + count; seed++) {
     console.log(`Seed ${seed}`)
-    const played = await run({ seed, minutes, experiments, fault: values.fault, say: console.log })
+    const { fault, former } = values
+    const played = await run({ seed, minutes, redis, experiments, fault, former, say: console.log })
     runs.push(summaryOf(played))
     for (const violation of played.violations) console.log(`  VIOLATION ${violation}`)
     if (played.violations.length > 0) console.log(`  See ${played.dir}`)
@@ -70,6 +78,11 @@ async function main(): Promise<number> {
   }
   process.stdout.write(reportOf(runs))
   return runs.some(({ violations }) => violations.length > 0) ? 1 : 0
+}
+
+function redisKindOf(text: string): RedisKind {
+  if (text !== 'sentinels' && text !== 'cluster') throw new Error(`--redis ${text}: expected sentinels or cluster`)
+  return text
 }
 
 function experimentsOf(text: string): readonly [from: number, to: number] {
@@ -86,7 +99,14 @@ async function hunt(seed: number, part: string): Promise<number> {
   console.log('| planted bug | fault | seconds | caught by |\n|---|---|---:|---|')
   for (const [bug, fault] of bugs) {
     const startedAt = performance.now()
-    const { violations } = await run({ seed, minutes: MINUTES_FOR_A_BUG, fault, bug, say: () => {} })
+    const { violations } = await run({
+      seed,
+      minutes: MINUTES_FOR_A_BUG,
+      redis: 'sentinels',
+      fault,
+      bug,
+      say: () => {},
+    })
     if (violations.length === 0) missed++
     const seconds = Math.round((performance.now() - startedAt) / 1000)
     console.log(`| ${bug} | ${fault} | ${seconds} | ${violations[0]?.split(': {')[0]?.slice(0, 80) ?? 'MISSED'} |`)

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { cacheDir } from '../../local/places.mjs'
 import { describeExit } from '../../local/processes/process.mjs'
 import { startClients } from './clients.ts'
-import { type Cluster, HALTED, startCluster, TOPIC } from './cluster.ts'
+import { type Cluster, HALTED, type RedisKind, startCluster, TOPIC } from './cluster.ts'
 import { areReady, type Experiment, runExperiment, untilRecovered } from './experiment.ts'
 import { createHistory, type Request } from './history.ts'
 import { type Evidence, judge } from './judge.ts'
@@ -18,12 +18,15 @@ const LOOK_EVERY_MS = 500
 export type RunOptions = {
   seed: number
   minutes: number
+  redis: RedisKind
   /** The experiments to run, from this number to this one; all that fit into the minutes unless given. */
   experiments?: readonly [from: number, to: number] | undefined
   /** A part of the kind of fault that every experiment has, alone. */
   fault?: string | undefined
   /** The name of a bug of the simulation to plant. */
   bug?: string | undefined
+  /** The folder of another release, which the services start with. */
+  former?: string | undefined
   say(line: string): void
 }
 
@@ -37,12 +40,21 @@ export type Run = {
 }
 
 /** Starts a cluster, runs experiments on it under load, and judges what clients and consumers were told. */
-export async function run({ seed, minutes, experiments: chosen, fault, bug, say }: RunOptions): Promise<Run> {
+export async function run({
+  seed,
+  minutes,
+  redis,
+  experiments: chosen,
+  fault,
+  bug,
+  former,
+  say,
+}: RunOptions): Promise<Run> {
   const dir = join(cacheDir, 'chaos', String(seed))
   rmSync(dir, { recursive: true, force: true })
   const violations: string[] = []
   const cluster = await startCluster({
-    ...{ dir, bug },
+    ...{ dir, redis, bug, former },
     onEnd(member, exit) {
       say(`  ${member} ended by itself: ${describeExit(exit)}`)
       if (exit.code === HALTED) violations.push(`${member} halted`)

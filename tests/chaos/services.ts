@@ -28,6 +28,8 @@ export type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd'> & {
   topic: string
   /** The name of a planted bug that all of them have. */
   bug: string | undefined
+  /** The folder of another release, which the services start with. */
+  former: string | undefined
   onSpawn(running: RunningProcess): void
 }
 
@@ -60,13 +62,18 @@ async function createService(
     ...{ ...options.settings, ...own, KAFKA_BROKERS: options.brokersOf(name), OPS_PORT: String(opsPort) },
     ...{ ...preloading(options.bug, CLOCK), CLOCK_FILE: clockFile },
   }
-  const member = createProgram(name, argumentsOf(kind), env, options)
+  let folder = options.former
+  const member = createProgram(name, () => argumentsOf(kind, folder), env, options)
   /** Sets the time of day of its processes off by this much. */
   function setClockOff(byMs: number): void {
     writeFileSync(clockFile, String(byMs))
     member.signal('SIGUSR2')
   }
-  return { ...member, setClockOff, opsUrl: `http://127.0.0.1:${opsPort}` }
+  /** Has its next start use the other release. */
+  function changeRelease(): void {
+    folder = folder === undefined ? options.former : undefined
+  }
+  return { ...member, setClockOff, changeRelease, opsUrl: `http://127.0.0.1:${opsPort}` }
 }
 
 /** A consumer of the events with each kind of first claims. */
@@ -81,15 +88,15 @@ export const createConsumers = (options: ServiceOptions) =>
       claimFile: join(dataDir, `${name}.sqlite`),
     }
     const args = [CONSUMER_PROGRAM, JSON.stringify(task)]
-    return { ...createProgram(name, args, preloading(options.bug), options), deliveries: task.deliveries }
+    return { ...createProgram(name, () => args, preloading(options.bug), options), deliveries: task.deliveries }
   })
 
-function createProgram(name: string, args: string[], env: NodeJS.ProcessEnv, options: ServiceOptions) {
+function createProgram(name: string, args: () => string[], env: NodeJS.ProcessEnv, options: ServiceOptions) {
   const { logDir, onSpawn, onUnexpectedEnd } = options
   const logFile = join(logDir, `${name}.log`)
-  const program = { name, command: process.execPath, args, logFile, env: { PATH: process.env.PATH, ...env } }
+  const program = { name, command: process.execPath, logFile, env: { PATH: process.env.PATH, ...env } }
   async function start(): Promise<RunningProcess> {
-    const running = await startProcess(program)
+    const running = await startProcess({ ...program, args: args() })
     onSpawn(running)
     return running
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,9 @@ const CONTENT_LENGTH = /^content-length: (\d+)$/im
 const CONTENT_TYPE = /^content-type: (.*)$/im
 const HEAD_END = '\r\n\r\n'
 
-const socketPath = join(mkdtempSync(join(tmpdir(), 'plant-store-fuzz-')), 'api.sock')
+const folder = mkdtempSync(join(tmpdir(), 'plant-store-fuzz-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const socketPath = join(folder, 'api.sock')
 const { app } = await createApp({
   log: createLog('fuzz', 'error'),
   limits,

@@ -6,10 +6,10 @@ import {
   type LogPosition,
   type Partition,
 } from '@plant-store/shared/plant/position.ts'
+import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import { type Command, EXIT } from '../command.ts'
 import { limitOf, partitionsOf, readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
-import { formatCount, formatNumber } from '../terminal/format.ts'
 import { tableLines } from '../terminal/layout.ts'
 import { safeJson } from '../terminal/safe-text.ts'
 import { parkedAfter } from './parked/parked-records.ts'

@@ -1,9 +1,9 @@
 import { allPartitions, formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import { type CliContext, type Command, EXIT } from '../command.ts'
 import { partitionsOf, readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { logReader } from '../store/read-log.ts'
-import { formatCount, formatNumber } from '../terminal/format.ts'
 import { startProgressLine } from '../terminal/progress.ts'
 import { type Reapplication, reapplyParked } from './parked/reapply.ts'
 

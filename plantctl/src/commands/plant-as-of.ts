@@ -3,10 +3,10 @@ import { replay } from '@plant-store/shared/event-log/replay.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, type LogRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { formatTimestamp } from '@plant-store/shared/runtime/format.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Store } from '../store/open-store.ts'
 import { keyOf, partitionOfId } from '../store/read-log.ts'
-import { formatTimestamp } from '../terminal/format.ts'
 import { safeText } from '../terminal/safe-text.ts'
 
 /** A plant as the log has it up to some offset. */

@@ -1,12 +1,13 @@
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
+import { assess } from '@plant-store/shared/status/assess.ts'
+import { readStatus, type StoreStatus } from '@plant-store/shared/status/read-status.ts'
+import { statusJson } from '@plant-store/shared/status/status-json.ts'
 import { type CliContext, type Command, EXIT, type ExitCode } from '../command.ts'
 import { readOptions } from '../options.ts'
 import { connectStore, retryForSeconds, type Store } from '../store/open-store.ts'
 import { createPaint } from '../terminal/layout.ts'
 import { openScreen } from '../terminal/screen.ts'
-import { assess } from './status/assess.ts'
-import { statusJson, statusLines } from './status/format-status.ts'
-import { readStatus, type StoreStatus } from './status/read-status.ts'
+import { statusLines } from './format-status.ts'
 
 const WATCH_EVERY_MS = 1_000
 const help = `Shows the state of the log and the read model, the processes that read the log, and any problems.

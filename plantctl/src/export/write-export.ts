@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { plantOf } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { formatCount } from '@plant-store/shared/runtime/format.ts'
 import type { CliContext } from '../command.ts'
 import type { Store } from '../store/open-store.ts'
-import { formatCount } from '../terminal/format.ts'
 import { openOutputFile } from './output-file.ts'
 
 /** The last line of an export, about all lines before it. */

@@ -1,6 +1,6 @@
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import { formatPartitions } from '../terminal/format.ts'
+import { formatPartitions } from '@plant-store/shared/runtime/format.ts'
 
 /**
  * A rebuild cannot continue; the message names the cause and the remedy. The next rebuild continues with what was

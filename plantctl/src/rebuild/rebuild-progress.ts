@@ -1,5 +1,5 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import { formatCount, formatPartitions } from '../terminal/format.ts'
+import { formatCount, formatPartitions } from '@plant-store/shared/runtime/format.ts'
 import { progressBar } from '../terminal/progress.ts'
 
 export type Phase = 'filling' | 'verifying' | 'switching' | 'switched' | 'different'

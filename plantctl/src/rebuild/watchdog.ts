@@ -1,6 +1,6 @@
 import type { Partition } from '@plant-store/shared/plant/position.ts'
+import { formatPartitions } from '@plant-store/shared/runtime/format.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
-import { formatPartitions } from '../terminal/format.ts'
 import { RebuildError } from './rebuild-error.ts'
 
 /** A rebuild without progress gives up after this time. */

@@ -1,6 +1,6 @@
+import { formatDuration, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { CliContext } from '../command.ts'
-import { formatDuration, formatNumber } from './format.ts'
 import { widthOf } from './layout.ts'
 
 /** Work of a known size: `passed` of `total` records, of which `before` were passed before this run started. */

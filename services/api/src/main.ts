@@ -32,7 +32,7 @@ async function start(context: ServiceContext): Promise<void> {
   const settings = readSettings(ApiSettings, process.env)
   const authentication = await openAuthentication(settings, log)
   closeLater(authentication.close)
-  const metrics = createMetrics()
+  const metrics = createMetrics(context.name)
   const observe = addApiMetrics(metrics)
   const service = await openServiceStores('api', settings, metrics, context)
   const { kafka, readModel, partitions } = service
@@ -75,7 +75,14 @@ async function start(context: ServiceContext): Promise<void> {
     onCompleted: observe.requestCompleted,
     problems: service.readiness,
   })
-  observe.observeParts({ server: app.server, admission, creation, claimIndex, tail, readModel })
+  const limits = {
+    connections: settings.CONNECTIONS_MAX,
+    requests: settings.REQUESTS_MAX,
+    queuedBytes: settings.QUEUE_MAX_MIB * BYTES_PER_MIB,
+    windowBytes: settings.WINDOW_MAX_MIB * BYTES_PER_MIB,
+  }
+  service.showSamples(() => observe.sample(claimIndex))
+  observe.observeParts({ server: app.server, admission, creation, claimIndex, tail, readModel, limits })
   // The api listens only when the log is verified to be the one that the read model was folded from.
   await tail.verified
   const address = await app.listen({ port: settings.PORT, host: settings.HOST })

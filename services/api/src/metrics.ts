@@ -2,7 +2,8 @@ import type { Server } from 'node:http'
 import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { Follower } from '@plant-store/shared/event-log/follow.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import { addGauge, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
+import { addGauge, growthOf, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
+import type { Sample } from '@plant-store/shared/status/history.ts'
 import { Counter, Histogram } from 'prom-client'
 import type { ClaimIndex } from './claim-index/claim-index.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
@@ -21,6 +22,7 @@ export type ObservedParts = {
   claimIndex: ClaimIndex
   tail: Follower
   readModel: ReadModel
+  limits: { connections: number; requests: number; queuedBytes: number; windowBytes: number }
 }
 
 /** Adds the metrics of an api to those of its process. */
@@ -74,7 +76,14 @@ export function addApiMetrics(metrics: Metrics) {
     registers,
   })
 
+  const created = growthOf(durations, { method: 'POST', route: '/plants' })
+
   return {
+    /** The creates since the last call, and how far the read model is behind. */
+    async sample({ totals }: Pick<ClaimIndex, 'totals'>): Promise<Sample> {
+      return { ...(await created()), lag: totals().readModelLag }
+    },
+
     requestCompleted({ method, route, status, error, durationMs }: CompletedRequest): void {
       requests.inc({ method, route, status, error: error ?? '' })
       durations.observe({ method, route }, durationMs / 1_000)
@@ -107,7 +116,7 @@ export function addApiMetrics(metrics: Metrics) {
     },
 
     /** Adds the metrics that are read from the parts. */
-    observeParts({ server, admission, creation, claimIndex, tail, readModel }: ObservedParts): void {
+    observeParts({ server, admission, creation, claimIndex, tail, readModel, limits }: ObservedParts): void {
       const gauge = (name: string, help: string, read: () => number | undefined) =>
         addGauge(metrics, `plant_store_${name}`, help, read)
 
@@ -115,11 +124,15 @@ export function addApiMetrics(metrics: Metrics) {
         if (code !== 'ECONNRESET') unreadable.inc()
       })
       gauge('http_connections', 'Open connections.', admission.connections)
+      gauge('http_connections_max', 'Most open connections, CONNECTIONS_MAX.', () => limits.connections)
       gauge('http_requests_under_way', 'Requests in flight.', admission.inFlight)
+      gauge('http_requests_under_way_max', 'Most requests in flight, REQUESTS_MAX.', () => limits.requests)
       gauge('queue_records', 'Creates that wait for the next append.', () => creation.queued().records)
       gauge('queue_bytes', 'Bytes of the creates that wait for the next append.', () => creation.queued().bytes)
+      gauge('queue_max_bytes', 'Most bytes of the waiting creates, QUEUE_MAX_MIB.', () => limits.queuedBytes)
       gauge('window_claims', 'Claims in the windows of all partitions.', () => claimIndex.totals().claims)
       gauge('window_bytes', 'Memory of the windows of all partitions, in bytes.', () => claimIndex.totals().bytes)
+      gauge('window_max_bytes', 'Most memory of the windows, WINDOW_MAX_MIB.', () => limits.windowBytes)
       gauge(
         'coverage_gap_partitions',
         'Partitions with a coverage gap: they accept no creates until the projector has caught up.',

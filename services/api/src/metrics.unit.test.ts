@@ -12,7 +12,7 @@ async function samplesOf(metrics: ReturnType<typeof createMetrics>, name: string
 }
 
 it('counts and times a failed append like any other, and rethrows its error', async () => {
-  const metrics = createMetrics()
+  const metrics = createMetrics('api')
   const lost = new Error('lost')
   const failing = addApiMetrics(metrics).observeAppends({
     append: () => Promise.reject(lost),
@@ -24,7 +24,7 @@ it('counts and times a failed append like any other, and rethrows its error', as
 })
 
 it('measures the duration of an append', async () => {
-  const metrics = createMetrics()
+  const metrics = createMetrics('api')
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const appending = addApiMetrics(metrics)
     .observeAppends({ append: () => promise })
@@ -37,7 +37,7 @@ it('measures the duration of an append', async () => {
 })
 
 it('shares nothing between two apis in one process', async () => {
-  const [first, second] = [createMetrics(), createMetrics()]
+  const [first, second] = [createMetrics('api'), createMetrics('api')]
   const observe = addApiMetrics(first)
   addApiMetrics(second)
   observe.requestCompleted({

@@ -23,7 +23,7 @@ const FETCH_PACE = { records: 32, shortestMs: 12, longestMs: 50 }
 async function start(context: ServiceContext): Promise<void> {
   const { log, fail, closeLater } = context
   const settings = readSettings(ProjectorSettings, process.env)
-  const metrics = createMetrics()
+  const metrics = createMetrics(context.name)
   const observe = addProjectorMetrics(metrics)
   const service = await openServiceStores('projector', settings, metrics, context)
   const { kafka, readModel, topic, partitions, startState } = service
@@ -53,6 +53,7 @@ async function start(context: ServiceContext): Promise<void> {
   closeLater(projector.close)
   projector.start()
   observe.observeParts(projector, readModel)
+  service.showSamples(() => observe.sample(projector))
   service.watch({
     passed: projector.checkpoints,
     updateEnds: projector.updateEnds,

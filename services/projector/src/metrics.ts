@@ -2,7 +2,8 @@ import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import { addGauge, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
+import { addGauge, growthOf, type Metrics, rateOf } from '@plant-store/shared/runtime/metrics.ts'
+import type { Sample } from '@plant-store/shared/status/history.ts'
 import { Counter, Histogram } from 'prom-client'
 import type { createProjector } from './projector.ts'
 
@@ -45,8 +46,15 @@ export function addProjectorMetrics(metrics: Metrics) {
     registers,
   })
   const counts = new Map<Partition, Counts>()
+  const batches = growthOf(durations)
+  const applied = rateOf(records)
 
   return {
+    /** The records since the last call, the time of their batches, and how far the read model is behind. */
+    async sample({ lag }: { lag(): number | undefined }): Promise<Sample> {
+      return { ...(await batches()), perSecond: await applied(), lag: lag() ?? null }
+    },
+
     /** Wraps a read model so that its calls are measured. */
     observeReadModel({ apply, meta }: Observed): Observed {
       return {

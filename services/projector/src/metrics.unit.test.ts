@@ -24,7 +24,7 @@ const meta = (plants: number): PartitionMeta => ({
 
 /** The metrics of a projector, with a read model whose apply is given. */
 function observe(apply: () => Promise<ApplyResult>) {
-  const metrics = createMetrics()
+  const metrics = createMetrics('projector')
   const observer = addProjectorMetrics(metrics)
   const readModel = observer.observeReadModel({ apply, meta: async (partition) => meta(10 ** partition) })
   return {

@@ -1,12 +1,19 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { readFileSync } from 'node:fs'
+import { type Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client'
+
+/** The version of this release. */
+export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
 /** The metrics of one process for Prometheus; docs/reference/metrics.md explains each. */
 export type Metrics = Registry
 
-/** Creates a registry with Node's default metrics: memory, CPU, garbage collection, event-loop delay. */
-export function createMetrics(): Metrics {
+/** Creates a registry with the version of this service and Node's default metrics: memory, CPU, event-loop delay. */
+export function createMetrics(service: string): Metrics {
   const metrics = new Registry()
   collectDefaultMetrics({ register: metrics })
+  const name = 'plant_store_build_info'
+  const help = 'Always 1; the labels have the service and its version.'
+  new Gauge({ name, help, labelNames: ['service', 'version'], registers: [metrics] }).set({ service, version }, 1)
   return metrics
 }
 
@@ -22,4 +29,68 @@ export function addGauge(metrics: Metrics, name: string, help: string, read: () 
       else this.set(value)
     },
   })
+}
+
+/** Returns a function that reads how much a counter grew in a second, since its last call. */
+export function rateOf(counter: Counter): () => Promise<number> {
+  let before = 0
+  let readAt = performance.now()
+  return async () => {
+    const { values } = await counter.get()
+    const count = values.reduce((sum, { value }) => sum + value, 0)
+    const perSecond = ((count - before) * 1_000) / (performance.now() - readAt)
+    before = count
+    readAt = performance.now()
+    return perSecond
+  }
+}
+
+/** What a histogram of seconds has counted between two calls. */
+export type Growth = {
+  perSecond: number
+  /** Percentiles in milliseconds, as exact as the buckets are; null when nothing was counted. */
+  p50Ms: number | null
+  p99Ms: number | null
+}
+
+/** Returns a function that reads the growth of a histogram since its last call, in the series with these labels. */
+export function growthOf(histogram: Histogram, labels: Record<string, string> = {}): () => Promise<Growth> {
+  let before = new Map<number, number>()
+  let readAt = performance.now()
+
+  return async () => {
+    const { values } = await histogram.get()
+    const counts = new Map<number, number>()
+    for (const { labels: found, value, metricName } of values as BucketValue[]) {
+      if (!metricName?.endsWith('_bucket') || Object.entries(labels).some(([name, text]) => found[name] !== text))
+        continue
+      const bound = found.le === '+Inf' ? Infinity : Number(found.le)
+      counts.set(bound, (counts.get(bound) ?? 0) + value)
+    }
+    const bounds = [...counts.keys()].sort((a, b) => a - b)
+    const grown = bounds.map((bound) => (counts.get(bound) ?? 0) - (before.get(bound) ?? 0))
+    const seconds = (performance.now() - readAt) / 1_000
+    before = counts
+    readAt = performance.now()
+    return {
+      perSecond: (grown.at(-1) ?? 0) / seconds,
+      p50Ms: quantileMs(bounds, grown, 0.5),
+      p99Ms: quantileMs(bounds, grown, 0.99),
+    }
+  }
+}
+
+type BucketValue = { labels: Record<string, string | number | undefined>; value: number; metricName?: string }
+
+/** As `histogram_quantile` of Prometheus: values are taken to lie evenly within a bucket. */
+function quantileMs(bounds: readonly number[], counts: readonly number[], quantile: number): number | null {
+  const total = counts.at(-1) ?? 0
+  if (total === 0) return null
+  const rank = quantile * total
+  const at = counts.findIndex((count) => count >= rank)
+  const upper = bounds[at] ?? Infinity
+  const lower = bounds[at - 1] ?? 0
+  if (upper === Infinity) return lower * 1_000
+  const below = counts[at - 1] ?? 0
+  return (lower + ((upper - lower) * (rank - below)) / ((counts[at] as number) - below)) * 1_000
 }

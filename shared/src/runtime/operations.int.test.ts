@@ -40,7 +40,7 @@ describe('the operations port', () => {
   })
 
   it('serves the metrics of its process in the text format of Prometheus', async () => {
-    const { url } = await openPort({ metrics: createMetrics() })
+    const { url } = await openPort({ metrics: createMetrics('test') })
     const response = await fetch(`${url}/metrics`)
     expect([response.status, response.headers.get('content-type')]).toEqual([
       200,
@@ -83,7 +83,7 @@ describe('the operations port', () => {
   })
 
   it('responds to HEAD like to GET, without the body', async () => {
-    const { url } = await openPort({ readiness: () => ['kafka: away'], metrics: createMetrics() })
+    const { url } = await openPort({ readiness: () => ['kafka: away'], metrics: createMetrics('test') })
     for (const path of ['/livez', '/readyz', '/metrics', '/nothing']) {
       const [got, head] = [await fetch(`${url}${path}`), await fetch(`${url}${path}`, { method: 'HEAD' })]
       expect([head.status, head.headers.get('content-type')]).toEqual([got.status, got.headers.get('content-type')])
@@ -171,7 +171,7 @@ describe('unusual requests to the operations port', () => {
   })
 
   it('connections that are reset at any point do no harm', async () => {
-    const { url } = await openPort({ metrics: createMetrics() })
+    const { url } = await openPort({ metrics: createMetrics('test') })
     const beginnings = ['CONNECT x:1 HTTP/1.1\r\n\r\n', 'GET /metrics HTTP/1.1\r\n\r\n', 'GET /livez', 'x']
     for (let round = 0; round < 20; round++) {
       const connections = beginnings.map((beginning) => ({ ...openRaw(url), beginning }))

@@ -12,6 +12,8 @@ export type OperationsParts = {
   readiness: Readiness
   metrics: Pick<Metrics, 'metrics' | 'contentType'>
   log: Log
+  /** What else it serves, by path. */
+  pages?: ReadonlyMap<string, (query: URLSearchParams) => Promise<HttpResponse>>
 }
 
 const PATHS = ['/livez', '/readyz', '/metrics']
@@ -25,7 +27,7 @@ const TIMEOUTS_CHECKED_EVERY_MS = 1_000
 
 /**
  * Opens the operations port: `/livez` responds with 200 while the process runs; `/readyz` with 200 when the service is
- * ready, otherwise with 503 and the reasons; `/metrics` is for Prometheus. Every failure is `{ "error", "message" }`.
+ * ready, otherwise with 503 and the reasons; `/metrics` is for Prometheus; `pages` has the rest. Every failure is `{ "error", "message" }`.
  * Connections, headers and times are bounded, so that no client here can stall the process.
  */
 export async function openOperationsPort(port: number, host: string, parts: OperationsParts) {
@@ -68,13 +70,15 @@ export async function openOperationsPort(port: number, host: string, parts: Oper
 
 async function responseTo(
   request: IncomingMessage,
-  { readiness, metrics, log }: OperationsParts,
+  { readiness, metrics, log, pages }: OperationsParts,
   metricsText: () => Promise<string>,
 ): Promise<HttpResponse> {
-  const path = request.url?.split('?')[0] ?? ''
-  if (!PATHS.includes(path)) return failure(404, `unknown path; use ${PATHS.join(', ')}`)
+  const [path = '', query] = request.url?.split('?') ?? []
+  const page = pages?.get(path)
+  if (page === undefined && !PATHS.includes(path)) return failure(404, `unknown path; use ${PATHS.join(', ')}`)
   if (request.method !== 'GET' && request.method !== 'HEAD') return failure(405, 'use GET or HEAD')
   try {
+    if (page !== undefined) return await page(new URLSearchParams(query))
     if (path === '/livez') return json(200, { live: true })
     if (path === '/metrics')
       return { status: 200, headers: { 'content-type': metrics.contentType }, body: await metricsText() }

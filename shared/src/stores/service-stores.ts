@@ -1,7 +1,9 @@
-import type { Metrics } from '../runtime/metrics.ts'
+import { type Metrics, version } from '../runtime/metrics.ts'
 import { openOperationsPort, type Readiness } from '../runtime/operations.ts'
 import type { ServiceContext } from '../runtime/service.ts'
 import { systemTime } from '../runtime/time.ts'
+import type { Sample } from '../status/history.ts'
+import { createLivePage } from '../status/live-page.ts'
 import { createStores } from './open-stores.ts'
 import { checkPreconditions, type LogReader, type Service, watchPreconditions } from './preconditions.ts'
 import type { ServiceSettings } from './store-settings.ts'
@@ -23,11 +25,14 @@ export async function openServiceStores(
     const reason = ending()
     return reason === undefined ? problems() : [reason]
   }
-  const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, { readiness, metrics, log })
+  const page = createLivePage({ service, version, readiness, log })
+  const { pages } = page
+  const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, { readiness, metrics, log, pages })
   closeLater(operations.close)
 
   const stores = createStores(settings, `plant-store-${service}`, log)
   closeLater(stores.close)
+  page.showStores(stores)
   let failure: string[] = []
   problems = () => ['starting: waiting for Kafka and Redis', ...failure, ...stores.readModel.problems()]
   const startState = await checkPreconditions(stores, service, log, (reason) => {
@@ -55,6 +60,11 @@ export async function openServiceStores(
 
     reportReady(): void {
       problems = working
+    },
+
+    /** Shows these samples on the page of the operations port, one a second. */
+    showSamples(sample: () => Promise<Sample>): void {
+      closeLater(page.showSamples(sample).close)
     },
   }
 }

@@ -7,10 +7,12 @@ import type { Draw, Fault } from './fault.ts'
 export const OPERATIONS: readonly Draw[] = [
   (cluster) => plantctl(cluster, 'rebuild'),
   (cluster) => plantctl(cluster, 'verify'),
-  ({ services }) => ({
-    ...{ kind: 'services: rolling restart', targets: services.map(({ name }) => name) },
+  ({ services, hasTwoReleases }) => ({
+    kind: hasTwoReleases ? 'services: rolling change to the other release' : 'services: rolling restart',
+    targets: services.map(({ name }) => name),
     async inject() {
       for (const service of services) {
+        if (hasTwoReleases) service.changeRelease()
         await service.restart('SIGTERM')
         await untilReady(service)
       }

@@ -10,15 +10,16 @@ const HOUR_MS = 3_600_000
 
 function groupOf(cluster: Cluster, random: Random): readonly [name: string, members: readonly Member[]] {
   const { brokers, redisServers, sentinels, apis, projectors, consumers } = cluster
+  const groups = [
+    ['broker', brokers],
+    ['redis', redisServers],
+    ['sentinel', sentinels],
+    ['api', apis],
+    ['projector', projectors],
+    ['consumer', consumers],
+  ] as const
   return pick(
-    [
-      ['broker', brokers],
-      ['redis', redisServers],
-      ['sentinel', sentinels],
-      ['api', apis],
-      ['projector', projectors],
-      ['consumer', consumers],
-    ],
+    groups.filter(([, members]) => members.length > 0),
     random,
   )
 }

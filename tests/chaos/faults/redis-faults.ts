@@ -8,17 +8,20 @@ import { COMMAND_TIMEOUT_MS, type Draw, every } from './fault.ts'
 const LAG_MS = 1_500
 const REDIS = 'redis'
 
-/** What happens to the master of this moment. */
+/** What happens to a master of this moment: the only one, or one of a Redis Cluster. */
 function redisFault(
   kind: string,
   inject: (master: Redis, cluster: Cluster, server: Member) => Promise<unknown>,
   heal?: (cluster: Cluster) => Promise<void>,
 ): Draw {
-  return (cluster) => ({
-    ...{ kind: `redis: ${kind}`, targets: [REDIS, ...cluster.redisServers.map(({ name }) => name)] },
-    inject: () => withMaster(cluster, (master, server) => inject(master, cluster, server)),
-    ...(heal && { heal: () => heal(cluster) }),
-  })
+  return (cluster, random) => {
+    const which = random.below(cluster.redisServers.length)
+    return {
+      ...{ kind: `redis: ${kind}`, targets: [REDIS, ...cluster.redisServers.map(({ name }) => name)] },
+      inject: () => withMaster(cluster, which, (master, server) => inject(master, cluster, server)),
+      ...(heal && { heal: () => heal(cluster) }),
+    }
+  }
 }
 
 export const REDIS_FAULTS: readonly Draw[] = [
@@ -62,10 +65,12 @@ function setOnAll(setting: string, value: string) {
 
 async function withMaster(
   { redisServers }: Cluster,
+  which: number,
   act: (master: Redis, server: Cluster['redisServers'][number]) => Promise<unknown>,
 ): Promise<void> {
-  const masters = await Promise.all(redisServers.map(({ port }) => withRedis(port, isMaster).catch(() => false)))
-  const server = redisServers[masters.indexOf(true)]
+  const areMasters = await Promise.all(redisServers.map(({ port }) => withRedis(port, isMaster).catch(() => false)))
+  const masters = redisServers.filter((_, n) => areMasters[n])
+  const server = masters[which % masters.length]
   if (server === undefined) throw new Error('Redis has no master')
   await withRedis(server.port, (redis) => act(redis, server))
 }

@@ -1,6 +1,6 @@
 import { claimsItsId, reasonName, reasonText } from '@plant-store/shared/plant/plant-created.ts'
 import { formatPosition } from '@plant-store/shared/plant/position.ts'
-import { formatTimestamp } from '../../terminal/format.ts'
+import { formatTimestamp } from '@plant-store/shared/runtime/format.ts'
 import type { Paint } from '../../terminal/layout.ts'
 import { safeJson, safeText } from '../../terminal/safe-text.ts'
 import type { LogEvent } from './read-events.ts'

@@ -1,10 +1,11 @@
-import { type Readers, readReaders } from '@plant-store/shared/event-log/groups.ts'
-import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { PartitionGenerations } from '@plant-store/shared/read-model/generations.ts'
-import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
-import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import type { Store } from '../../store/open-store.ts'
+import type { Kafka } from '../event-log/connection.ts'
+import { type Readers, readReaders } from '../event-log/groups.ts'
+import { checkTopic, type TopicSettings } from '../event-log/topic.ts'
+import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
+import type { PartitionGenerations } from '../read-model/generations.ts'
+import type { ReadModel } from '../read-model/read-model.ts'
+import type { GenerationState } from '../read-model/state.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 
 export type PartitionStatus = {
   partition: Partition
@@ -22,7 +23,10 @@ export type PartitionStatus = {
 export type StoreStatus = {
   topic: string
   partitions: PartitionStatus[]
-  readers: Readers
+  readers: Readers & {
+    /** Why they are not known: what Kafka refuses this user. */
+    refused?: string
+  }
   /** Preconditions that do not hold, with their remedies. */
   broken: string[]
   /** Settings that are not recommended for production. */
@@ -31,15 +35,20 @@ export type StoreStatus = {
   strangeKeys: string[]
 }
 
+export type StatusSource = TopicSettings & { kafka: Kafka; readModel: Pick<ReadModel, 'checkServer' | 'generations'> }
+
 /** Reads the state of read model, log and readers, once each and in this order. */
-export async function readStatus({ kafka, readModel, topic, partitions }: Store): Promise<StoreStatus> {
+export async function readStatus(
+  { kafka, readModel, topic, partitions }: StatusSource,
+  readersOf: (kafka: Kafka, topic: string) => Promise<StoreStatus['readers']> = readReaders,
+): Promise<StoreStatus> {
   const { generations } = readModel
   const server = await orBroken(readModel.checkServer)
   const listed = await generations.list()
   const found = await Promise.all(listed.partitions.map(readPartition))
   // The ends after the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
   const log = await orBroken(() => checkTopic(kafka, { topic, partitions }))
-  const readers = await readReaders(kafka, topic)
+  const readers = await readersOf(kafka, topic)
   const { ends, warnings } = log.found ?? { ends: [], warnings: [] }
   return {
     topic,

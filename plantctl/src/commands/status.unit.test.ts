@@ -1,11 +1,12 @@
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
+import { assess } from '@plant-store/shared/status/assess.ts'
+import type { PartitionStatus, StoreStatus } from '@plant-store/shared/status/read-status.ts'
+import { statusJson } from '@plant-store/shared/status/status-json.ts'
 import { describe, expect, it } from 'vitest'
-import { createPaint, widthOf } from '../../terminal/layout.ts'
-import { assess } from './assess.ts'
-import { statusJson, statusLines } from './format-status.ts'
-import type { PartitionStatus, StoreStatus } from './read-status.ts'
+import { createPaint, widthOf } from '../terminal/layout.ts'
+import { statusLines } from './format-status.ts'
 
 const NAME = '0123abcd-0000-4000-8000-000000000000'
 const TEXTS = {

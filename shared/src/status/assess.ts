@@ -1,7 +1,8 @@
-import { after, BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/position.ts'
-import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
-import { assertFoldVersion, assertPartitionCount } from '@plant-store/shared/read-model/state.ts'
-import { formatCount, formatNumber, formatPartitions } from '../../terminal/format.ts'
+import type { Readers } from '../event-log/groups.ts'
+import { after, BEFORE_FIRST, type Offset } from '../plant/position.ts'
+import { outOfBounds } from '../protocol/checkpoint.ts'
+import { assertFoldVersion, assertPartitionCount } from '../read-model/state.ts'
+import { formatCount, formatNumber, formatPartitions } from '../runtime/format.ts'
 import type { PartitionStatus, StoreStatus } from './read-status.ts'
 
 /** Problems, each with its remedy, and notices about what is worth knowing but no problem. */
@@ -82,28 +83,32 @@ function otherLogs(partitions: readonly PartitionStatus[]): string[] {
 }
 
 function projection({ partitions, readers }: StoreStatus): string[] {
+  return [...(readers.refused === undefined ? projectorProblems(partitions, readers) : []), ...lagProblems(partitions)]
+}
+
+function projectorProblems(partitions: readonly PartitionStatus[], readers: Readers): string[] {
   const { projectors, projectorState } = readers
-  const problems: string[] = []
   const assigned = new Set(projectors.flatMap(({ partitions }) => partitions))
   const unassigned = partitionsWith(partitions, ({ partition }) => !assigned.has(partition))
   if (projectors.length === 0) {
-    problems.push(
+    return [
       'no projector is running: new events do not reach the read model. Start one: npm run start:projector, or docker ' +
         'compose up -d projector',
-    )
-  } else if (projectorState === 'Stable' && unassigned.length > 0) {
-    problems.push(
-      `no projector reads ${formatPartitions(unassigned)}: check that all of them have the same PLANTS_TOPIC and release`,
-    )
+    ]
   }
+  if (projectorState !== 'Stable' || unassigned.length === 0) return []
+  return [
+    `no projector reads ${formatPartitions(unassigned)}: check that all of them have the same PLANTS_TOPIC and release`,
+  ]
+}
+
+function lagProblems(partitions: readonly PartitionStatus[]): string[] {
   const lag = totalOf(partitions, lagOf)
-  if (lag > LAG_MAX_RECORDS) {
-    problems.push(
-      `the read model is ${formatCount(lag, 'record')} behind the log. plantctl status --watch shows whether the projectors ` +
-        'catch up; if not, they are too slow or Redis refuses their batches: read their logs',
-    )
-  }
-  return problems
+  if (lag <= LAG_MAX_RECORDS) return []
+  return [
+    `the read model is ${formatCount(lag, 'record')} behind the log. plantctl status --watch shows whether the projectors ` +
+      'catch up; if not, they are too slow or Redis refuses their batches: read their logs',
+  ]
 }
 
 const partitionsWith = (partitions: readonly PartitionStatus[], matches: (one: PartitionStatus) => boolean): number[] =>
@@ -149,10 +154,11 @@ function notices({ partitions, readers, warnings, strangeKeys, topic }: StoreSta
   if (['PreparingRebalance', 'CompletingRebalance'].includes(readers.projectorState)) {
     notices.push('the projectors are rebalancing their partitions')
   }
-  if (readers.apis.length === 0) notices.push('no api is running')
+  if (readers.refused !== undefined) notices.push(`who reads the log is not known: ${readers.refused}`)
+  else if (readers.apis.length === 0) notices.push('no api is running')
   if (filling.length > 0) {
     notices.push(
-      readers.rebuilds.length > 0
+      readers.rebuilds.length > 0 || readers.refused !== undefined
         ? `a rebuild is running: it fills ${formatPartitions(filling)}`
         : `a rebuild was interrupted while it filled ${formatPartitions(filling)}: plantctl rebuild continues it`,
     )

@@ -1,0 +1,36 @@
+import { messageOf } from '../runtime/failures.ts'
+import { singleFlight } from '../runtime/single-flight.ts'
+import type { Time } from '../runtime/time.ts'
+
+/** The newest value that was read, its age in milliseconds, and why there is no newer one. */
+export type Latest<T> = { value?: T; ageMs?: number; error?: string }
+
+/**
+ * Reads a value when somebody asks for it, at most once within `everyMs` and once at a time. Whoever asks waits for at
+ * most `patienceMs` and then gets the value before.
+ */
+export function createLatest<T>(read: () => Promise<T>, time: Time, everyMs: number, patienceMs: number) {
+  let latest: { value: T; at: number } | undefined
+  let error: string | undefined
+  let startedAt = -Infinity
+
+  const refresh = singleFlight(async () => {
+    startedAt = time.now()
+    try {
+      latest = { value: await read(), at: time.now() }
+      error = undefined
+    } catch (reason) {
+      error = messageOf(reason)
+    }
+  })
+
+  return async (): Promise<Latest<T>> => {
+    if (latest === undefined || time.now() >= startedAt + everyMs) {
+      await Promise.race([refresh(), new Promise<void>((resolve) => void time.after(patienceMs, resolve))])
+    }
+    return {
+      ...(latest && { value: latest.value, ageMs: Math.round(time.now() - latest.at) }),
+      ...(error !== undefined && { error }),
+    }
+  }
+}

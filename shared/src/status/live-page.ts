@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { type Readers, readReaders } from '../event-log/groups.ts'
+import { Refused } from '../event-log/refused.ts'
+import type { HttpResponse } from '../runtime/http-response.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Readiness } from '../runtime/operations.ts'
+import { repeat } from '../runtime/retry.ts'
+import { systemTime } from '../runtime/time.ts'
+import { createHistory, type Sample } from './history.ts'
+import { createLatest, type Latest } from './latest.ts'
+import { readStatus, type StatusSource, type StoreStatus } from './read-status.ts'
+import { statusJson } from './status-json.ts'
+
+const SAMPLE_EVERY_MS = 1_000
+/** Reading the status takes requests to Kafka and Redis. Nobody asks for it while no page is open. */
+const STATUS_EVERY_MS = 1_000
+const STATUS_PATIENCE_MS = 500
+const NO_READERS: Readers = { projectorState: '', projectors: [], apis: [], replays: [], rebuilds: [] }
+
+const FILES = [
+  { path: '/', file: import.meta.resolve('./page/page.html'), type: 'text/html' },
+  { path: '/page.css', file: import.meta.resolve('./page/page.css'), type: 'text/css' },
+  { path: '/page.js', file: import.meta.resolve('./page/page.js'), type: 'text/javascript' },
+  { path: '/uplot.css', file: import.meta.resolve('uplot/dist/uPlot.min.css'), type: 'text/css' },
+  { path: '/uplot.js', file: import.meta.resolve('uplot/dist/uPlot.iife.min.js'), type: 'text/javascript' },
+]
+
+const HEADERS = {
+  // The page loads everything from this port, runs no inline script, sends nothing, and cannot be framed.
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; " +
+    "frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-cache',
+}
+
+export type Pages = ReadonlyMap<string, (query: URLSearchParams) => Promise<HttpResponse>>
+
+type Options = { service: string; version: string; readiness: Readiness; log: Log }
+
+/**
+ * The page of an operations port: its files, and what it shows as JSON at `/live`. It is read-only and has no names of
+ * plants and no tokens. The state of the stores is read only when a page asks for it.
+ */
+export function createLivePage({ service, version, readiness, log }: Options) {
+  const startedAt = Date.now()
+  const history = createHistory()
+  let statusOf: () => Promise<Latest<object>> = async () => ({})
+
+  async function live(query: URLSearchParams): Promise<HttpResponse> {
+    const reasons = readiness()
+    const body = {
+      ...{ service, version, startedAt, now: Date.now(), ready: reasons.length === 0, reasons },
+      status: await statusOf(),
+      samples: history.since(Number(query.get('since') ?? 0)),
+    }
+    return { status: 200, headers: { ...HEADERS, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  }
+
+  const files = FILES.map(({ path, file, type }) => {
+    const headers = { ...HEADERS, 'content-type': `${type}; charset=utf-8` }
+    const response = { status: 200, headers, body: readFileSync(new URL(file), 'utf8') }
+    return [path, async () => response] as const
+  })
+
+  return {
+    pages: new Map([...files, ['/live', live] as const]) satisfies Pages,
+
+    /** From now on the page shows the state of these stores. */
+    showStores(stores: StatusSource): void {
+      const read = async () => statusJson(await readStatus(stores, readersUnlessRefused))
+      statusOf = createLatest(read, systemTime, STATUS_EVERY_MS, STATUS_PATIENCE_MS)
+    },
+
+    /** From now on the charts show these samples, one a second. `close` ends that. */
+    showSamples(sample: () => Promise<Sample>): { close(): Promise<void> } {
+      return repeat({
+        ...{ time: systemTime, everyMs: SAMPLE_EVERY_MS, what: 'sampling', log },
+        task: async () => history.add(Date.now(), await sample()),
+        onHalt() {},
+      })
+    },
+  }
+}
+
+async function readersUnlessRefused(...from: Parameters<typeof readReaders>): Promise<StoreStatus['readers']> {
+  try {
+    return await readReaders(...from)
+  } catch (error) {
+    if (error instanceof Refused) return { ...NO_READERS, refused: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,227 @@
+// Runs in the browser: asks the operations port once a second, and draws what it gets.
+
+const EVERY_MS = 1_000
+const LOST_AFTER_MS = 5_000
+const KEPT_MS = 15 * 60_000
+const CHART_HEIGHT = 150
+
+const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+const LATENCY = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
+const count = (value) => (value === null || value === undefined ? '?' : NUMBER.format(value))
+const latency = (value) => (value === null || value === undefined ? '–' : `${LATENCY.format(value)} ms`)
+
+/** What the charts show of each kind of service. */
+const WORK = { api: 'creates a second', projector: 'records a second' }
+const CHARTS = [
+  {
+    title: (service) => WORK[service],
+    series: [{ name: 'perSecond', label: '', colour: '--leaf', text: count }],
+  },
+  {
+    title: (service) => (service === 'api' ? 'time of a create' : 'time of a batch'),
+    series: [
+      { name: 'p50Ms', label: 'median', colour: '--leaf', text: latency },
+      { name: 'p99Ms', label: '99 %', colour: '--water', text: latency },
+    ],
+  },
+  {
+    title: (service) => `records ${service === 'api' ? 'not known to be' : 'not yet'} in the read model`,
+    series: [{ name: 'lag', label: '', colour: '--warn', text: count }],
+  },
+]
+
+const byId = (id) => document.getElementById(id)
+
+/** An element with attributes and children; texts are never parsed. */
+function element(tag, attributes, ...children) {
+  const made = Object.assign(document.createElement(tag), attributes)
+  made.append(...children)
+  return made
+}
+
+const samples = { times: [], values: {} }
+let charts = []
+let answeredAt = Date.now()
+
+async function update() {
+  try {
+    const since = samples.times.at(-1) ?? 0
+    const response = await fetch(`live?since=${since}`, { signal: AbortSignal.timeout(LOST_AFTER_MS) })
+    if (!response.ok) throw new Error(`the service responds with ${response.status}`)
+    const live = await response.json()
+    answeredAt = Date.now()
+    draw(live)
+  } catch {
+    const seconds = Math.round((Date.now() - answeredAt) / 1_000)
+    setVerdict('wrong', `Connection lost: the service has not responded for ${seconds} s.`)
+  }
+}
+
+function draw(live) {
+  const { service, version, startedAt, now, status } = live
+  setVerdict(...verdictOf(live))
+  document.title = `Plant Store ${service}`
+  byId('process').textContent = `${service} ${version}, running for ${duration(now - startedAt)}`
+  addSamples(live.samples)
+  drawCharts(service)
+  if (status.value === undefined) return
+  drawFlow(service, status.value)
+  drawRebuild(status.value)
+  drawPartitions(status.value)
+  drawReaders(status.value)
+  drawRemarks(status.value)
+}
+
+function setVerdict(state, text) {
+  const verdict = byId('verdict')
+  // A screen reader says each change, so only changes are written.
+  if (verdict.textContent !== text) verdict.textContent = text
+  verdict.dataset.state = state
+}
+
+/** One sentence: all well, or what is wrong and what to do. */
+function verdictOf({ service, ready, reasons, status }) {
+  if (!ready) return ['wrong', `This ${service} is not ready: ${reasons.join('; ')}.`]
+  if (status.error !== undefined) return ['wrong', `The stores do not respond: ${status.error}.`]
+  if (status.value === undefined) return ['waiting', 'Reading the state of the stores …']
+  const [first, ...more] = status.value.problems
+  if (first === undefined) return ['well', 'All is well.']
+  return ['wrong', `${capitalised(first)}.${more.length === 0 ? '' : ` ${more.length} more below.`}`]
+}
+
+function drawFlow(service, { totals, partitions }) {
+  const card = (name, value, unit) =>
+    element('li', {}, name, element('strong', {}, value), element('span', { className: 'unit' }, unit))
+  const rate = samples.values.perSecond?.at(-1)
+  byId('flow').replaceChildren(
+    card(`This ${service}`, count(rate), WORK[service]),
+    card('Log', count(totals.offsets), `offsets in ${count(partitions.length)} partitions`),
+    card('Read model', count(totals.plants), `plants, ${count(totals.lag)} records behind`),
+  )
+}
+
+function drawRebuild({ partitions }) {
+  const filling = partitions.filter((one) => one.filling)
+  const section = byId('rebuild')
+  section.hidden = filling.length === 0
+  if (section.hidden) return
+  const passed = filling.reduce((sum, one) => sum + one.filling.checkpoint + 1, 0)
+  const end = filling.reduce((sum, one) => sum + (one.end ?? 0), 0)
+  section.querySelector('progress').value = end === 0 ? 1 : passed / end
+  section.querySelector('p').textContent =
+    `${count(passed)} of ${count(end)} offsets of ${count(filling.length)} partitions are in the new generation.`
+}
+
+const COLUMNS = [
+  ['partition', (one) => one.partition],
+  ['log end', (one) => one.end],
+  ['checkpoint', (one) => one.checkpoint],
+  ['lag', (one) => one.lag],
+  ['plants', (one) => one.plants],
+  ['voids', (one) => one.voids],
+  ['parked', (one) => one.parked],
+]
+
+function drawPartitions({ partitions }) {
+  const head = COLUMNS.map(([title]) => element('th', { scope: 'col' }, title))
+  byId('partitions').tHead.replaceChildren(element('tr', {}, ...head))
+  const rows = partitions.map((one) =>
+    element(
+      'tr',
+      {},
+      ...COLUMNS.map(([title, of]) =>
+        element('td', { className: title === 'lag' && of(one) > 0 ? 'behind' : '' }, count(of(one))),
+      ),
+    ),
+  )
+  byId('partitions').tBodies[0].replaceChildren(...rows)
+}
+
+function drawReaders({ projectors, apis, rebuilds, replays, partitions }) {
+  const items = Object.entries({ projector: projectors, api: apis, rebuild: rebuilds, replay: replays }).flatMap(
+    ([kind, members]) =>
+      members.map(({ host, partitions: assigned }) => {
+        const all = assigned.length === partitions.length
+        return element('li', {}, `${kind} at ${host}: ${all ? 'all' : count(assigned.length)} partitions`)
+      }),
+  )
+  byId('readers').replaceChildren(...(items.length === 0 ? [element('li', {}, 'none')] : items))
+}
+
+function drawRemarks({ problems, notices }) {
+  byId('remarks').hidden = problems.length + notices.length === 0
+  byId('remarks')
+    .querySelector('ul')
+    .replaceChildren(
+      ...problems.map((text) => element('li', { className: 'problem' }, capitalised(text))),
+      ...notices.map((text) => element('li', {}, capitalised(text))),
+    )
+}
+
+function addSamples({ times, values }) {
+  samples.times.push(...times)
+  for (const [name, added] of Object.entries(values)) {
+    samples.values[name] ??= []
+    samples.values[name].push(...added)
+  }
+  const old = samples.times.findIndex((time) => time > (samples.times.at(-1) ?? 0) - KEPT_MS)
+  samples.times.splice(0, old)
+  for (const list of Object.values(samples.values)) list.splice(0, old)
+}
+
+function drawCharts(service) {
+  if (charts.length === 0) charts = CHARTS.map((chart) => createChart(chart, service))
+  for (const chart of charts) chart.draw()
+}
+
+function createChart({ title, series }, service) {
+  const numbers = series.map(({ label }) => [element('b', {}), label])
+  const caption = element('figcaption', {}, `${capitalised(title(service))}: `)
+  for (const [n, [number, label]] of numbers.entries())
+    caption.append(n === 0 ? '' : ', ', number, label && ` ${label}`)
+  const figure = element('figure', {}, caption)
+  byId('charts').append(figure)
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name)
+  const axis = { stroke: () => colour('--quiet'), grid: { stroke: () => colour('--line') }, ticks: { show: false } }
+  const plot = new window.uPlot(
+    {
+      width: figure.clientWidth,
+      height: CHART_HEIGHT,
+      ms: 1,
+      legend: { show: false },
+      cursor: { show: false },
+      scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.1)] } },
+      axes: [
+        { ...axis, space: 90, values: (_plot, ticks) => ticks.map((tick) => TIME.format(tick)) },
+        { ...axis, size: 60, values: (_plot, ticks) => ticks.map((tick) => NUMBER.format(tick)) },
+      ],
+      series: [{}, ...series.map((one) => ({ stroke: () => colour(one.colour), width: 1.5, points: { show: false } }))],
+    },
+    [[], ...series.map(() => [])],
+    figure,
+  )
+  new ResizeObserver(() => plot.setSize({ width: figure.clientWidth, height: CHART_HEIGHT })).observe(figure)
+  return {
+    draw() {
+      plot.setData([samples.times, ...series.map(({ name }) => samples.values[name] ?? [])])
+      for (const [n, { name, text }] of series.entries()) numbers[n][0].textContent = text(samples.values[name]?.at(-1))
+    },
+  }
+}
+
+function duration(ms) {
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 1) return `${Math.floor(ms / 1_000)} s`
+  if (minutes < 60) return `${minutes} min`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+function capitalised(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+while (true) {
+  await update()
+  await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
+}

@@ -1,0 +1,43 @@
+import { assess, checkpointOf, lagOf, totalOf } from './assess.ts'
+import type { PartitionStatus, StoreStatus } from './read-status.ts'
+
+/** The status as one object; unknown values are null. */
+export function statusJson(status: StoreStatus): object {
+  const { topic, partitions, readers } = status
+  const { problems, notices } = assess(status)
+  const total = (of: (one: PartitionStatus) => number | undefined) => totalOf(partitions, of)
+  return {
+    well: problems.length === 0,
+    problems,
+    notices,
+    topic,
+    totals: {
+      offsets: partitions.some(({ end }) => end === undefined) ? null : total(({ end }) => end),
+      lag: total(lagOf),
+      plants: total(({ live }) => live.plants),
+      voids: total(({ live }) => live.voids),
+      parked: total(({ live }) => live.parked),
+      bytes: total(({ bytes }) => bytes),
+    },
+    ...readers,
+    partitions: partitions.map(partitionJson),
+  }
+}
+
+function partitionJson(one: PartitionStatus): object {
+  const { partition, end, live, filling, leftovers, bytes } = one
+  return {
+    partition,
+    end: end ?? null,
+    checkpoint: checkpointOf(one),
+    event: live.checkpoint?.eventId || null,
+    lag: lagOf(one) ?? null,
+    plants: live.plants,
+    voids: live.voids,
+    parked: live.parked,
+    generation: live.live || null,
+    filling: filling && { generation: filling.generation, checkpoint: filling.checkpoint?.offset ?? -1 },
+    leftovers,
+    bytes,
+  }
+}

@@ -1,0 +1,168 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { runCommand } from '../../local/processes/command.mjs'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { ALERTS, RULES } from './alert-rules.ts'
+import { findPrometheus } from './prometheus.ts'
+
+const programs = await findPrometheus()
+const INTERVAL = '15s'
+const LIMIT_MS = 60_000
+
+const requests = (more: string) => `plant_store_http_requests_total{route="/plants", ${more}}`
+const SLOW = 'plant_store_http_request_duration_seconds_bucket{method="POST", route="/plants", le="0.25"}'
+const PARKED = 'plant_store_projector_parked_total{instance="projector", reason="badKey"}'
+
+/** A service at 100 creates a second that is just within all bounds, in the notation of promtool. */
+const HEALTHY: Record<string, string> = {
+  'up{job="plant-store", instance="api"}': '1x80',
+  'up{job="plant-store", instance="projector"}': '1x80',
+  [requests('method="POST", status="200"')]: '0+1500x80',
+  [SLOW]: '0+1500x80',
+  'plant_store_http_request_duration_seconds_count{method="POST", route="/plants"}': '0+1500x80',
+  'plant_store_http_connections{instance="api"}': '80x80',
+  'plant_store_http_connections_max{instance="api"}': '100x80',
+  'plant_store_http_requests_under_way{instance="api"}': '80x80',
+  'plant_store_http_requests_under_way_max{instance="api"}': '100x80',
+  'plant_store_queue_bytes{instance="api"}': '80x80',
+  'plant_store_queue_max_bytes{instance="api"}': '100x80',
+  'plant_store_append_failures_total{instance="api"}': '3x80',
+  // It is always full, mostly of what is in the read model as well.
+  'plant_store_window_bytes{instance="api"}': '100x80',
+  'plant_store_window_max_bytes{instance="api"}': '100x80',
+  'plant_store_coverage_gap_partitions{instance="api"}': '0x80',
+  'plant_store_tail_partitions{instance="api"}': '6x80',
+  'plant_store_tail_lag_records{instance="api"}': '10000x80',
+  'plant_store_window_claims{instance="api"}': '100x80',
+  'plant_store_read_model_lag_records{instance="api"}': '80x80',
+  'plant_store_read_model_reachable{instance="api"}': '1x80',
+  'plant_store_projector_partitions{instance="projector"}': '6x80',
+  [PARKED]: '2x80',
+  'nodejs_eventloop_lag_p99_seconds{job="plant-store", instance="api"}': '0.2x80',
+}
+
+/** What differs, and the alerts that fire at these times. */
+type Case = [name: string, different: Record<string, string>, firing: Record<string, string[]>]
+
+const failing = (error: number, values: string) => ({
+  [requests(`method="POST", status="${Math.floor(error / 100)}", error="${error}"`)]: values,
+})
+
+const CASES: Case[] = [
+  ['nothing is wrong', {}, { '20m': [] }],
+  [
+    'an instance is down',
+    { 'up{job="plant-store", instance="api"}': '1x19 0x60' },
+    { '5m45s': [], '6m': ['PlantStoreInstanceDown'] },
+  ],
+  [
+    'a coverage gap',
+    { 'plant_store_coverage_gap_partitions{instance="api"}': '0x19 1x60' },
+    { '5m15s': [], '5m30s': ['PlantStoreCoverageGap'] },
+  ],
+  [
+    'the read model lags',
+    {
+      'plant_store_read_model_lag_records{instance="api"}': '80x19 10001x60',
+      'plant_store_window_bytes{instance="api"}': '80x80',
+    },
+    { '5m45s': [], '6m': ['PlantStoreReadModelLag'] },
+  ],
+  [
+    'no projector runs',
+    { 'plant_store_projector_partitions{instance="projector"}': '' },
+    { '45s': [], '1m': ['PlantStoreProjectorMissing'] },
+  ],
+  [
+    'no projector has a partition',
+    { 'plant_store_projector_partitions{instance="projector"}': '0x80' },
+    { '45s': [], '1m': ['PlantStoreProjectorMissing'] },
+  ],
+  [
+    'Redis is away',
+    { 'plant_store_read_model_reachable{instance="api"}': '0x80' },
+    { '15s': [], '30s': ['PlantStoreReadModelUnreachable'] },
+  ],
+  [
+    'most of a full window is not in the read model',
+    { 'plant_store_read_model_lag_records{instance="api"}': '81x80' },
+    { '45s': [], '1m': ['PlantStoreWindowNearlyFull'] },
+  ],
+  [
+    'the tail lags',
+    { 'plant_store_tail_lag_records{instance="api"}': '10001x80' },
+    { '45s': [], '1m': ['PlantStoreTailStopped'] },
+  ],
+  [
+    'the tail follows no partition',
+    { 'plant_store_tail_partitions{instance="api"}': '0x80' },
+    { '45s': [], '1m': ['PlantStoreTailStopped'] },
+  ],
+  ['2 % of the creates are not written', failing(50301, '0+30x80'), { '10m': ['PlantStoreCreatesNotWritten'] }],
+  ['0.5 % of the creates are not written', failing(50301, '0+7.5x80'), { '10m': [] }],
+  ['0.2 % of the outcomes are unknown', failing(50302, '0+3x80'), { '10m': ['PlantStoreUnknownOutcomes'] }],
+  ['0.05 % of the outcomes are unknown', failing(50302, '0+0.75x80'), { '10m': [] }],
+  [
+    'appends fail',
+    { 'plant_store_append_failures_total{instance="api"}': '3x19 4+1x60' },
+    { '5m45s': [], '6m': ['PlantStoreAppendFailures'] },
+  ],
+  ['20 % of the creates are slow', { [SLOW]: '0+1200x80' }, { '10m': ['PlantStoreSlowCreates'] }],
+  ['10 % of the creates are slow', { [SLOW]: '0+1350x80' }, { '10m': [] }],
+  [
+    'creates were slow until ten minutes ago',
+    { [SLOW]: '0+900x30 28500+1500x50' },
+    { '7m': ['PlantStoreSlowCreates'], '18m': [] },
+  ],
+  ['a limit refuses requests', failing(50304, '0+1x80'), { '5m': [], '5m15s': ['PlantStoreOverload'] }],
+  ...['http_connections', 'http_requests_under_way', 'queue_bytes'].map(
+    (limited): Case => [
+      `${limited} is near its limit`,
+      { [`plant_store_${limited}{instance="api"}`]: '81x80' },
+      { '45s': [], '1m': ['PlantStoreNearLimit'] },
+    ],
+  ),
+  ['tokens cannot be checked', failing(50305, '0+1x80'), { '1m': [], '1m15s': ['PlantStoreTokensUnchecked'] }],
+  ['the first internal error', failing(50000, '_x19 1x60'), { '4m30s': [], '4m45s': ['PlantStoreInternalError'] }],
+  ['internal errors of an hour ago', failing(50000, '3x80'), { '20m': [] }],
+  ['a record is parked', { [PARKED]: '2x19 3x60' }, { '4m45s': [], '5m': ['PlantStoreUnreadableRecords'] }],
+  ['plants that cannot be read', failing(50001, '0+1x80'), { '3m': ['PlantStoreUnreadableRecords'] }],
+  [
+    'the event loop is late',
+    { 'nodejs_eventloop_lag_p99_seconds{job="plant-store", instance="api"}': '0.21x80' },
+    { '1m45s': [], '2m': ['PlantStoreEventLoopDelay'] },
+  ],
+]
+
+it('the cases have every alert', () => {
+  const fired = new Set(CASES.flatMap(([, , firing]) => Object.values(firing).flat()))
+  expect([...fired].sort()).toEqual([...ALERTS.keys()].sort())
+})
+
+it.runIf(programs !== undefined)(
+  'promtool: each alert fires by its rule, and no other with it',
+  async () => {
+    const dir = temporaryFolder()
+    writeFileSync(join(dir, 'rules.yml'), RULES)
+    const tests = CASES.map(([name, different, firing]) => ({
+      name,
+      interval: INTERVAL,
+      input_series: Object.entries({ ...HEALTHY, ...different })
+        .filter(([, values]) => values !== '')
+        .map(([series, values]) => ({ series, values })),
+      promql_expr_test: Object.entries(firing).map(([time, names]) => ({
+        expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+        eval_time: time,
+        exp_samples: names.map((alert) => ({ labels: `{alertname="${alert}"}`, value: 1 })),
+      })),
+    }))
+    const file = join(dir, 'tests.yml')
+    writeFileSync(file, JSON.stringify({ rule_files: ['rules.yml'], evaluation_interval: INTERVAL, tests }))
+    const { code, output } = await runCommand(programs?.promtool ?? '', ['test', 'rules', file], {
+      timeoutMs: LIMIT_MS,
+    })
+    expect(code, output).toBe(0)
+  },
+  LIMIT_MS,
+)

@@ -1,0 +1,104 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { cacheDir } from '../../local/places.mjs'
+import { runCommand } from '../../local/processes/command.mjs'
+import { withLock } from '../../local/processes/lock.mjs'
+import { freePort } from '../../local/processes/port.mjs'
+import { startProcess, untilReady } from '../../local/processes/process.mjs'
+
+const INSTALL_TIMEOUT_MS = 120_000
+const START_TIMEOUT_MS = 30_000
+const UNPACKED = join(cacheDir, 'prometheus')
+/** How often the Prometheus of a test scrapes and evaluates. */
+const EVERY = '500ms'
+
+/** The programs of Prometheus. */
+export type Programs = { prometheus: string; promtool: string }
+
+/**
+ * Those on the PATH, or else of the package of Debian and Ubuntu, which is fetched once and not installed. Undefined, with
+ * a warning, where neither can be had.
+ */
+export async function findPrometheus(): Promise<Programs | undefined> {
+  if (await runs('promtool')) return { prometheus: 'prometheus', promtool: 'promtool' }
+  const programs = programsIn(UNPACKED)
+  if (!existsSync(programs.promtool)) await unpack()
+  if (existsSync(programs.promtool)) return programs
+  console.warn('The alerts were not tried: install Prometheus, so that prometheus and promtool are on the PATH.')
+  return undefined
+}
+
+const programsIn = (root: string): Programs => ({
+  prometheus: join(root, 'usr/bin/prometheus'),
+  promtool: join(root, 'usr/bin/promtool'),
+})
+
+const runs = async (program: string) =>
+  !(await runCommand(program, ['--version'], { timeoutMs: START_TIMEOUT_MS })).missing
+
+async function unpack(): Promise<void> {
+  mkdirSync(UNPACKED, { recursive: true })
+  await withLock(`${UNPACKED}.lock`, { waitTimeoutMs: INSTALL_TIMEOUT_MS }, async (alsoHeldBy) => {
+    const options = { cwd: UNPACKED, timeoutMs: INSTALL_TIMEOUT_MS, onStart: alsoHeldBy }
+    await runCommand('apt-get', ['download', '-qq', 'prometheus'], options)
+    const file = readdirSync(UNPACKED).find((name) => name.endsWith('.deb'))
+    if (file !== undefined) await runCommand('dpkg', ['-x', file, '.'], options)
+  })
+}
+
+/** Starts a Prometheus that scrapes these operations ports by these rules; `dir` belongs to it alone. */
+export async function startPrometheus(
+  { prometheus }: Programs,
+  dir: string,
+  rules: string,
+  opsUrls: readonly string[],
+) {
+  const targets = opsUrls.map((url) => new URL(url).host)
+  const [configFile, rulesFile] = [join(dir, 'prometheus.yml'), join(dir, 'rules.yml')]
+  writeFileSync(rulesFile, rules)
+  writeFileSync(
+    configFile,
+    JSON.stringify({
+      global: { scrape_interval: EVERY, evaluation_interval: EVERY },
+      rule_files: [rulesFile],
+      scrape_configs: [{ job_name: 'plant-store', scrape_timeout: EVERY, static_configs: [{ targets }] }],
+    }),
+  )
+  const url = `http://127.0.0.1:${await freePort()}`
+  const args = [
+    `--config.file=${configFile}`,
+    `--storage.tsdb.path=${join(dir, 'data')}`,
+    `--web.listen-address=${new URL(url).host}`,
+  ]
+  const running = await startProcess({ name: 'prometheus', command: prometheus, args, logFile: join(dir, 'log') })
+  const isReady = () =>
+    fetch(`${url}/-/ready`).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+  await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
+
+  async function query<T>(path: string): Promise<T> {
+    const response = await fetch(`${url}/api/v1/${path}`)
+    const { data, error } = (await response.json()) as { data: T; error?: string }
+    if (error !== undefined) throw new Error(`Prometheus refuses ${path}: ${error}`)
+    return data
+  }
+  return {
+    running,
+
+    /** The names of the alerts that fire now. */
+    async firing(): Promise<string[]> {
+      const { alerts } = await query<{ alerts: { state: string; labels: { alertname: string } }[] }>('alerts')
+      const names = alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname)
+      return [...new Set(names)].sort()
+    },
+
+    /** The values of an expression now. */
+    async values(expression: string): Promise<number[]> {
+      const path = `query?query=${encodeURIComponent(expression)}`
+      const { result } = await query<{ result: { value: [number, string] }[] }>(path)
+      return result.map(({ value: [, value] }) => Number(value))
+    },
+  }
+}

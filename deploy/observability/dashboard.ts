@@ -1,0 +1,192 @@
+import { writeFileSync } from 'node:fs'
+import { VizLegendOptionsBuilder } from '@grafana/grafana-foundation-sdk/common'
+import { DashboardBuilder, DatasourceVariableBuilder, RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard'
+import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus'
+import { PanelBuilder } from '@grafana/grafana-foundation-sdk/timeseries'
+
+// npm run dashboard: writes dashboard.json, which Grafana imports.
+
+/** A query of Prometheus, and the name of each of its lines. */
+export type Query = [expression: string, legend: string]
+export type Panel = { title: string; unit: string; description?: string; queries: Query[] }
+
+const RATE = '$__rate_interval'
+const rate = (counter: string, by: string) => `sum by (${by}) (rate(plant_store_${counter}[${RATE}]))`
+const quantile = (q: number, histogram: string, by: string) =>
+  `histogram_quantile(${q}, sum by (le${by && `, ${by}`}) (rate(plant_store_${histogram}_bucket[${RATE}])))`
+const percentiles = (histogram: string): Query[] => [
+  [quantile(0.5, histogram, ''), 'median'],
+  [quantile(0.99, histogram, ''), '99 %'],
+]
+const share = (used: string, limit: string) => `plant_store_${used} / plant_store_${limit}`
+const INSTANCE = '{{instance}}'
+
+export const ROWS: Record<string, Panel[]> = {
+  'Requests of each operation': [
+    {
+      title: 'Rate',
+      unit: 'reqps',
+      queries: [[rate('http_requests_total', 'method, route'), '{{method}} {{route}}']],
+    },
+    {
+      title: 'Errors',
+      unit: 'reqps',
+      description: 'By the number in the body; docs/reference/http-api.md lists them.',
+      queries: [[rate('http_requests_total{error!=""}', 'error'), '{{error}}']],
+    },
+    {
+      title: 'Duration, 99 %',
+      unit: 's',
+      queries: [[quantile(0.99, 'http_request_duration_seconds', 'method, route'), '{{method}} {{route}}']],
+    },
+    {
+      title: 'Used part of the limits',
+      unit: 'percentunit',
+      queries: [
+        [share('http_connections', 'http_connections_max'), `connections ${INSTANCE}`],
+        [share('http_requests_under_way', 'http_requests_under_way_max'), `requests ${INSTANCE}`],
+        [share('queue_bytes', 'queue_max_bytes'), `queue ${INSTANCE}`],
+      ],
+    },
+  ],
+  'The way of a create': [
+    { title: 'Waiting for the next append', unit: 'short', queries: [['plant_store_queue_records', INSTANCE]] },
+    {
+      title: 'Creates in an append',
+      unit: 'short',
+      queries: [[`${rate('append_records_sum', 'instance')} / ${rate('append_records_count', 'instance')}`, INSTANCE]],
+    },
+    { title: 'Time of an append', unit: 's', queries: percentiles('append_duration_seconds') },
+    {
+      title: 'From the append to the verdict',
+      unit: 's',
+      queries: percentiles('verdict_wait_seconds'),
+    },
+    {
+      title: 'Appends that decide at once',
+      unit: 'ops',
+      description: 'yes: no other api has written in between, so the creates need not wait for the tail.',
+      queries: [
+        [rate('append_acknowledgements_total', 'decides'), '{{decides}}'],
+        ['sum(rate(plant_store_append_failures_total[$__rate_interval]))', 'failed'],
+      ],
+    },
+  ],
+  'Log and read model': [
+    {
+      title: 'Records behind the log',
+      unit: 'short',
+      queries: [
+        ['sum(plant_store_projector_lag_records)', 'read model, by the projectors'],
+        ['plant_store_read_model_lag_records', `read model, by ${INSTANCE}`],
+        ['plant_store_tail_lag_records', `tail of ${INSTANCE}`],
+      ],
+    },
+    {
+      title: 'Partitions',
+      unit: 'short',
+      queries: [
+        ['sum(plant_store_projector_partitions)', 'with a projector'],
+        ['min(plant_store_tail_partitions)', 'followed by every api'],
+        ['max(plant_store_coverage_gap_partitions)', 'with a coverage gap'],
+      ],
+    },
+    {
+      title: 'Used part of the window',
+      unit: 'percentunit',
+      queries: [
+        [share('window_bytes', 'window_max_bytes'), INSTANCE],
+        [share('read_model_lag_records', 'window_claims'), `not in the read model, ${INSTANCE}`],
+      ],
+    },
+    {
+      title: 'In the read model',
+      unit: 'short',
+      queries: ['plants', 'voids', 'parked'].map((kind): Query => [`sum(plant_store_read_model_${kind})`, kind]),
+    },
+  ],
+  Projectors: [
+    { title: 'Applied records', unit: 'ops', queries: [[rate('projector_records_total', 'instance'), INSTANCE]] },
+    { title: 'Time of a batch', unit: 's', queries: percentiles('projector_apply_duration_seconds') },
+    {
+      title: 'Refused, failed and parked',
+      unit: 'ops',
+      queries: [
+        ['sum(rate(plant_store_projector_stale_total[$__rate_interval]))', 'stale batches'],
+        ['sum(rate(plant_store_projector_apply_failures_total[$__rate_interval]))', 'failed batches'],
+        [rate('projector_parked_total', 'reason'), 'parked: {{reason}}'],
+      ],
+    },
+  ],
+  Processes: [
+    {
+      title: 'Ready',
+      unit: 'short',
+      queries: [
+        ['up{job="plant-store"}', INSTANCE],
+        ['plant_store_read_model_reachable', `Redis from ${INSTANCE}`],
+      ],
+    },
+    {
+      title: 'CPU',
+      unit: 'percentunit',
+      queries: [[`rate(process_cpu_seconds_total{job="plant-store"}[${RATE}])`, INSTANCE]],
+    },
+    { title: 'Memory', unit: 'bytes', queries: [['process_resident_memory_bytes{job="plant-store"}', INSTANCE]] },
+    {
+      title: 'Delay of the event loop, 99 %',
+      unit: 's',
+      queries: [['nodejs_eventloop_lag_p99_seconds{job="plant-store"}', INSTANCE]],
+    },
+    {
+      title: 'Garbage collection, part of the time',
+      unit: 'percentunit',
+      queries: [[`sum by (instance) (rate(nodejs_gc_duration_seconds_sum{job="plant-store"}[${RATE}]))`, INSTANCE]],
+    },
+    {
+      title: 'Versions',
+      unit: 'short',
+      queries: [['count by (service, version) (plant_store_build_info)', '{{service}} {{version}}']],
+    },
+  ],
+}
+
+const DATA_SOURCE = { type: 'prometheus', uid: '$datasource' }
+const GRID_COLUMNS = 24
+const PANEL_HEIGHT = 7
+const NARROWEST = 6
+
+/** The dashboard as Grafana imports it. */
+export function dashboardJson(): string {
+  const dashboard = new DashboardBuilder('Plant Store')
+    .uid('plant-store')
+    .description('Generated by npm run dashboard.')
+    .refresh('10s')
+    .time({ from: 'now-1h', to: 'now' })
+    .withVariable(new DatasourceVariableBuilder('datasource').type('prometheus').label('Data source'))
+  for (const [title, panels] of Object.entries(ROWS)) {
+    dashboard.withRow(new RowBuilder(title))
+    const width = Math.max(NARROWEST, Math.floor(GRID_COLUMNS / panels.length))
+    for (const panel of panels) dashboard.withPanel(panelOf(panel, width))
+  }
+  return `${JSON.stringify(dashboard.build(), null, 2)}\n`
+}
+
+function panelOf({ title, unit, description = '', queries }: Panel, width: number): PanelBuilder {
+  const legend = new VizLegendOptionsBuilder().showLegend(true)
+  const panel = new PanelBuilder()
+    .title(title)
+    .description(description)
+    .unit(unit)
+    .min(0)
+    .fillOpacity(8)
+    .legend(legend)
+    .span(width)
+    .height(PANEL_HEIGHT)
+    .datasource(DATA_SOURCE)
+  for (const [expression, name] of queries)
+    panel.withTarget(new DataqueryBuilder().datasource(DATA_SOURCE).expr(expression).legendFormat(name))
+  return panel
+}
+
+if (import.meta.main) writeFileSync(new URL('dashboard.json', import.meta.url), dashboardJson())

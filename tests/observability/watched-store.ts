@@ -1,0 +1,55 @@
+import { expect, inject, onTestFinished, vi } from 'vitest'
+import { createPlant, idsWhile, onConnections } from '../support/client.ts'
+import { createPlantStore, type Environment } from '../support/plant-store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { registerProcess } from '../support/test-run.ts'
+import { RULES } from './alert-rules.ts'
+import { type Programs, startPrometheus } from './prometheus.ts'
+
+/** The range of rates, instead of minutes. */
+export const RANGE = '5s'
+/** The same rules, with ranges and waits of seconds. */
+const QUICK_RULES = RULES.replaceAll(/\[(?:5m|1h)\]/g, `[${RANGE}]`)
+  .replaceAll('offset 5m', `offset ${RANGE}`)
+  .replaceAll(/for: \d+[ms]/g, 'for: 1s')
+const CONNECTIONS = 64
+const WAIT = { timeout: 60_000, interval: 100 }
+const STOP_GRACE_MS = 5_000
+
+/** A store under load, and a Prometheus that watches it and has seen nothing wrong; both end with the test. */
+export async function startWatchedStore(
+  programs: Programs,
+  settings: Record<string, string> = {},
+  stores: Partial<Environment> = {},
+) {
+  const environment = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl'), ...stores }
+  const store = await createPlantStore(environment)
+  const [api, projector] = await Promise.all([store.startApi(settings), store.startProjector()])
+  const opsUrls = [api.opsUrl, projector.opsUrl]
+  const prometheus = await startPrometheus(programs, temporaryFolder(), QUICK_RULES, opsUrls)
+  registerProcess(inject('testRun'), prometheus.running)
+  onTestFinished(() => prometheus.running.stop({ graceMs: STOP_GRACE_MS }).then(() => undefined))
+
+  let isGoing = true
+  const ids = idsWhile(() => isGoing)
+  const load = onConnections(CONNECTIONS, ids, (id) => createPlant(api.url, id, `plant ${id}`))
+  onTestFinished(async () => {
+    isGoing = false
+    await load
+  })
+  await vi.waitFor(async () => {
+    expect(await prometheus.values('plant_store:creates:rate5m > 100')).toHaveLength(1)
+    expect(await prometheus.values('count(plant_store_build_info)')).toEqual([2])
+  }, WAIT)
+  expect(await prometheus.firing()).toEqual([])
+  return {
+    ...{ store, api, projector, prometheus },
+
+    /** Resolves when these alerts fire, and perhaps others. */
+    untilFiring: (...alerts: string[]) =>
+      vi.waitFor(async () => expect(await prometheus.firing()).toEqual(expect.arrayContaining(alerts)), WAIT),
+
+    /** Resolves when exactly these alerts fire. */
+    untilOnly: (...alerts: string[]) => vi.waitFor(async () => expect(await prometheus.firing()).toEqual(alerts), WAIT),
+  }
+}

@@ -44,7 +44,11 @@ export async function openStore(context: CliContext): Promise<Store> {
 export async function connectStore({ env, printError, stderrIsTerminal, signal }: CliContext): Promise<Store> {
   const { settings, file } = readStoreSettings(env)
   const log = createTerminalLog(printError)
-  const stores = createStores(settings, 'plant-store-plantctl', log, SILENT)
+  const stores = createStores(settings, 'plant-store-plantctl', log, {
+    kafkaLog: SILENT,
+    // A failover must not end a verification of an hour.
+    patienceMs: GIVE_UP_AFTER_MS,
+  })
   const addresses = { kafka: settings.KAFKA_BROKERS, redis: stores.readModel.address }
   if (stderrIsTerminal) {
     printError(

@@ -253,6 +253,26 @@ describe('a Redis that is gone', () => {
     await add(readModel, P, START, claimAt(0))
   })
 
+  it('is waited for with patience, also by the calls that it has not answered', async () => {
+    const { url, crashAndStartAgain } = await startOwnRedis()
+    const place = { redis: { REDIS_URL: url }, topic: 'plants', partitions: PARTITIONS }
+    const readModel = createReadModel(place, quietLog, { patienceMs: WAIT_MS })
+    onTestFinished(readModel.close)
+    await readModel.ready()
+    await add(readModel, P, START, claimAt(0))
+
+    const restarted = crashAndStartAgain()
+    const unanswered = Array.from({ length: 10 }, () => readModel.meta(P))
+    await vi.waitFor(() => expect(readModel.isReady()).toBe(false), { timeout: WAIT_MS, interval: 1 })
+    const [, sent, ...queued] = await Promise.all([
+      restarted,
+      readModel.lookUp([{ partition: P, ids: [ID] }]),
+      ...unanswered,
+    ])
+    expect(sent).toEqual([{ checkpoint: BEFORE_FIRST, entries: [undefined] }])
+    for (const { checkpoint } of queued) expect([0, BEFORE_FIRST]).toContain(checkpoint.offset)
+  })
+
   it('is reported at the start, and the connection can still be closed', async () => {
     const { url, stop } = await startOwnRedis()
     await stop()

@@ -9,7 +9,7 @@ import { type ApplyResult, applyArguments, applyResult } from './apply.ts'
 import { decodeEntry, EntryError } from './entry.ts'
 import { createGenerations } from './generations.ts'
 import { createLookUp, LOOK_UP_SCRIPTS } from './look-up.ts'
-import { callTogether, connectRedis, mastersOf, script, sendTogether } from './redis.ts'
+import { callTogether, connectRedis, mastersOf, type Patience, script, sendTogether } from './redis.ts'
 import type { RedisSettings } from './redis-settings.ts'
 import { FOLD_VERSION } from './state.ts'
 
@@ -42,8 +42,12 @@ export type ReadModel = ReturnType<typeof createReadModel>
  * partition share a hash tag, so that a cluster keeps them on one node. Calls reject at once while Redis is
  * unreachable. Throws a PreconditionError for settings that are missing or contradict each other.
  */
-export function createReadModel({ redis: settings, topic, partitions }: ReadModelSettings, log: Log) {
-  const { redis, ...connection } = connectRedis(settings, SCRIPTS, log)
+export function createReadModel(
+  { redis: settings, topic, partitions }: ReadModelSettings,
+  log: Log,
+  patience?: Patience,
+) {
+  const { redis, ...connection } = connectRedis(settings, SCRIPTS, log, patience)
   const { pointer, ...lookUp } = createLookUp(redis, { topic, partitions })
 
   return {

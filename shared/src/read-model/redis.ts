@@ -59,15 +59,21 @@ export const keyPrefix = (topic: string, partition: Partition) => `{${topic}:${p
 /** The key that names the live generation of a partition. */
 export const livePointer = (topic: string, partition: Partition) => `${keyPrefix(topic, partition)}live`
 
+/** How long a call waits for a Redis that is away, such as during a failover. */
+export type Patience = { patienceMs?: number }
+
 /**
  * A connection that reconnects automatically, with the files that the settings name as they are then. Calls reject at
- * once while Redis is unreachable. Throws a PreconditionError for settings that are missing or contradict each other.
+ * once while Redis is unreachable; with `patienceMs`, those to a single server or behind sentinels wait so long for it,
+ * and are sent again after a lost connection, so each call has to bear being executed twice. Throws a PreconditionError for settings that are missing or contradict each other.
  */
-export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log) {
+export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log, { patienceMs }: Patience = {}) {
   const access = redisAccessOf(settings)
   const problems = createRedisProblems(access.loginSettings, log)
   const redis =
-    access.place.is === 'cluster' ? openCluster(access, scripts, problems) : openServer(access, scripts, problems)
+    access.place.is === 'cluster'
+      ? openCluster(access, scripts, problems)
+      : openServer(access, scripts, problems, patienceMs)
   redis.on('error', (error: Error & { lastNodeError?: Error }) =>
     problems.connectionFailed(error.lastNodeError ?? error),
   )
@@ -112,6 +118,10 @@ export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log
   }
 }
 
+/** The caller decides what to do with a call that may have been executed. */
+const FAIL_AT_ONCE = { enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }
+const WAIT_FOR_REDIS = { enableOfflineQueue: true, autoResendUnfulfilledCommands: true, maxRetriesPerRequest: null }
+
 const retryDelay = (attempt: number) => Math.min(attempt * RECONNECT_STEP_MS, RECONNECT_MAX_MS)
 
 function optionsOf(problems: Problems) {
@@ -120,7 +130,6 @@ function optionsOf(problems: Problems) {
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SOCKET_TIMEOUT_MS,
-    autoResendUnfulfilledCommands: false,
     maxLoadingRetryTime: RECONNECT_MAX_MS,
     reconnectOnError(error) {
       problems.callFailed(error)
@@ -140,14 +149,13 @@ function renewSecrets(options: RedisOptions, { readSecrets }: RedisAccess, probl
 }
 
 /** One server, or the master that sentinels name. */
-function openServer(access: RedisAccess, scripts: Scripts, problems: Problems): Redis {
+function openServer(access: RedisAccess, scripts: Scripts, problems: Problems, patienceMs: number | undefined): Redis {
   const { place } = access
   const renew = () => renewSecrets(redis.options, access, problems)
   const options = {
     ...optionsOf(problems),
     ...access.readSecrets(),
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
+    ...(patienceMs === undefined ? FAIL_AT_ONCE : { ...WAIT_FOR_REDIS, commandTimeout: patienceMs }),
     retryStrategy: retryDelay,
     scripts,
   } satisfies RedisOptions
@@ -173,7 +181,7 @@ function openServer(access: RedisAccess, scripts: Scripts, problems: Problems): 
 function openCluster(access: RedisAccess, scripts: Scripts, problems: Problems): Cluster {
   const { place } = access
   const cluster = new ReadModelCluster(place.is === 'cluster' ? place.nodes : [], {
-    redisOptions: { ...optionsOf(problems), ...access.readSecrets() },
+    redisOptions: { ...optionsOf(problems), ...access.readSecrets(), autoResendUnfulfilledCommands: false },
     scripts,
     clusterRetryStrategy: retryDelay,
     // A call that may have been executed is the caller's to repeat, as with a single server.

@@ -2,6 +2,7 @@ import { createKafka, type Kafka } from '../event-log/connection.ts'
 import { securityOf } from '../event-log/kafka-security.ts'
 import type { TopicSettings } from '../event-log/topic.ts'
 import { createReadModel, type ReadModel } from '../read-model/read-model.ts'
+import type { Patience } from '../read-model/redis.ts'
 import type { Log } from '../runtime/log.ts'
 import type { StoreSettings } from './store-settings.ts'
 
@@ -10,11 +11,17 @@ export type Stores = TopicSettings & { kafka: Kafka; readModel: ReadModel; close
 
 /**
  * Creates the clients of both stores. It waits for neither: the Redis client connects in the background, and the Kafka
- * client connects when it is used. Throws a PreconditionError when settings contradict each other. `close` ends the Redis client; producers and consumers of `kafka` close themselves.
+ * client connects when it is used. Throws a PreconditionError when settings contradict each other. `close` ends the
+ * Redis client; producers and consumers of `kafka` close themselves.
  */
-export function createStores(settings: StoreSettings, clientId: string, log: Log, kafkaLog = log): Stores {
+export function createStores(
+  settings: StoreSettings,
+  clientId: string,
+  log: Log,
+  { kafkaLog = log, ...patience }: { kafkaLog?: Log } & Patience = {},
+): Stores {
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), clientId, kafkaLog, securityOf(settings))
-  const readModel = createReadModel({ redis: settings, ...topic }, log)
+  const readModel = createReadModel({ redis: settings, ...topic }, log, patience)
   return { ...topic, kafka, readModel, close: readModel.close }
 }

@@ -44,8 +44,9 @@ export async function runCommand(command, args, { timeoutMs, cwd, env, signal, o
   limit.removeEventListener('abort', stop)
   signal?.removeEventListener('abort', stop)
   signal?.throwIfAborted()
-  if (limit.aborted) throw new Failure(`${command} was ended: it took longer than ${timeoutMs / 1000} s.`)
   await closed
+  if (limit.aborted)
+    throw new Failure(`${command} was ended: it took longer than ${timeoutMs / 1000} s.\n${endOf(output)}`.trimEnd())
   return { code, output, missing: false }
 }
 

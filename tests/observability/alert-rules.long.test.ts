@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { runCommand } from '../../local/processes/command.mjs'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -79,6 +80,7 @@ const CASES: Case[] = [
     { 'plant_store_projector_partitions{instance="projector"}': '0x80' },
     { '45s': [], '1m': ['PlantStoreProjectorMissing'] },
   ],
+  ['no api runs', { 'plant_store_tail_partitions{instance="api"}': '' }, { '45s': [], '1m': ['PlantStoreApiMissing'] }],
   [
     'Redis is away',
     { 'plant_store_read_model_reachable{instance="api"}': '0x80' },
@@ -138,6 +140,15 @@ const CASES: Case[] = [
 it('the cases have every alert', () => {
   const fired = new Set(CASES.flatMap(([, , firing]) => Object.values(firing).flat()))
   expect([...fired].sort()).toEqual([...ALERTS.keys()].sort())
+})
+
+it.runIf(programs !== undefined)('promtool: the configurations are valid', async () => {
+  const files = ['prometheus.yml', 'prometheus.compose.yml']
+  const { code, output } = await runCommand(programs?.promtool ?? '', ['check', 'config', ...files], {
+    cwd: fileURLToPath(new URL('../../deploy/observability', import.meta.url)),
+    timeoutMs: LIMIT_MS,
+  })
+  expect(code, output).toBe(0)
 })
 
 it.runIf(programs !== undefined)(

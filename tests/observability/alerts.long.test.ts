@@ -28,6 +28,12 @@ provoke('the projector is killed, until the window is full', async () => {
   await untilOnly('PlantStoreInstanceDown', 'PlantStoreProjectorMissing')
 })
 
+provoke('the api is killed', async () => {
+  const { api, untilOnly } = await start()
+  process.kill(-api.pid, 'SIGKILL')
+  await untilOnly('PlantStoreApiMissing', 'PlantStoreInstanceDown')
+})
+
 provoke('Redis hangs', async () => {
   const redis = await startRedisProcess({})
   const redisUrl = `redis://127.0.0.1:${redis.port}`

@@ -7,7 +7,17 @@ import { compose } from '../../local/stores/docker.mjs'
 import { registerProject } from './test-run.ts'
 
 const IMAGE = 'plant-store-test'
-const PORTS = ['PORT', 'OPS_PORT', 'PROJECTOR_OPS_PORT', 'KAFKA_PORT', 'KAFKA_2_PORT', 'KAFKA_3_PORT', 'REDIS_PORT']
+const PORTS = [
+  'PORT',
+  'OPS_PORT',
+  'PROJECTOR_OPS_PORT',
+  'KAFKA_PORT',
+  'KAFKA_2_PORT',
+  'KAFKA_3_PORT',
+  'REDIS_PORT',
+  'PROMETHEUS_PORT',
+  'GRAFANA_PORT',
+]
 const DOWN_MS = 60_000
 const HEALTHY_AT_MS = 90_000
 

@@ -5,6 +5,7 @@ import { runCommand } from '../../local/processes/command.mjs'
 import { withLock } from '../../local/processes/lock.mjs'
 import { freePort } from '../../local/processes/port.mjs'
 import { startProcess, untilReady } from '../../local/processes/process.mjs'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const INSTALL_TIMEOUT_MS = 120_000
 const START_TIMEOUT_MS = 30_000
@@ -35,6 +36,16 @@ const programsIn = (root: string): Programs => ({
 
 const runs = async (program: string) =>
   !(await runCommand(program, ['--version'], { timeoutMs: START_TIMEOUT_MS })).missing
+
+/** What promtool has to say about metrics in the text format; empty if nothing. */
+export async function complaintsAbout({ promtool }: Programs, metrics: string): Promise<string[]> {
+  const file = join(temporaryFolder(), 'metrics')
+  writeFileSync(file, metrics)
+  // It reads its input alone.
+  const args = ['-c', 'exec "$0" check metrics < "$1"', promtool, file]
+  const { output } = await runCommand('sh', args, { timeoutMs: START_TIMEOUT_MS })
+  return output.split('\n').filter(Boolean)
+}
 
 async function unpack(): Promise<void> {
   mkdirSync(UNPACKED, { recursive: true })

@@ -1,5 +1,6 @@
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant } from './support/client.ts'
 import { openPlantStore, type PlantStore, type RunningApi, type RunningService } from './support/plant-store.ts'
@@ -45,6 +46,16 @@ it.runIf(isPossible)(
     expect((await createPlant(api.url, 1n, NAME)).response?.status).toBe(200)
     await readModel.filter({ hasText: '1plants' }).waitFor()
     console.log(`a create was shown after ${Math.round(performance.now() - startedAt)} ms`)
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /This api.*, window \d+% full/ })
+      .waitFor()
+
+    await parkRecord()
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: /^1 record parked.* 1 time: its ce_type / })
+      .waitFor()
 
     startedAt = performance.now()
     await projector.stop({ graceMs: STOP_GRACE_MS })
@@ -62,6 +73,13 @@ it.runIf(isPossible)(
     await untilVerdict(page, /^Connection lost: the service has not responded for \d+ s\.$/)
   },
 )
+
+/** Appends a record that is no event. */
+async function parkRecord(): Promise<void> {
+  const appender = createAppender(store.kafka, store.topic)
+  onTestFinished(appender.close)
+  await appender.append([{ partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }])
+}
 
 /** On a phone nothing is cut off, and the keyboard reaches all that can be scrolled or followed. */
 async function expectUsable(page: Page): Promise<void> {

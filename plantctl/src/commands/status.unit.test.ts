@@ -1,4 +1,5 @@
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { assess } from '@plant-store/shared/status/assess.ts'
@@ -44,6 +45,7 @@ const partitionAt = (partition: number, changes: Partial<PartitionStatus> = {}):
   partition: partition as Partition,
   end: 7 as Offset,
   live: stateAt(6),
+  parkedReasons: new Map(),
   filling: undefined,
   leftovers: [],
   bytes: 1_000,
@@ -142,9 +144,15 @@ describe('the assessment', () => {
     ],
     ['a generation is left over', storeWith({ leftovers: ['old'] }), /leftover generations of partition 3/],
     [
-      'a record is parked',
-      storeWith({ live: stateAt(6, { parked: 2, sizes: { plants: 5, order: 5, parked: 2 } }) }),
-      /2 records parked: plantctl parked list/,
+      'records are parked',
+      storeWith({
+        live: stateAt(6, { parked: 3, sizes: { plants: 5, order: 5, parked: 3 } }),
+        parkedReasons: new Map([
+          [PARKED.badKey, 1],
+          [PARKED.otherType, 2],
+        ]),
+      }),
+      /3 records parked: plantctl parked list shows where; 2 times: its ce_type .*; 1 time: its key is not an id/,
     ],
     [
       'keys belong to no generation',

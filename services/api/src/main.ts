@@ -81,7 +81,7 @@ async function start(context: ServiceContext): Promise<void> {
     queuedBytes: settings.QUEUE_MAX_MIB * BYTES_PER_MIB,
     windowBytes: settings.WINDOW_MAX_MIB * BYTES_PER_MIB,
   }
-  service.showSamples(() => observe.sample(claimIndex))
+  service.showSamples(() => observe.sample(claimIndex, limits))
   observe.observeParts({ server: app.server, admission, creation, claimIndex, tail, readModel, limits })
   // The api listens only when the log is verified to be the one that the read model was folded from.
   await tail.verified

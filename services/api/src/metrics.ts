@@ -79,9 +79,10 @@ export function addApiMetrics(metrics: Metrics) {
   const created = growthOf(durations, { method: 'POST', route: '/plants' })
 
   return {
-    /** The creates since the last call, and how far the read model is behind. */
-    async sample({ totals }: Pick<ClaimIndex, 'totals'>): Promise<Sample> {
-      return { ...(await created()), lag: totals().readModelLag }
+    /** The creates since the last call, how far the read model is behind, and the used part of the window. */
+    async sample({ totals }: Pick<ClaimIndex, 'totals'>, limits: { windowBytes: number }): Promise<Sample> {
+      const { readModelLag, bytes } = totals()
+      return { ...(await created()), lag: readModelLag, window: bytes / limits.windowBytes }
     },
 
     requestCompleted({ method, route, status, error, durationMs }: CompletedRequest): void {

@@ -1,4 +1,5 @@
 import type { Readers } from '../event-log/groups.ts'
+import { reasonText } from '../plant/plant-created.ts'
 import { after, BEFORE_FIRST, type Offset } from '../plant/position.ts'
 import { outOfBounds } from '../protocol/checkpoint.ts'
 import { assertFoldVersion, assertPartitionCount } from '../read-model/state.ts'
@@ -166,13 +167,24 @@ function notices({ partitions, readers, warnings, strangeKeys, topic }: StoreSta
   if (withLeftovers.length > 0) {
     notices.push(`leftover generations of ${formatPartitions(withLeftovers)}: plantctl rebuild drops them`)
   }
-  if (parked > 0) notices.push(`${formatCount(parked, 'record')} parked: plantctl parked list shows the reasons`)
+  if (parked > 0) {
+    notices.push(`${formatCount(parked, 'record')} parked: plantctl parked list shows where${reasonTexts(partitions)}`)
+  }
   if (strangeKeys.length > 0) {
     notices.push(
       `${formatNumber(strangeKeys.length)} keys under {${topic}:…} in Redis belong to no generation, such as ${quoted(strangeKeys[0])}`,
     )
   }
   return [...notices, ...warnings]
+}
+
+/** The reasons of the parked records, most frequent first. */
+function reasonTexts(partitions: readonly PartitionStatus[]): string {
+  const totals = new Map<number, number>()
+  for (const { parkedReasons } of partitions)
+    for (const [reason, count] of parkedReasons) totals.set(reason, (totals.get(reason) ?? 0) + count)
+  const texts = [...totals].sort(([, a], [, b]) => b - a)
+  return texts.map(([reason, count]) => `; ${formatCount(count, 'time')}: ${reasonText(reason)}`).join('')
 }
 
 /** A key may have any bytes. */

@@ -12,6 +12,8 @@ export type PartitionStatus = {
   /** The next offset of the log; undefined while a precondition of the topic does not hold. */
   end: Offset | undefined
   live: GenerationState
+  /** How many records of the live generation are parked for each reason, of those that were looked at. */
+  parkedReasons: ReadonlyMap<number, number>
   /** The generation that a rebuild fills, or was filling when it was interrupted. */
   filling: GenerationState | undefined
   /** Generations that are neither live nor being filled. */
@@ -64,15 +66,27 @@ export async function readStatus(
 
   async function readPartition({ partition, filling, names }: PartitionGenerations) {
     const live = await generations.state(partition)
+    const parkedReasons = live.parked === 0 ? new Map<number, number>() : await reasonsOf(partition, live.live)
     const isFilling = filling !== '' && filling !== live.live
     const sizes = await Promise.all(names.map((name) => generations.bytes(partition, name)))
     return {
       partition,
       live,
+      parkedReasons,
       filling: isFilling ? await generations.state(partition, filling) : undefined,
       leftovers: names.filter((name) => name !== live.live && name !== filling),
       bytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
     }
+  }
+
+  /** Looks at one batch, about 1,000 records, so that many parked records do not make the status slow. */
+  async function reasonsOf(partition: Partition, generation: string): Promise<Map<number, number>> {
+    const reasons = new Map<number, number>()
+    for await (const batch of generations.parked(partition, generation)) {
+      for (const [, reason] of batch) reasons.set(Number(reason), (reasons.get(Number(reason)) ?? 0) + 1)
+      break
+    }
+    return reasons
   }
 }
 

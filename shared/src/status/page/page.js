@@ -6,6 +6,7 @@ const KEPT_MS = 15 * 60_000
 const CHART_HEIGHT = 150
 
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const PERCENT = new Intl.NumberFormat('en', { style: 'percent' })
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const LATENCY = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
 const count = (value) => (value === null || value === undefined ? '?' : NUMBER.format(value))
@@ -83,7 +84,7 @@ function setVerdict(state, text) {
 /** One sentence: all well, or what is wrong and what to do. */
 function verdictOf({ service, ready, reasons, status }) {
   if (!ready) return ['wrong', `This ${service} is not ready: ${reasons.join('; ')}.`]
-  if (status.error !== undefined) return ['wrong', `The stores do not respond: ${status.error}.`]
+  if (status.error !== undefined) return ['wrong', `The state of the stores cannot be read: ${status.error}.`]
   if (status.value === undefined) return ['waiting', 'Reading the state of the stores …']
   const [first, ...more] = status.value.problems
   if (first === undefined) return ['well', 'All is well.']
@@ -94,8 +95,10 @@ function drawFlow(service, { totals, partitions }) {
   const card = (name, value, unit) =>
     element('li', {}, name, element('strong', {}, value), element('span', { className: 'unit' }, unit))
   const rate = samples.values.perSecond?.at(-1)
+  const used = samples.values.window?.at(-1)
+  const window = used === undefined ? '' : `, window ${PERCENT.format(used)} full`
   byId('flow').replaceChildren(
-    card(`This ${service}`, count(rate), WORK[service]),
+    card(`This ${service}`, count(rate), `${WORK[service]}${window}`),
     card('Log', count(totals.offsets), `offsets in ${count(partitions.length)} partitions`),
     card('Read model', count(totals.plants), `plants, ${count(totals.lag)} records behind`),
   )
@@ -193,7 +196,7 @@ function createChart({ title, series }, service) {
       cursor: { show: false },
       scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.1)] } },
       axes: [
-        { ...axis, space: 90, values: (_plot, ticks) => ticks.map((tick) => TIME.format(tick)) },
+        { ...axis, space: 90, size: 30, values: (_plot, ticks) => ticks.map((tick) => TIME.format(tick)) },
         { ...axis, size: 60, values: (_plot, ticks) => ticks.map((tick) => NUMBER.format(tick)) },
       ],
       series: [{}, ...series.map((one) => ({ stroke: () => colour(one.colour), width: 1.5, points: { show: false } }))],

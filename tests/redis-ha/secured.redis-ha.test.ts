@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, it } from 'vitest'
+import { expect, inject, it, vi } from 'vitest'
 import { freePort } from '../../local/processes/port.mjs'
 import { createAuthority } from '../../local/stores/certificates.mjs'
 import { createPlant } from '../support/client.ts'
@@ -14,6 +14,7 @@ import { SECRET_MARK } from '../support/secrets.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const [FIRST_PASSWORD, SECOND_PASSWORD] = [`first-${SECRET_MARK}`, `second-${SECRET_MARK}`]
+const RECOVERED = { timeout: 20_000, interval: 200 }
 const COMMANDS = ['status', 'verify', 'rebuild', 'export --from-redis', 'parked list', 'parked reapply', 'events']
 
 /** A Redis that requires TLS, a certificate, and the login of a user that has exactly the documented rights. */
@@ -123,6 +124,28 @@ it('a missing right is named, and its grant counts without a restart', async () 
   // No call was executed in part.
   const { code, stdout } = await startPlantctl(['verify'], store.environment).ended
   expect({ code, stdout }).toMatchObject({ code: 0 })
+})
+
+it('a live page that lacks a right says so, and its service stays ready', async () => {
+  const { setUser, settings } = await startSecuredRedis()
+  const store = await createPlantStore({ kafkaBrokers, redis: settings })
+  const services = [await store.startProjector(), await store.startApi()] as const
+  await setUser('-scan')
+  for (const service of services) {
+    await vi.waitFor(async () => {
+      const { status } = (await (await fetch(`${service.opsUrl}/live`)).json()) as { status: { error?: string } }
+      expect(status.error).toMatch(/NOPERM.*scan/)
+    }, RECOVERED)
+    expect((await fetch(`${service.opsUrl}/readyz`)).status).toBe(200)
+  }
+  await setUser('+scan')
+  for (const service of services) {
+    await vi.waitFor(async () => {
+      const { status } = (await (await fetch(`${service.opsUrl}/live`)).json()) as { status: { value?: object } }
+      expect(status).toMatchObject({ value: { well: true } })
+      expect(status).not.toHaveProperty('error')
+    }, RECOVERED)
+  }
 })
 
 const logOf = ({ logFile }: RunningService) => readFileSync(logFile, 'utf8')

@@ -67,9 +67,13 @@ export function createLivePage({ service, version, readiness, log }: Options) {
   return {
     pages: new Map([...files, ['/live', live] as const]) satisfies Pages,
 
-    /** From now on the page shows the state of these stores. */
-    showStores(stores: StatusSource): void {
-      const read = async () => statusJson(await readStatus(stores, readersUnlessRefused))
+    /** From now on the page shows the state of the stores that `open` returns; it is called when somebody looks. */
+    showStores(open: () => StatusSource): void {
+      let stores: StatusSource | undefined
+      const read = async () => {
+        stores ??= open()
+        return statusJson(await readStatus(stores, readersUnlessRefused))
+      }
       statusOf = createLatest(read, systemTime, STATUS_EVERY_MS, STATUS_PATIENCE_MS)
     },
 

@@ -1,3 +1,4 @@
+import { createReadModel } from '../read-model/read-model.ts'
 import { type Metrics, version } from '../runtime/metrics.ts'
 import { openOperationsPort, type Readiness } from '../runtime/operations.ts'
 import type { ServiceContext } from '../runtime/service.ts'
@@ -7,6 +8,8 @@ import { createLivePage } from '../status/live-page.ts'
 import { createStores } from './open-stores.ts'
 import { checkPreconditions, type LogReader, type Service, watchPreconditions } from './preconditions.ts'
 import type { ServiceSettings } from './store-settings.ts'
+
+const PAGE_PATIENCE_MS = 2_000
 
 /**
  * The start of both services, up to their own work: opens the operations port, then waits for Kafka and Redis and
@@ -32,7 +35,13 @@ export async function openServiceStores(
 
   const stores = createStores(settings, `plant-store-${service}`, log)
   closeLater(stores.close)
-  page.showStores(stores)
+  // A connection of its own: what Redis refuses the page does not make the service unready.
+  page.showStores(() => {
+    const topic = { topic: stores.topic, partitions: stores.partitions }
+    const readModel = createReadModel({ redis: settings, ...topic }, log, { patienceMs: PAGE_PATIENCE_MS })
+    closeLater(readModel.close)
+    return { ...topic, kafka: stores.kafka, readModel }
+  })
   let failure: string[] = []
   problems = () => ['starting: waiting for Kafka and Redis', ...failure, ...stores.readModel.problems()]
   const startState = await checkPreconditions(stores, service, log, (reason) => {

@@ -48,7 +48,7 @@ it.runIf(isPossible)(
     console.log(`a create was shown after ${Math.round(performance.now() - startedAt)} ms`)
     await page
       .getByRole('listitem')
-      .filter({ hasText: /This api.*, window \d+% full/ })
+      .filter({ hasText: /This api.*, window \d+% used/ })
       .waitFor()
 
     await parkRecord()

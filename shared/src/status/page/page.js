@@ -96,7 +96,7 @@ function drawFlow(service, { totals, partitions }) {
     element('li', {}, name, element('strong', {}, value), element('span', { className: 'unit' }, unit))
   const rate = samples.values.perSecond?.at(-1)
   const used = samples.values.window?.at(-1)
-  const window = used === undefined ? '' : `, window ${PERCENT.format(used)} full`
+  const window = used === undefined ? '' : `, window ${PERCENT.format(used)} used`
   byId('flow').replaceChildren(
     card(`This ${service}`, count(rate), `${WORK[service]}${window}`),
     card('Log', count(totals.offsets), `offsets in ${count(partitions.length)} partitions`),

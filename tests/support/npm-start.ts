@@ -76,8 +76,11 @@ export async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args
   await vi.waitFor(() => expect(isNew(), log()).toBe(true), { timeout: START_MS })
   const run = readRun(localDir) as Run
   for (const pid of Object.values(run.pids)) registerGroup(inject('testRun'), pid)
-  onTestFinished(() => {
-    for (const pid of alive(Object.values(run.pids))) process.kill(pid, 'SIGKILL')
+  onTestFinished(async () => {
+    // Those that were restarted, too. The launcher ends first: it would start again what is killed.
+    const pids = { ...run.pids, ...readRun(localDir)?.pids }
+    await launcher.stop({ graceMs: STOP_MS })
+    for (const pid of alive(Object.values(pids))) process.kill(pid, 'SIGKILL')
   })
   return { ...run, launcher, log }
 }

@@ -103,10 +103,10 @@ async function crashAndStartAgain(client: ContainerRuntimeClient, id: string, se
   const container = client.container.getById(id)
   await container.kill({ signal: 'SIGKILL' })
   await container.wait()
-  await container.start()
+  // The log keeps the lines of the run that has ended. StartedAt comes too late: Redis may be ready before it.
   const { State } = await container.inspect()
-  // The log still has the lines of the first start, so only lines since this start count.
-  await waitForContainer(client, container, serves, new BoundPorts(), new Date(State.StartedAt))
+  await container.start()
+  await waitForContainer(client, container, serves, new BoundPorts(), new Date(State.FinishedAt))
 }
 
 /** Resolves when the container serves. If it does not start, the error shows the end of its log. */

@@ -7,6 +7,7 @@ import { sendError, sendFailure, sendUnknownRoute } from './http/error-responses
 import { acceptJsonBodies } from './http/request-body.ts'
 import { hasEmptyId, headErrorOf } from './http/request-head.ts'
 import { createRequestObserver, type RequestObserverOptions } from './http/request-observer.ts'
+import { traceRequests } from './http/request-span.ts'
 import { createServer, respondToNodeFailures, trackLatestResponses } from './http/server.ts'
 import { describeRoutes } from './openapi/document.ts'
 import { descriptionRoute, docsPageRoutes } from './openapi/routes.ts'
@@ -23,17 +24,21 @@ export type AppParts = RequestObserverOptions & {
   creation: Pick<PlantCreation, 'create'>
   reader: PlantReader
   lister: PlantLister
+  /** Whether requests have spans. */
+  isTraced?: boolean
 }
 
 /** Builds the Fastify application from its parts. It does not listen yet. */
 export async function createApp(parts: AppParts) {
-  const { log, limits, strategies, partitions, creation, reader, lister } = parts
+  const { log, limits, strategies, partitions, creation, reader, lister, isTraced = false } = parts
   const observer = createRequestObserver(parts)
   const app = createServer(limits, observer, log)
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
   app.setErrorHandler(sendError)
   const latestOn = trackLatestResponses(app.server)
   respondToNodeFailures(app.server, latestOn)
+  app.decorateRequest('span', undefined)
+  if (isTraced) traceRequests(app)
   observer.observe(app)
   const admission = createAdmission(app, latestOn, {
     maxRequests: limits.REQUESTS_MAX,

@@ -9,11 +9,13 @@ import { runService, type ServiceContext } from '@plant-store/shared/runtime/ser
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { openServiceStores } from '@plant-store/shared/stores/service-stores.ts'
+import { startTracing } from '@plant-store/shared/tracing/start-tracing.ts'
 import { createApp } from './app.ts'
 import { openAuthentication } from './auth/open-authentication.ts'
 import { createClaimIndex } from './claim-index/claim-index.ts'
 import { CYCLE_LIMITS } from './create-plant/commit-cycle.ts'
 import { createPlantCreation } from './create-plant/create-plant.ts'
+import { createTracing } from './create-plant/create-span.ts'
 import { addApiMetrics } from './metrics.ts'
 import { createPlantLister } from './read-plants/list-plants.ts'
 import { createPlantReader } from './read-plants/read-plant.ts'
@@ -32,6 +34,7 @@ async function start(context: ServiceContext): Promise<void> {
   const settings = readSettings(ApiSettings, process.env)
   const authentication = await openAuthentication(settings, log)
   closeLater(authentication.close)
+  const isTraced = await startTracing(context)
   const metrics = createMetrics(context.name)
   const observe = addApiMetrics(metrics)
   const service = await openServiceStores('api', settings, metrics, context)
@@ -44,6 +47,7 @@ async function start(context: ServiceContext): Promise<void> {
   const creation = createPlantCreation(readModel, observe.observeAppends(appender), claimIndex, {
     log,
     time: systemTime,
+    tracing: isTraced ? createTracing(service.topic) : undefined,
     deadlineMs: settings.CREATE_DEADLINE_MS,
     limits: {
       ...CYCLE_LIMITS,
@@ -71,6 +75,7 @@ async function start(context: ServiceContext): Promise<void> {
     creation,
     reader: createPlantReader(readModel, claimIndex, readOptions),
     lister: createPlantLister(readModel, claimIndex, readOptions),
+    isTraced,
     strategies: authentication.strategies,
     onCompleted: observe.requestCompleted,
     problems: service.readiness,

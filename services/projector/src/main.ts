@@ -8,8 +8,10 @@ import { Port, readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { openServiceStores } from '@plant-store/shared/stores/service-stores.ts'
 import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
+import { startTracing } from '@plant-store/shared/tracing/start-tracing.ts'
 import { Type } from 'typebox'
 import { addProjectorMetrics } from './metrics.ts'
+import { traceProcessing } from './process-spans.ts'
 import { createProjector } from './projector.ts'
 
 /** Settings of the projector; docs/reference/settings.md explains each. */
@@ -23,24 +25,27 @@ const FETCH_PACE = { records: 32, shortestMs: 12, longestMs: 50 }
 async function start(context: ServiceContext): Promise<void> {
   const { log, fail, closeLater } = context
   const settings = readSettings(ProjectorSettings, process.env)
+  const isTraced = await startTracing(context)
   const metrics = createMetrics(context.name)
   const observe = addProjectorMetrics(metrics)
   const service = await openServiceStores('projector', settings, metrics, context)
   const { kafka, readModel, topic, partitions, startState } = service
 
+  const groupId = projectorGroup(topic)
   const projector = createProjector({
     readModel: observe.observeReadModel(readModel),
     follow: (sink) =>
       createFollower({
-        ...sink,
+        ...(isTraced
+          ? traceProcessing(sink, { topic, partitions, groupId })
+          : { ...sink, read: recordReader(partitions) }),
         kafka,
         topic,
         partitions,
         topicId: startState.topicId,
         log,
         time: systemTime,
-        groupId: () => projectorGroup(topic),
-        read: recordReader(partitions),
+        groupId: () => groupId,
         minBytes: MIN_BYTES,
         maxWaitMs: MAX_WAIT_MS,
         fetchPace: FETCH_PACE,

@@ -8,13 +8,14 @@ import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { repeat } from '../runtime/retry.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { delay, systemTime } from '../runtime/time.ts'
+import { withinProcessSpan } from '../tracing/spans.ts'
 import { createDelivery } from './delivery.ts'
 import type { OpenFirstClaims } from './first-claims/first-claims.ts'
 import { createGroupPosition } from './group-position.ts'
-import { createHandlerCaller, plantsHandlerOf } from './handlers.ts'
+import { createHandlerCaller, type HandlerContext, plantsHandlerOf } from './handlers.ts'
 import type { CheckedConsumeOptions } from './options.ts'
 import { consumerErrorOf, REMEDY } from './plant-consumer-error.ts'
-import { plantRecordReader } from './plant-record.ts'
+import { type PlantCreated, plantRecordReader } from './plant-record.ts'
 
 const WATCH_EVERY_MS = 10_000
 /** How long the commit and leaving the group may take after the handlers have ended. */
@@ -65,7 +66,7 @@ export function createPlantConsumer(
     log,
     startOf: group.startOf,
     callHandler: createHandlerCaller(
-      { onPlantsCreated: onPlants, onParked, onDeadLetter, maxAttempts },
+      { onPlantsCreated: handleWithinSpan, onParked, onDeadLetter, maxAttempts },
       abandoned.signal,
     ),
     batching: { maxEvents, deliverParked: onParked !== undefined },
@@ -89,6 +90,11 @@ export function createPlantConsumer(
     onRejoin: commitBeforeRejoining,
     onHalt: (error) => void end(error),
   })
+
+  function handleWithinSpan(events: PlantCreated[], context: HandlerContext): Promise<unknown> {
+    const { partition } = events[0] as PlantCreated
+    return withinProcessSpan({ topic, partition, groupId }, events, async () => onPlants(events, context))
+  }
 
   async function ends(): Promise<LogEnds> {
     const passed = delivery.passed()

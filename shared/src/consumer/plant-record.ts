@@ -3,11 +3,11 @@ import type { EventId } from '../plant/event-id.ts'
 import type { Plant, PlantId } from '../plant/plant.ts'
 import {
   type LogRecord,
-  parseTraceparent,
   reasonName,
   recordReader,
   type StoredRecord,
   type Traceparent,
+  traceparentIn,
 } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
 
@@ -54,7 +54,7 @@ export function plantRecordReader(partitions: number) {
 export function eventOf({ claim, stored }: PlantRecord, partition: Partition): PlantCreated | undefined {
   if (claim?.plant === undefined) return undefined
   const { id, eventId, offset, plant } = claim
-  const traceparent = traceparentOf(stored)
+  const traceparent = traceparentIn(stored)
   const time = new Date(stored.timestampMs)
   return { id, ...plant, eventId, time, partition, offset, ...(traceparent !== undefined && { traceparent }) }
 }
@@ -63,8 +63,4 @@ export function parkedOf({ claim, parked, stored }: PlantRecord, partition: Part
   const { offset, key, value, headers } = stored
   const claimed = claim === undefined ? {} : { id: claim.id, eventId: claim.eventId }
   return { reason: reasonName(parked ?? 0), partition, offset, ...claimed, key, value, headers }
-}
-
-function traceparentOf({ headers: { traceparent } }: FetchedRecord): Traceparent | undefined {
-  return Buffer.isBuffer(traceparent) ? parseTraceparent(traceparent.toString('latin1')) : undefined
 }

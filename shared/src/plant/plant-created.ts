@@ -128,6 +128,11 @@ export function recordReader(partitions: number, versions = RELEASED) {
   return (record: StoredRecord, partition: Partition): LogRecord => readRecord(record, partition, partitions, versions)
 }
 
+/** The traceparent in the headers of an event; undefined without a valid one. */
+export function traceparentIn({ headers: { traceparent } }: StoredRecord): Traceparent | undefined {
+  return Buffer.isBuffer(traceparent) ? parseTraceparent(traceparent.toString('latin1')) : undefined
+}
+
 /** The name of a reason. A reason that a newer release has stored has no name here. */
 export function reasonName(reason: number): string {
   return REASON_NAMES.get(reason) ?? `reason ${reason}`

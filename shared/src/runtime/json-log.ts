@@ -1,3 +1,4 @@
+import { type Span, trace } from '@opentelemetry/api'
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 
 export type { Logger }
@@ -8,11 +9,19 @@ export function createLog(name: string, level: string, destination?: Destination
     name,
     level,
     timestamp: pino.stdTimeFunctions.isoTime,
+    mixin: () => traceIds(trace.getActiveSpan()),
     formatters: { level: (label: string) => ({ level: label }) },
     // Callers pass no secrets, but libraries may: in what they log, or in their errors.
     serializers: { err: describeError, req: describeRequest, request: describeRequest, headers: () => '…' },
   }
   return destination === undefined ? pino(options) : pino(options, destination)
+}
+
+/** The ids of a span, by the names that OpenTelemetry has for them in logs. */
+export function traceIds(span: Span | undefined): { trace_id?: string; span_id?: string } {
+  if (span === undefined) return {}
+  const { traceId, spanId } = span.spanContext()
+  return { trace_id: traceId, span_id: spanId }
 }
 
 type DescribedError = {

@@ -7,6 +7,7 @@ import { messageOf } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
+import type { CreateTracing } from './create-span.ts'
 import type { PendingCreate } from './pending-create.ts'
 
 type LookUp = Pick<ReadModel, 'lookUp'>
@@ -27,6 +28,8 @@ const APPEND_RETRY_MS = 100
 /** A change of leaders takes less. */
 const NOT_ACKNOWLEDGED_MAX_MS = 10_000
 
+export type CycleOptions = { log: Log; time: Time; limits: typeof CYCLE_LIMITS; tracing?: CreateTracing | undefined }
+
 /**
  * Group commit. One cycle is one pipelined look-up for all queued creates, then one append of those whose id is absent.
  * The next cycle fills in the meantime.
@@ -35,7 +38,7 @@ export function createCommitCycle(
   readModel: LookUp,
   appender: Pick<Appender, 'append'>,
   claimIndex: ClaimIndex,
-  { log, time, limits }: { log: Log; time: Time; limits: typeof CYCLE_LIMITS },
+  { log, time, limits, tracing }: CycleOptions,
 ) {
   const queue: PendingCreate[] = []
   let queuedBytes = 0
@@ -60,6 +63,7 @@ export function createCommitCycle(
     while (queue.length > 0) {
       const nextAt = time.now() + MIN_CYCLE_MS
       const batch = nextBatch()
+      for (const pending of batch) pending.cycleStarted()
       await commit(batch)
       const earlyMs = nextAt - time.now()
       if (batch.length > 1 && earlyMs > 0) await delay(time, earlyMs)
@@ -116,7 +120,8 @@ export function createCommitCycle(
       let bases: BaseOffsets
       unacknowledgedSince ??= time.now()
       try {
-        bases = await appender.append(unresolved.map(({ record }) => record))
+        const append = () => appender.append(unresolved.map(({ record }) => record))
+        bases = await (tracing === undefined ? append() : tracing.send(unresolved, append))
       } catch (err) {
         failAttempt(unresolved, err)
         await delay(time, APPEND_RETRY_MS)

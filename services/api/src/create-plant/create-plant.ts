@@ -1,3 +1,4 @@
+import type { Span } from '@opentelemetry/api'
 import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewPlant, type PlantId, plantOf } from '@plant-store/shared/plant/plant.ts'
@@ -12,6 +13,7 @@ import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
 import type { ClaimIndex, OwnClaim } from '../claim-index/claim-index.ts'
 import { CYCLE_LIMITS, createCommitCycle, lookUpBatch } from './commit-cycle.ts'
+import type { CreateTracing } from './create-span.ts'
 import { PendingCreate, type PendingCreateContext, type Resolution } from './pending-create.ts'
 
 export type Outcome =
@@ -25,6 +27,8 @@ export type CreatePlant = {
   keyed: boolean
   /** The trace of the request, if any; it goes into the event. */
   traceparent?: Traceparent | undefined
+  /** The span of the request, when it is traced. Then the event carries the context of its own span instead. */
+  span?: Span | undefined
 }
 
 const READ_ENTRIES_EVERY_MS = 250
@@ -34,6 +38,8 @@ export type CreationOptions = {
   time: Time
   deadlineMs: number
   limits?: typeof CYCLE_LIMITS
+  /** Set when requests may have spans. */
+  tracing?: CreateTracing | undefined
   /** Called for each create that the log has decided, with the time since the start of its append. */
   onVerdict?(waitedMs: number): void
   onHalt(error: Error): void
@@ -49,9 +55,9 @@ export function createPlantCreation(
   readModel: Pick<ReadModel, 'lookUp'>,
   appender: Pick<Appender, 'append'>,
   claimIndex: ClaimIndex,
-  { log, time, deadlineMs, limits = CYCLE_LIMITS, onVerdict, onHalt }: CreationOptions,
+  { log, time, deadlineMs, limits = CYCLE_LIMITS, tracing, onVerdict, onHalt }: CreationOptions,
 ) {
-  const cycle = createCommitCycle(readModel, appender, claimIndex, { log, time, limits })
+  const cycle = createCommitCycle(readModel, appender, claimIndex, { log, time, limits, tracing })
   /** The create of each id that is on its way to the log; others with the same id wait for it. */
   const owners = new TransientMap<PlantId, PendingCreate>()
   let inFlight = 0
@@ -92,14 +98,15 @@ export function createPlantCreation(
   })
 
   /** Starts the create that owns this id until it is resolved. */
-  function start(claim: OwnClaim['claim'], record: NewRecord, remainingMs: number): PendingCreate {
-    const pending = new PendingCreate(claim, record, remainingMs, context)
+  function start(claim: OwnClaim['claim'], record: NewRecord, remainingMs: number, request?: Span): PendingCreate {
+    const span = request && tracing?.start(request, record)
+    const pending = new PendingCreate(claim, record, remainingMs, context, span)
     owners.set(claim.id, pending)
     if (!cycle.submit(pending)) pending.queueFull()
     return pending
   }
 
-  async function decide({ plant, eventId, keyed, traceparent }: CreatePlant): Promise<Outcome> {
+  async function decide({ plant, eventId, keyed, traceparent, span }: CreatePlant): Promise<Outcome> {
     const deadline = time.now() + deadlineMs
     const remainingMs = () => Math.min(deadline, shutdownAt) - time.now()
     const record = plantCreated(plant, eventId, claimIndex.partitions, traceparent)
@@ -119,8 +126,8 @@ export function createPlantCreation(
       if (!keyed && claimed !== undefined) return verdictOn(claimed)
       const owner = owners.get(plant.id)
       if (owner === undefined) {
-        const resolution = await start({ id: plant.id, eventId, plant: plantOf(plant) }, record, remainingMs())
-          .resolution
+        const claim = { id: plant.id, eventId, plant: plantOf(plant) }
+        const resolution = await start(claim, record, remainingMs(), span).resolution
         if (resolution.is === 'decided') return verdictOn(resolution.first)
         return resolution.is === 'notWritten' && mayBeWritten ? { is: 'outcomeUnknown' } : resolution
       }

@@ -63,11 +63,11 @@ export const createPlantRoute: FastifyPluginAsyncTypebox<{
       schema: { ...SCHEMA, body: newPlantWithin(textLimits) },
       config: { scope: 'plants:write', operation: FACTS },
     },
-    async ({ body, caller, headers }, reply) => {
+    async ({ body, caller, headers, span }, reply) => {
       const key = parseIdempotencyKey(headers['idempotency-key'])
       const eventId = key === undefined ? (randomUUID() as EventId) : keyedEventId(caller, key, body)
       const traceparent = parseTraceparent(headers.traceparent)
-      const outcome = await creation.create({ plant: body, eventId, keyed: key !== undefined, traceparent })
+      const outcome = await creation.create({ plant: body, eventId, keyed: key !== undefined, traceparent, span })
       if (!('offset' in outcome)) throw new HttpError(outcome.is, undefined, {}, outcome.cause)
       const position = formatPosition(outcome)
       if (outcome.is === 'duplicate') throw new HttpError('duplicateId', undefined, { [TOKEN_HEADER]: position })

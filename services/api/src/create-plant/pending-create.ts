@@ -4,6 +4,7 @@ import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/p
 import { decideByWindow, firstClaimOf, type WindowReader } from '@plant-store/shared/protocol/coverage.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { OwnClaim } from '../claim-index/claim-index.ts'
+import type { CreateSpan } from './create-span.ts'
 
 /**
  * `queued`: certainly not in the log. `appended`: sent to Kafka for the first time. `uncertain`: an attempt to append it
@@ -49,6 +50,8 @@ export class PendingCreate {
   readonly claim: OwnClaim['claim']
   readonly record: NewRecord
   readonly resolution: Promise<Resolution>
+  /** Set when its request is traced. */
+  readonly span: CreateSpan | undefined
   /** When it was submitted, and when its append started, in `time`. */
   readonly submittedAt: number
   appendedAt = 0
@@ -61,13 +64,21 @@ export class PendingCreate {
   private readonly settle: (resolution: Resolution) => void
   private readonly cancelDeadline: () => void
 
-  constructor(claim: OwnClaim['claim'], record: NewRecord, remainingMs: number, context: PendingCreateContext) {
+  constructor(
+    claim: OwnClaim['claim'],
+    record: NewRecord,
+    remainingMs: number,
+    context: PendingCreateContext,
+    span?: CreateSpan,
+  ) {
     const { promise, resolve } = Promise.withResolvers<Resolution>()
     this.claim = claim
     this.record = record
     this.resolution = promise
     this.submittedAt = context.time.now()
     this.context = context
+    this.span = span
+    span?.step('wait for cycle')
     this.settle = resolve
     this.cancelDeadline = context.time.after(remainingMs, () => this.deadlinePassed())
   }
@@ -82,6 +93,11 @@ export class PendingCreate {
 
   queueFull(): void {
     if (this.state === 'queued') this.resolve({ is: 'notWritten' })
+  }
+
+  /** It is in the batch of the cycle that starts. */
+  cycleStarted(): void {
+    this.span?.step('look up plants')
   }
 
   /** Redis did not respond. */
@@ -108,6 +124,7 @@ export class PendingCreate {
       this.checkpoint = checkpoint
       this.appendedAt = now
       this.state = 'appended'
+      this.span?.step('wait for verdict')
     }
   }
 
@@ -146,6 +163,7 @@ export class PendingCreate {
     this.state = 'resolved'
     this.cancelDeadline()
     this.context.onResolved(this, from, resolution)
+    this.span?.end(resolution.is === 'decided' ? undefined : resolution.is)
     this.settle(resolution)
   }
 }

@@ -1,5 +1,5 @@
 import { parseTraceparent } from '@plant-store/shared/plant/plant-created.ts'
-import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
+import { type Logger, traceIds } from '@plant-store/shared/runtime/json-log.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TOKEN_HEADER } from './consistency-token.ts'
 import { ERRORS, type Failure, statusOf } from './errors.ts'
@@ -69,6 +69,7 @@ export function createRequestObserver({ log, onCompleted, problems = () => [] }:
       caller: request.caller || undefined,
       position: reply.getHeader(TOKEN_HEADER),
       traceparent: parseTraceparent(request.headers.traceparent),
+      ...traceIds(request.span),
       failure,
       ...(isServerFailure(failure) && { problems: problems() }),
       ...(cause !== undefined && { err: cause }),

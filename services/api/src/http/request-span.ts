@@ -1,0 +1,53 @@
+import { propagation, ROOT_CONTEXT, type Span, SpanKind } from '@opentelemetry/api'
+import { endSpan, tracer } from '@plant-store/shared/tracing/spans.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ERRORS } from './errors.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The span of this request, when it is traced. */
+    span: Span | undefined
+  }
+}
+
+/**
+ * Gives each request that reaches Fastify its span, from its head to the end of its response. It continues the trace
+ * that the request names.
+ */
+export function traceRequests(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const span = startSpan(request)
+    if (span.isRecording()) {
+      request.span = span
+      reply.raw.once('close', () => describeEnd(span, reply))
+    }
+    done()
+  })
+}
+
+function startSpan({ method, url, headers, protocol, raw, routeOptions }: FastifyRequest): Span {
+  const route = routeOptions.url
+  return tracer.startSpan(
+    route === undefined ? method : `${method} ${route}`,
+    {
+      kind: SpanKind.SERVER,
+      attributes: {
+        'http.request.method': method,
+        'url.scheme': protocol,
+        'url.path': url.split('?')[0],
+        'network.protocol.version': raw.httpVersion,
+        ...(route !== undefined && { 'http.route': route }),
+        ...(headers['user-agent'] !== undefined && { 'user_agent.original': headers['user-agent'] }),
+      },
+    },
+    propagation.extract(ROOT_CONTEXT, headers),
+  )
+}
+
+function describeEnd(span: Span, { raw, statusCode, failure }: FastifyReply): void {
+  const isSent = raw.writableFinished
+  if (isSent) span.setAttribute('http.response.status_code', statusCode)
+  if (failure !== undefined) span.setAttribute('plant_store.error.number', ERRORS[failure][0])
+  if (isSent && statusCode >= 500) endSpan(span, String(statusCode))
+  else endSpan(span, isSent ? undefined : 'aborted')
+}

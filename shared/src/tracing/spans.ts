@@ -1,0 +1,115 @@
+import {
+  type Attributes,
+  context,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api'
+import type { Traceparent } from '../plant/plant-created.ts'
+import type { Partition } from '../plant/position.ts'
+
+/**
+ * Creates the spans of plants by the semantic conventions 1.45 of OpenTelemetry for HTTP and messaging. Names and tags
+ * of plants are never in a span. Without an SDK in the process all spans are empty.
+ */
+export const tracer = trace.getTracer('plant-store')
+
+/** Further links would be cut off by the SDK's default limit. */
+const MAX_LINKS = 128
+
+/** The context of a span as the traceparent of an event. */
+export function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): Traceparent {
+  return `00-${traceId}-${spanId}-0${traceFlags & TraceFlags.SAMPLED}` as Traceparent
+}
+
+type Operation = 'create' | 'send' | 'process'
+
+/** The name and the attributes that each span about messages has. */
+export const messaging = (operation: Operation, topic: string) => ({
+  name: `${operation} ${topic}`,
+  attributes: {
+    'messaging.system': 'kafka',
+    'messaging.destination.name': topic,
+    'messaging.operation.name': operation,
+    'messaging.operation.type': operation,
+  } as Attributes,
+})
+
+/** Ends a span. A failure is named by its type alone: messages may contain what clients sent. */
+export function endSpan(span: Span, errorType?: string): void {
+  if (errorType !== undefined) {
+    span.setStatus({ code: SpanStatusCode.ERROR })
+    span.setAttribute('error.type', errorType)
+  }
+  span.end()
+}
+
+/** A batch of events that is sent or processed. */
+export type EventBatch = { topic: string; events: number; creations: readonly SpanContext[]; attributes?: Attributes }
+
+/** Runs the append of a batch within its span. */
+export const withinSendSpan = <T>(batch: EventBatch, append: () => Promise<T>): Promise<T> =>
+  withinBatchSpan('send', SpanKind.CLIENT, batch, append)
+
+/**
+ * Runs work on a batch within a span that links to the creation of each traced event, and is a child of the first one;
+ * without a traced event there is no span. The span is active meanwhile.
+ */
+async function withinBatchSpan<T>(
+  operation: Operation,
+  kind: SpanKind,
+  { topic, events, creations, attributes: more }: EventBatch,
+  work: () => Promise<T>,
+): Promise<T> {
+  const [first] = creations
+  if (first === undefined) return await work()
+  const { name, attributes } = messaging(operation, topic)
+  const span = tracer.startSpan(
+    name,
+    {
+      kind,
+      attributes: { ...attributes, ...more, 'messaging.batch.message_count': events },
+      links: creations.slice(0, MAX_LINKS).map((creation) => ({ context: creation })),
+    },
+    trace.setSpanContext(ROOT_CONTEXT, first),
+  )
+  try {
+    const result = await context.with(trace.setSpan(context.active(), span), work)
+    endSpan(span)
+    return result
+  } catch (error) {
+    endSpan(span, error instanceof Error ? error.name : '_OTHER')
+    throw error
+  }
+}
+
+/** Where events were consumed. */
+export type ConsumedFrom = { topic: string; partition: Partition; groupId: string }
+
+/** Runs the processing of consumed events within its span. */
+export function withinProcessSpan<T>(
+  { topic, partition, groupId }: ConsumedFrom,
+  events: readonly { traceparent?: Traceparent | undefined }[],
+  work: () => Promise<T>,
+): Promise<T> {
+  const creations: SpanContext[] = []
+  for (const { traceparent } of events) {
+    if (traceparent === undefined || creations.length === MAX_LINKS) continue
+    const creation = spanContextOf(traceparent)
+    if ((creation.traceFlags & TraceFlags.SAMPLED) !== 0) creations.push(creation)
+  }
+  const attributes = {
+    'messaging.destination.partition.id': String(partition),
+    'messaging.consumer.group.name': groupId,
+  }
+  return withinBatchSpan('process', SpanKind.CONSUMER, { topic, events: events.length, creations, attributes }, work)
+}
+
+function spanContextOf(traceparent: Traceparent): SpanContext {
+  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-')
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }
+}

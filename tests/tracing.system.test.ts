@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+import { trace } from '@opentelemetry/api'
+import { startNodeSdk } from '@opentelemetry/sdk-node'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { createPlant } from './support/client.ts'
+import { consumeInto, eventually } from './support/consumed-plants.ts'
+import { createPlantStore } from './support/plant-store.ts'
+import { readRawRecords } from './support/raw-records.ts'
+import { startTraceCollector, treeOf } from './support/trace-collector.ts'
+
+const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+const WAIT_MS = 20_000
+const CLIENT_SPAN = '00f067aa0ba902b7'
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
+const SAMPLED = { traceparent: `00-${TRACE}-${CLIENT_SPAN}-01` }
+const NAME = 'Monstera nobody may see'
+
+it('a create is one trace through api, Kafka, projector and consumer; its event has the context of its span', async () => {
+  const collector = await startTraceCollector()
+  const store = await createPlantStore(stores)
+  const [api, projector] = await Promise.all([
+    store.startApi({ ...collector.environment, LOG_LEVEL: 'debug' }),
+    store.startProjector({ ...collector.environment, LOG_LEVEL: 'debug' }),
+  ])
+  for (const [name, value] of Object.entries(collector.environment)) vi.stubEnv(name, value)
+  const sdk = startNodeSdk({
+    metricReaders: [],
+    logRecordProcessors: [],
+    resourceAttributes: { 'service.name': 'a-consumer' },
+  })
+  onTestFinished(async () => {
+    await sdk.shutdown()
+    trace.disable()
+    vi.unstubAllEnvs()
+  })
+  await consumeInto(store.topic, {
+    onPlantCreated: () => trace.getTracer('test').startSpan('put into the catalogue').end(),
+  })
+
+  expect((await createPlant(api.url, 7n, NAME, SAMPLED)).response?.status).toBe(200)
+  await eventually(() => expect(collector.spans).toHaveLength(9))
+  const { topic } = store
+  expect(treeOf(collector.spans, CLIENT_SPAN)).toEqual([
+    'POST /plants (plant-store-api, SERVER)',
+    `  create ${topic} (plant-store-api, PRODUCER)`,
+    '    look up plants (plant-store-api, INTERNAL)',
+    `    process ${topic} (a-consumer, CONSUMER, links to create ${topic})`,
+    '      put into the catalogue (a-consumer, INTERNAL)',
+    `    process ${topic} (plant-store-projector, CONSUMER, links to create ${topic})`,
+    `    send ${topic} (plant-store-api, CLIENT, links to create ${topic})`,
+    '    wait for cycle (plant-store-api, INTERNAL)',
+    '    wait for verdict (plant-store-api, INTERNAL)',
+  ])
+  expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE]))
+  expect(collector.bodies.join()).not.toContain(NAME)
+
+  const created = collector.spans.find(({ name }) => name === `create ${topic}`)
+  const [record] = await readRawRecords(store)
+  expect(String(record?.headers?.traceparent)).toBe(`00-${TRACE}-${created?.spanId}-01`)
+  const server = collector.spans.find(({ name }) => name === 'POST /plants')
+  expect(readFileSync(api.logFile, 'utf8')).toContain(`"trace_id":"${TRACE}","span_id":"${server?.spanId}"`)
+  expect(readFileSync(projector.logFile, 'utf8')).toMatch(new RegExp(`"trace_id":"${TRACE}".*"applied"`))
+})
+
+it('a request that is not sampled has no spans, and its event keeps the traceparent of the client', async () => {
+  const collector = await startTraceCollector()
+  const store = await createPlantStore(stores)
+  const [api] = await Promise.all([
+    store.startApi({ ...collector.environment, OTEL_TRACES_SAMPLER: 'always_off' }),
+    store.startProjector(collector.environment),
+  ])
+  expect((await createPlant(api.url, 7n, NAME, SAMPLED)).response?.status).toBe(200)
+  const [record] = await readRawRecords(store)
+  expect(String(record?.headers?.traceparent)).toBe(SAMPLED.traceparent)
+  await eventually(() => expect(collector.spans.map(({ name }) => name)).toEqual([`process ${store.topic}`]))
+})
+
+it('a collector that never responds costs no create, and the api ends in order', async () => {
+  const collector = await startTraceCollector({ hangs: true })
+  const store = await createPlantStore(stores)
+  const [api] = await Promise.all([store.startApi(collector.environment), store.startProjector(collector.environment)])
+  for (let from = 0; from < 5_000; from += 100) {
+    const ids = Array.from({ length: 100 }, (_, index) => BigInt(from + index))
+    const sent = await Promise.all(ids.map((id) => createPlant(api.url, id, NAME)))
+    expect(new Set(sent.map(({ response }) => response?.status))).toEqual(new Set([200]))
+  }
+  expect(collector.bodies.length).toBeGreaterThan(0)
+  expect(await api.stop({ graceMs: WAIT_MS })).toMatchObject({ code: 0 })
+})
+
+it.each([
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'thrift'],
+  ['OTEL_TRACES_SAMPLER', 'sometimes'],
+  ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
+])('a wrong %s is named at the start', async (name, value) => {
+  const store = await createPlantStore(stores)
+  await expect(store.startProjector({ [name]: value })).rejects.toThrow(new RegExp(`${name} must be`))
+})

@@ -21,6 +21,10 @@ export type RunningService = Pick<RunningProcess, 'name' | 'pid'> & {
 }
 export type RunningApi = RunningService & { url: string }
 
+/** The settings of OpenTelemetry in the environment, so that the cost of tracing can be measured. */
+const tracingSettings = () =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith('OTEL_')))
+
 /** A topic and a read model of its own. The services on them are the real processes, with default settings. */
 export async function openPlantStore({ kafkaBrokers, redisUrl, folder: root }: BenchStores) {
   const log = await openPlantsTopic(kafkaBrokers)
@@ -28,6 +32,7 @@ export async function openPlantStore({ kafkaBrokers, redisUrl, folder: root }: B
   const folder = mkdtempSync(join(root, 'services-'))
   const environment = {
     PATH: process.env.PATH,
+    ...tracingSettings(),
     ...{ KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl },
     ...{ PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) },
   }

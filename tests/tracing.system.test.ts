@@ -58,6 +58,10 @@ it('a create is one trace through api, Kafka, projector and consumer; its event 
   const [record] = await readRawRecords(store)
   expect(String(record?.headers?.traceparent)).toBe(`00-${TRACE}-${created?.spanId}-01`)
   const server = collector.spans.find(({ name }) => name === 'POST /plants')
+  const metrics = await (await fetch(`${api.opsUrl}/metrics`)).text()
+  expect(metrics).toMatch(
+    new RegExp(`duration_seconds_bucket{.*route="/plants".*} 1 # {trace_id="${TRACE}",span_id="${server?.spanId}"}`),
+  )
   expect(readFileSync(api.logFile, 'utf8')).toContain(`"trace_id":"${TRACE}","span_id":"${server?.spanId}"`)
   expect(readFileSync(projector.logFile, 'utf8')).toMatch(new RegExp(`"trace_id":"${TRACE}".*"applied"`))
 })
@@ -73,6 +77,9 @@ it('a request that is not sampled has no spans, and its event keeps the tracepar
   const [record] = await readRawRecords(store)
   expect(String(record?.headers?.traceparent)).toBe(SAMPLED.traceparent)
   await eventually(() => expect(collector.spans.map(({ name }) => name)).toEqual([`process ${store.topic}`]))
+  const metrics = await (await fetch(`${api.opsUrl}/metrics`)).text()
+  expect(metrics).toMatch(/duration_seconds_count{.*route="\/plants".*} 1\n/)
+  expect(await api.stop({ graceMs: WAIT_MS })).toMatchObject({ code: 0 })
 })
 
 it('a collector that never responds costs no create, and the api ends in order', async () => {

@@ -17,6 +17,7 @@ const PORTS = [
   'REDIS_PORT',
   'PROMETHEUS_PORT',
   'GRAFANA_PORT',
+  'JAEGER_PORT',
 ]
 const DOWN_MS = 60_000
 const HEALTHY_AT_MS = 90_000

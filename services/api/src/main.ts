@@ -35,7 +35,7 @@ async function start(context: ServiceContext): Promise<void> {
   const authentication = await openAuthentication(settings, log)
   closeLater(authentication.close)
   const isTraced = await startTracing(context)
-  const metrics = createMetrics(context.name)
+  const metrics = createMetrics(context.name, { withExemplars: isTraced })
   const observe = addApiMetrics(metrics)
   const service = await openServiceStores('api', settings, metrics, context)
   const { kafka, readModel, partitions } = service

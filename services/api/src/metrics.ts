@@ -2,9 +2,10 @@ import type { Server } from 'node:http'
 import type { Appender } from '@plant-store/shared/event-log/append.ts'
 import type { Follower } from '@plant-store/shared/event-log/follow.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { TraceIds } from '@plant-store/shared/runtime/json-log.ts'
 import { addGauge, growthOf, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
 import type { Sample } from '@plant-store/shared/status/history.ts'
-import { Counter, Histogram } from 'prom-client'
+import { Counter, Histogram, Registry } from 'prom-client'
 import type { ClaimIndex } from './claim-index/claim-index.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
 import type { Admission } from './http/admission.ts'
@@ -28,17 +29,19 @@ export type ObservedParts = {
 /** Adds the metrics of an api to those of its process. */
 export function addApiMetrics(metrics: Metrics) {
   const registers = [metrics]
+  const enableExemplars = metrics.contentType !== Registry.PROMETHEUS_CONTENT_TYPE
   const requests = new Counter({
     name: 'plant_store_http_requests_total',
     help: 'Requests, by method, route, status and error number; status 0: the client left before the response.',
     labelNames: ['method', 'route', 'status', 'error'],
     registers,
   })
-  const durations = new Histogram({
+  const durations: Histogram = new Histogram({
     name: 'plant_store_http_request_duration_seconds',
     help: 'Time from the head of a request to the end of its response, by method and route.',
     labelNames: ['method', 'route'],
     buckets: SECONDS,
+    enableExemplars,
     registers,
   })
   const unreadable = new Counter({
@@ -85,9 +88,12 @@ export function addApiMetrics(metrics: Metrics) {
       return { ...(await created()), lag: readModelLag, window: bytes / limits.windowBytes }
     },
 
-    requestCompleted({ method, route, status, error, durationMs }: CompletedRequest): void {
+    requestCompleted({ method, route, status, error, durationMs }: CompletedRequest, exemplar?: TraceIds): void {
       requests.inc({ method, route, status, error: error ?? '' })
-      durations.observe({ method, route }, durationMs / 1_000)
+      const labels = { method, route }
+      const value = durationMs / 1_000
+      if (enableExemplars) durations.observe({ labels, value, ...(exemplar && { exemplarLabels: exemplar }) })
+      else durations.observe(labels, value)
     },
 
     acknowledged(isDecided: boolean): void {

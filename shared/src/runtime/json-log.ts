@@ -9,7 +9,7 @@ export function createLog(name: string, level: string, destination?: Destination
     name,
     level,
     timestamp: pino.stdTimeFunctions.isoTime,
-    mixin: () => traceIds(trace.getActiveSpan()),
+    mixin: () => traceIds(trace.getActiveSpan()) ?? {},
     formatters: { level: (label: string) => ({ level: label }) },
     // Callers pass no secrets, but libraries may: in what they log, or in their errors.
     serializers: { err: describeError, req: describeRequest, request: describeRequest, headers: () => '…' },
@@ -17,9 +17,11 @@ export function createLog(name: string, level: string, destination?: Destination
   return destination === undefined ? pino(options) : pino(options, destination)
 }
 
-/** The ids of a span, by the names that OpenTelemetry has for them in logs. */
-export function traceIds(span: Span | undefined): { trace_id?: string; span_id?: string } {
-  if (span === undefined) return {}
+/** The ids of a span, by the names that OpenTelemetry has for them in logs and exemplars. */
+export type TraceIds = { trace_id: string; span_id: string }
+
+export function traceIds(span: Span | undefined): TraceIds | undefined {
+  if (span === undefined) return undefined
   const { traceId, spanId } = span.spanContext()
   return { trace_id: traceId, span_id: spanId }
 }

@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { type Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client'
+import {
+  type Counter,
+  collectDefaultMetrics,
+  Gauge,
+  type Histogram,
+  Registry,
+  type RegistryContentType,
+} from 'prom-client'
 
 /** The version of this release. */
 export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -7,9 +14,13 @@ export const { version } = JSON.parse(readFileSync(new URL('../../package.json',
 /** The metrics of one process for Prometheus; docs/reference/metrics.md explains each. */
 export type Metrics = Registry
 
-/** Creates a registry with the version of this service and Node's default metrics: memory, CPU, event-loop delay. */
-export function createMetrics(service: string): Metrics {
+/**
+ * Creates a registry with the version of this service and Node's default metrics: memory, CPU, event-loop delay. Only the
+ * OpenMetrics format, used when `withExemplars`, has exemplars.
+ */
+export function createMetrics(service: string, { withExemplars = false } = {}): Metrics {
   const metrics = new Registry()
+  if (withExemplars) (metrics as Registry<RegistryContentType>).setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
   collectDefaultMetrics({ register: metrics })
   const name = 'plant_store_build_info'
   const help = 'Always 1; the labels have the service and its version.'

@@ -1,5 +1,5 @@
 import { parseTraceparent } from '@plant-store/shared/plant/plant-created.ts'
-import { type Logger, traceIds } from '@plant-store/shared/runtime/json-log.ts'
+import { type Logger, type TraceIds, traceIds } from '@plant-store/shared/runtime/json-log.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TOKEN_HEADER } from './consistency-token.ts'
 import { ERRORS, type Failure, statusOf } from './errors.ts'
@@ -30,7 +30,8 @@ export type CompletedRequest = {
 
 export type RequestObserverOptions = {
   log: Logger
-  onCompleted?: ((request: CompletedRequest) => void) | undefined
+  /** Called with the ids of the request's span, when it has one. */
+  onCompleted?: ((request: CompletedRequest, ids: TraceIds | undefined) => void) | undefined
   /** The reasons why this instance is not ready, for an operator. */
   problems?: (() => string[]) | undefined
 }
@@ -55,7 +56,7 @@ export function createRequestObserver({ log, onCompleted, problems = () => [] }:
       error: failure === undefined ? undefined : ERRORS[failure][0],
       durationMs: reply.elapsedTime,
     }
-    onCompleted?.(completed)
+    onCompleted?.(completed, traceIds(request.span))
     const level = levelOf(failure)
     if (!log.isLevelEnabled(level)) return
     const message = isServerFailure(failure) ? 'request failed' : 'request completed'

@@ -25,7 +25,7 @@ export const REQUEST_HEADERS = {
     schema: { type: 'string' },
   },
   traceparent: {
-    description: 'An addition: W3C Trace Context. A valid one is passed on with the event of a created plant.',
+    description: 'An addition: W3C Trace Context. The event of a created plant belongs to the same trace.',
     schema: { type: 'string' },
   },
 } as const satisfies Record<string, Header>

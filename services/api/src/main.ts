@@ -34,7 +34,7 @@ async function start(context: ServiceContext): Promise<void> {
   const settings = readSettings(ApiSettings, process.env)
   const authentication = await openAuthentication(settings, log)
   closeLater(authentication.close)
-  const isTraced = await startTracing(context)
+  const isTraced = await startTracing(context, settings)
   const metrics = createMetrics(context.name, { withExemplars: isTraced })
   const observe = addApiMetrics(metrics)
   const service = await openServiceStores('api', settings, metrics, context)

@@ -25,7 +25,7 @@ const FETCH_PACE = { records: 32, shortestMs: 12, longestMs: 50 }
 async function start(context: ServiceContext): Promise<void> {
   const { log, fail, closeLater } = context
   const settings = readSettings(ProjectorSettings, process.env)
-  const isTraced = await startTracing(context)
+  const isTraced = await startTracing(context, settings)
   const metrics = createMetrics(context.name)
   const observe = addProjectorMetrics(metrics)
   const service = await openServiceStores('projector', settings, metrics, context)

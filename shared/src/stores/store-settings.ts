@@ -1,6 +1,7 @@
 import { type Static, type TObject, Type } from 'typebox'
 import { KAFKA_SETTINGS } from '../event-log/kafka-settings.ts'
 import { REDIS_SETTINGS } from '../read-model/redis-settings.ts'
+import { TRACING_SETTINGS } from '../tracing/tracing-settings.ts'
 
 /** The settings that name a store: its log in Kafka and its read model in Redis. */
 export const STORE_SETTINGS = {
@@ -16,6 +17,7 @@ export const STORE_SETTINGS = {
 
 /** The settings of every service but its ports. */
 export const SERVICE_SETTINGS = {
+  ...TRACING_SETTINGS,
   ...STORE_SETTINGS,
   HOST: Type.String({ default: '127.0.0.1' }),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info' }),

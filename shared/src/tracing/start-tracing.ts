@@ -1,25 +1,25 @@
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 import { version } from '../runtime/metrics.ts'
 import type { ServiceContext } from '../runtime/service.ts'
-import { readSettings } from '../runtime/settings.ts'
-import { isTracingOn, TracingSettings } from './tracing-settings.ts'
+import { isTracingOn, type TracingSettings } from './tracing-settings.ts'
 
 /** The last spans are sent within this time at the end. */
 const LAST_SPANS_WITHIN_MS = 1_000
 
 /**
- * Starts the SDK of OpenTelemetry when the environment names a collector, and says whether it did. Without one the SDK is
- * not even loaded. Spans wait in a queue of bounded length; those that do not fit are dropped. Throws a
- * PreconditionError for a wrong setting.
+ * Starts the SDK of OpenTelemetry when the settings name a collector, and says whether it did. Without one the SDK is
+ * not even loaded. Spans wait in a queue of bounded length; those that do not fit are dropped.
  */
-export async function startTracing({ name, log, closeLater }: ServiceContext): Promise<boolean> {
-  const settings = readSettings(TracingSettings, process.env)
+export async function startTracing(
+  { name, log, closeLater }: ServiceContext,
+  settings: TracingSettings,
+): Promise<boolean> {
   if (!isTracingOn(settings)) return false
   const { startNodeSdk } = await import('@opentelemetry/sdk-node')
   const sdk = startNodeSdk({
     metricReaders: [],
     logRecordProcessors: [],
-    resourceAttributes: { 'service.version': version, ...serviceName(name) },
+    resourceAttributes: { 'service.version': version, ...serviceName(name, settings) },
   })
   const report = (message: string) => log.warn(`tracing: ${message}`)
   const ignore = () => {}
@@ -32,8 +32,8 @@ export async function startTracing({ name, log, closeLater }: ServiceContext): P
 }
 
 /** The name of this service, unless the environment has one. */
-function serviceName(name: string): Record<string, string> {
-  const { OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES = '' } = process.env
-  if (OTEL_SERVICE_NAME || /(^|,)\s*service\.name\s*=/.test(OTEL_RESOURCE_ATTRIBUTES)) return {}
+function serviceName(name: string, settings: TracingSettings): Record<string, string> {
+  const { OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES = '' } = settings
+  if (OTEL_SERVICE_NAME !== undefined || /(^|,)\s*service\.name\s*=/.test(OTEL_RESOURCE_ATTRIBUTES)) return {}
   return { 'service.name': `plant-store-${name}` }
 }

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TObject, Type } from 'typebox'
 
 const SAMPLERS = [
   'always_on',
@@ -17,9 +17,9 @@ const isRatio = (text: string) => /^(0|1|[01]?\.\d+|1\.0+)$/.test(text) && Numbe
 
 /**
  * The standard variables of OpenTelemetry that turn tracing on or that its SDK would ignore with a warning when they are
- * wrong. The SDK reads these and all its others from the environment itself.
+ * wrong, or whose defaults are ours. The SDK reads these and all its others from the environment itself.
  */
-export const TracingSettings = Type.Object({
+export const TRACING_SETTINGS = {
   OTEL_EXPORTER_OTLP_ENDPOINT: Endpoint,
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: Endpoint,
   OTEL_EXPORTER_OTLP_PROTOCOL: Protocol,
@@ -28,12 +28,16 @@ export const TracingSettings = Type.Object({
   OTEL_TRACES_SAMPLER_ARG: Type.Optional(
     Type.Refine(Type.String({ expected: 'a part of all traces, from 0 to 1' }), isRatio),
   ),
+  OTEL_SERVICE_NAME: Type.Optional(Type.String()),
+  OTEL_RESOURCE_ATTRIBUTES: Type.Optional(Type.String()),
   OTEL_SDK_DISABLED: Type.Optional(Type.Enum(['true', 'false'])),
   OTEL_TRACES_EXPORTER: Type.Optional(Type.Enum(['otlp', 'none'])),
-})
+}
+
+export type TracingSettings = Static<TObject<typeof TRACING_SETTINGS>>
 
 /** Whether spans are exported: an endpoint is set, and nothing turns them off. */
-export function isTracingOn(settings: Static<typeof TracingSettings>): boolean {
+export function isTracingOn(settings: TracingSettings): boolean {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } = settings
   if (settings.OTEL_SDK_DISABLED === 'true' || settings.OTEL_TRACES_EXPORTER === 'none') return false
   return (all ?? traces) !== undefined

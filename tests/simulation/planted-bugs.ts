@@ -47,8 +47,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "'duplicate'",
   ]),
   bug('the acknowledgement decides', CYCLE, [
-    'await appender.append(unresolved.map(({ record }) => record))\n',
-    'await appender.append(unresolved.map(({ record }) => record))\n        for (const pending of unresolved) {\n          const eventId = String(pending.record.headers.ce_id) as never\n          pending.entryFound({ id: pending.id, eventId, offset: 0 as Offset, plant: undefined })\n        }\n',
+    'await (tracing === undefined ? append() : tracing.send(unresolved, append))\n',
+    'await (tracing === undefined ? append() : tracing.send(unresolved, append))\n        for (const pending of unresolved) {\n          const eventId = String(pending.record.headers.ce_id) as never\n          pending.entryFound({ id: pending.id, eventId, offset: 0 as Offset, plant: undefined })\n        }\n',
   ]),
 
   // The acknowledgement as a delivery.

@@ -2,7 +2,7 @@ import type { TestProject, Vitest } from 'vitest/node'
 import { describe } from '../../local/processes/failure.mjs'
 import { endWithProcess } from './end-with-process.ts'
 import { chooseSource, openSource, type SourceName } from './stores/source-choice.ts'
-import { endProcesses, openTestRun, removeTestRun } from './test-run.ts'
+import { endProcesses, endWorkers, openTestRun, removeTestRun } from './test-run.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -30,7 +30,9 @@ async function openStores(vitest: Vitest): Promise<() => void> {
   const name = await chooseSource(process.env.PLANT_STORE_TEST_WITH, whyNoDocker, console.log)
   const run = openTestRun()
   const source = await openSource(name, run)
+  let isComplete = false
   const end = endWithProcess(() => {
+    if (!isComplete) endWorkers(run)
     endProcesses(run)
     source.endAll()
     removeTestRun(run)
@@ -40,7 +42,10 @@ async function openStores(vitest: Vitest): Promise<() => void> {
   vitest.provide('storeSource', name)
   vitest.provide('kafkaBrokers', kafka.brokers)
   vitest.provide('redisUrl', redis.url)
-  return end
+  return () => {
+    isComplete = true
+    end()
+  }
 }
 
 async function whyNoDocker(): Promise<string | undefined> {

@@ -46,10 +46,18 @@ export function registerWorker(run: string): void {
   note(run, process.pid, process.pid)
 }
 
-/** Kills every process of the run: the workers first, so that they start no others. */
+/** Kills the workers of the run, so that they start no other processes. Vitest itself ends those of a run that is complete. */
+export function endWorkers(run: string): void {
+  kill(run, (target) => target > 0)
+}
+
+/** Kills every process that the run has started. */
 export function endProcesses(run: string): void {
-  const targets = readdirSync(processesOf(run)).map(Number)
-  for (const target of targets.sort((a, b) => b - a)) {
+  kill(run, (target) => target < 0)
+}
+
+function kill(run: string, isMeant: (target: number) => boolean): void {
+  for (const target of readdirSync(processesOf(run)).map(Number).filter(isMeant)) {
     try {
       const identity = readFileSync(join(processesOf(run), String(target)), 'utf8')
       // The number may belong to another process by now.

@@ -21,18 +21,18 @@ export type RunningService = Pick<RunningProcess, 'name' | 'pid'> & {
 }
 export type RunningApi = RunningService & { url: string }
 
-/** The settings of OpenTelemetry in the environment, so that the cost of tracing can be measured. */
-const tracingSettings = () =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith('OTEL_')))
+/** Settings in the environment that the services get, so that the cost of tracing and of the table can be measured. */
+const measuredSettings = () =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => /^OTEL_|^PLANTS_TABLE$/.test(name)))
 
 /** A topic and a read model of its own. The services on them are the real processes, with default settings. */
 export async function openPlantStore({ kafkaBrokers, redisUrl, folder: root }: BenchStores) {
-  const log = await openPlantsTopic(kafkaBrokers)
+  const log = await openPlantsTopic(kafkaBrokers, { withTable: process.env.PLANTS_TABLE === 'on' })
   const { topic, partitions } = log
   const folder = mkdtempSync(join(root, 'services-'))
   const environment = {
     PATH: process.env.PATH,
-    ...tracingSettings(),
+    ...measuredSettings(),
     ...{ KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl },
     ...{ PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) },
   }

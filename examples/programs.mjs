@@ -20,8 +20,12 @@ const BUILD_TIMEOUT_MS = 300_000
 export const PROGRAMS = {
   'search-index': async () => typescript('search-index'),
   'own-table': async () => typescript('own-table'),
-  python,
-  java,
+  python: (signal) => python('python', signal),
+  'python-table': (signal) => python('python-table', signal),
+  java: (signal) => java('java', ['Main'], signal),
+  'java-streams': (signal) => java('java-streams', ['Main'], signal),
+  connect: (signal) => connect('connect', 'file-sink.properties', signal),
+  'connect-jdbc': (signal) => connect('connect-jdbc', 'jdbc-sink.properties', signal),
 }
 
 /**
@@ -36,12 +40,13 @@ function typescript(name) {
 }
 
 /**
+ * @param {string} name
  * @param {AbortSignal} [signal]
  * @returns {Promise<Program>}
  * @throws {Failure} that says what to install
  */
-async function python(signal) {
-  const requirements = join(here, 'python', 'requirements.txt')
+async function python(name, signal) {
+  const requirements = join(here, name, 'requirements.txt')
   const folder = await built('python', [requirements], signal, async (target, run) => {
     const isRecent = 'import sys; sys.exit(sys.version_info < (3, 10))'
     const found = await runCommand('python3', ['-c', isRecent], { timeoutMs: BUILD_TIMEOUT_MS, signal })
@@ -51,29 +56,45 @@ async function python(signal) {
     const pip = ['-m', 'pip', 'install', '--quiet', '--requirement', requirements]
     await run(join(target, 'bin', 'python'), ...pip)
   })
-  return { command: join(folder, 'bin', 'python'), args: ['-B', join(here, 'python', 'main.py')] }
+  return { command: join(folder, 'bin', 'python'), args: ['-B', join(here, name, 'main.py')] }
 }
 
 /**
+ * @param {string} name
+ * @param {string[]} main the class, and its first arguments
  * @param {AbortSignal} [signal]
  * @returns {Promise<Program>}
  * @throws {Failure} that says what to install
  */
-async function java(signal) {
+async function java(name, main, signal) {
   const program = await findJava(signal).catch((error) => {
     signal?.throwIfAborted()
     throw new Failure('The example needs Java: install a JDK, 17 or newer.', { cause: error })
   })
-  const pom = join(here, 'java', 'pom.xml')
-  const folder = await built('java', [pom, ...filesIn(join(here, 'java', 'src'))], signal, (target, run) =>
+  const pom = join(here, name, 'pom.xml')
+  const source = join(here, name, 'src')
+  const sources = existsSync(source) ? filesIn(source) : []
+  const folder = await built(name, [pom, ...sources], signal, (target, run) =>
     run('mvn', '-B', '-q', '-f', pom, 'process-classes', `-Dtarget=${target}`),
   )
   const classpath = [join(folder, 'classes'), join(folder, 'lib', '*')].join(delimiter)
   return {
     command: program,
-    args: ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classpath, 'Main'],
+    args: ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classpath, ...main],
   }
 }
+
+/**
+ * @param {string} name
+ * @param {string} sink the file with the sink's properties
+ * @param {AbortSignal} [signal]
+ */
+const connect = (name, sink, signal) =>
+  java(
+    name,
+    ['org.apache.kafka.connect.cli.ConnectStandalone', join(here, name, 'worker.properties'), join(here, name, sink)],
+    signal,
+  )
 
 /** @param {string} folder */
 const filesIn = (folder) =>

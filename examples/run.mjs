@@ -11,9 +11,13 @@ const help = `Runs an example of a consumer. Downloads and builds what it needs.
   npm run example -- own-table rebuild       a table rebuilt beside the old one (TypeScript)
   npm run example -- python follow           effects exactly once (Python 3.10 or newer)
   npm run example -- java follow             the rule in memory (Java 17 or newer, and Maven)
+  npm run example -- python-table            all plants from the table, without a rule (Python 3.10 or newer)
+  npm run example -- java-streams follow     waterings joined with the table by Kafka Streams (Java 17 or newer, and Maven)
+  npm run example -- connect                 the table into the file PLANTS_FILE by Kafka Connect (the same)
+  npm run example -- connect-jdbc            the table into PostgreSQL at JDBC_URL by Kafka Connect (the same)
 
-Each prints its usage without arguments and has a README in examples. KAFKA_BROKERS and PLANTS_TOPIC name the topic to
-read: by default that of a running npm start, else localhost:9092 and plants.
+Each has a README in examples. KAFKA_BROKERS, PLANTS_TOPIC and PLANTS_TABLE name the topics to read: by default those of
+a running npm start, else localhost:9092, plants and plants.table.
 `
 
 process.exitCode = await main(process.argv.slice(2)).catch((error) => {
@@ -40,5 +44,6 @@ async function main([name, ...rest]) {
 function environment() {
   const run = readRun(readSettings(process.env).localDir)
   if (run === undefined || process.env.KAFKA_BROKERS) return process.env
-  return { PLANTS_TOPIC: run.topic, ...process.env, KAFKA_BROKERS: run.kafkaBrokers }
+  const table = run.table === 'on' ? `${run.topic}.table` : run.table
+  return { PLANTS_TOPIC: run.topic, PLANTS_TABLE: table, ...process.env, KAFKA_BROKERS: run.kafkaBrokers }
 }

@@ -2,20 +2,21 @@ import { refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
 import { KAFKA_SETTINGS } from '@plant-store/shared/event-log/kafka-settings.ts'
-import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
+import { checkTopic, createTopic, TABLE, type TopicKind } from '@plant-store/shared/event-log/topic.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
-import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
+import { SERVICE_SETTINGS, tableOf } from '@plant-store/shared/stores/store-settings.ts'
 import { Type } from 'typebox'
 
-// Creates the topic unless it exists, and checks its settings in any case.
+// Creates the topics of log and table unless they exist, and checks their settings in any case.
 
-const { PLANTS_TOPIC, PLANTS_PARTITIONS } = SERVICE_SETTINGS
+const { PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE } = SERVICE_SETTINGS
 const Settings = Type.Object({
   ...KAFKA_SETTINGS,
   PLANTS_TOPIC,
   PLANTS_PARTITIONS,
+  PLANTS_TABLE,
   /** How long to wait for a Kafka that does not respond. */
   KAFKA_WAIT_MS: Type.Integer({ minimum: 0, maximum: 600_000, default: 0 }),
 })
@@ -25,14 +26,20 @@ const AGAIN_AFTER_MS = 200
 
 try {
   const settings = readSettings(Settings, process.env)
-  const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
+  const { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: partitions } = settings
   const brokers = settings.KAFKA_BROKERS.split(',')
   const kafka = createKafka(brokers, 'plant-store-setup', createLog('setup', 'error'), securityOf(settings))
   const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: settings.KAFKA_WAIT_MS }
-  const created = await retry(() => createTopic(kafka, topic), patience)
-  // The brokers may become leaders of the new partitions only a little after they reported the topic as created.
-  await retry(() => checkTopic(kafka, topic), { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS })
-  console.log(`${created ? 'created' : 'found'} topic ${topic.topic} with ${topic.partitions} partitions`)
+  const provide = async (name: string, kind?: TopicKind) => {
+    const created = await retry(() => createTopic(kafka, { topic: name, partitions }, kind), patience)
+    // The brokers may become leaders of the new partitions only a little after they reported the topic as created.
+    const known = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS }
+    await retry(() => checkTopic(kafka, { topic: name, partitions }, kind), known)
+    console.log(`${created ? 'created' : 'found'} topic ${name} with ${partitions} partitions`)
+  }
+  const table = tableOf(settings)
+  await provide(topic)
+  if (table !== undefined) await provide(table, TABLE)
 } catch (error) {
   console.error(refusalOf(error, { topic: process.env.PLANTS_TOPIC ?? 'plants' }) ?? (error as Error).message)
   process.exitCode = 1

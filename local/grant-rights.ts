@@ -4,20 +4,20 @@ import { KAFKA_SETTINGS } from '@plant-store/shared/event-log/kafka-settings.ts'
 import { PROGRAMS, rightsOf } from '@plant-store/shared/event-log/rights.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
-import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
+import { SERVICE_SETTINGS, tableOf } from '@plant-store/shared/stores/store-settings.ts'
 import { Type } from 'typebox'
 import { aclsOf } from './acls.ts'
 
 // Gives the user of each program, named as the program, its rights. Connects as a user who may alter ACLs.
 
-const { PLANTS_TOPIC } = SERVICE_SETTINGS
+const { PLANTS_TOPIC, PLANTS_TABLE } = SERVICE_SETTINGS
 
 try {
-  const settings = readSettings(Type.Object({ ...KAFKA_SETTINGS, PLANTS_TOPIC }), process.env)
+  const settings = readSettings(Type.Object({ ...KAFKA_SETTINGS, PLANTS_TOPIC, PLANTS_TABLE }), process.env)
   const brokers = settings.KAFKA_BROKERS.split(',')
   const kafka = createKafka(brokers, 'plant-store-setup', createLog('setup', 'error'), securityOf(settings))
   const acl = PROGRAMS.flatMap((program) =>
-    rightsOf(program, settings.PLANTS_TOPIC).flatMap((right) => aclsOf(program, right)),
+    rightsOf(program, settings.PLANTS_TOPIC, tableOf(settings)).flatMap((right) => aclsOf(program, right)),
   )
   await withAdmin(kafka, (admin) => admin.createAcls({ acl }))
 } catch (error) {

@@ -72,12 +72,13 @@ function environmentOf(name) {
  * @param {NodeJS.ProcessEnv} own
  * @returns {NodeJS.ProcessEnv}
  */
-function settingsOfRun({ kafkaBrokers, redisUrl, storeSettings, topic, partitions }, own) {
+function settingsOfRun({ kafkaBrokers, redisUrl, storeSettings, topic, partitions, table }, own) {
   const settings = Object.entries({ KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, ...storeSettings })
   const isOther = (/** @type {string} */ name) => (name.startsWith('KAFKA_') ? own.KAFKA_BROKERS : namesRedis(own))
   return {
     ...Object.fromEntries(settings.filter(([name]) => !isOther(name))),
     PLANTS_TOPIC: topic,
     PLANTS_PARTITIONS: String(partitions),
+    PLANTS_TABLE: table,
   }
 }

@@ -87,7 +87,7 @@ async function checkPorts(settings) {
  * @param {Started} started
  */
 async function run(settings, progress, stop, started) {
-  const { localDir, topic, partitions } = settings
+  const { localDir, topic, partitions, table } = settings
   const token = settings.token ?? storedToken(localDir)
   /** @type {import('./launch/run-file.mjs').Pids} */
   const pids = { launcher: process.pid }
@@ -116,7 +116,7 @@ async function run(settings, progress, stop, started) {
     const { settingsOf, dockerProject } = stores
     const { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, ...storeSettings } = settingsOf('plantctl')
     const addresses = { ...urlsOf(settings), kafkaBrokers, redisUrl, storeSettings, dockerProject }
-    publish = () => writeRun(localDir, { ...addresses, token, topic, partitions, pids })
+    publish = () => writeRun(localDir, { ...addresses, token, topic, partitions, table, pids })
     publish()
     progress.say(welcome(settings, token, stores.dockerProject))
     await Promise.race([aborted(stop), aborted(gaveUp.signal)])

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type PlantId, parsePlantId, plantOf } from '@plant-store/shared/plant/plant.ts'
 import { PARKED, plantCreated, readRecord, type Traceparent } from '@plant-store/shared/plant/plant-created.ts'
-import { FIRST, murmur2, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
+import { FIRST, murmur2, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -22,6 +23,7 @@ const examples: Example[] = message.examples
 const ajv = new Ajv2020({ strict: true, formats: { 'uri-reference': true } })
 const isPayload = ajv.compile<Example['payload']>(schema)
 const areHeaders = ajv.compile(asyncapi.components.schemas.Headers)
+const areStoredHeaders = ajv.compile(asyncapi.components.schemas.StoredHeaders)
 
 const PARTITIONS = 12
 const ID = 42n as PlantId
@@ -114,6 +116,16 @@ describe('the AsyncAPI document', () => {
       fc.property(newPlants, eventIds, (plant, eventId) => {
         const { headers } = plantCreated(plant, eventId, PARTITIONS)
         expect(areHeaders(textsOf(headers))).toBe(true)
+      }),
+    )
+  })
+
+  it('accepts the headers of each record of the table', () => {
+    fc.assert(
+      fc.property(newPlants, eventIds, fc.nat(), ({ id, ...plant }, eventId, offset) => {
+        const { headers } = plantStored({ id, eventId, offset: offset as Offset, plant }, ours.partition)
+        expect(areStoredHeaders(textsOf(headers))).toBe(true)
+        expect(areStoredHeaders(textsOf(ours.headers))).toBe(false)
       }),
     )
   })

@@ -6,14 +6,17 @@ import { type NewRecord, PARKED, plantCreated, recordReader } from '@plant-store
 import { allPartitions, type Offset } from '@plant-store/shared/plant/position.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { openLateRows } from '../plantctl/src/commands/parked/late-rows.ts'
 import { reapplyParked } from '../plantctl/src/commands/parked/reapply.ts'
 import { openRebuild } from '../plantctl/src/rebuild/open-rebuild.ts'
 import { createPlant, errorOf, readPlant } from './support/client.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
+import { followTable, WITH_TABLE } from './support/plants-table.ts'
 import { quietLog } from './support/quiet-log.ts'
 import { asStored, readStoredPartition } from './support/stored-partition.ts'
+import { createTableTopic, tableTopicOf } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 import { plantCreatedVersion2, WITH_VERSION_2 } from './support/version-2.ts'
 
@@ -54,7 +57,8 @@ it.each(upgrades)(
     const appender = createAppender(store.kafka, store.topic)
     onTestFinished(appender.close)
     await appender.append(claims(store.partitions))
-    const [{ url }, projector] = await Promise.all([store.startApi(), store.startProjector()])
+    const table = await followTable(await createTableTopic(store))
+    const [{ url }, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
 
     // The older release: who has an id is decided, what is in version 2 can't be read.
     const older = await readTruth(store)
@@ -63,6 +67,7 @@ it.each(upgrades)(
     expect(older.winner(1n)?.plant).toBeUndefined()
     expect(errorOf((await createPlant(url, 1n, 'too late')).response)).toBe(DUPLICATE_ID)
     expect(errorOf(await readPlant(url, 1n))).toBe(UNREADABLE_PLANT)
+    await table.expectToEqual(older)
     await projector.stop({ graceMs: STOP_GRACE_MS })
 
     await upgrade(store)
@@ -84,9 +89,14 @@ it.each(upgrades)(
 
 async function reapplyAsNewer(store: PlantStore): Promise<void> {
   const { kafka, topic, partitions, readModel } = store
+  const table = await followTable({ ...store, topic: tableTopicOf(store) })
+  const { signal } = new AbortController()
+  const rows = await openLateRows({ ...store, log: quietLog }, tableTopicOf(store), allPartitions(partitions), signal)
+  onTestFinished(rows.close)
   const result = await reapplyParked(
     {
       generations: readModel.generations,
+      writeRows: rows.write,
       dryRun: false,
       onLooked() {},
       read: (spans, onRecords) =>
@@ -112,6 +122,10 @@ async function reapplyAsNewer(store: PlantStore): Promise<void> {
   )
   // All of version 2, void claims and repeated ones among them.
   expect(result).toMatchObject({ looked: 151, placed: 151, needRebuild: [] })
+  // What lies after the latest row is left to the projectors.
+  const newer = await readTruth(store, newerReader(store))
+  await vi.waitFor(() => expect(table.missing(newer)).toEqual([]), { timeout: 30_000 })
+  expect(table.wrong(newer)).toEqual([])
 }
 
 async function rebuildAsNewer(store: PlantStore): Promise<void> {

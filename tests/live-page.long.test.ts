@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant } from './support/client.ts'
 import { openPlantStore, type PlantStore, type RunningApi, type RunningService } from './support/plant-store.ts'
+import { WITH_TABLE } from './support/plants-table.ts'
+import { createTableTopic } from './support/topic.ts'
 
 const NAME = 'a name that nobody but its owner should see'
 const PHONE = { width: 375, height: 667 }
@@ -21,7 +23,8 @@ beforeAll(async () => {
   if (!isPossible) return
   store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
   closers.push(store.end)
-  ;[api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  await createTableTopic(store)
+  ;[api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   browser = await openBrowser()
   closers.push(() => browser.close())
 })
@@ -49,6 +52,13 @@ it.runIf(isPossible)(
     await page
       .getByRole('listitem')
       .filter({ hasText: /This api.*, window \d+% used/ })
+      .waitFor()
+
+    const another = await browser.newPage()
+    await another.goto(projector.opsUrl)
+    await another
+      .getByRole('listitem')
+      .filter({ hasText: /^Table0records behind/ })
       .waitFor()
 
     await parkRecord()

@@ -144,6 +144,7 @@ describe('the store that plantctl uses', () => {
       urls: [],
       opsUrls: {},
       storeSettings: {},
+      table: 'off',
       dockerProject: undefined,
       token: '',
       pids: { launcher: 0, api: 0, projector: 0 },

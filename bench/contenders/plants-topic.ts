@@ -9,15 +9,16 @@ import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
 import { Type } from 'typebox'
-import { createTestTopic } from '../../tests/support/topic.ts'
+import { createTableTopic, createTestTopic } from '../../tests/support/topic.ts'
 
 const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 
-/** A topic of one run alone, made as the product makes it, with as many partitions as by default. */
-export async function openPlantsTopic(kafkaBrokers: string) {
+/** A topic of one run alone, made as the product makes it, with as many partitions as by default, and its table. */
+export async function openPlantsTopic(kafkaBrokers: string, { withTable = false } = {}) {
   const unused = { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: 'redis://127.0.0.1:1' }
   const { PLANTS_PARTITIONS: partitions } = readSettings(Type.Object(SERVICE_SETTINGS), unused)
   const { kafka, topic } = await createTestTopic(kafkaBrokers, partitions)
+  const tables = withTable ? [(await createTableTopic({ kafka, topic, partitions })).topic] : []
   const log = createLog('bench', 'error')
 
   return {
@@ -38,7 +39,7 @@ export async function openPlantsTopic(kafkaBrokers: string) {
     },
 
     async remove(): Promise<void> {
-      await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [topic] }))
+      await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [topic, ...tables] }))
     },
   }
 }

@@ -21,14 +21,19 @@ const INIT_TIMEOUT_MS = 60_000
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 5_000
 export const MAX_CONNECTIONS = 100
+/** Of the Unix socket's name. */
+const DEFAULT_PORT = 5432
 
 /** All other settings have the defaults of PostgreSQL. */
 const SETTINGS = { shared_buffers: '256MB', max_connections: String(MAX_CONNECTIONS), listen_addresses: '' }
 /** Acknowledged rows are in memory only: a crash of the machine loses them, and may corrupt the database. */
 const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
 
-/** Starts an empty PostgreSQL. It ends with this process, unless that is killed with SIGKILL. */
-export async function startPostgres({ fsync }: { fsync: boolean }): Promise<PostgresServer> {
+/**
+ * Starts an empty PostgreSQL, with a `port` also on 127.0.0.1. It ends with this process, unless that is killed with
+ * SIGKILL.
+ */
+export async function startPostgres({ fsync, port }: { fsync: boolean; port?: number }): Promise<PostgresServer> {
   const user = unprivileged()
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-postgres-'))
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
@@ -38,10 +43,12 @@ export async function startPostgres({ fsync }: { fsync: boolean }): Promise<Post
     const binaries = await findBinaries(folder, user)
     const data = join(folder, 'data')
     await initialize(binaries, data, user)
-    const settings = { ...SETTINGS, ...(fsync ? {} : NOT_DURABLE), unix_socket_directories: folder }
-    const { pid, stop } = await start(binaries, { folder, data, settings, user })
+    const url = urlOf(folder, port)
+    const tcp = port === undefined ? {} : { listen_addresses: '127.0.0.1', port: String(port) }
+    const settings = { ...SETTINGS, ...(fsync ? {} : NOT_DURABLE), unix_socket_directories: folder, ...tcp }
+    const { pid, stop } = await start(binaries, { folder, data, settings, user, url })
     return {
-      ...{ url: urlOf(folder), pid },
+      ...{ url, pid },
       async stop() {
         await stop()
         remove()
@@ -62,9 +69,9 @@ async function initialize({ initdb }: PostgresBinaries, data: string, user: Unpr
   await promisify(execFile)(initdb, [...args, '--no-sync', '--no-instructions'], options)
 }
 
-type Start = { folder: string; data: string; settings: Record<string, string>; user: Unprivileged }
+type Start = { folder: string; data: string; settings: Record<string, string>; user: Unprivileged; url: string }
 
-async function start({ postgres }: PostgresBinaries, { folder, data, settings, user }: Start) {
+async function start({ postgres }: PostgresBinaries, { folder, data, settings, user, url }: Start) {
   const args = ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const logFile = join(folder, 'postgres.log')
   const running = await startProcess({ name: 'postgres', command: postgres, args, cwd: '/', logFile, user })
@@ -76,7 +83,7 @@ async function start({ postgres }: PostgresBinaries, { folder, data, settings, u
   }
   process.prependOnceListener('exit', endAtExit)
   void running.exited.then(() => process.off('exit', endAtExit))
-  const isReady = () => answers(urlOf(folder))
+  const isReady = () => answers(url)
   await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
   return {
     pid: running.pid,
@@ -106,4 +113,5 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-const urlOf = (folder: string) => `postgresql://postgres@${encodeURIComponent(folder)}/postgres`
+const urlOf = (folder: string, port = DEFAULT_PORT) =>
+  `postgresql://postgres@${encodeURIComponent(folder)}:${port}/postgres`

@@ -80,6 +80,7 @@ export const ROWS: Record<string, Panel[]> = {
         ['sum(plant_store_projector_lag_records)', 'read model, by the projectors'],
         ['plant_store_read_model_lag_records', `read model, by ${INSTANCE}`],
         ['plant_store_tail_lag_records', `tail of ${INSTANCE}`],
+        ['sum(plant_store_table_lag_records)', 'table, behind the read model'],
       ],
     },
     {
@@ -114,6 +115,7 @@ export const ROWS: Record<string, Panel[]> = {
       queries: [
         ['sum(rate(plant_store_projector_stale_total[$__rate_interval]))', 'stale batches'],
         ['sum(rate(plant_store_projector_apply_failures_total[$__rate_interval]))', 'failed batches'],
+        ['sum(rate(plant_store_table_append_failures_total[$__rate_interval]))', 'failed appends to the table'],
         [rate('projector_parked_total', 'reason'), 'parked: {{reason}}'],
       ],
     },

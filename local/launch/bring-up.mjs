@@ -54,8 +54,8 @@ export async function bringUp(launch, signal) {
  * @param {import('./settings.mjs').Settings} options.settings
  * @param {AbortSignal} options.signal
  */
-async function runSetup(script, { node, stores, settings: { topic, partitions }, signal }) {
-  const names = { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions) }
+async function runSetup(script, { node, stores, settings: { topic, partitions, table }, signal }) {
+  const names = { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions), PLANTS_TABLE: table }
   const options = {
     cwd: root,
     env: { ...environmentFor(stores, 'setup'), ...names },

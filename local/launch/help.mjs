@@ -25,6 +25,7 @@ Settings, from the environment:
   PLANT_STORE_TOKEN      generated   bearer token of the api
   PLANTS_TOPIC           plants      topic; created if missing
   PLANTS_PARTITIONS      12          its partitions, fixed at its creation
+  PLANTS_TABLE           on          the table of all plants: a topic, by default plants.table; or off
   KAFKA_BROKERS          -           host:port,… of an existing Kafka; default: one is started
   KAFKA_SECURITY_…       -           its TLS and login: docs/how-to/connect-secured-stores.md
   REDIS_URL              -           redis://… of an existing Redis; default: one is started

@@ -16,6 +16,7 @@ import { writeWhole } from '../processes/whole-file.mjs'
  * @property {Record<string, string>} storeSettings what else a client of the stores needs, by the names of the settings
  * @property {string} topic
  * @property {number} partitions
+ * @property {string} table the setting PLANTS_TABLE
  * @property {string | undefined} dockerProject the compose project of Kafka and Redis, when they are containers
  * @property {Pids} pids
  *

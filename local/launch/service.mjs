@@ -79,6 +79,7 @@ function environmentOf({ kind, port, opsPort }, { settings, stores, token }) {
     ...own,
     PLANTS_TOPIC: settings.topic,
     PLANTS_PARTITIONS: String(settings.partitions),
+    PLANTS_TABLE: settings.table,
     HOST: settings.host,
     OPS_PORT: String(opsPort),
   }

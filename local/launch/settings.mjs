@@ -13,6 +13,7 @@ import { tokenPattern, tokenRule } from './token.mjs'
  * @property {boolean} cluster whether the stores are replicated and secured, with two of each service
  * @property {string} topic
  * @property {number} partitions
+ * @property {string} table the topic of the table, `on` for the topic's name with .table, or `off`
  * @property {string | undefined} token
  * @property {Source | undefined} source where the Kafka and Redis that are started come from; undefined: Docker
  *   when it serves, else processes
@@ -29,7 +30,7 @@ import { tokenPattern, tokenRule } from './token.mjs'
  * @throws {Failure} that names each setting with a bad value
  */
 export function readSettings(env, stores, cluster = false) {
-  const { PORT, HOST, OPS_PORT, PLANTS_TOPIC, PLANTS_PARTITIONS } = env
+  const { PORT, HOST, OPS_PORT, PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE } = env
   const { PLANT_STORE_TOKEN, PLANT_STORE_LOCAL_DIR } = env
   /** @type {string[]} */
   const wrong = []
@@ -51,6 +52,7 @@ export function readSettings(env, stores, cluster = false) {
     opsPort: number('OPS_PORT', OPS_PORT || '3100', 65_534),
     topic: text('PLANTS_TOPIC', PLANTS_TOPIC || 'plants', 'a Kafka topic name', /^[\w.-]{1,249}$/),
     partitions: number('PLANTS_PARTITIONS', PLANTS_PARTITIONS || '12', 1000),
+    table: text('PLANTS_TABLE', PLANTS_TABLE || 'on', 'on, off or a Kafka topic name', /^[\w.-]{1,249}$/),
     token: PLANT_STORE_TOKEN && text('PLANT_STORE_TOKEN', PLANT_STORE_TOKEN, tokenRule, tokenPattern),
     localDir: resolve(root, PLANT_STORE_LOCAL_DIR || '.local'),
     cluster,

@@ -8,6 +8,7 @@ import { parkedReapply } from './commands/parked-reapply.ts'
 import { parkedShow } from './commands/parked-show.ts'
 import { rebuild } from './commands/rebuild.ts'
 import { status } from './commands/status.ts'
+import { tableRebuild } from './commands/table-rebuild.ts'
 import { tokenCreate } from './commands/token-create.ts'
 import { verify } from './commands/verify.ts'
 
@@ -28,7 +29,7 @@ const GROUPS: Group[] = [
   },
   {
     title: 'Verify and repair',
-    commands: { verify, rebuild, 'parked reapply': parkedReapply },
+    commands: { verify, rebuild, 'parked reapply': parkedReapply, 'table rebuild': tableRebuild },
   },
   { title: 'Grant access', commands: { 'token create': tokenCreate, acl } },
 ]

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
-import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
+import { checkTopic, createTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Exit, RunningProcess } from '../../local/processes/process.mjs'
 import { sideBySide } from '../../local/processes/side-by-side.mjs'
@@ -10,6 +10,7 @@ import { type RunningServer, startSentinels } from '../../local/stores/redis-sen
 import { startPlantctl } from '../support/plantctl.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { startClusterNodes } from '../support/redis-cluster-nodes.ts'
+import { tableTopicOf } from '../support/topic.ts'
 import { startKafka } from './kafka.ts'
 import { createMember, type Member } from './member.ts'
 import { APIS, CONSUMERS, createApis, createConsumers, createProjectors, PROJECTORS } from './services.ts'
@@ -71,13 +72,17 @@ export async function startCluster({ dir, redis: redisKind, bug, former, onEnd }
   const toxiproxy = await startToxiproxy(places.logDir, places.onSpawn)
   const { kafka, redis } = await startStores(toxiproxy, redisKind, places)
   const admin = createKafka(kafka.brokers.split(','), 'chaos', quietLog)
-  await retry(() => createTopic(admin, TOPIC), TOPIC_PATIENCE)
-  await retry(() => checkTopic(admin, TOPIC), TOPIC_PATIENCE)
+  const table = { ...TOPIC, topic: tableTopicOf(TOPIC) }
+  for (const create of [() => createTopic(admin, TOPIC), () => createTopic(admin, table, TABLE)])
+    await retry(create, TOPIC_PATIENCE)
+  for (const check of [() => checkTopic(admin, TOPIC), () => checkTopic(admin, table, TABLE)])
+    await retry(check, TOPIC_PATIENCE)
 
   const settings = {
     ...redis.settings,
     PLANTS_TOPIC: TOPIC.topic,
     PLANTS_PARTITIONS: String(TOPIC.partitions),
+    PLANTS_TABLE: table.topic,
   }
   const options = { ...places, settings, brokersOf: kafka.brokersOf, topic: TOPIC.topic, bug, former }
   const apis = await createApis(toxiproxy, options)

@@ -111,12 +111,26 @@ async function collect(cluster: Cluster, requests: readonly Request[]): Promise<
 
 /** What an operator would be told at the end. */
 async function judgeStores({ plantctl }: Cluster): Promise<string[]> {
-  const violations: string[] = []
+  const violations = await judgeTable(plantctl)
   for (const command of ['status', 'verify']) {
     const { code, stdout, stderr } = await plantctl(command)
     if (code !== 0) violations.push(`plantctl ${command} ends with ${code}:\n${stdout}${stderr}`)
   }
   return violations
+}
+
+/** The table is to have each plant, soon after the last fault, and nothing else. */
+async function judgeTable(plantctl: Cluster['plantctl']): Promise<string[]> {
+  const until = performance.now() + CONSUMERS_REACH_END_WITHIN_MS
+  while (true) {
+    const { code, stdout, stderr } = await plantctl('verify', '--table', '--json')
+    if (code !== 0) return [`plantctl verify --table ends with ${code}:\n${stdout}${stderr}`]
+    const { partitions } = JSON.parse(stdout) as { partitions: { behind: number }[] }
+    const behind = partitions.reduce((sum, one) => sum + one.behind, 0)
+    if (behind === 0) return []
+    if (performance.now() > until) return [`the table is ${behind} plants behind the log`]
+    await delay(LOOK_EVERY_MS)
+  }
 }
 
 const secretsIn = (logDir: string): string[] =>

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
-import { consumePlants, inMemory } from '@plant-store/shared/consumer/consumer.ts'
+import { consumePlants, inMemory, plantTable } from '@plant-store/shared/consumer/consumer.ts'
 import { inReadModel } from '@plant-store/shared/consumer/first-claims/in-read-model.ts'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { openPlantStore, type PlantStore } from '../support/plant-store.ts'
+import { followTable, WITH_TABLE } from '../support/plants-table.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createTableTopic, type TestTopic, tableTopicOf } from '../support/topic.ts'
 import { expectReadModelToEqual, readTruth } from '../support/truth.ts'
 import { type PlantLine, readDump } from './dump.ts'
 import { plantLog } from './planted-log.ts'
@@ -36,6 +39,7 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
   let store: PlantStore
   let expected: Map<string, PlantLine>
   let settings: NodeJS.ProcessEnv
+  let table: TestTopic
 
   /** One difference of each kind: the report of Vitest for two maps of this size would be endless. */
   function differences(found: ReadonlyMap<string, PlantLine>): Record<string, object> {
@@ -49,9 +53,13 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
 
   beforeAll(async () => {
     store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
-    settings = { KAFKA_BROKERS: inject('kafkaBrokers'), PLANTS_TOPIC: store.topic }
+    settings = {
+      ...{ KAFKA_BROKERS: inject('kafkaBrokers'), PLANTS_TOPIC: store.topic },
+      PLANTS_TABLE: tableTopicOf(store),
+    }
     await writePlantedLog(planted, store)
-    await store.startProjector()
+    table = await createTableTopic(store)
+    await store.startProjector(WITH_TABLE)
     expected = await plantsOfLog(store)
   })
   afterAll(() => store.end())
@@ -65,6 +73,63 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
     const truth = await readTruth(store)
     expect(truth.states.reduce((sum, state) => sum + state.voids, 0)).toBe(voids)
     await expectReadModelToEqual(truth, store)
+  })
+
+  it('the table is that fold, without the unreadable claims', async () => {
+    await (await followTable(table)).expectToEqual(await readTruth(store))
+  })
+
+  it.each([
+    ['Python, which reads the table', readTableByPython],
+    ['Kafka Streams, which reads the table', readTableByStreams],
+    ['Kafka Connect, which reads the table', readTableByConnect],
+    ['the library, which reads the table', readTableByLibrary],
+  ])('%s, agrees', async (_who, readPlants) => {
+    const found = await readPlants()
+    expect(found).toHaveLength(plant)
+    expect(
+      differences(new Map([...unreadableOnes(), ...found.map((line): [string, PlantLine] => [line.id, line])])),
+    ).toEqual({})
+  })
+
+  async function readTableByPython(): Promise<PlantLine[]> {
+    return (await runExample('python-table', [], settings)).map((line) => JSON.parse(line))
+  }
+
+  async function readTableByStreams(): Promise<PlantLine[]> {
+    const file = join(temporaryFolder(), 'streams.jsonl')
+    await runExample('java-streams', ['dump', file], settings)
+    return [...readDump(file).values()]
+  }
+
+  async function readTableByConnect(): Promise<PlantLine[]> {
+    const file = join(temporaryFolder(), 'connect.jsonl')
+    const running = await startExample('connect', [], { ...settings, PLANTS_FILE: file })
+    const lines = () => [...new Set(readFileSync(file, 'utf8').split('\n').slice(0, -1))]
+    await vi.waitFor(() => expect(lines().length).toBeGreaterThanOrEqual(plant), {
+      timeout: 2 * WAIT_MS,
+      interval: 200,
+    })
+    await running.kill()
+    return lines().map((line) => JSON.parse(line))
+  }
+
+  async function readTableByLibrary(): Promise<PlantLine[]> {
+    const brokers = inject('kafkaBrokers').split(',')
+    const plants = await plantTable({ brokers, table: table.topic, log: quietLog })
+    await plants.ready
+    await plants.close()
+    return [...plants].map(({ id, name, tag }) => ({ id: String(id), name, ...(tag !== undefined && { tag }) }))
+  }
+
+  it('Kafka Streams joins waterings with the table', async () => {
+    const own = { ...settings, WATERINGS_TOPIC: `waterings-${randomUUID()}` }
+    const [[id, line]] = [...expected].filter(([, { unreadable }]) => !unreadable) as [[string, PlantLine]]
+    const following = await startExample('java-streams', ['follow'], own)
+    await vi.waitFor(() => expect(following.output()).toContain('following'), { timeout: WAIT_MS })
+    await runExample('java-streams', ['water', id, '0.5'], own)
+    await vi.waitFor(() => expect(following.output()).toContain('0.5 l for '), { timeout: WAIT_MS })
+    expect(following.output()).toContain(`0.5 l for ${JSON.stringify(line)}`)
   })
 
   it('Python agrees, and counts each record once, though it is killed while it reads', async () => {

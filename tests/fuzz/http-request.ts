@@ -13,6 +13,7 @@ import { newPlantWithin } from '../../shared/src/plant/plant.ts'
 import { FIRST, type Partition } from '../../shared/src/plant/position.ts'
 import { createLog } from '../../shared/src/runtime/json-log.ts'
 import { readSettings } from '../../shared/src/runtime/settings.ts'
+import { endWithProcess } from '../support/end-with-process.ts'
 
 const limits = readSettings(ApiSettings, { KAFKA_BROKERS: 'localhost:9092', REDIS_URL: 'redis://localhost' })
 const NewPlant = newPlantWithin({
@@ -27,7 +28,8 @@ const CONTENT_TYPE = /^content-type: (.*)$/im
 const HEAD_END = '\r\n\r\n'
 
 const folder = mkdtempSync(join(tmpdir(), 'plant-store-fuzz-'))
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+// Vitest ends its workers by a signal.
+endWithProcess(() => rmSync(folder, { recursive: true, force: true }))
 const socketPath = join(folder, 'api.sock')
 const { app } = await createApp({
   log: createLog('fuzz', 'error'),

@@ -37,6 +37,8 @@ const HEALTHY: Record<string, string> = {
   'plant_store_tail_lag_records{instance="api"}': '10000x80',
   'plant_store_window_claims{instance="api"}': '100x80',
   'plant_store_read_model_lag_records{instance="api"}': '80x80',
+  'plant_store_table_lag_records{instance="projector"}': '10000x80',
+  'plant_store_table_append_failures_total{instance="projector"}': '3x80',
   'plant_store_read_model_reachable{instance="api"}': '1x80',
   'plant_store_projector_partitions{instance="projector"}': '6x80',
   [PARKED]: '2x80',
@@ -130,6 +132,19 @@ const CASES: Case[] = [
   ['internal errors of an hour ago', failing(50000, '3x80'), { '20m': [] }],
   ['a record is parked', { [PARKED]: '2x19 3x60' }, { '4m45s': [], '5m': ['PlantStoreUnreadableRecords'] }],
   ['plants that cannot be read', failing(50001, '0+1x80'), { '3m': ['PlantStoreUnreadableRecords'] }],
+  [
+    'the table is behind',
+    {
+      'plant_store_table_lag_records{instance="projector"}': '5001x80',
+      'plant_store_table_lag_records{instance="another"}': '5000x80',
+    },
+    { '4m45s': [], '5m': ['PlantStoreTableLag'] },
+  ],
+  [
+    'appends to the table fail',
+    { 'plant_store_table_append_failures_total{instance="projector"}': '3x19 4+1x60' },
+    { '9m45s': [], '10m': ['PlantStoreTableLag'] },
+  ],
   [
     'the event loop is late',
     { 'nodejs_eventloop_lag_p99_seconds{job="plant-store", instance="api"}': '0.21x80' },

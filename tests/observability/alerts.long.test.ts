@@ -5,6 +5,7 @@ import { idsWhile, onConnections, send } from '../support/client.ts'
 import { startOwnKafka } from '../support/own-stores.ts'
 import type { Environment } from '../support/plant-store.ts'
 import { pause, resume, startRedisProcess } from '../support/redis-processes.ts'
+import { setTopicConfig } from '../support/topic.ts'
 import { findPrometheus, type Programs } from './prometheus.ts'
 import { startWatchedStore } from './watched-store.ts'
 
@@ -61,6 +62,14 @@ provoke('a foreign record', async () => {
   onTestFinished(appender.close)
   await appender.append([{ partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }])
   await untilFiring('PlantStoreUnreadableRecords')
+  await untilOnly()
+})
+
+provoke('Kafka refuses the table', async () => {
+  const { table, untilFiring, untilOnly } = await start()
+  await setTopicConfig(table, { 'cleanup.policy': 'compact', 'max.message.bytes': '10' })
+  await untilFiring('PlantStoreTableLag')
+  await setTopicConfig(table, { 'cleanup.policy': 'compact' })
   await untilOnly()
 })
 

@@ -1,8 +1,10 @@
 import { expect, inject, onTestFinished, vi } from 'vitest'
 import { createPlant, idsWhile, onConnections } from '../support/client.ts'
 import { createPlantStore, type Environment } from '../support/plant-store.ts'
+import { WITH_TABLE } from '../support/plants-table.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { registerProcess } from '../support/test-run.ts'
+import { createTableTopic } from '../support/topic.ts'
 import { RULES } from './alert-rules.ts'
 import { type Programs, startPrometheus } from './prometheus.ts'
 
@@ -24,7 +26,8 @@ export async function startWatchedStore(
 ) {
   const environment = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl'), ...stores }
   const store = await createPlantStore(environment)
-  const [api, projector] = await Promise.all([store.startApi(settings), store.startProjector()])
+  const table = await createTableTopic(store)
+  const [api, projector] = await Promise.all([store.startApi(settings), store.startProjector(WITH_TABLE)])
   const opsUrls = [api.opsUrl, projector.opsUrl]
   const prometheus = await startPrometheus(programs, temporaryFolder(), QUICK_RULES, opsUrls)
   registerProcess(inject('testRun'), prometheus.running)
@@ -44,7 +47,7 @@ export async function startWatchedStore(
     expect(await prometheus.firing()).toEqual([])
   }, WAIT)
   return {
-    ...{ store, api, projector, prometheus },
+    ...{ store, table, api, projector, prometheus },
 
     /** Resolves when these alerts fire, and perhaps others. */
     untilFiring: (...alerts: string[]) =>

@@ -30,20 +30,26 @@ export const rare = (firstSeed: number, ...args: Parameters<typeof bug>): Plante
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Plants the bug into the later imports of this thread. Throws when the source no longer has its text. */
-export function plantBug({ name, file, edits }: PlantedBug): void {
+export function plantBug(planted: PlantedBug): void {
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context)
-      if (!url.startsWith('file:') || fileURLToPath(url) !== `${root}${file}`) return loaded
-      let source = Buffer.from(loaded.source as Uint8Array).toString()
-      for (const [from, to] of edits) {
-        const [before, after, more] = source.split(from)
-        if (before === undefined || after === undefined || more !== undefined) {
-          throw new Error(`"${name}": ${file} must have this text exactly once:\n${from}`)
-        }
-        source = before + to + after
-      }
-      return { ...loaded, source }
+      if (!url.startsWith('file:') || fileURLToPath(url) !== pathOf(planted)) return loaded
+      return { ...loaded, source: withBug(Buffer.from(loaded.source as Uint8Array).toString(), planted) }
     },
   })
+}
+
+/** The absolute path of the file that the bug is planted in. */
+export const pathOf = ({ file }: PlantedBug): string => `${root}${file}`
+
+/** The source with the bug. Throws when it does not have each text exactly once. */
+export function withBug(source: string, { name, file, edits }: PlantedBug): string {
+  return edits.reduce((edited, [from, to]) => {
+    const [before, after, more] = edited.split(from)
+    if (before === undefined || after === undefined || more !== undefined) {
+      throw new Error(`"${name}": ${file} must have this text exactly once:\n${from}`)
+    }
+    return before + to + after
+  }, source)
 }

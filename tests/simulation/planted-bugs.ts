@@ -7,6 +7,7 @@ const FIRST_WINS_IN_REDIS = 'tests/simulation/redis-scripts.ts'
 const POSITIONS = 'shared/src/event-log/partition-cursors.ts'
 const PRECONDITIONS = 'shared/src/stores/preconditions.ts'
 const PROJECTOR = 'services/projector/src/projector.ts'
+const TABLE_WRITER = 'shared/src/table/table-writer.ts'
 const CHUNKS = 'shared/src/read-model/apply.ts'
 const CLAIM_INDEX = 'services/api/src/claim-index/claim-index.ts'
 const CREATE = 'services/api/src/create-plant/create-plant.ts'
@@ -49,6 +50,48 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug('the acknowledgement decides', CYCLE, [
     'await (tracing === undefined ? append() : tracing.send(unresolved, append))\n',
     'await (tracing === undefined ? append() : tracing.send(unresolved, append))\n        for (const pending of unresolved) {\n          const eventId = String(pending.record.headers.ce_id) as never\n          pending.entryFound({ id: pending.id, eventId, offset: 0 as Offset, plant: undefined })\n        }\n',
+  ]),
+
+  // The table.
+  bug('a void claim becomes a row', protocol('plants-table'), [
+    'if (first.offset < claim.offset) continue\n    if (first.eventId !== claim.eventId) return undefined',
+    '',
+  ]),
+  bug('a repeated claim becomes a row', protocol('plants-table'), [
+    'if (first.offset < claim.offset) continue',
+    'if (first.offset < claim.offset && first.eventId !== claim.eventId) continue',
+  ]),
+  bug('a claim that the read model does not have becomes a row', protocol('plants-table'), [
+    'if (claim.offset > checkpoint || first === undefined || first.offset > claim.offset) return undefined',
+    'if (first === undefined || first.offset > claim.offset) {\n      rows.push(claim)\n      continue\n    }',
+  ]),
+  bug('a row that the read model does not know yet is left out', TABLE_WRITER, [
+    'if (!unknown.has(partition) && ',
+    'if (',
+  ]),
+  bug('a new writer of the table starts at the checkpoint of the read model', TABLE_WRITER, [
+    'state.written = latest.get(state.partition)',
+    'state.written = state.target',
+  ]),
+  bug('a new writer of the table starts one row too late', protocol('plants-table'), [
+    'offset > latest.offset ? { offset, eventId }',
+    'offset > latest.offset ? { offset: (offset + 1) as Offset, eventId }',
+  ]),
+  bug('queued records are written although others are missing before them', protocol('plants-table'), [
+    'if (from.offset > written.offset) return undefined',
+    '',
+  ]),
+  bug('the records before the queued ones are read one offset too late', TABLE_WRITER, [
+    '{ from: written, end: after(until) }',
+    '{ from: { ...written, offset: after(written.offset) }, end: after(until) }',
+  ]),
+  rare(5_093, 'a failed append to the table counts as written', TABLE_WRITER, [
+    'await append(some)',
+    'await append(some).catch(() => {})',
+  ]),
+  bug('the table is not written after a failure', TABLE_WRITER, [
+    'await delay(time, retryInMs, signal)',
+    'await delay(time, Infinity, signal)',
   ]),
 
   // The acknowledgement as a delivery.
@@ -99,7 +142,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "(ceId === undefined ? undefined : readEventId(ceId)) ?? ('00000000-0000-4000-8000-000000000000' as EventId)",
   ]),
   bug('a record of another type claims its id', EVENT, [
-    'if (!isHeader(headers.ce_type, TYPE)) return { offset, parked: PARKED.otherType }',
+    'if (!isHeader(record.headers.ce_type, TYPE)) return { offset: record.offset, parked: PARKED.otherType }',
     '',
   ]),
 
@@ -215,7 +258,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'entry === undefined || entry.offset >= after(checkpoint)',
     'entry === undefined',
   ]),
-  rare(770, 'a Redis that fell back decides which claims of a list are void', protocol('list'), [
+  rare(44543, 'a Redis that fell back decides which claims of a list are void', protocol('list'), [
     'const isDecided = lookedUp.checkpoint >= listed.checkpoint',
     'const isDecided = true as boolean',
   ]),

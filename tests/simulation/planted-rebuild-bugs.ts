@@ -92,7 +92,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'isSame &&= sameSpan(stored, fold.plants.span(start, counts.plants))',
     'isSame &&= stored !== undefined',
   ]),
-  rare(3049, 'entries are not compared', COMPARE, ['if (wanted === stored) continue', 'if (true as boolean) continue']),
+  rare(3049, 'entries are not compared', COMPARE, ["report({ what: 'entryChanged', id, ...difference })", '{}']),
   rare(6267, 'the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
   rare(1673, 'parked records are not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
   rare(2019, 'counts are not compared', GENERATION_VERIFIER, [

@@ -16,6 +16,9 @@ const REBUILD_SEED_OFFSET = 57
 /** The share of schedules in which Kafka refuses appends; drawn like rebuilds. */
 const REFUSED_APPENDS = 0.125
 const REFUSED_SEED_OFFSET = 294
+/** The share of schedules with a table; drawn like rebuilds. */
+const TABLES = 0.25
+const TABLE_SEED_OFFSET = 811
 
 export function scheduleOf(seed: number): Schedule {
   const random = createRandom(seed)
@@ -35,7 +38,8 @@ export function scheduleOf(seed: number): Schedule {
   const rebuilds = rebuildRandom.chance(REBUILDS)
   if (rebuilds) weights.push(...rebuildWeightsOf(rebuildRandom))
   const refusesAppends = createRandom(seed + REFUSED_SEED_OFFSET).chance(REFUSED_APPENDS)
-  return { calm, workload: { ...workload, lists }, windows, weights, rebuilds, refusesAppends, steps, ending }
+  const hasTable = createRandom(seed + TABLE_SEED_OFFSET).chance(TABLES)
+  return { calm, workload: { ...workload, lists }, windows, weights, rebuilds, refusesAppends, hasTable, steps, ending }
 }
 
 /** Plays a schedule to its end, lets everything settle, and returns the first broken guarantee. */

@@ -3,12 +3,15 @@ import type { Clock, SimulatedProcess } from './clock.ts'
 import type { Log } from './kafka.ts'
 import type { Network } from './network.ts'
 import type { RebuildRules } from './rebuild-rules.ts'
+import type { Table } from './table.ts'
 
 /** The simulated environment of every process. */
 export type ProcessContext = {
   clock: Clock
   log: Log
   network: Network
+  /** Undefined in schedules without one. */
+  table: Table | undefined
   /** Whether the leader of a partition refuses the next append for a missing right. */
   refusesAppend(): boolean
   /** The log of the processes, which discards everything. */

@@ -1,16 +1,21 @@
 import { createProjector } from '@plant-store/projector/src/projector.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
+import { createTableWriter, type TableWriter } from '@plant-store/shared/table/table-writer.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import type { ProcessContext } from './process-context.ts'
 import { connectReadModel } from './redis.ts'
+import { connectTable } from './table.ts'
 
 const MAX_RECORDS_PER_APPLY = 2
+/** Small, so that they are reached. */
+const TABLE_LIMITS = { maxQueuedRecords: 6, maxLookedUpClaims: 3 }
 
 export type SimulatedProjector = {
   process: SimulatedProcess
   follower: SimulatedFollower
   projector: ReturnType<typeof createProjector>
+  writer: TableWriter | undefined
 }
 
 /** Starts a projector like its main.ts, once Kafka and Redis respond. */
@@ -20,20 +25,31 @@ export function startProjector(
   context: ProcessContext,
 ): SimulatedProjector {
   const { clock, network, quiet, rules, onHalt, onApplied, freshGeneration } = context
-  const time = clock.timeOf(process)
+  const common = {
+    log: quiet,
+    time: clock.timeOf(process),
+    onHalt: (error: Error) => onHalt(process, error),
+  }
   let follower: SimulatedFollower | undefined
+  const readModel = connectReadModel(process, network, rules, onApplied)
+  const writer =
+    context.table &&
+    createTableWriter({
+      ...connectTable(process, { ...context, table: context.table }, readModel),
+      ...common,
+      limits: TABLE_LIMITS,
+    })
   const projector = createProjector({
-    readModel: connectReadModel(process, network, rules, onApplied),
+    readModel,
     follow(sink) {
-      follower = createSimulatedFollower(process, sink, { ...context, time })
+      follower = createSimulatedFollower(process, sink, { ...context, ...common, log: context.log })
       return follower as never
     },
-    log: quiet,
-    time,
+    ...common,
     freshGeneration,
     maxRecordsPerApply: MAX_RECORDS_PER_APPLY,
-    onHalt: (error) => onHalt(process, error),
+    table: writer,
   })
   follower?.assign(assigned)
-  return { process, follower: follower as SimulatedFollower, projector }
+  return { process, follower: follower as SimulatedFollower, projector, writer }
 }

@@ -14,6 +14,8 @@ export type Schedule = {
   rebuilds: boolean
   /** Whether Kafka refuses some appends for a missing right. */
   refusesAppends: boolean
+  /** Whether projectors write the table. */
+  hasTable: boolean
   steps: readonly number[]
   /** The seed of everything after the last step. */
   ending: number
@@ -123,7 +125,10 @@ function restartProjector(world: World, random: Random): void {
   const place = random.below(PROJECTORS)
   const running = world.projectors[place]
   if (running !== undefined) {
-    if (random.chance(0.3)) void running.projector.close()
+    if (random.chance(0.3)) {
+      void running.projector.close()
+      void running.writer?.close()
+    }
     world.crash(running.process, random)
   }
   const all = allPartitions(world.log.ends().length)

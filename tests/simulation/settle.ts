@@ -109,7 +109,8 @@ export function isAtRest(world: World): boolean {
     apis.length === APIS &&
     apis.every((api) => api.isListening && api.waiting === 0) &&
     apis.every(({ claimIndex }) => allPartitions(PARTITIONS).every((p) => isAtEnd(claimIndex.passed(p), p))) &&
-    world.projecting().every(({ projector }) => [...projector.checkpoints()].every(([p, at]) => isAtEnd(at, p)))
+    world.projecting().every(({ projector }) => [...projector.checkpoints()].every(([p, at]) => isAtEnd(at, p))) &&
+    world.table?.isComplete() !== false
   )
 }
 
@@ -120,7 +121,11 @@ function unrest(world: World): string {
       ({ process, isListening, waiting, claimIndex }) =>
         `${process.name} ${isListening ? 'listens' : 'does not listen'}, ${waiting} wait, ${claimIndex.problems().join(', ')}`,
     )
-  return [world.isAtEnd() ? 'Redis is at the end' : 'Redis is not at the end', ...apis].join('; ')
+  return [
+    world.isAtEnd() ? 'Redis is at the end' : 'Redis is not at the end',
+    ...(world.table?.isComplete() === false ? ['the table is not complete'] : []),
+    ...apis,
+  ].join('; ')
 }
 
 /** Each api must list exactly the fold of the log, in pages of any length. */

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { catchesBugs, keepsGuarantees, LIMIT_MS } from './guarantees.ts'
+import { pathOf, withBug } from './planted-bug.ts'
 import { PLANTED_BUGS } from './planted-bugs.ts'
 
 /** The rest is in simulation.long.test.ts. */
@@ -26,6 +27,11 @@ describe('the deciding code in a simulated world of faults', () => {
     },
     LIMIT_MS,
   )
+
+  it.each(PLANTED_BUGS)('has the text that this bug replaces: $name', (bug) => {
+    const source = readFileSync(pathOf(bug), 'utf8')
+    expect(withBug(source, bug)).not.toBe(source)
+  })
 
   it('has each planted bug in the table of README.md', () => {
     const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8')

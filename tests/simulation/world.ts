@@ -31,6 +31,7 @@ import {
   type PartitionKeys,
   type RedisServer,
 } from './redis-scripts.ts'
+import { createTable } from './table.ts'
 
 export const PARTITIONS = 2
 /** Few ids, so that they are claimed repeatedly; both partitions have some. */
@@ -49,17 +50,27 @@ const quiet = {
 
 export type World = ReturnType<typeof createWorld>
 
-type WorldOptions = { workload: Workload; windows: readonly number[]; refusesAppends: boolean; ending: number }
+type WorldOptions = {
+  workload: Workload
+  windows: readonly number[]
+  refusesAppends: boolean
+  hasTable: boolean
+  ending: number
+}
 
 /** A plant store with several apis and projectors, one log, one Redis with replicas, and clients. */
 export function createWorld(
-  { workload, windows, refusesAppends, ending }: WorldOptions,
+  { workload, windows, refusesAppends, hasTable, ending }: WorldOptions,
   trace: (what: () => string) => void,
 ) {
   const clock = createClock()
   const log = createKafkaLog(PARTITIONS)
   const network = createNetwork(trace)
   const refusals = createRandom(ending)
+  const brokenTable = (guarantee: string) => {
+    if (!mayHalt) broken(guarantee)
+  }
+  const table = hasTable ? createTable(log, createRandom(ending + 2), brokenTable) : undefined
   let mayRefuseAppends = refusesAppends
   const foreign = new Set<EventId>()
   const snapshots: RedisServer[] = [emptyServer(PARTITIONS)]
@@ -94,6 +105,7 @@ export function createWorld(
     clock,
     log,
     network,
+    table,
     refusesAppend: () => mayRefuseAppends && refusals.chance(REFUSED),
     quiet,
     onApplied,
@@ -122,6 +134,7 @@ export function createWorld(
     log,
     network,
     clients,
+    table,
     apis,
     projectors,
     rebuilds,

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import { checkTopic, type TopicKind } from '@plant-store/shared/event-log/topic.ts'
 import type { KafkaMessage } from 'kafkajs'
 import { expect, onTestFinished, vi } from 'vitest'
 import type { TestTopic } from './topic.ts'
 
 const WAIT_MS = 20_000
 
-/** All records that the log holds now, with their headers, in no particular order. */
-export async function readRawRecords({ kafka, topic, partitions }: TestTopic): Promise<KafkaMessage[]> {
-  const { ends } = await checkTopic(kafka, { topic, partitions })
+/** All records that a topic holds now, with their headers, in no particular order. */
+export async function readRawRecords(
+  { kafka, topic, partitions }: TestTopic,
+  kind?: TopicKind,
+): Promise<KafkaMessage[]> {
+  const { ends } = await checkTopic(kafka, { topic, partitions }, kind)
   const found = new Map<string, KafkaMessage>()
   const consumer = kafka.consumer({ groupId: `test-${randomUUID()}` })
   onTestFinished(() => consumer.disconnect())

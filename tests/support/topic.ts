@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
-import { checkTopic, createTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
+import {
+  checkTopic,
+  createTopic,
+  TABLE,
+  type TopicKind,
+  type TopicSettings,
+} from '@plant-store/shared/event-log/topic.ts'
 import { kafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Kafka } from 'kafkajs'
@@ -14,13 +20,21 @@ export type TestTopic = TopicSettings & { kafka: Kafka }
 
 /** A new topic for one test, created as the product creates it. */
 export async function createTestTopic(kafkaBrokers: string, partitions: number): Promise<TestTopic> {
-  const topic = `plants-${randomUUID()}`
   const kafka = createKafka(kafkaBrokers.split(','), 'test', quietLog)
+  return create({ kafka, topic: `plants-${randomUUID()}`, partitions })
+}
+
+export const tableTopicOf = ({ topic }: Pick<TestTopic, 'topic'>) => `${topic}.table`
+
+/** Creates the topic of a store's table, as the product creates it. */
+export const createTableTopic = (store: TestTopic) => create({ ...store, topic: tableTopicOf(store) }, TABLE)
+
+async function create({ kafka, ...settings }: TestTopic, kind?: TopicKind): Promise<TestTopic> {
   // The creation is confirmed before the broker knows the topic and leads its partitions.
   const patience = { everyMs: RETRY_EVERY_MS, giveUpAfterMs: KNOWN_WITHIN_MS }
-  await retry(() => createTopic(kafka, { topic, partitions }), patience)
-  await retry(() => checkTopic(kafka, { topic, partitions }), patience)
-  return { kafka, topic, partitions }
+  await retry(() => createTopic(kafka, settings, kind), patience)
+  await retry(() => checkTopic(kafka, settings, kind), patience)
+  return { kafka, ...settings }
 }
 
 /** Sets the settings of a topic; those not named return to the broker's defaults. Resolves when the broker has them. */

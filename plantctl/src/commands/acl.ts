@@ -1,8 +1,8 @@
 import { PROGRAMS, type Program, type Right, rightsOf } from '@plant-store/shared/event-log/rights.ts'
+import { TOPIC_NAME, tableOf } from '@plant-store/shared/stores/store-settings.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { readOptions } from '../options.ts'
 
-const TOPIC = /^[a-zA-Z0-9._-]{1,249}$/
 const PRINCIPAL = /^[A-Za-z]+:\S+$/
 const help = `Prints the commands that give each program its least rights in Kafka. It connects to nothing.
 
@@ -10,11 +10,12 @@ const help = `Prints the commands that give each program its least rights in Kaf
   plantctl acl --topic plants --principal User:plants --command-config admin.properties
 
   --topic           the topic; without it, PLANTS_TOPIC or else plants
+  --table           the topic of the table, on for the topic's name with .table, or off; without it, PLANTS_TABLE or off
   --principal       one user for all programs; without it, each has its own: User:plant-store-api,
                     User:plant-store-projector, User:plant-store-plantctl, User:plant-store-setup
   --command-config  the file with the login of an administrator, for kafka-acls.sh
 
-The setup creates the topic. Consumers need Read on the topic and on their own group.
+The setup creates the topics. Consumers need Read on the topic that they read, and on their own group.
 `
 
 /** plantctl acl */
@@ -24,11 +25,14 @@ export const acl: Command = {
   async run(args, { env, print }) {
     const { values } = readOptions(args, {
       topic: { type: 'string' },
+      table: { type: 'string' },
       principal: { type: 'string' },
       'command-config': { type: 'string' },
     })
-    const { topic = env.PLANTS_TOPIC || 'plants', principal } = values
-    if (!TOPIC.test(topic)) throw new UsageError(`--topic ${topic}: expected a Kafka topic name`)
+    const { topic = env.PLANTS_TOPIC || 'plants', table: choice = env.PLANTS_TABLE || 'off', principal } = values
+    if (!TOPIC_NAME.test(topic)) throw new UsageError(`--topic ${topic}: expected a Kafka topic name`)
+    if (!TOPIC_NAME.test(choice)) throw new UsageError(`--table ${choice}: expected on, off or a Kafka topic name`)
+    const table = tableOf({ PLANTS_TOPIC: topic, PLANTS_TABLE: choice })
     if (principal !== undefined && !PRINCIPAL.test(principal)) {
       throw new UsageError(`--principal ${principal}: expected a Kafka principal, such as User:plants`)
     }
@@ -39,7 +43,7 @@ export const acl: Command = {
     ].join(' ')
     const userOf = (program: Program) => quoted(principal ?? `User:plant-store-${program}`)
     const lines = PROGRAMS.flatMap((program) =>
-      rightsOf(program, topic).map(
+      rightsOf(program, topic, table).map(
         (right) => `${command} --add --allow-principal ${userOf(program)} ${optionsOf(right)}\n`,
       ),
     )

@@ -20,6 +20,23 @@ it('prints a command for each right of each program', async () => {
   expect(lines).toHaveLength(9)
 })
 
+it('adds the rights on a table', async () => {
+  const lines = await linesOf(['--table', 'on'])
+  const added = lines.filter(
+    (line) => line.includes('plants.table') || line.includes('projector --group plants-replay-'),
+  )
+  expect(lines).toHaveLength(9 + added.length)
+  expect(added.map((line) => line.replace(/^.*--allow-principal User:plant-store-/, ''))).toEqual([
+    'projector --topic plants.table --resource-pattern-type literal --operation Read --operation Write --operation DescribeConfigs',
+    'projector --group plants-replay- --resource-pattern-type prefixed --operation Read --operation Delete',
+    'projector --group plants.table-replay- --resource-pattern-type prefixed --operation Read --operation Delete',
+    'plantctl --topic plants.table --resource-pattern-type literal --operation Read --operation Write --operation DescribeConfigs',
+    'plantctl --group plants.table-replay- --resource-pattern-type prefixed --operation Read --operation Delete',
+    'setup --topic plants.table --resource-pattern-type literal --operation Create --operation Describe --operation DescribeConfigs',
+  ])
+  expect(await linesOf([], { PLANTS_TABLE: 'on' })).toEqual(lines)
+})
+
 it('takes another topic, one user for all, and the login of an administrator', async () => {
   const lines = await linesOf(['--topic', 'flora', '--principal', 'User:CN=o', '--command-config', "it's here"])
   for (const line of lines) {
@@ -29,7 +46,8 @@ it('takes another topic, one user for all, and the login of an administrator', a
 
 it.each([
   ['--topic', 'a b'],
+  ['--table', 'a b'],
   ['--principal', 'plants'],
 ])('refuses %s %s', async (...args) => {
-  await expect(linesOf(args)).rejects.toThrow(/expected a Kafka/)
+  await expect(linesOf(args)).rejects.toThrow(/expected .*Kafka/)
 })

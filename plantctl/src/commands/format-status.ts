@@ -35,7 +35,7 @@ function verdictLines(status: StoreStatus, { paint, columns }: Format): string[]
   ]
 }
 
-function totalLines({ topic, partitions }: StoreStatus, { columns }: Format): string[] {
+function totalLines({ topic, partitions, table }: StoreStatus, { columns }: Format): string[] {
   const total = (of: (one: PartitionStatus) => number | undefined) => totalOf(partitions, of)
   const log = [formatCount(partitions.length, 'partition')]
   if (partitions.every(({ end }) => end !== undefined))
@@ -55,7 +55,13 @@ function totalLines({ topic, partitions }: StoreStatus, { columns }: Format): st
     `${formatNumber(total(({ live }) => live.parked))} parked`,
     `${formatBytes(total(({ bytes }) => bytes))} in Redis`,
   ]
-  return [...wrapLines('', `${topic}: ${log.join(', ')}`, columns), ...wrapLines('  ', sums.join(', '), columns)]
+  return [
+    ...wrapLines('', `${topic}: ${log.join(', ')}`, columns),
+    ...wrapLines('  ', sums.join(', '), columns),
+    ...(table === undefined
+      ? []
+      : wrapLines('', `${table.topic}: ${formatNumber(table.behind)} plants behind`, columns)),
+  ]
 }
 
 function readerLines({ readers, partitions }: StoreStatus, { paint, columns }: Format): string[] {

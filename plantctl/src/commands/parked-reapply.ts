@@ -5,11 +5,13 @@ import { partitionsOf, readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { logReader } from '../store/read-log.ts'
 import { startProgressLine } from '../terminal/progress.ts'
+import { openLateRows } from './parked/late-rows.ts'
 import { type Reapplication, reapplyParked } from './parked/reapply.ts'
 
 const help = `Reads the parked records from the log again and applies those that this release can read: after an upgrade that
 adds a version of the event, or fixes how one is read. The result is what a rebuild would make, without reading the
-whole log. Services may keep running. A second run changes nothing.
+whole log. Services may keep running. A second run changes nothing. With a table (PLANTS_TABLE), the plants get their
+rows there, too.
 
   plantctl parked reapply --dry-run
   plantctl parked reapply
@@ -60,12 +62,15 @@ async function reapply(
   const withParked = partitions.filter((_, n) => (metas[n]?.parked ?? 0) > 0)
   const total = metas.reduce((sum, { parked }) => sum + (parked || 0), 0)
   const read = logReader(store, context.signal, () => {})
+  const { table } = store
+  const rows = table === undefined || dryRun ? undefined : await openLateRows(store, table, withParked, context.signal)
   let looked = 0
   const line = startProgressLine(context, () => `${formatNumber(looked)} of ${formatCount(total, 'parked record')}`)
   try {
     return await reapplyParked(
       {
         generations: readModel.generations,
+        writeRows: rows?.write,
         dryRun,
         onLooked(records) {
           looked += records
@@ -86,6 +91,7 @@ async function reapply(
     )
   } finally {
     await line.end()
+    await rows?.close()
   }
 }
 

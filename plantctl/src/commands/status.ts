@@ -1,6 +1,7 @@
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import { assess } from '@plant-store/shared/status/assess.ts'
-import { readStatus, type StoreStatus } from '@plant-store/shared/status/read-status.ts'
+import { readStatus, type StatusSource, type StoreStatus } from '@plant-store/shared/status/read-status.ts'
+import { readTable } from '@plant-store/shared/status/read-table.ts'
 import { statusJson } from '@plant-store/shared/status/status-json.ts'
 import { type CliContext, type Command, EXIT, type ExitCode } from '../command.ts'
 import { readOptions } from '../options.ts'
@@ -45,13 +46,19 @@ export const status: Command = {
     const store = await connectStore(context)
     try {
       if (values.watch) return await watch(store, context, { all, json })
-      const found = await retryForSeconds(() => readStatus(store), store.topic)
+      const found = await retryForSeconds(() => readStatus(sourceOf(store, context)), store.topic)
       await context.print(`${linesOf(found, context, { all, json }).join('\n')}\n`)
       return assess(found).problems.length === 0 ? EXIT.ok : EXIT.problems
     } finally {
       await store.close()
     }
   },
+}
+
+function sourceOf(store: Store, { signal }: CliContext): StatusSource {
+  const { table, readModel } = store
+  if (table === undefined) return store
+  return { ...store, readTable: () => readTable({ ...store, table, signal, time: systemTime }, readModel) }
 }
 
 type Format = { all: boolean; json: boolean }
@@ -66,7 +73,7 @@ async function watch(store: Store, context: CliContext, format: Format): Promise
   const screen = openScreen(context)
   try {
     while (!signal.aborted) {
-      const found = await readStatus(store).catch((error: Error) => error)
+      const found = await readStatus(sourceOf(store, context)).catch((error: Error) => error)
       const time = new Date().toISOString()
       if (found instanceof Error) printError(stdoutIsTerminal ? '' : `! ${time} ${found.message}\n`)
       const lines = found instanceof Error ? [`! ${found.message}`] : linesOf(found, context, format)

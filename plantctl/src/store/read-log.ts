@@ -1,6 +1,8 @@
 import { type Range, replay } from '@plant-store/shared/event-log/replay.ts'
+import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import { type TableRecord, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
@@ -24,6 +26,24 @@ export function logReader(store: Store, signal: AbortSignal, onRead: (records: n
       },
     })
 }
+
+/** Reads ranges of a store's table. Rejects as `replay`. */
+export const tableReader =
+  (store: Store, table: string, signal: AbortSignal, onRead: (records: number) => void) =>
+  (
+    ranges: ReadonlyMap<Partition, Range>,
+    onRecords: (partition: Partition, records: TableRecord[]) => void,
+  ): Promise<void> =>
+    replay({
+      ...store,
+      ...{ topic: table, ranges, signal, time: systemTime },
+      read: tableRecordReader(store.partitions),
+      ends: () => readEnds(store.kafka, table, TABLE.lost),
+      onRecords(partition, records) {
+        onRecords(partition, records)
+        onRead(records.length)
+      },
+    })
 
 /** The key of the events of a plant. */
 export const keyOf = (id: PlantId): Buffer => Buffer.from(String(id), 'latin1')

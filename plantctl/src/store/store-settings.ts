@@ -43,7 +43,7 @@ export function readStoreSettings(env: NodeJS.ProcessEnv) {
 function readLocalStart(folder: string, localDir: string | undefined): LocalStart | undefined {
   const file = localDir ? join(resolve(folder, localDir), 'run.json') : nearestRunFile(folder)
   if (file === undefined || !existsSync(file)) return undefined
-  const { kafkaBrokers, redisUrl, storeSettings, topic, partitions } = JSON.parse(readFileSync(file, 'utf8'))
+  const { kafkaBrokers, redisUrl, storeSettings, topic, partitions, table } = JSON.parse(readFileSync(file, 'utf8'))
   return {
     file,
     settings: {
@@ -52,6 +52,7 @@ function readLocalStart(folder: string, localDir: string | undefined): LocalStar
       ...storeSettings,
       PLANTS_TOPIC: topic,
       PLANTS_PARTITIONS: String(partitions),
+      PLANTS_TABLE: table,
     },
   }
 }

@@ -71,13 +71,19 @@ function compareEntry(id: string, expected: Claim, found: Claim | undefined, rep
     report({ what: 'entryUndecodable', id, expected: formatClaim(expected) })
     return
   }
-  for (const field of FIELDS) {
-    const [wanted, stored] = [fieldOf(expected, field), fieldOf(found, field)]
-    if (wanted === stored) continue
-    report({ what: 'entryChanged', id, field, expected: wanted, found: stored })
-    // If only one of them is readable, the fields of the plant differ for that reason.
-    if (field === 'readable') return
-  }
+  for (const difference of differencesOf(expected, found)) report({ what: 'entryChanged', id, ...difference })
+}
+
+type FieldDifference = { field: EntryField; expected: string | null; found: string | null }
+
+/** The fields in which two claims of the same id differ. */
+export function differencesOf(expected: Claim, found: Claim): FieldDifference[] {
+  const differences = FIELDS.map((field) => ({
+    ...{ field, expected: fieldOf(expected, field), found: fieldOf(found, field) },
+  })).filter((one) => one.expected !== one.found)
+  // If only one of them is readable, the fields of the plant differ for that reason.
+  const unreadable = differences.findIndex(({ field }) => field === 'readable')
+  return unreadable === -1 ? differences : differences.slice(0, unreadable + 1)
 }
 
 const FIELDS: readonly EntryField[] = ['eventId', 'offset', 'readable', ...PLANT_FIELDS]
@@ -193,7 +199,7 @@ function parseOffset(text: string): Offset | undefined {
   return Number.isSafeInteger(offset) && offset >= 0 && String(offset) === text ? (offset as Offset) : undefined
 }
 
-function formatClaim(claim: Claim | undefined): string {
+export function formatClaim(claim: Claim | undefined): string {
   if (claim === undefined) return 'an invalid entry'
   const { offset, eventId, plant } = claim
   return JSON.stringify({ offset, event: eventId, ...(plant ?? { unreadable: true }) })

@@ -47,7 +47,14 @@ type KeyDifference =
   /** Nothing is live although the log has records; `end` is its next offset. */
   | { what: 'noGeneration'; end: Offset }
 
-/** One difference between the read model and the fold of the log. */
+/** `offset` is that in the table. */
+export type RowDifference =
+  | { what: 'rowMissing'; id: string; expected: string }
+  | { what: 'rowExtra'; id: string; found: string }
+  | { what: 'rowChanged'; id: string; field: EntryField; expected: string | null; found: string | null }
+  | { what: 'rowForeign'; offset: Offset }
+
+/** One difference between the read model, or the table, and the fold of the log. */
 export type Difference =
   | ({ partition: Partition; generation: string } & (
       | EntryDifference
@@ -56,12 +63,13 @@ export type Difference =
       | MetaDifference
       | KeyDifference
     ))
+  | ({ partition: Partition } & RowDifference)
   /** A key with this topic's prefix that belongs to no partition or generation. */
   | { what: 'strangeKey'; found: string }
 
 /** A difference within one generation. */
 export type GenerationDifference = DistributiveOmit<
-  Exclude<Difference, { what: 'strangeKey' }>,
+  Extract<Difference, { generation: string }>,
   'partition' | 'generation'
 >
 
@@ -70,6 +78,7 @@ type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K>
 /** A difference as one line of text. */
 export function formatDifference(difference: Difference): string {
   if (difference.what === 'strangeKey') return `key ${difference.found} belongs to no partition or generation`
+  if (!('generation' in difference)) return `partition ${difference.partition} of the table: ${describeRow(difference)}`
   return `partition ${difference.partition}, generation ${difference.generation || '(none)'}: ${describeDifference(difference)}`
 }
 
@@ -123,6 +132,19 @@ function describeDifference(one: GenerationDifference): string {
       return `leftover keys of generation ${one.found}, which is neither live nor being filled`
     case 'noGeneration':
       return `nothing is live, but the log has records up to offset ${one.end - 1}`
+  }
+}
+
+function describeRow(one: RowDifference): string {
+  switch (one.what) {
+    case 'rowMissing':
+      return `plant ${one.id} is missing: the log has ${one.expected}`
+    case 'rowExtra':
+      return `plant ${one.id} is not in the log: the table has ${one.found}`
+    case 'rowChanged':
+      return `plant ${one.id} has another ${one.field}: ${expectedAndFound(one)}`
+    case 'rowForeign':
+      return `the record at offset ${one.offset} is no row`
   }
 }
 

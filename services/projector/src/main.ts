@@ -8,6 +8,8 @@ import { Port, readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { openServiceStores } from '@plant-store/shared/stores/service-stores.ts'
 import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
+import { openTable } from '@plant-store/shared/table/open-table.ts'
+import { createTableWriter } from '@plant-store/shared/table/table-writer.ts'
 import { startTracing } from '@plant-store/shared/tracing/start-tracing.ts'
 import { Type } from 'typebox'
 import { addProjectorMetrics } from './metrics.ts'
@@ -31,7 +33,10 @@ async function start(context: ServiceContext): Promise<void> {
   const service = await openServiceStores('projector', settings, metrics, context)
   const { kafka, readModel, topic, partitions, startState } = service
 
+  const common = { log, time: systemTime, onHalt: fail }
   const groupId = projectorGroup(topic)
+  const table = service.table === undefined ? undefined : openTable(service, service.table, startState, common)
+  const writer = table && createTableWriter({ ...observe.observeTable(table), ...common })
   const projector = createProjector({
     readModel: observe.observeReadModel(readModel),
     follow: (sink) =>
@@ -50,19 +55,20 @@ async function start(context: ServiceContext): Promise<void> {
         maxWaitMs: MAX_WAIT_MS,
         fetchPace: FETCH_PACE,
       }),
-    log,
-    time: systemTime,
+    ...common,
     freshGeneration: randomUUID,
-    onHalt: fail,
+    table: writer,
   })
+  if (table !== undefined) closeLater(table.close)
+  if (writer !== undefined) closeLater(writer.close)
   closeLater(projector.close)
   projector.start()
-  observe.observeParts(projector, readModel)
-  service.showSamples(() => observe.sample(projector))
+  observe.observeParts(projector, readModel, writer)
+  service.showSamples(() => observe.sample(projector, writer))
   service.watch({
     passed: projector.checkpoints,
     updateEnds: projector.updateEnds,
-    problems: () => [...readModel.problems(), ...projector.problems()],
+    problems: () => [...readModel.problems(), ...projector.problems(), ...(writer?.problems() ?? [])],
   })
   void projector.verified.then(service.reportReady)
   log.info({ operationsPort: service.operationsPort, topic, partitions }, 'projecting')

@@ -4,6 +4,7 @@ import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { addGauge, growthOf, type Metrics, rateOf } from '@plant-store/shared/runtime/metrics.ts'
 import type { Sample } from '@plant-store/shared/status/history.ts'
+import type { TableStores, TableWriter } from '@plant-store/shared/table/table-writer.ts'
 import { Counter, Histogram } from 'prom-client'
 import type { createProjector } from './projector.ts'
 
@@ -45,14 +46,25 @@ export function addProjectorMetrics(metrics: Metrics) {
     help: 'Calls that apply a batch and failed or got no reply. Each is retried.',
     registers,
   })
+  const rows = new Counter({
+    name: 'plant_store_table_rows_total',
+    help: 'Rows appended to the table, repeated ones included.',
+    registers,
+  })
+  const appendFailures = new Counter({
+    name: 'plant_store_table_append_failures_total',
+    help: 'Appends to the table without acknowledgement. Each is retried.',
+    registers,
+  })
   const counts = new Map<Partition, Counts>()
   const batches = growthOf(durations)
   const applied = rateOf(records)
 
   return {
-    /** The records since the last call, the time of their batches, and how far the read model is behind. */
-    async sample({ lag }: { lag(): number | undefined }): Promise<Sample> {
-      return { ...(await batches()), perSecond: await applied(), lag: lag() ?? null }
+    /** The records since the last call, the time of their batches, and how far the read model and the table are behind. */
+    async sample({ lag }: { lag(): number | undefined }, table?: Pick<TableWriter, 'lag'>): Promise<Sample> {
+      const ofTable = table === undefined ? {} : { tableLag: table.lag() ?? null }
+      return { ...(await batches()), perSecond: await applied(), lag: lag() ?? null, ...ofTable }
     },
 
     /** Wraps a read model so that its calls are measured. */
@@ -80,10 +92,27 @@ export function addProjectorMetrics(metrics: Metrics) {
       }
     },
 
+    /** Wraps a table so that its appends are measured. */
+    observeTable<T extends Pick<TableStores, 'append'>>(table: T): T {
+      return {
+        ...table,
+        async append(records) {
+          try {
+            await table.append(records)
+          } catch (error) {
+            appendFailures.inc()
+            throw error
+          }
+          rows.inc(records.length)
+        },
+      }
+    },
+
     /** Adds the metrics that are read from the parts. */
     observeParts(
       projector: Pick<ReturnType<typeof createProjector>, 'checkpoints' | 'lag'>,
       { isReady }: Pick<ReadModel, 'isReady'>,
+      table?: Pick<TableWriter, 'lag'>,
     ): void {
       const gauge = (name: string, help: string, read: () => number | undefined) =>
         addGauge(metrics, `plant_store_${name}`, help, read)
@@ -102,6 +131,11 @@ export function addProjectorMetrics(metrics: Metrics) {
         'projector_lag_records',
         'Records in the log that the read model has not applied yet, in the partitions of this projector.',
         projector.lag,
+      )
+      gauge(
+        'table_lag_records',
+        'Records that the read model has applied and the table has not passed, in the partitions of this projector.',
+        () => table?.lag(),
       )
       gauge('read_model_plants', 'Plants in the read model, in the partitions of this projector.', sum('plants'))
       gauge('read_model_voids', 'Void claims in the read model, in the partitions of this projector.', sum('voids'))

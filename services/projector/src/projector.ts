@@ -8,6 +8,7 @@ import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
+import type { TableWriter } from '@plant-store/shared/table/table-writer.ts'
 
 type LogFollower = Pick<
   Follower,
@@ -31,6 +32,8 @@ export type ProjectorOptions = {
   /** Creates a name that no generation has had before. */
   freshGeneration(): string
   maxRecordsPerApply?: number
+  /** Receives the applied records, and regularly the checkpoints of the assigned partitions. */
+  table?: Pick<TableWriter, 'applied' | 'follow'> | undefined
   onHalt(error: Error): void
 }
 
@@ -44,7 +47,7 @@ const COMMIT_EVERY_MS = 5_000
  */
 export function createProjector(options: ProjectorOptions) {
   const { readModel, log, time, freshGeneration, onHalt } = options
-  const { maxRecordsPerApply } = options
+  const { maxRecordsPerApply, table } = options
 
   async function apply(
     partition: Partition,
@@ -61,6 +64,7 @@ export function createProjector(options: ProjectorOptions) {
       )
       return applied.checkpoint
     }
+    table?.applied(partition, { from, records, next })
     log.debug({ partition, from: from.offset, to: next.offset, records: records.length }, 'applied')
     // One line per batch, because there may be millions of parked records.
     const [first] = parked
@@ -84,6 +88,15 @@ export function createProjector(options: ProjectorOptions) {
       ),
   })
 
+  /** The checkpoints of the assigned partitions. */
+  function checkpoints(): Map<Partition, Checkpoint> {
+    const known = new Map<Partition, Checkpoint>()
+    for (const [partition, checkpoint] of follower.assigned() ?? []) {
+      if (checkpoint !== undefined) known.set(partition, checkpoint)
+    }
+    return known
+  }
+
   /** Refills an emptied Redis without a new event: the api sees a coverage gap and appends none. */
   async function compareCheckpoints(): Promise<void> {
     const moved = new Map<Partition, Checkpoint>()
@@ -95,6 +108,7 @@ export function createProjector(options: ProjectorOptions) {
       }
     }
     follower.reloadCheckpoints(moved)
+    table?.follow(checkpoints())
   }
   const common = { time, log, onHalt }
   const comparing = repeat({
@@ -120,14 +134,7 @@ export function createProjector(options: ProjectorOptions) {
     lag: follower.lag,
     updateEnds: follower.updateEnds,
 
-    /** The checkpoints of the assigned partitions. */
-    checkpoints(): Map<Partition, Checkpoint> {
-      const known = new Map<Partition, Checkpoint>()
-      for (const [partition, checkpoint] of follower.assigned() ?? []) {
-        if (checkpoint !== undefined) known.set(partition, checkpoint)
-      }
-      return known
-    },
+    checkpoints,
 
     /** The reasons why records are not applied at the moment; empty when they are. */
     problems(): string[] {

@@ -6,7 +6,7 @@ import type { Log } from '../runtime/log.ts'
 import type { FirstClaims } from './first-claims/first-claims.ts'
 import type { DeadLetter, HandlerContext } from './handlers.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
-import type { ParkedRecord, PlantCreated } from './plant-record.ts'
+import type { ParkedRecord, PlantCreated, TablePlant } from './plant-record.ts'
 
 /** Where delivery starts. */
 export type Begin =
@@ -99,6 +99,20 @@ export type ReplayPlantsOptions = OnPlants &
     signal?: AbortSignal
   }
 
+export type PlantTableOptions = Security & {
+  /** Some of the brokers, each `host:port`. */
+  brokers: readonly string[]
+  /** The topic of the table. Default: plants.table. */
+  table?: string
+  clientId?: string
+  /** Default: warnings and errors to the console. */
+  log?: Log
+  /** Called once with each plant, in the order of the table. It must not throw. */
+  onPlant?(plant: TablePlant): void
+  /** How long Kafka may be unreachable at the start, in ms. Default: 60,000. */
+  connectWithinMs?: number
+}
+
 /** The schema of an option, and its description for error messages. */
 type OptionSchema = TSchema & { expected: string }
 
@@ -119,22 +133,28 @@ const nameSchema = described('a name of 1 to 249 characters', Type.String({ minL
 const functionSchema = accepting('a function', (value) => typeof value === 'function')
 const objectSchema = accepting('an object', (value) => typeof value === 'object' && value !== null)
 
-/** Options of consumePlants and replayPlants. */
-const READER_OPTIONS = {
+const topicSchema = described('a Kafka topic name', Type.String({ pattern: '^[a-zA-Z0-9._-]{1,249}$' }))
+
+const CLIENT_OPTIONS = {
   brokers: described(
     "a list of brokers, each 'host:port'",
     Type.Array(Type.String({ pattern: '^[^,\\s]+:\\d+$' }), { minItems: 1 }),
   ),
-  topic: described('a Kafka topic name', Type.String({ pattern: '^[a-zA-Z0-9._-]{1,249}$' })),
   clientId: nameSchema,
-  onPlantCreated: functionSchema,
-  onPlantsCreated: functionSchema,
-  onParked: functionSchema,
   log: accepting('an object with debug, info, warn and error', isLog),
   ssl: described('true, false or options of tls.connect', Type.Union([Type.Boolean(), objectSchema])),
   sasl: objectSchema,
   socketFactory: functionSchema,
   rackId: nameSchema,
+}
+
+/** Options of consumePlants and replayPlants. */
+const READER_OPTIONS = {
+  ...CLIENT_OPTIONS,
+  topic: topicSchema,
+  onPlantCreated: functionSchema,
+  onPlantsCreated: functionSchema,
+  onParked: functionSchema,
   maxBatch: integer(1, 10_000),
   signal: accepting('an AbortSignal', (value) => value instanceof AbortSignal),
 }
@@ -165,6 +185,13 @@ const REPLAY_OPTIONS = {
     (value) => value === 'beginning' || isTimeOrPositions(value),
   ),
   maxMib: integer(1, 1_048_576),
+}
+
+const TABLE_OPTIONS = {
+  ...CLIENT_OPTIONS,
+  table: topicSchema,
+  onPlant: functionSchema,
+  connectWithinMs: integer(0, HOUR_MS),
 }
 
 const ignore = () => {}
@@ -201,6 +228,13 @@ const REPLAY_DEFAULTS = {
   progressEveryMs: 1_000,
 }
 
+const TABLE_DEFAULTS = {
+  table: 'plants.table',
+  clientId: 'plant-table',
+  log: consoleLog,
+  connectWithinMs: 60_000,
+}
+
 export type CheckedConsumeOptions = ConsumeOptions & typeof CONSUME_DEFAULTS
 export type CheckedReplayOptions = ReplayPlantsOptions & typeof REPLAY_DEFAULTS
 
@@ -225,6 +259,13 @@ export function checkReplayOptions(options: ReplayPlantsOptions): CheckedReplayO
   return { ...REPLAY_DEFAULTS, ...set }
 }
 
+/** Adds the defaults. Throws a PlantConsumerError that names every missing or invalid option. */
+export function checkTableOptions(options: PlantTableOptions): PlantTableOptions & typeof TABLE_DEFAULTS {
+  const { set, faults } = validate(options, TABLE_OPTIONS, ['brokers'])
+  assertNoFaults(faults)
+  return { ...TABLE_DEFAULTS, ...set }
+}
+
 /** The options that are set, and the faults of all options as text. */
 function validate<T extends object>(
   options: T,
@@ -239,7 +280,8 @@ function validate<T extends object>(
     return Value.Check(schema, value) ? [] : [`${option} must be ${schema.expected}`]
   })
   for (const option of required) if (!names.has(option)) faults.push(`${option} is missing`)
-  if (names.has('onPlantCreated') === names.has('onPlantsCreated')) {
+  const takesEvents = 'onPlantCreated' in schemas
+  if (takesEvents && names.has('onPlantCreated') === names.has('onPlantsCreated')) {
     faults.push('set exactly one of onPlantCreated and onPlantsCreated')
   }
   return { set: Object.fromEntries(set) as T, faults }

@@ -24,6 +24,9 @@ export type PlantCreated = Plant & {
   traceparent?: Traceparent
 }
 
+/** A plant of the table. Partition and offset are the position of its creation in the log. */
+export type TablePlant = Plant & Pick<PlantCreated, 'id' | 'eventId' | 'partition' | 'offset'>
+
 /** A record that is not an event of a plant, or whose plant this release cannot read. */
 export type ParkedRecord = {
   /** Why: otherType, badKey, wrongPartition, badEventId, unknownVersion or unreadablePayload. */

@@ -94,6 +94,25 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
   }
 }
 
+/** Well below Kafka's `message.max.bytes` of 1 MiB. */
+const MAX_APPEND_BYTES = 512 * 1_024
+const RECORD_OVERHEAD_BYTES = 200
+
+/** Splits records into appends that a broker accepts, in their order; kafkajs splits none. */
+export function appendsOf(records: readonly NewRecord[], maxBytes = MAX_APPEND_BYTES): NewRecord[][] {
+  const appends: NewRecord[][] = []
+  let bytes = maxBytes
+  for (const record of records) {
+    bytes += RECORD_OVERHEAD_BYTES + record.key.length + record.value.length
+    if (bytes > maxBytes) {
+      appends.push([])
+      bytes = RECORD_OVERHEAD_BYTES + record.key.length + record.value.length
+    }
+    appends.at(-1)?.push(record)
+  }
+  return appends
+}
+
 /** kafkajs rejects with the first error of several brokers, while the requests to the others are in flight. */
 async function areAllRefused(requests: readonly Promise<unknown>[]): Promise<boolean> {
   const ends = await Promise.allSettled(requests)

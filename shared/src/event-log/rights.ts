@@ -14,12 +14,13 @@ export type Program = (typeof PROGRAMS)[number]
 
 /**
  * The least rights with which each program does all that it does. Read and Write include Describe. Nothing needs a
- * right on the cluster.
+ * right on the cluster. `table`: the topic of the table, when there is one.
  */
-export function rightsOf(program: Program, topic: string): Right[] {
-  const onTopic = (...operations: Operation[]): Right => ({
-    ...{ resource: 'topic', name: topic, pattern: 'literal', operations },
+export function rightsOf(program: Program, topic: string, table?: string): Right[] {
+  const on = (name: string, ...operations: Operation[]): Right => ({
+    ...{ resource: 'topic', name, pattern: 'literal', operations },
   })
+  const onTopic = (...operations: Operation[]) => on(topic, ...operations)
   const onGroup = (name: string, ...operations: Operation[]): Right => ({
     ...{ resource: 'group', name, pattern: 'literal', operations },
   })
@@ -37,9 +38,23 @@ export function rightsOf(program: Program, topic: string): Right[] {
     ],
     setup: () => [onTopic('Create', 'Describe', 'DescribeConfigs')],
   }
-  return rights[program]()
+  const tableRights: Record<Program, (table: string) => Right[]> = {
+    api: () => [],
+    projector: (table) => [
+      on(table, 'Read', 'Write', 'DescribeConfigs'),
+      ...[topic, table].map((read) => onGroups(groupPrefix(read, 'replay'), 'Read', 'Delete')),
+    ],
+    plantctl: (table) => [
+      on(table, 'Read', 'Write', 'DescribeConfigs'),
+      onGroups(groupPrefix(table, 'replay'), 'Read', 'Delete'),
+    ],
+    setup: (table) => [on(table, 'Create', 'Describe', 'DescribeConfigs')],
+  }
+  return [...rights[program](), ...(table === undefined ? [] : tableRights[program](table))]
 }
 
-/** The operations that a program needs on the topic. */
-export const topicOperationsOf = (program: Program, topic: string): readonly Operation[] =>
-  rightsOf(program, topic).flatMap(({ resource, operations }) => (resource === 'topic' ? operations : []))
+/** The operations that a program needs on each topic, by the topic's name. */
+export const topicOperationsOf = (program: Program, topic: string, table?: string): [string, readonly Operation[]][] =>
+  rightsOf(program, topic, table).flatMap(({ resource, name, operations }) =>
+    resource === 'topic' ? [[name, operations]] : [],
+  )

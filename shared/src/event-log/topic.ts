@@ -17,13 +17,28 @@ export type LogEnds = { topicId: TopicId | undefined; ends: Offset[] }
 /** `warnings` name the settings that production should not have. */
 export type TopicState = LogEnds & { warnings: string[] }
 
-const RETAIN_FOR_EVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' }
+/** What a topic is for, and the settings without which it can not be that. */
+export type TopicKind = {
+  required: Readonly<Record<string, string>>
+  /** What happens with other settings. */
+  otherwise: string
+  /** What is lost with the first records, and what to do. */
+  lost: string
+}
 /** With `uncompressed` the broker stores compressed batches of other producers in a form that every reader knows. */
 const COMPRESSION = 'compression.type'
 const UNREADABLE_COMPRESSIONS = ['lz4', 'snappy']
 /** What is lost with the first events, and what to do: for operators of the service, and for consumers. */
-const LOST_PLANTS =
-  'the plants they created. Restore the topic from a copy, or start a new one under another PLANTS_TOPIC'
+const LOG: TopicKind = {
+  required: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
+  otherwise: 'would lose events',
+  lost: 'the plants they created. Restore the topic from a copy, or start a new one under another PLANTS_TOPIC',
+}
+export const TABLE: TopicKind = {
+  required: { 'cleanup.policy': 'compact' },
+  otherwise: 'would lose plants or keep repeated ones',
+  lost: 'some plants. Stop the projectors, delete the topic and create it again: they write it anew',
+}
 const LOST_CLAIMS = 'the first claims of ids. Restore the topic from a copy'
 const CONFIRM_ATTEMPTS = 4
 const CONFIRM_AFTER_MS = 1_000
@@ -37,12 +52,16 @@ const PRODUCTION = {
  * Creates the topic with the settings that the protocol needs, and a replica on each of up to 3 brokers. Returns false
  * if it exists. The brokers know the new topic a little later.
  */
-export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSettings): Promise<boolean> {
+export async function createTopic(
+  kafka: Kafka,
+  { topic, partitions }: TopicSettings,
+  kind: TopicKind = LOG,
+): Promise<boolean> {
   return withAdmin(kafka, async (admin) => {
     const { brokers } = await admin.describeCluster()
     const replicationFactor = Math.min(PRODUCTION_REPLICAS, brokers.length)
     const settings = {
-      ...RETAIN_FOR_EVER,
+      ...kind.required,
       [COMPRESSION]: 'uncompressed',
       ...(replicationFactor === PRODUCTION_REPLICAS && PRODUCTION),
     }
@@ -65,14 +84,14 @@ export async function createTopic(kafka: Kafka, { topic, partitions }: TopicSett
  * Throws a PreconditionError when the topic is not as the protocol needs it. Other errors mean that Kafka did not
  * respond.
  */
-export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise<TopicState> {
+export async function checkTopic(kafka: Kafka, settings: TopicSettings, kind: TopicKind = LOG): Promise<TopicState> {
   return withAdmin(kafka, async (admin) => {
     // The configuration first: a metadata request for a missing topic could make the broker create it.
-    const configuration = await confirmed(() => readConfiguration(admin, settings))
+    const configuration = await confirmed(() => readConfiguration(admin, settings, kind))
     const { topicId, replicas } = await confirmed(() => checkPartitions(admin, settings))
-    checkRetention(settings.topic, configuration)
+    checkConfiguration(settings.topic, configuration, kind)
     const warnings = warningsOf(settings.topic, configuration, replicas)
-    return { topicId, ends: await endsOfWholeLog(admin, settings.topic, LOST_PLANTS), warnings }
+    return { topicId, ends: await endsOfWholeLog(admin, settings.topic, kind.lost), warnings }
   })
 }
 
@@ -80,11 +99,11 @@ export async function checkTopic(kafka: Kafka, settings: TopicSettings): Promise
  * The ends of the log, with fewer rights than `checkTopic` needs: a consumer may not read the topic's configuration.
  * Throws a PreconditionError when the topic is missing or has lost its first events, or when Kafka refuses the user.
  */
-export async function readEnds(kafka: Kafka, topic: string): Promise<LogEnds> {
+export async function readEnds(kafka: Kafka, topic: string, lost = LOST_CLAIMS): Promise<LogEnds> {
   try {
     return await withAdmin(kafka, async (admin) => {
       const { topicId } = await readTopic(admin, topic)
-      return { topicId, ends: await endsOfWholeLog(admin, topic, LOST_CLAIMS) }
+      return { topicId, ends: await endsOfWholeLog(admin, topic, lost) }
     })
   } catch (error) {
     throw preconditionErrorOf(error, { topic })
@@ -120,7 +139,11 @@ async function confirmed<T>(check: () => Promise<T>): Promise<T> {
   return check()
 }
 
-async function readConfiguration(admin: Admin, { topic, partitions }: TopicSettings): Promise<Configuration> {
+async function readConfiguration(
+  admin: Admin,
+  { topic, partitions }: TopicSettings,
+  { required }: TopicKind,
+): Promise<Configuration> {
   const type = kafkajs.ConfigResourceTypes.TOPIC
   try {
     const { resources } = await admin.describeConfigs({
@@ -131,8 +154,10 @@ async function readConfiguration(admin: Admin, { topic, partitions }: TopicSetti
   } catch (error) {
     if ((error as { type?: string }).type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error
     throw new PreconditionError(
-      `topic ${topic} does not exist: create it with ${partitions} partitions, cleanup.policy=delete, ` +
-        'retention.ms=-1 and retention.bytes=-1, or let `npm start` create it',
+      `topic ${topic} does not exist: create it with ${partitions} partitions, ` +
+        `${Object.entries(required)
+          .map(([name, value]) => `${name}=${value}`)
+          .join(', ')}, or let \`npm start\` create it`,
     )
   }
 }
@@ -176,11 +201,11 @@ async function checkPartitions(admin: Admin, { topic, partitions }: TopicSetting
   return { topicId, replicas: Math.min(...found.map(({ replicas }) => replicas.length)) }
 }
 
-function checkRetention(topic: string, configuration: Configuration): void {
-  const wrong = Object.entries(RETAIN_FOR_EVER)
+function checkConfiguration(topic: string, configuration: Configuration, { required, otherwise }: TopicKind): void {
+  const wrong = Object.entries(required)
     .filter(([name, value]) => configuration.get(name) !== value)
     .map(([name, value]) => `set ${name} to ${value} (it is ${configuration.get(name)})`)
-  if (wrong.length > 0) throw new PreconditionError(`topic ${topic} would lose events: ${wrong.join(', ')}`)
+  if (wrong.length > 0) throw new PreconditionError(`topic ${topic} ${otherwise}: ${wrong.join(', ')}`)
   const compression = configuration.get(COMPRESSION) ?? ''
   if (UNREADABLE_COMPRESSIONS.includes(compression)) {
     throw new PreconditionError(

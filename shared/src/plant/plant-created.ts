@@ -106,8 +106,17 @@ export function readRecord(
   partitions: number,
   versions = RELEASED,
 ): LogRecord {
-  const { offset, key, value, headers } = record
-  if (!isHeader(headers.ce_type, TYPE)) return { offset, parked: PARKED.otherType }
+  if (!isHeader(record.headers.ce_type, TYPE)) return { offset: record.offset, parked: PARKED.otherType }
+  return readClaim(record, partition, partitions, versions)
+}
+
+/** Reads a record of any type as a claim of its id. */
+export function readClaim(
+  { offset, key, value, headers }: StoredRecord,
+  partition: Partition,
+  partitions: number,
+  versions = RELEASED,
+): LogRecord {
   const id = key === null ? undefined : parsePlantId(key.toString('latin1'))
   if (key === null || id === undefined) return { offset, parked: PARKED.badKey }
   if (partitionOf(key, partitions) !== partition) return { offset, parked: PARKED.wrongPartition }
@@ -158,13 +167,13 @@ function versionOf(header: Header, versions: readonly EventVersion<Plant>[]): Ev
 }
 
 /** The header's bytes; undefined when the header is absent, has no content, or occurs several times. */
-function contentOf(header: Header): Buffer | undefined {
+export function contentOf(header: Header): Buffer | undefined {
   if (header === undefined || header === null || Array.isArray(header)) return undefined
   return typeof header === 'string' ? Buffer.from(header, 'latin1') : header
 }
 
 /** Compares byte by byte: converting each header to text, or calling into Buffer, costs much more. */
-function isHeader(header: Header, wanted: Buffer): boolean {
+export function isHeader(header: Header, wanted: Buffer): boolean {
   const content = contentOf(header)
   if (content?.length !== wanted.length) return false
   for (let index = 0; index < wanted.length; index++) if (content[index] !== wanted[index]) return false

@@ -28,6 +28,7 @@ describe('settings', () => {
       KAFKA_SECURITY_PROTOCOL: 'PLAINTEXT',
       PLANTS_TOPIC: 'plants',
       PLANTS_PARTITIONS: 12,
+      PLANTS_TABLE: 'off',
       HOST: '127.0.0.1',
       LOG_LEVEL: 'info',
       PORT: 3000,

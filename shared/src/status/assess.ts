@@ -40,6 +40,7 @@ export function assess(status: StoreStatus): Assessment {
       ...foreignFolds(status),
       ...otherLogs(partitions),
       ...projection(status),
+      ...tableProblems(status),
       ...damages(partitions),
     ],
     notices: notices(status),
@@ -109,6 +110,14 @@ function lagProblems(partitions: readonly PartitionStatus[]): string[] {
   return [
     `the read model is ${formatCount(lag, 'record')} behind the log. plantctl status --watch shows whether the projectors ` +
       'catch up; if not, they are too slow or Redis refuses their batches: read their logs',
+  ]
+}
+
+function tableProblems({ table }: StoreStatus): string[] {
+  if (table === undefined || table.behind <= LAG_MAX_RECORDS) return []
+  return [
+    `the table ${table.topic} is ${formatCount(table.behind, 'plant')} behind the read model: plantctl status --watch shows ` +
+      'whether the projectors catch up; if not, read their logs',
   ]
 }
 

@@ -6,6 +6,7 @@ import type { PartitionGenerations } from '../read-model/generations.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
 import type { GenerationState } from '../read-model/state.ts'
 import { PreconditionError } from '../runtime/failures.ts'
+import type { TableStatus } from './read-table.ts'
 
 export type PartitionStatus = {
   partition: Partition
@@ -29,6 +30,8 @@ export type StoreStatus = {
     /** Why they are not known: what Kafka refuses this user. */
     refused?: string
   }
+  /** Undefined without a table, or while a precondition of its topic does not hold. */
+  table?: TableStatus | undefined
   /** Preconditions that do not hold, with their remedies. */
   broken: string[]
   /** Settings that are not recommended for production. */
@@ -37,11 +40,16 @@ export type StoreStatus = {
   strangeKeys: string[]
 }
 
-export type StatusSource = TopicSettings & { kafka: Kafka; readModel: Pick<ReadModel, 'checkServer' | 'generations'> }
+export type StatusSource = TopicSettings & {
+  kafka: Kafka
+  readModel: Pick<ReadModel, 'checkServer' | 'generations'>
+  /** Reads how far the table is, if there is one. */
+  readTable?(): Promise<TableStatus>
+}
 
 /** Reads the state of read model, log and readers, once each and in this order. */
 export async function readStatus(
-  { kafka, readModel, topic, partitions }: StatusSource,
+  { kafka, readModel, topic, partitions, readTable }: StatusSource,
   readersOf: (kafka: Kafka, topic: string) => Promise<StoreStatus['readers']> = readReaders,
 ): Promise<StoreStatus> {
   const { generations } = readModel
@@ -50,6 +58,7 @@ export async function readStatus(
   const found = await Promise.all(listed.partitions.map(readPartition))
   // The ends after the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
   const log = await orBroken(() => checkTopic(kafka, { topic, partitions }))
+  const table = await orBroken(async () => readTable?.())
   const readers = await readersOf(kafka, topic)
   const { ends, warnings } = log.found ?? { ends: [], warnings: [] }
   return {
@@ -60,7 +69,8 @@ export async function readStatus(
       ...(found[partition] as (typeof found)[number]),
       end: ends[partition],
     })),
-    broken: [server, log].flatMap(({ broken }) => broken ?? []),
+    table: table.found,
+    broken: [server, log, table].flatMap(({ broken }) => broken ?? []),
     strangeKeys: listed.strange,
   }
 

@@ -3,7 +3,7 @@ import type { PartitionStatus, StoreStatus } from './read-status.ts'
 
 /** The status as one object; unknown values are null. */
 export function statusJson(status: StoreStatus): object {
-  const { topic, partitions, readers } = status
+  const { topic, partitions, readers, table } = status
   const { problems, notices } = assess(status)
   const total = (of: (one: PartitionStatus) => number | undefined) => totalOf(partitions, of)
   return {
@@ -19,6 +19,7 @@ export function statusJson(status: StoreStatus): object {
       parked: total(({ live }) => live.parked),
       bytes: total(({ bytes }) => bytes),
     },
+    ...(table !== undefined && { table }),
     ...readers,
     partitions: partitions.map(partitionJson),
   }

@@ -4,10 +4,16 @@ import type { TopicSettings } from '../event-log/topic.ts'
 import { createReadModel, type ReadModel } from '../read-model/read-model.ts'
 import type { Patience } from '../read-model/redis.ts'
 import type { Log } from '../runtime/log.ts'
-import type { StoreSettings } from './store-settings.ts'
+import { type StoreSettings, tableOf } from './store-settings.ts'
 
 /** The log in Kafka and the read model in Redis that a process works on. */
-export type Stores = TopicSettings & { kafka: Kafka; readModel: ReadModel; close(): Promise<void> }
+export type Stores = TopicSettings & {
+  /** The topic of the table; undefined without a table. */
+  table?: string | undefined
+  kafka: Kafka
+  readModel: ReadModel
+  close(): Promise<void>
+}
 
 /**
  * Creates the clients of both stores. It waits for neither: the Redis client connects in the background, and the Kafka
@@ -23,5 +29,5 @@ export function createStores(
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), clientId, kafkaLog, securityOf(settings))
   const readModel = createReadModel({ redis: settings, ...topic }, log, patience)
-  return { ...topic, kafka, readModel, close: readModel.close }
+  return { ...topic, table: tableOf(settings), kafka, readModel, close: readModel.close }
 }

@@ -2,7 +2,7 @@ import { refusalOf } from '../event-log/broker-errors.ts'
 import { withAdmin } from '../event-log/connection.ts'
 import { assertSameTopic, assertWithinBounds, SERVICE_REMEDY, type TopicId } from '../event-log/log-identity.ts'
 import { type Program, topicOperationsOf } from '../event-log/rights.ts'
-import { checkTopic, type LogEnds } from '../event-log/topic.ts'
+import { checkTopic, type LogEnds, TABLE, type TopicState } from '../event-log/topic.ts'
 import { checkRights, createRightsCheck } from '../event-log/topic-rights.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
@@ -17,7 +17,11 @@ const GIVE_UP_AFTER_MS = 120_000
 const RETRY = { everyMs: 250, longestMs: 2_000 }
 
 /** What a service starts from: the topic id, and per partition the end of the log and the read model's checkpoint. */
-export type StartState = LogEnds & { checkpoints: Checkpoint[] }
+export type StartState = LogEnds & {
+  checkpoints: Checkpoint[]
+  /** The id of the table's topic, if there is a table and brokers report ids. */
+  tableId: TopicId | undefined
+}
 
 /** A program that works on the stores for as long as it runs. */
 export type Service = Extract<Program, 'api' | 'projector'>
@@ -50,14 +54,25 @@ export async function checkPreconditions(
   }
 }
 
-async function check({ kafka, readModel, topic, partitions }: Stores, service: Service, log: Log): Promise<StartState> {
+async function check(stores: Stores, service: Service, log: Log): Promise<StartState> {
+  const { kafka, readModel, topic, partitions, table } = stores
   await readModel.ready()
   await readModel.checkServer()
   const readLog = () => checkTopic(kafka, { topic, partitions })
   const { warnings, ...startState } = await readStartState(readModel, readLog, { partitions })
-  await withAdmin(kafka, (admin) => checkRights(admin, topic, topicOperationsOf(service, topic)))
-  for (const warning of warnings) log.warn(warning)
-  return startState
+  const tableState = await checkTable(stores, service)
+  await withAdmin(kafka, async (admin) => {
+    for (const needed of topicOperationsOf(service, topic, table)) await checkRights(admin, ...needed)
+  })
+  for (const warning of [...warnings, ...(tableState?.warnings ?? [])]) log.warn(warning)
+  return { ...startState, tableId: tableState?.topicId }
+}
+
+/** The state of the table's topic, if this service writes it. */
+async function checkTable({ kafka, partitions, table }: Stores, service: Service): Promise<TopicState | undefined> {
+  return service === 'projector' && table !== undefined
+    ? checkTopic(kafka, { topic: table, partitions }, TABLE)
+    : undefined
 }
 
 /**
@@ -90,6 +105,7 @@ const SILENCE_MAX_MS = 10_000
 export type LogReader = {
   /** The id of the topic that it started with; undefined while no broker reports ids. */
   topicId: TopicId | undefined
+  tableId?: TopicId | undefined
   /** The checkpoints that it has reached. */
   passed(): ReadonlyMap<Partition, Checkpoint>
   /** Receives the ends of the log, for its lag. */
@@ -102,16 +118,17 @@ export type LogReader = {
  * the user's rights, too.
  */
 export function watchPreconditions(
-  { kafka, readModel, topic, partitions }: Stores,
+  stores: Stores,
   service: Service,
-  { topicId: first, passed, updateEnds }: LogReader,
+  { topicId: first, tableId, passed, updateEnds }: LogReader,
   common: { time: Time; log: Log; onHalt(error: Error): void },
 ) {
+  const { kafka, readModel, topic, partitions, table } = stores
   let topicId = first
   let refusal: string | undefined
   let lastResponseAt = common.time.now()
   let failure: string | undefined
-  const rights = createRightsCheck(kafka, topic, topicOperationsOf(service, topic))
+  const rights = topicOperationsOf(service, topic, table).map((needed) => createRightsCheck(kafka, ...needed))
 
   async function checkLog(): Promise<void> {
     const checkpoints = passed()
@@ -120,12 +137,17 @@ export function watchPreconditions(
     assertWithinBounds(checkpoints, found.ends)
     assertSameTopic(topicId, found.topicId, SERVICE_REMEDY)
     topicId ??= found.topicId
+    const now = (await checkTable(stores, service))?.topicId
+    if (tableId !== undefined && now !== undefined && tableId !== now)
+      throw new PreconditionError(
+        `topic ${table} was recreated: start the projector again, and it writes the table anew`,
+      )
   }
 
   async function watchRights(): Promise<void> {
     const before = refusal
     try {
-      await rights.check()
+      for (const { check } of rights) await check()
       refusal = undefined
     } catch (error) {
       refusal = refusalOf(error, { topic })
@@ -159,7 +181,7 @@ export function watchPreconditions(
 
     async close(): Promise<void> {
       await Promise.all(watched.map(({ close }) => close()))
-      await rights.close()
+      await Promise.all(rights.map(({ close }) => close()))
     },
   }
 }

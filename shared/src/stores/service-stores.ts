@@ -60,7 +60,8 @@ export async function openServiceStores(
      * the problems of its reader of the log, until `reportReady` is called.
      */
     watch(reader: Omit<LogReader, 'topicId'> & { problems: Readiness }): void {
-      const watched = { ...reader, topicId: startState.topicId }
+      const { topicId, tableId } = startState
+      const watched = { ...reader, topicId, tableId }
       const watch = watchPreconditions(stores, service, watched, { time: systemTime, log, onHalt: fail })
       closeLater(watch.close)
       working = () => [...reader.problems(), ...watch.problems()]

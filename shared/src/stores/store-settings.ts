@@ -1,18 +1,26 @@
 import { type Static, type TObject, Type } from 'typebox'
 import { KAFKA_SETTINGS } from '../event-log/kafka-settings.ts'
 import { REDIS_SETTINGS } from '../read-model/redis-settings.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import { TRACING_SETTINGS } from '../tracing/tracing-settings.ts'
+
+export const TOPIC_NAME = /^[a-zA-Z0-9._-]{1,249}$/
 
 /** The settings that name a store: its log in Kafka and its read model in Redis. */
 export const STORE_SETTINGS = {
   ...KAFKA_SETTINGS,
   ...REDIS_SETTINGS,
   PLANTS_TOPIC: Type.String({
-    pattern: '^[a-zA-Z0-9._-]{1,249}$',
+    pattern: TOPIC_NAME.source,
     default: 'plants',
     expected: 'a Kafka topic name',
   }),
   PLANTS_PARTITIONS: Type.Integer({ minimum: 1, maximum: 1_000, default: 12 }),
+  PLANTS_TABLE: Type.String({
+    pattern: TOPIC_NAME.source,
+    default: 'off',
+    expected: 'on, off or a Kafka topic name',
+  }),
 }
 
 /** The settings of every service but its ports. */
@@ -21,6 +29,16 @@ export const SERVICE_SETTINGS = {
   ...STORE_SETTINGS,
   HOST: Type.String({ default: '127.0.0.1' }),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info' }),
+}
+
+/** The topic of the table; undefined without a table. Throws a PreconditionError when it is that of the log. */
+export function tableOf({
+  PLANTS_TOPIC: topic,
+  PLANTS_TABLE: table,
+}: Pick<StoreSettings, 'PLANTS_TOPIC' | 'PLANTS_TABLE'>): string | undefined {
+  if (table === topic) throw new PreconditionError(`PLANTS_TABLE must not be the topic of the log: it is ${topic}`)
+  if (table === 'on') return `${topic}.table`
+  return table === 'off' ? undefined : table
 }
 
 export type StoreSettings = Static<TObject<typeof STORE_SETTINGS>>

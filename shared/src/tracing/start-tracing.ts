@@ -1,10 +1,13 @@
 import { DiagLogLevel, diag } from '@opentelemetry/api'
+import type { Log } from '../runtime/log.ts'
 import { version } from '../runtime/metrics.ts'
 import type { ServiceContext } from '../runtime/service.ts'
 import { isTracingOn, type TracingSettings } from './tracing-settings.ts'
 
 /** The last spans are sent within this time at the end. */
 const LAST_SPANS_WITHIN_MS = 1_000
+/** The SDK reports each failed export, and each time that its queue was full. */
+const REPORT_EVERY_MS = 10_000
 
 /**
  * Starts the SDK of OpenTelemetry when the settings name a collector, and says whether it did. Without one the SDK is
@@ -21,7 +24,7 @@ export async function startTracing(
     logRecordProcessors: [],
     resourceAttributes: { 'service.version': version, ...serviceName(name, settings) },
   })
-  const report = (message: string) => log.warn(`tracing: ${message}`)
+  const report = reporter(log)
   const ignore = () => {}
   diag.setLogger(
     { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore },
@@ -29,6 +32,22 @@ export async function startTracing(
   )
   closeLater(() => sdk.shutdown(), LAST_SPANS_WITHIN_MS)
   return true
+}
+
+/** Logs at most one report of the SDK in that time. */
+function reporter(log: Log): (message: string) => void {
+  let nextAt = 0
+  let leftOut = 0
+  return (message) => {
+    const now = performance.now()
+    if (now < nextAt) {
+      leftOut++
+      return
+    }
+    log.warn({ leftOut }, `tracing: ${message}`)
+    nextAt = now + REPORT_EVERY_MS
+    leftOut = 0
+  }
 }
 
 /** The name of this service, unless the environment has one. */

@@ -1,5 +1,7 @@
 import { claimsItsId, type LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Row } from '@plant-store/shared/plant/plant-stored.ts'
 import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { readableClaims } from '@plant-store/shared/protocol/plants-table.ts'
 import type { Reapplied } from '@plant-store/shared/read-model/apply.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { type ParkedRecord, parkedAfter } from './parked-records.ts'
@@ -11,6 +13,8 @@ export type ReapplyDependencies = {
     spans: ReadonlyMap<Partition, { from: Offset; end: Offset }>,
     onRecords: (partition: Partition, records: LogRecord[]) => Promise<void>,
   ): Promise<void>
+  /** Called with claims that are readable now, before the read model has them so. */
+  writeRows?: ((partition: Partition, claims: Row[]) => Promise<void>) | undefined
   /** Counts the changes without making them. */
   dryRun: boolean
   onLooked(records: number): void
@@ -43,7 +47,7 @@ const NEED_REBUILD_LISTED_MAX = 100
  * than the one that parked them. The read model is then what a rebuild with this release would make of it.
  */
 export async function reapplyParked(
-  { generations, read, dryRun, onLooked }: ReapplyDependencies,
+  { generations, read, writeRows, dryRun, onLooked }: ReapplyDependencies,
   partitions: readonly Partition[],
 ): Promise<Reapplication> {
   const result: Reapplication = { looked: 0, placed: 0, renamed: 0, kept: 0, needRebuild: [] }
@@ -98,7 +102,11 @@ export async function reapplyParked(
     }
     for (let n = 0; n < changed.length; n += REAPPLIED_AT_ONCE_MAX) {
       const batch = changed.slice(n, n + REAPPLIED_AT_ONCE_MAX)
-      if (!dryRun) await generations.reapply(partition, batch)
+      if (!dryRun) {
+        const records = batch.map(({ record }) => record)
+        await writeRows?.(partition, readableClaims({ records }))
+        await generations.reapply(partition, batch)
+      }
       result.placed += batch.filter(({ record }) => record.parked === undefined).length
       result.renamed += batch.filter(({ record }) => record.parked !== undefined).length
     }

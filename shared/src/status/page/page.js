@@ -96,11 +96,15 @@ function drawFlow(service, { totals, partitions }) {
     element('li', {}, name, element('strong', {}, value), element('span', { className: 'unit' }, unit))
   const rate = samples.values.perSecond?.at(-1)
   const used = samples.values.window?.at(-1)
+  const tableLag = samples.values.tableLag?.at(-1)
   const window = used === undefined ? '' : `, window ${PERCENT.format(used)} used`
   byId('flow').replaceChildren(
     card(`This ${service}`, count(rate), `${WORK[service]}${window}`),
     card('Log', count(totals.offsets), `offsets in ${count(partitions.length)} partitions`),
     card('Read model', count(totals.plants), `plants, ${count(totals.lag)} records behind`),
+    ...(tableLag === undefined
+      ? []
+      : [card('Table', count(tableLag), 'records behind, in the partitions of this projector')]),
   )
 }
 

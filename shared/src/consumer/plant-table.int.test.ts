@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
+import { createTableTopic, createTestTopic } from '../../../tests/support/topic.ts'
+import { createAppender } from '../event-log/append.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
+import { plantStored } from '../plant/plant-stored.ts'
+import { offsetOf } from '../plant/position.ts'
+import { PlantConsumerError } from './plant-consumer-error.ts'
+import type { TablePlant } from './plant-record.ts'
+import { plantTable } from './plant-table.ts'
+
+const PARTITIONS = 3
+const WAIT = { timeout: 30_000 }
+
+const rowOf = (id: bigint, offset: number): NewRecord => {
+  const { id: plantId, ...plant } = newPlant(id)
+  const eventId = randomUUID() as EventId
+  const { partition } = plantCreated(newPlant(id), eventId, PARTITIONS)
+  return plantStored({ id: plantId, eventId, offset: offsetOf(offset), plant }, partition)
+}
+
+async function openTable() {
+  const table = await createTableTopic(await createTestTopic(inject('kafkaBrokers'), PARTITIONS))
+  const { append, close } = createAppender(table.kafka, table.topic)
+  onTestFinished(close)
+  return {
+    ...table,
+    append,
+    options: { brokers: inject('kafkaBrokers').split(','), table: table.topic, log: quietLog },
+  }
+}
+
+it('has each plant of the table once, and follows it', async () => {
+  const { append, options } = await openTable()
+  const first = Array.from({ length: 100 }, (_, id) => rowOf(BigInt(id), id))
+  // Repeated rows, and a record of another program.
+  await append([...first, ...first.slice(0, 9), { ...rowOf(1n, 1), value: Buffer.from('no plant') }])
+  const seen: TablePlant[] = []
+  const table = await plantTable({ ...options, onPlant: (plant) => seen.push(plant) })
+  onTestFinished(table.close)
+  await table.ready
+  expect([table.size, seen.length, [...table].length]).toEqual([100, 100, 100])
+  const { partition } = rowOf(7n, 7)
+  expect(table.get(7n)).toEqual({ id: 7n, name: 'plant 7', eventId: expect.any(String), partition, offset: 7 })
+  expect(table.get(100n)).toBeUndefined()
+
+  await append([rowOf(100n, 100)])
+  await vi.waitFor(() => expect(table.get(100n)?.name).toBe('plant 100'), WAIT)
+  expect([seen.at(-1)?.id, table.problems()]).toEqual([100n, []])
+  await table.close()
+  await table.ended
+  expect(table.size).toBe(101)
+})
+
+it('an empty table is ready at once; one that is recreated ends the copy', async () => {
+  const { options, ...topic } = await openTable()
+  const table = await plantTable(options)
+  onTestFinished(table.close)
+  await table.ready
+  expect(table.size).toBe(0)
+  await topic.append([rowOf(1n, 0)])
+  await vi.waitFor(() => expect(table.size).toBe(1), WAIT)
+  await recreateTopic(topic, 5)
+  await expect(table.ended).rejects.toMatchObject({ name: 'PlantConsumerError', code: 'another-log' })
+})
+
+it('names options and a topic that can not be used', async () => {
+  const { options } = await openTable()
+  await expect(plantTable({ ...options, table: 'no topic', onPlants() {} } as never)).rejects.toThrow(
+    /table must be a Kafka topic name; onPlants is not an option/,
+  )
+  const missing = plantTable({ ...options, table: `no-${randomUUID()}`, connectWithinMs: 0 })
+  await expect(missing).rejects.toBeInstanceOf(PlantConsumerError)
+  await expect(missing).rejects.toMatchObject({ code: 'topic-missing' })
+})

@@ -1,0 +1,118 @@
+import { preconditionErrorOf } from '../event-log/broker-errors.ts'
+import { createKafka } from '../event-log/connection.ts'
+import { createFollower } from '../event-log/follow.ts'
+import { createThrowawayGroups, groupPrefix } from '../event-log/groups.ts'
+import { readEnds, TABLE } from '../event-log/topic.ts'
+import { type Row, type TableRecord, tableRecordReader } from '../plant/plant-stored.ts'
+import { after, BEFORE_FIRST, type Partition } from '../plant/position.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { retry } from '../runtime/retry.ts'
+import { systemTime } from '../runtime/time.ts'
+import { checkTableOptions, type PlantTableOptions } from './options.ts'
+import { consumerErrorOf } from './plant-consumer-error.ts'
+import type { TablePlant } from './plant-record.ts'
+
+/** A live copy of the table in memory. */
+export type PlantTable = {
+  readonly size: number
+  get(id: bigint): TablePlant | undefined
+  /** All plants, in no particular order. */
+  [Symbol.iterator](): IterableIterator<TablePlant>
+  /** Resolves when the copy has everything that was in the table at the call; rejects as `ended`. */
+  ready: Promise<void>
+  /** The reasons why the copy does not follow the table; empty when it does. */
+  problems(): string[]
+  /** Ends the copy: it keeps its plants and follows the table no more. */
+  close(): Promise<void>
+  /** Resolves after `close`; rejects with a PlantConsumerError when the table cannot be followed any more. */
+  ended: Promise<void>
+}
+
+const CONNECT_RETRY = { everyMs: 250, longestMs: 2_000 }
+const MIN_BYTES = 1
+const MAX_WAIT_MS = 500
+const REMEDY = 'the table was recreated, or this is another cluster: read it again from its beginning'
+
+/**
+ * Reads the table from its beginning into memory and follows it. Each process has a copy of its own, of all partitions;
+ * about 300 bytes for each plant. Resolves when Kafka has replied. Rejects with a PlantConsumerError.
+ */
+export async function plantTable(given: PlantTableOptions): Promise<PlantTable> {
+  const options = checkTableOptions(given)
+  const { brokers, clientId, table, log, onPlant, connectWithinMs } = options
+  const kafka = createKafka(brokers, clientId, log, options)
+  const ends = () => readEnds(kafka, table, TABLE.lost)
+  const first = await retry(
+    () =>
+      ends().catch((error: unknown) => {
+        throw preconditionErrorOf(error, { topic: table })
+      }),
+    { ...CONNECT_RETRY, giveUpAfterMs: connectWithinMs },
+  ).catch((error: unknown) => {
+    throw consumerErrorOf(error, 'kafka-unreachable')
+  })
+  const partitions = first.ends.length
+  const plants = new Map<bigint, TablePlant>()
+  const reached = new Map<Partition, Checkpoint>()
+  const unread = new Set(first.ends.flatMap((end, partition) => (end > 0 ? [partition as Partition] : [])))
+  const ready = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
+  const groups = createThrowawayGroups(kafka, groupPrefix(table, 'replay'), log)
+
+  function put(partition: Partition, row: Row): void {
+    const isNew = !plants.has(row.id)
+    const plant = plantOf(partition, row)
+    plants.set(row.id, plant)
+    // A repeated row is the same plant.
+    if (isNew) onPlant?.(plant)
+  }
+
+  const follower = createFollower<TableRecord>({
+    ...{ kafka, topic: table, partitions, log, time: systemTime, ends, remedy: REMEDY, topicId: first.topicId },
+    ...{ minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS, haltsWhenRefused: true },
+    groupId: groups.groupId,
+    read: tableRecordReader(partitions),
+    checkpointOf: async (partition) => reached.get(partition) ?? { offset: BEFORE_FIRST, eventId: '' },
+    async onRecords(partition, records, next) {
+      for (const { row } of records) if (row !== undefined) put(partition, row)
+      reached.set(partition, next)
+      if (after(next.offset) >= (first.ends[partition] ?? 0)) unread.delete(partition)
+      if (unread.size === 0) ready.resolve()
+      return next
+    },
+    onHalt: (error) => void end(error),
+  })
+
+  /** Called once by `close`, or when the table cannot be followed. */
+  async function end(error?: Error): Promise<void> {
+    await follower.close()
+    await groups.deleteAll()
+    if (error === undefined) ended.resolve()
+    else ended.reject(consumerErrorOf(error, 'unexpected'))
+  }
+
+  if (unread.size === 0) ready.resolve()
+  ended.promise.catch(ready.reject)
+  // Whoever awaits it sees the rejection; it must not end the process of those who do not.
+  ready.promise.catch(() => {})
+  follower.start()
+  let closing: Promise<void> | undefined
+  return {
+    get size() {
+      return plants.size
+    },
+    get: (id) => plants.get(id),
+    [Symbol.iterator]: () => plants.values(),
+    ready: ready.promise,
+    problems: follower.problems,
+    close: () => {
+      closing ??= end()
+      return closing
+    },
+    ended: ended.promise,
+  }
+}
+
+function plantOf(partition: Partition, { id, eventId, offset, plant }: Row): TablePlant {
+  return { id, ...plant, eventId, partition, offset }
+}

@@ -1,0 +1,45 @@
+import { version1, writeVersion1 } from './payload.ts'
+import type { Plant } from './plant.ts'
+import { type Claim, contentOf, isHeader, type NewRecord, readClaim, type StoredRecord } from './plant-created.ts'
+import { formatPosition, type Offset, type Partition, parsePosition } from './position.ts'
+
+/** A plant of the table: the claim that created it. `offset` is that of the creation in the log. */
+export type Row = Claim & { plant: Plant }
+
+/** A record of the table; without a row when another program has written it. */
+export type TableRecord = { offset: Offset; row?: Row }
+
+// CloudEvents 1.0, as plant-created.ts. The source is another one: an id is unique in its source.
+const TYPE = Buffer.from('PlantStored')
+const CONSTANT_HEADERS = {
+  ce_specversion: Buffer.from('1.0'),
+  ce_source: Buffer.from('/plants/table'),
+  ce_type: TYPE,
+  'content-type': version1.contentType,
+}
+
+/** The row as a record of the table. The same row is always the same record. */
+export function plantStored({ id, eventId, offset, plant }: Row, partition: Partition): NewRecord {
+  return {
+    partition,
+    key: Buffer.from(id.toString(), 'latin1'),
+    value: writeVersion1({ id, ...plant }),
+    headers: {
+      ...CONSTANT_HEADERS,
+      ce_id: Buffer.from(eventId, 'latin1'),
+      ce_position: Buffer.from(formatPosition({ partition, offset }), 'latin1'),
+    },
+  }
+}
+
+/** Returns a reader of the records of a table with this number of partitions. */
+export function tableRecordReader(partitions: number) {
+  return (record: StoredRecord, partition: Partition): TableRecord => {
+    const { offset, headers } = record
+    const position = contentOf(headers.ce_position)?.toString('latin1')
+    const created = position === undefined ? undefined : parsePosition(position, partitions)
+    if (!isHeader(headers.ce_type, TYPE) || created?.partition !== partition) return { offset }
+    const { claim } = readClaim({ ...record, offset: created.offset }, partition, partitions)
+    return claim?.plant === undefined ? { offset } : { offset, row: { ...claim, plant: claim.plant } }
+  }
+}

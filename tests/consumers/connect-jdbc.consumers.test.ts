@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { newPlant } from '../support/generated-plants.ts'
+import { createPlantStore } from '../support/plant-store.ts'
+import { WITH_TABLE } from '../support/plants-table.ts'
+import { createTableTopic, tableTopicOf } from '../support/topic.ts'
+import { plantsOfLog } from './plants-of-log.ts'
+import { startPostgres } from './postgres.ts'
+import { startExample } from './run-example.ts'
+
+const IDS = 20_000
+const WAIT = { timeout: 120_000, interval: 50 }
+
+type Columns = { id: string; name: string; tag: string | null }
+
+it('Kafka Connect writes the table into PostgreSQL, though it is killed, and stops at a text that PostgreSQL cannot have', async () => {
+  const { port, client } = await startPostgres()
+  const store = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+  await createTableTopic(store)
+  await store.startProjector(WITH_TABLE)
+  const { append, close } = createAppender(store.kafka, store.topic)
+  onTestFinished(close)
+  const create = (id: number, name: string, tag?: string) => {
+    const plant = { ...newPlant(BigInt(id)), name, ...(tag !== undefined && { tag }) }
+    return plantCreated(plant, randomUUID() as EventId, store.partitions)
+  }
+  for (const round of ['first', 'second'])
+    for (let from = 0; from < IDS; from += 1_000)
+      await append(
+        Array.from({ length: 1_000 }, (_, n) =>
+          create(from + n, `${round} "🌱" ${from + n}`, n % 2 === 0 ? 'ä\\' : undefined),
+        ),
+      )
+
+  const startSink = () =>
+    startExample('connect-jdbc', [], {
+      ...{ KAFKA_BROKERS: inject('kafkaBrokers'), PLANTS_TABLE: tableTopicOf(store) },
+      ...{ JDBC_URL: `jdbc:postgresql://127.0.0.1:${port}/postgres`, JDBC_USER: 'postgres', JDBC_PASSWORD: '-' },
+    })
+  const written = async () => {
+    const { rows } = await client.query<{ n: number }>('SELECT count(*)::int AS n FROM plants')
+    return rows[0]?.n
+  }
+  const killed = await startSink()
+  await vi.waitFor(async () => expect(await written()).toBeGreaterThan(0), WAIT)
+  await killed.kill()
+  const sink = await startSink()
+  await vi.waitFor(async () => expect(await written()).toBe(IDS), WAIT)
+
+  const { rows } = await client.query<Columns>('SELECT id::text, name, tag FROM plants')
+  const found = rows.map(({ id, name, tag }) => [id, { id, name, ...(tag !== null && { tag }) }] as const)
+  expect(new Map(found)).toEqual(await plantsOfLog(store))
+
+  await append([create(IDS, 'a\0z')])
+  await vi.waitFor(() => expect(sink.output()).toMatch(/invalid byte sequence for encoding "UTF8": 0x00/), WAIT)
+})

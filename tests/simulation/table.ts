@@ -1,0 +1,98 @@
+import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
+import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { TableStores } from '@plant-store/shared/table/table-writer.ts'
+import type { SimulatedProcess } from './clock.ts'
+import type { Log } from './kafka.ts'
+import type { Network } from './network.ts'
+import { firstsOf, winnerOf } from './oracle.ts'
+import type { Random } from './random.ts'
+
+const MAX_RECORDS = 5
+const MAX_NEWEST_ROWS = 3
+
+export type Table = ReturnType<typeof createTable>
+
+/** The topic of the table, and the guarantees of its rows. */
+export function createTable(log: Log, random: Random, broken: (guarantee: string) => void) {
+  const partitions = log.ends().length
+  const read = tableRecordReader(partitions)
+  const rows = allPartitions(partitions).map((): Row[] => [])
+  const rowsIn = (partition: Partition) => rows[partition] as Row[]
+
+  /** The offsets of the plants of a partition, created before this offset, that have no row. */
+  function missing(partition: Partition, before: Offset): Offset[] {
+    const written = new Set(rowsIn(partition).map(({ offset }) => offset))
+    return firstsOf(log, partition)
+      .filter(({ plant, offset }) => plant !== undefined && offset < before && !written.has(offset))
+      .map(({ offset }) => offset)
+  }
+
+  function faultOf(row: Row, partition: Partition): string | undefined {
+    const winner = winnerOf(log, row.id)
+    if (winner?.partition !== partition || winner.offset !== row.offset || winner.eventId !== row.eventId)
+      return `the table has a row of plant ${row.id} that is not its creation`
+    if (JSON.stringify(winner.plant) !== JSON.stringify(row.plant))
+      return `the table has another plant ${row.id} than the log`
+    const [left] = missing(partition, row.offset)
+    return left === undefined ? undefined : `row ${partition}-${row.offset} is in the table before ${partition}-${left}`
+  }
+
+  return {
+    append({ partition, key, value, headers }: NewRecord): void {
+      const { row } = read({ offset: FIRST, key, value, headers }, partition)
+      const fault = row === undefined ? 'the table has a record that is no row' : faultOf(row, partition)
+      if (fault !== undefined) broken(fault)
+      if (row !== undefined) rowsIn(partition).push(row)
+    },
+
+    newest: (partition: Partition): Row[] => rowsIn(partition).slice(-1 - random.below(MAX_NEWEST_ROWS)),
+
+    /** Whether each plant of the log that can be read has a row. */
+    isComplete: (): boolean => allPartitions(partitions).every((p) => missing(p, log.end(p)).length === 0),
+  }
+}
+
+/** The table and the log for the writer in one process: each call goes over the network. */
+export function connectTable(
+  process: SimulatedProcess,
+  { log, network, table }: { log: Log; network: Network; table: Table },
+  readModel: Pick<ReadModel, 'lookUp'>,
+): TableStores {
+  return {
+    readModel,
+
+    async newestRows(wanted) {
+      const [found] = await network.call(process, 'reading of the newest rows', [
+        () => new Map(wanted.map((partition) => [partition, table.newest(partition)])),
+      ])
+      return found as NonNullable<typeof found>
+    },
+
+    append: (records) =>
+      network.call(
+        process,
+        `append of ${records.length} rows`,
+        [...Map.groupBy(records, ({ partition }) => partition).values()].map((batch) => () => {
+          for (const record of batch) table.append(record)
+        }),
+      ),
+
+    async readLog(ranges, onRecords) {
+      for (const [partition, { from, end }] of ranges) {
+        for (let { offset } = from; after(offset) < end; ) {
+          const [delivery] = await network.call(process, `replay of ${partition} after ${offset}`, [
+            () => log.fetch(partition, after(offset), MAX_RECORDS),
+          ])
+          if (delivery === undefined) throw new Error('the log is shorter')
+          const isLast = after(delivery.last) >= end
+          const records = delivery.records.filter((record) => record.offset < end)
+          offset = isLast ? ((end - 1) as Offset) : delivery.last
+          await onRecords(partition, records, checkpointAt(offset, records))
+        }
+      }
+    },
+  }
+}

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { compileFunction } from 'node:vm'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
 import { TransientMap } from '../runtime/transient-map.ts'
+import { withClosedPools, withFinalDisconnect } from './disconnect.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
 import { groupByPartition, produceByTopicId, produceRequests } from './produce-request.ts'
@@ -30,6 +31,8 @@ const FETCH = 'src/protocol/requests/fetch/index.js'
 const CONSUMER = 'src/consumer/index.js'
 const PRODUCER = 'src/producer/index.js'
 const BROKER_POOL = 'src/cluster/brokerPool.js'
+const CONNECTION_POOL_BUILDER = 'src/cluster/connectionPoolBuilder.js'
+const ERRORS = 'src/errors.js'
 const DECODE_MESSAGE_SET = 'src/protocol/messageSet/decoder.js'
 const PRODUCE = 'src/protocol/requests/produce/index.js'
 const PRODUCE_REQUEST = 'src/protocol/requests/produce/v3/request.js'
@@ -176,10 +179,16 @@ function load(): typeof import('kafkajs') {
   const Connection = withAnySession(modules.load(CONNECTION))
   Connection.prototype.send = withApiKeys(Connection.prototype.send)
   modules.replace(CONNECTION, Connection)
+  const { KafkaJSConnectionError } = modules.load(ERRORS)
+  modules.replace(
+    CONNECTION_POOL_BUILDER,
+    withFinalDisconnect(modules.load(CONNECTION_POOL_BUILDER), KafkaJSConnectionError),
+  )
   const broker = modules.load(BROKER).prototype
   broker.connect = withFreshVersions(broker.connect)
   const cluster = modules.load(CLUSTER).prototype
   cluster.metadata = metadataOrError(cluster.metadata)
+  Object.assign(cluster, withClosedPools(cluster))
   // kafkajs uses the API versions of the first broker for all brokers. During a rolling upgrade, each has its own.
   const brokerPool = modules.load(BROKER_POOL).prototype
   Object.defineProperty(brokerPool, 'versions', { get: () => null, set() {} })

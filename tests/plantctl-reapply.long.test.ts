@@ -1,15 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { appendsOf, createAppender } from '@plant-store/shared/event-log/append.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { PARKED, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog } from './support/followed-log.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { type Ended, startPlantctl } from './support/plantctl.ts'
+import { WITH_TABLE } from './support/plants-table.ts'
+import { untilReady } from './support/readiness.ts'
 import { asStored, readStoredPartition } from './support/stored-partition.ts'
+import { createTableTopic } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
@@ -81,4 +85,48 @@ it('records that an older release could not read are applied while the projector
     for (const [id, { offset }] of plants) expect(truth.states[partition]?.plants.get(id)?.offset).toBe(offset)
   }
   expect((await runIn(upgraded, 'parked', 'reapply')).stdout).toBe('No parked records.\n')
+})
+
+it('parked records get their rows in the table, though the command is killed and run again', async () => {
+  const store = await createPlantStore(stores)
+  const table = await createTableTopic(store)
+  const appender = createAppender(store.kafka, store.topic)
+  onTestFinished(appender.close)
+  const plant = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, store.partitions)
+  const ids = Array.from({ length: 5_000 }, (_, n) => BigInt(n))
+  for (const records of appendsOf(ids.map(plant))) await appender.append(records)
+  // More than are applied at once, and all rows of the older release come after them.
+  const isUnreadable = (offset: number) => offset < 700
+  const { states } = await applyAsOlder(store, isUnreadable)
+  const older = states.flatMap(({ plants }, partition) =>
+    [...plants.values()].flatMap((claim) =>
+      claim.plant === undefined || isUnreadable(claim.offset)
+        ? []
+        : [plantStored({ ...claim, plant: claim.plant }, partition as Partition)],
+    ),
+  )
+  const tableAppender = createAppender(table.kafka, table.topic)
+  onTestFinished(tableAppender.close)
+  for (const records of appendsOf(older)) await tableAppender.append(records)
+
+  await untilReady(await store.startProjector(WITH_TABLE))
+  const run = (settings = {}) => startPlantctl(['parked', 'reapply'], { ...store.environment, ...settings })
+  expect(await run().ended).toMatchObject({ code: 2, stderr: expect.stringMatching(/set PLANTS_TABLE=on, so that/) })
+  const killed = run(WITH_TABLE)
+  const parked = async () => {
+    const metas = await Promise.all(allPartitions(store.partitions).map(store.readModel.meta))
+    return metas.reduce((sum, one) => sum + one.parked, 0)
+  }
+  const before = await parked()
+  await vi.waitFor(async () => expect(await parked()).toBeLessThan(before), { timeout: WAIT_MS, interval: 1 })
+  killed.kill('SIGKILL')
+  await killed.ended
+  expect(await parked()).toBeGreaterThan(0)
+  expect(await run(WITH_TABLE).ended).toMatchObject({ code: 0 })
+  expect(await parked()).toBe(0)
+
+  await appender.append([5_000n, 5_001n, 5_002n].map(plant))
+  await expectReadModelToEqual(await readTruth(store), store)
+  const { code, stdout } = await startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE }).ended
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^no difference: /)])
 })

@@ -1,23 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
-import { offsetOf } from '@plant-store/shared/plant/position.ts'
+import { plantStored, type Row } from '@plant-store/shared/plant/plant-stored.ts'
+import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createPlant, onConnections } from './support/client.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
-import { followTable, WITH_TABLE } from './support/plants-table.ts'
+import { followTable, readableIn, WITH_TABLE } from './support/plants-table.ts'
 import { readRawRecords } from './support/raw-records.ts'
 import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
 import { createTableTopic, setTopicConfig, type TestTopic, tableTopicOf } from './support/topic.ts'
-import { readTruth } from './support/truth.ts'
+import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+const WAIT = { timeout: 60_000, interval: 50 }
 const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, n) => BigInt(from + n))
 
 async function createStoreWithTable() {
@@ -40,8 +42,8 @@ async function appendMixed({ kafka, topic, partitions }: TestTopic, count: numbe
 }
 
 /** Appends the row of a creation that is at this offset of another log. */
-async function appendRow({ kafka, topic, partitions }: TestTopic, offset: number): Promise<void> {
-  const { id, ...plant } = newPlant(7n)
+async function appendRow({ kafka, topic, partitions }: TestTopic, offset: number, of = 7n): Promise<void> {
+  const { id, ...plant } = newPlant(of)
   const eventId = randomUUID() as EventId
   const { partition } = plantCreated(newPlant(id), eventId, partitions)
   const appender = createAppender(kafka, topic)
@@ -123,17 +125,20 @@ it('a projector names what its table lacks, and ends', async () => {
   await expectRefused(store, /PLANTS_TABLE must not be the topic of the log/, same)
 })
 
-it('a projector does not continue the table of another log', async () => {
+it('a projector does not continue the table of another log, and projects all the same', async () => {
   const { store, table } = await createStoreWithTable()
   await appendMixed(store, 30, 30)
   await appendRow(table, 0)
-  await expectRefused(store, /the table was written from another log: offset 0 of partition \d+ does not hold event/)
-  await appendRow(table, 1_000)
-  const shorter = await store.startProjector(WITH_TABLE, 'listening')
-  await expectHalt(
-    shorter,
-    /this is not the log that the table was written from. Stop the projectors, delete the topic/,
+  const projector = await store.startProjector(WITH_TABLE, 'listening')
+  await untilNotReady(
+    projector,
+    /the table was written from another log: offset 0 of partition \d+ does not hold event .* Stop the projectors, delete/,
   )
+  await expectReadModelToEqual(await readTruth(store), store)
+  await appendRow(table, 1_000)
+  await projector.stop({ graceMs: 10_000 })
+  const longer = await store.startProjector(WITH_TABLE, 'listening')
+  await untilNotReady(longer, /this is not the log that the table was written from. Stop the projectors, delete/)
 })
 
 it('verify --table finds each kind of difference', async () => {
@@ -158,11 +163,39 @@ it('verify --table finds each kind of difference', async () => {
       headers: { ...headers, ce_position: Buffer.from(`${partition}-999`) },
     },
   ])
+  const foreign = plantCreated(newPlant(777n), randomUUID() as EventId, table.partitions)
+  await appendRow(table, 50, 777n)
   const { code, stdout } = await startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE }).ended
   expect(code).toBe(3)
+  expect(stdout).toMatch(new RegExp(`partition ${foreign.partition} of the table: plant 777 is not in the log`))
   expect(stdout).toMatch(/partition \d+ of the table: plant 7 has another name: expected "plant 7", found "Weed"/)
   expect(stdout).toMatch(/partition \d+ of the table: the record at offset \d+ is no row/)
   expect(stdout).toMatch(/partition \d+ of the table: plant 7 has another offset: expected "\d+", found "999"/)
+})
+
+it('verify --table names rows that are missing, and a table that nobody writes', async () => {
+  const { store, table } = await createStoreWithTable()
+  await appendMixed(store, 100, 100)
+  const projector = await store.startProjector()
+  await expectReadModelToEqual(await readTruth(store), store)
+  await projector.stop({ graceMs: 10_000 })
+  const verify = () => startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE }).ended
+  expect(await verify()).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(
+      /partition 0 of the table: \d+ plants of the log not in the table: is a projector running/,
+    ),
+  })
+  // The row of the last creation alone: those before it are missing.
+  const truth = await readTruth(store)
+  const [last] = readableIn(truth.states[0] as Truth['states'][number]).toSorted((a, b) => b.offset - a.offset)
+  const appender = createAppender(table.kafka, table.topic)
+  onTestFinished(appender.close)
+  await appender.append([plantStored(last as Row, 0 as Partition)])
+  expect(await verify()).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(/partition 0 of the table: plant \d+ is missing: the log has /),
+  })
 })
 
 it('table rebuild writes the table into another topic while the store runs, and continues after a kill', async () => {
@@ -189,7 +222,7 @@ it('table rebuild writes the table into another topic while the store runs, and 
     onConnections(4, idsFrom(20_000, 100), (id) => createPlant(api.url, id, `plant ${id}`)),
   ])
   expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/^Wrote [\d,]+ rows into \S+\.table\.2 in /)])
-  expect(stderr).toMatch(/Next: PLANTS_TABLE=\S+\.table\.2 plantctl verify --table/)
+  expect(stderr).toMatch(/Next: restart the projectors with PLANTS_TABLE=\S+\.table\.2/)
 
   const moved = { PLANTS_TABLE: another.topic }
   await projector.stop({ graceMs: 10_000 })
@@ -222,7 +255,47 @@ it('a Kafka that refuses the table holds up nothing else, and the projector tell
   const created = await onConnections(8, idsFrom(0, 50), (id) => createPlant(api.url, id, `plant ${id}`))
   expect(created.map(({ response }) => response?.status)).toEqual(created.map(() => 200))
   await untilNotReady(projector, /the table is not written: /)
+  await expectReadModelToEqual(await readTruth(store), store)
   await setTopicConfig(table, { 'cleanup.policy': 'compact' })
   await untilReady(projector)
   await (await followTable(table)).expectToEqual(await readTruth(store))
+})
+
+it('a table that is deleted holds up nothing else, and is written anew when it is created again', async () => {
+  const { store, table } = await createStoreWithTable()
+  await appendMixed(store, 100, 100)
+  const projector = await store.startProjector(WITH_TABLE)
+  await (await followTable(table)).expectToEqual(await readTruth(store))
+  await withAdmin(store.kafka, (admin) => admin.deleteTopics({ topics: [table.topic] }))
+  await appendMixed(store, 200, 200)
+  await untilNotReady(projector, /the table/)
+  await expectReadModelToEqual(await readTruth(store), store)
+
+  await projector.stop({ graceMs: 10_000 })
+  await createTableTopic(store)
+  await store.startProjector(WITH_TABLE)
+  await (await followTable(table)).expectToEqual(await readTruth(store))
+})
+
+it('an entry that cannot be read delays the rows of its partition alone, and the projector names it', async () => {
+  const { store, table } = await createStoreWithTable()
+  const redis = openRedis(stores.redisUrl)
+  await appendMixed(store, 60, 60)
+  const without = await store.startProjector()
+  await untilReady(without)
+  await expectReadModelToEqual(await readTruth(store), store)
+  await without.stop({ graceMs: 10_000 })
+  const { partition: broken } = plantCreated(newPlant(5n), randomUUID() as EventId, store.partitions)
+  const [plants] = await redis.keys(`{${store.topic}:${broken}}:*:plants`)
+  await redis.hset(String(plants), '5', 'no entry')
+
+  const projector = await store.startProjector(WITH_TABLE, 'listening')
+  await untilNotReady(projector, /the table is not written in partition \d+: .*: run plantctl rebuild/)
+  const followed = await followTable(table)
+  const truth = await readTruth(store)
+  const elsewhere = truth.states.filter((_, partition) => partition !== broken).flatMap(readableIn)
+  await vi.waitFor(() => expect(elsewhere.every(({ id }) => followed.plants().has(id))).toBe(true), WAIT)
+  expect(readableIn(truth.states[broken] as Truth['states'][number]).every(({ id }) => followed.plants().has(id))).toBe(
+    false,
+  )
 })

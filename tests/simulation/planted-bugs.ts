@@ -66,24 +66,29 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (first === undefined || first.offset > claim.offset) {\n      rows.push(claim)\n      continue\n    }',
   ]),
   bug('a row that the read model does not know yet is left out', TABLE_WRITER, [
-    'if (!unknown.has(partition) && ',
-    'if (',
+    'unknown.has(partition) || state?.written',
+    'state?.written',
+  ]),
+  bug('a partition waits for ever for rows that are not known', TABLE_WRITER, ['state.isWaiting = false', '']),
+  bug('the last claim of an id gives its row the plant', protocol('plants-table'), [
+    'const plant = claim.plant ?? first.plant',
+    'const plant = claims.findLast(({ id }) => id === claim.id)?.plant ?? first.plant',
   ]),
   bug('a new writer of the table starts at the checkpoint of the read model', TABLE_WRITER, [
-    'state.written = latest.get(state.partition)',
+    'state.written = writtenUpTo(rows.get(state.partition))',
     'state.written = state.target',
   ]),
   bug('a new writer of the table starts one row too late', protocol('plants-table'), [
-    'offset > latest.offset ? { offset, eventId }',
-    'offset > latest.offset ? { offset: (offset + 1) as Offset, eventId }',
+    '{ offset: latest.offset, eventId: latest.eventId }',
+    '{ offset: (latest.offset + 1) as Offset, eventId: latest.eventId }',
   ]),
   bug('queued records are written although others are missing before them', protocol('plants-table'), [
     'if (from.offset > written.offset) return undefined',
     '',
   ]),
   bug('the records before the queued ones are read one offset too late', TABLE_WRITER, [
-    '{ from: written, end: after(until) }',
-    '{ from: { ...written, offset: after(written.offset) }, end: after(until) }',
+    '{ from: written, end: after(end as Offset) }',
+    '{ from: { ...written, offset: after(written.offset) }, end: after(end as Offset) }',
   ]),
   rare(5_093, 'a failed append to the table counts as written', TABLE_WRITER, [
     'await append(some)',

@@ -9,7 +9,7 @@ import { connectTable } from './table.ts'
 
 const MAX_RECORDS_PER_APPLY = 2
 /** Small, so that they are reached. */
-const TABLE_LIMITS = { maxQueuedRecords: 6, maxLookedUpClaims: 3 }
+const TABLE_LIMITS = { maxQueuedBytes: 2_000, maxLookedUpClaims: 3 }
 
 export type SimulatedProjector = {
   process: SimulatedProcess
@@ -36,7 +36,8 @@ export function startProjector(
     context.table &&
     createTableWriter({
       ...connectTable(process, { ...context, table: context.table }, readModel),
-      ...common,
+      log: quiet,
+      time: common.time,
       limits: TABLE_LIMITS,
     })
   const projector = createProjector({

@@ -2,6 +2,7 @@ import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import { laterRow } from '@plant-store/shared/protocol/plants-table.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { TableStores } from '@plant-store/shared/table/table-writer.ts'
 import type { SimulatedProcess } from './clock.ts'
@@ -11,7 +12,7 @@ import { firstsOf, winnerOf } from './oracle.ts'
 import type { Random } from './random.ts'
 
 const MAX_RECORDS = 5
-const MAX_NEWEST_ROWS = 3
+const MAX_LAST_ROWS = 3
 
 export type Table = ReturnType<typeof createTable>
 
@@ -48,7 +49,11 @@ export function createTable(log: Log, random: Random, broken: (guarantee: string
       if (row !== undefined) rowsIn(partition).push(row)
     },
 
-    newest: (partition: Partition): Row[] => rowsIn(partition).slice(-1 - random.below(MAX_NEWEST_ROWS)),
+    /** The latest of some rows at the end of a partition. */
+    latest: (partition: Partition): Row | undefined =>
+      rowsIn(partition)
+        .slice(-1 - random.below(MAX_LAST_ROWS))
+        .reduce(laterRow, undefined),
 
     /** Whether each plant of the log that can be read has a row. */
     isComplete: (): boolean => allPartitions(partitions).every((p) => missing(p, log.end(p)).length === 0),
@@ -64,9 +69,15 @@ export function connectTable(
   return {
     readModel,
 
-    async newestRows(wanted) {
-      const [found] = await network.call(process, 'reading of the newest rows', [
-        () => new Map(wanted.map((partition) => [partition, table.newest(partition)])),
+    async latestRows(wanted) {
+      const [found] = await network.call(process, 'reading of the latest rows', [
+        () =>
+          new Map(
+            wanted.flatMap((partition): [Partition, Row][] => {
+              const latest = table.latest(partition)
+              return latest === undefined ? [] : [[partition, latest]]
+            }),
+          ),
       ])
       return found as NonNullable<typeof found>
     },

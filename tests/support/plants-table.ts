@@ -70,7 +70,8 @@ export async function followTable({ kafka, topic, partitions }: TestTopic) {
   }
 }
 
-const readableIn = ({ plants }: Truth['states'][number]) =>
+/** The plants of a partition that can be read. */
+export const readableIn = ({ plants }: Truth['states'][number]) =>
   [...plants.values()].filter((claim) => claim.plant !== undefined)
 
 const textOf = (claim: Claim | undefined) =>

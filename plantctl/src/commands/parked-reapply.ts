@@ -1,6 +1,9 @@
-import { allPartitions, formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
+import { allPartitions, formatPosition, type Partition } from '@plant-store/shared/plant/position.ts'
+import { checkpointBefore } from '@plant-store/shared/protocol/checkpoint.ts'
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
-import { type CliContext, type Command, EXIT } from '../command.ts'
+import { tableOf } from '@plant-store/shared/stores/store-settings.ts'
+import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
 import { partitionsOf, readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { logReader } from '../store/read-log.ts'
@@ -10,8 +13,8 @@ import { type Reapplication, reapplyParked } from './parked/reapply.ts'
 
 const help = `Reads the parked records from the log again and applies those that this release can read: after an upgrade that
 adds a version of the event, or fixes how one is read. The result is what a rebuild would make, without reading the
-whole log. Services may keep running. A second run changes nothing. With a table (PLANTS_TABLE), the plants get their
-rows there, too.
+whole log. Services may keep running. A second run changes nothing. With PLANTS_TABLE the plants get their rows in the
+table, too; without it, the command refuses to run beside a table.
 
   plantctl parked reapply --dry-run
   plantctl parked reapply
@@ -63,6 +66,7 @@ async function reapply(
   const total = metas.reduce((sum, { parked }) => sum + (parked || 0), 0)
   const read = logReader(store, context.signal, () => {})
   const { table } = store
+  if (table === undefined && context.env.PLANTS_TABLE !== 'off' && !dryRun) await assertNoTable(store)
   const rows = table === undefined || dryRun ? undefined : await openLateRows(store, table, withParked, context.signal)
   let looked = 0
   const line = startProgressLine(context, () => `${formatNumber(looked)} of ${formatCount(total, 'parked record')}`)
@@ -78,12 +82,7 @@ async function reapply(
         // The spans start at no checkpoint of the read model, so there is no event id to verify.
         read: (spans, onRecords) =>
           read(
-            new Map(
-              [...spans].map(([partition, { from, end }]) => [
-                partition,
-                { from: { offset: (from - 1) as Offset, eventId: '' }, end },
-              ]),
-            ),
+            new Map([...spans].map(([partition, { from, end }]) => [partition, { from: checkpointBefore(from), end }])),
             onRecords,
           ),
       },
@@ -93,6 +92,16 @@ async function reapply(
     await line.end()
     await rows?.close()
   }
+}
+
+/** Plants that are applied without the table would never get their rows. */
+async function assertNoTable({ kafka, topic }: Store): Promise<void> {
+  const table = tableOf({ PLANTS_TOPIC: topic, PLANTS_TABLE: 'on' }) as string
+  const isFound = await withAdmin(kafka, async (admin) => (await admin.listTopics()).includes(table))
+  if (isFound)
+    throw new UsageError(
+      `topic ${table} exists: set PLANTS_TABLE=on, so that the plants get their rows there, or PLANTS_TABLE=off`,
+    )
 }
 
 function textOf({ looked, placed, renamed, kept, needRebuild }: Reapplication, dryRun: boolean): string {

@@ -34,8 +34,8 @@ store runs on, and its present table stays as it is.
 
 If it is interrupted, run it again: it continues. Afterwards:
 
-  1. PLANTS_TABLE=plants.table.2 plantctl verify --table
-  2. Restart the projectors with PLANTS_TABLE=plants.table.2: they add what was created since.
+  1. Restart the projectors with PLANTS_TABLE=plants.table.2: they add what was created since.
+  2. PLANTS_TABLE=plants.table.2 plantctl verify --table
   3. Let each consumer read the new topic from its beginning. It gets every plant again, with the same key.
   4. When nothing reads the old topic any more, delete it.
 `
@@ -61,7 +61,7 @@ export const tableRebuild: Command = {
           ? `${JSON.stringify({ topic, rows, seconds: Math.round(elapsedMs) / 1_000 })}\n`
           : `Wrote ${formatCount(rows, 'row')} into ${topic} in ${formatDuration(elapsedMs)}\n`,
       )
-      context.printError(`Next: PLANTS_TABLE=${topic} plantctl verify --table. --help lists the further steps.\n`)
+      context.printError(`Next: restart the projectors with PLANTS_TABLE=${topic}. --help lists the further steps.\n`)
       return EXIT.ok
     } finally {
       await store.close()
@@ -128,8 +128,9 @@ async function openTableIn(
   const { topicId, ends } = await ensureTopic(kafka, { topic, partitions })
   const table = openTable(store, topic, { tableId: topicId }, common)
   const used = allPartitions(partitions).filter((partition) => ends[partition] !== FIRST)
-  for (const [partition, rows] of await table.newestRows(used, signal)) {
-    if (rows.length === 0)
+  const latest = await table.latestRows(used, signal)
+  for (const partition of used) {
+    if (!latest.has(partition))
       throw new Error(`partition ${partition} of topic ${topic} has records that are not of a table: name a new topic`)
   }
   return table

@@ -1,3 +1,4 @@
+import { readLatestRows } from '@plant-store/shared/event-log/latest-rows.ts'
 import { checkTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
@@ -25,7 +26,8 @@ a partition is compared up to the checkpoint it has when its comparison starts; 
   plantctl verify --table
 
   --table      compares the table with the log instead: each plant up to the latest row of its partition must be in the
-               table as it was created, and nothing else; PLANTS_TABLE names the topic
+               table as it was created, and nothing else; plants of the read model that are not in the table 10 s later
+               are a difference, too; PLANTS_TABLE names the topic
   --partition  only this partition; may be repeated
   --json       one JSON object: "differences" with the first 100,000 differences, "more" with the number of others, and
                "partitions" with generation, "upTo" (the last offset compared), "end" (the log's next offset) and number
@@ -82,11 +84,22 @@ async function verifyTable(
 ): Promise<ExitCode> {
   const { kafka, table } = store
   if (table === undefined) throw new UsageError('verify --table: no table, set PLANTS_TABLE to on or to its topic')
+  const { readModel, log } = store
+  const { signal } = context
+  const source = { kafka, table, partitions: store.partitions, log, signal, time: systemTime }
   const verifier = createTableVerifier({
+    async readCheckpoints() {
+      const metas = await Promise.all(allPartitions(store.partitions).map(readModel.meta))
+      return metas.map(({ checkpoint }) => checkpoint.offset)
+    },
+    async readLatest(some) {
+      const rows = await readLatestRows(source, some)
+      return new Map([...rows].map(([partition, { offset }]) => [partition, offset]))
+    },
     readLogEnds: async () => (await checkTopic(kafka, store)).ends,
     readTableEnds: async () => (await checkTopic(kafka, { ...store, topic: table }, TABLE)).ends,
-    readLog: logReader(store, context.signal, progress.onRead),
-    readTable: tableReader(store, table, context.signal, progress.onRead),
+    readLog: logReader(store, signal, progress.onRead),
+    readTable: tableReader(store, table, signal, progress.onRead),
     onStart: progress.start,
   })
   const verified = await verifier.verify(partitions)

@@ -1,5 +1,6 @@
 import type { Plant } from '@plant-store/shared/plant/plant.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { formatCount } from '@plant-store/shared/runtime/format.ts'
 
 /** A field of an entry, or whether the entry can be read at all. */
 export type EntryField = 'eventId' | 'offset' | 'readable' | keyof Plant
@@ -53,6 +54,8 @@ export type RowDifference =
   | { what: 'rowExtra'; id: string; found: string }
   | { what: 'rowChanged'; id: string; field: EntryField; expected: string | null; found: string | null }
   | { what: 'rowForeign'; offset: Offset }
+  /** No projector writes them. */
+  | { what: 'rowsBehind'; plants: number }
 
 /** One difference between the read model, or the table, and the fold of the log. */
 export type Difference =
@@ -145,6 +148,8 @@ function describeRow(one: RowDifference): string {
       return `plant ${one.id} has another ${one.field}: ${expectedAndFound(one)}`
     case 'rowForeign':
       return `the record at offset ${one.offset} is no row`
+    case 'rowsBehind':
+      return `${formatCount(one.plants, 'plant')} of the log not in the table: is a projector running with this PLANTS_TABLE?`
   }
 }
 

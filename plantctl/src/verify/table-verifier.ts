@@ -3,8 +3,9 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { TableRecord } from '@plant-store/shared/plant/plant-stored.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { differencesOf, formatClaim } from './compare.ts'
 import { addDifference, type Findings, noFindings, type RowDifference } from './difference.ts'
 import { isIn, ofSlice, partitionGroups, RECORDS_AT_ONCE_MAX, type Slice, slicesFor, slicesOf } from './slice.ts'
@@ -12,12 +13,18 @@ import { isIn, ofSlice, partitionGroups, RECORDS_AT_ONCE_MAX, type Slice, slices
 type Ranges = ReadonlyMap<Partition, Range>
 
 export type TableVerifierOptions = {
+  /** The checkpoint of the read model in each partition: as far as the table should be soon. */
+  readCheckpoints(): Promise<Offset[]>
   /** The next offset of each partition. */
   readLogEnds(): Promise<Offset[]>
   readTableEnds(): Promise<Offset[]>
   /** Read ranges, as replay.ts does. */
   readLog(ranges: Ranges, onRecords: (partition: Partition, records: LogRecord[]) => void): Promise<void>
   readTable(ranges: Ranges, onRecords: (partition: Partition, records: TableRecord[]) => void): Promise<void>
+  /** The offset of the latest creation in some partitions of the table, now. */
+  readLatest(partitions: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>>
+  /** How long to wait for rows that are not written yet. */
+  patience?: { everyMs: number; giveUpAfterMs: number }
   /** Called with the number of records to read. */
   onStart?(records: number): void
   recordsAtOnceMax?: number
@@ -27,14 +34,19 @@ export type TableVerifierOptions = {
 export type VerifiedTablePartition = { partition: Partition; upTo: Offset; rows: number; behind: number }
 export type VerifiedTable = { partitions: VerifiedTablePartition[]; findings: Findings }
 
-type Comparison = VerifiedTablePartition & { end: Offset; tableEnd: Offset }
+/** `due`: the last creation after the latest row that the read model had at the start. */
+type Comparison = VerifiedTablePartition & { end: Offset; tableEnd: Offset; checkpoint: Offset; due: Offset }
+
+const PATIENCE = { everyMs: 200, giveUpAfterMs: 10_000 }
 
 /**
  * Compares the table with a fold of the log: each plant up to the latest row has the row of its creation, and nothing
- * else is in the table. Only reads. Writes may go on: plants that were created after the latest row are left out.
+ * else is in the table. Only reads. Writes may go on: plants that were created after the latest row are left out, but
+ * those that the read model has at the start must get their rows soon.
  */
 export function createTableVerifier(options: TableVerifierOptions) {
   const { readLogEnds, readTableEnds, readLog, readTable, recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
+  const { readCheckpoints, readLatest, patience = PATIENCE } = options
 
   async function compareSlice(compared: readonly Comparison[], slice: Slice, findings: Findings): Promise<void> {
     const folds = new Map(compared.map(({ partition }) => [partition, emptyPartition()]))
@@ -72,8 +84,10 @@ export function createTableVerifier(options: TableVerifierOptions) {
       one.rows += known?.size ?? 0
       for (const claim of plants.values()) {
         if (claim.plant === undefined || known?.has(claim.id)) continue
-        if (claim.offset > one.upTo) one.behind++
-        else
+        if (claim.offset > one.upTo) {
+          one.behind++
+          if (claim.offset <= one.checkpoint && claim.offset > one.due) one.due = claim.offset
+        } else
           addDifference(findings, {
             ...{ partition: one.partition, what: 'rowMissing', id: String(claim.id), expected: formatClaim(claim) },
           })
@@ -82,9 +96,24 @@ export function createTableVerifier(options: TableVerifierOptions) {
     }
   }
 
+  /** Waits for the rows that are due, and reports the partitions that do not get them. */
+  async function awaitDue(compared: readonly Comparison[], findings: Findings): Promise<void> {
+    const isLate = ({ partition, due }: Comparison, latest: ReadonlyMap<Partition, Offset>) =>
+      (latest.get(partition) ?? BEFORE_FIRST) < due
+    let late = compared.filter(({ due }) => due > BEFORE_FIRST)
+    const find = async () => {
+      const latest = await readLatest(late.map(({ partition }) => partition))
+      late = late.filter((one) => isLate(one, latest))
+      if (late.length > 0) throw new Error('rows are not written yet')
+    }
+    if (late.length > 0) await retry(find, patience).catch(() => {})
+    for (const { partition, behind } of late) addDifference(findings, { partition, what: 'rowsBehind', plants: behind })
+  }
+
   return {
     async verify(partitions: readonly Partition[]): Promise<VerifiedTable> {
-      // The table first: the log has each of its plants.
+      // The table before the log, which has each of its plants.
+      const checkpoints = await readCheckpoints()
       const tableEnds = await readTableEnds()
       const ends = await readLogEnds()
       const verified: VerifiedTable = { partitions: [], findings: noFindings() }
@@ -95,12 +124,14 @@ export function createTableVerifier(options: TableVerifierOptions) {
       )
       for (const group of partitionGroups(partitions, recordsOf, recordsAtOnceMax)) {
         const compared = group.map((partition) => ({
-          ...{ partition, upTo: BEFORE_FIRST, rows: 0, behind: 0 },
+          ...{ partition, upTo: BEFORE_FIRST, rows: 0, behind: 0, due: BEFORE_FIRST },
           ...{ end: ends[partition] as Offset, tableEnd: tableEnds[partition] as Offset },
+          checkpoint: checkpoints[partition] as Offset,
         }))
         for (const slice of slicesOf(Math.max(...group.map(slicesOfPartition)))) {
           await compareSlice(compared, slice, verified.findings)
         }
+        await awaitDue(compared, verified.findings)
         for (const { partition, upTo, rows, behind } of compared)
           verified.partitions.push({ partition, upTo, rows, behind })
       }
@@ -109,7 +140,5 @@ export function createTableVerifier(options: TableVerifierOptions) {
   }
 }
 
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
-
 const rangesOf = (compared: readonly Comparison[], until: 'end' | 'tableEnd'): Ranges =>
-  new Map(compared.map((one) => [one.partition, { from: START, end: one[until] }]))
+  new Map(compared.map((one) => [one.partition, { from: BEFORE_LOG, end: one[until] }]))

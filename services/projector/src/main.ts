@@ -36,7 +36,8 @@ async function start(context: ServiceContext): Promise<void> {
   const common = { log, time: systemTime, onHalt: fail }
   const groupId = projectorGroup(topic)
   const table = service.table === undefined ? undefined : openTable(service, service.table, startState, common)
-  const writer = table && createTableWriter({ ...observe.observeTable(table), ...common })
+  // Without onHalt: what is wrong with the table does not stop the read model.
+  const writer = table && createTableWriter({ ...observe.observeTable(table), log, time: systemTime })
   const projector = createProjector({
     readModel: observe.observeReadModel(readModel),
     follow: (sink) =>

@@ -107,7 +107,7 @@ export type PlantTableOptions = Security & {
   clientId?: string
   /** Default: warnings and errors to the console. */
   log?: Log
-  /** Called once with each plant, in the order of the table. It must not throw. */
+  /** Called with each plant, in the order of the table, before `get` returns it. If it throws, it is called again. */
   onPlant?(plant: TablePlant): void
   /** How long Kafka may be unreachable at the start, in ms. Default: 60,000. */
   connectWithinMs?: number

@@ -4,8 +4,8 @@ import { createFollower } from '../event-log/follow.ts'
 import { createThrowawayGroups, groupPrefix } from '../event-log/groups.ts'
 import { readEnds, TABLE } from '../event-log/topic.ts'
 import { type Row, type TableRecord, tableRecordReader } from '../plant/plant-stored.ts'
-import { after, BEFORE_FIRST, type Partition } from '../plant/position.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { after, type Partition } from '../plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { retry } from '../runtime/retry.ts'
 import { systemTime } from '../runtime/time.ts'
 import { checkTableOptions, type PlantTableOptions } from './options.ts'
@@ -18,7 +18,7 @@ export type PlantTable = {
   get(id: bigint): TablePlant | undefined
   /** All plants, in no particular order. */
   [Symbol.iterator](): IterableIterator<TablePlant>
-  /** Resolves when the copy has everything that was in the table at the call; rejects as `ended`. */
+  /** Resolves when the copy has everything that was in the table at the call; rejects as `ended`, and after `close`. */
   ready: Promise<void>
   /** The reasons why the copy does not follow the table; empty when it does. */
   problems(): string[]
@@ -60,11 +60,12 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
   const groups = createThrowawayGroups(kafka, groupPrefix(table, 'replay'), log)
 
   function put(partition: Partition, row: Row): void {
-    const isNew = !plants.has(row.id)
-    const plant = plantOf(partition, row)
-    plants.set(row.id, plant)
     // A repeated row is the same plant.
-    if (isNew) onPlant?.(plant)
+    if (plants.has(row.id)) return
+    const plant = plantOf(partition, row)
+    // If it throws, the row comes again.
+    onPlant?.(plant)
+    plants.set(row.id, plant)
   }
 
   const follower = createFollower<TableRecord>({
@@ -72,7 +73,7 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
     ...{ minBytes: MIN_BYTES, maxWaitMs: MAX_WAIT_MS, haltsWhenRefused: true },
     groupId: groups.groupId,
     read: tableRecordReader(partitions),
-    checkpointOf: async (partition) => reached.get(partition) ?? { offset: BEFORE_FIRST, eventId: '' },
+    checkpointOf: async (partition) => reached.get(partition) ?? BEFORE_LOG,
     async onRecords(partition, records, next) {
       for (const { row } of records) if (row !== undefined) put(partition, row)
       reached.set(partition, next)
@@ -87,14 +88,15 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
   async function end(error?: Error): Promise<void> {
     await follower.close()
     await groups.deleteAll()
-    if (error === undefined) ended.resolve()
-    else ended.reject(consumerErrorOf(error, 'unexpected'))
+    const reason = error === undefined ? undefined : consumerErrorOf(error, 'unexpected')
+    ready.reject(reason ?? new Error('the copy was closed before it was ready'))
+    if (reason === undefined) ended.resolve()
+    else ended.reject(reason)
   }
 
   if (unread.size === 0) ready.resolve()
-  ended.promise.catch(ready.reject)
   // Whoever awaits it sees the rejection; it must not end the process of those who do not.
-  ready.promise.catch(() => {})
+  for (const { promise } of [ready, ended]) promise.catch(() => {})
   follower.start()
   let closing: Promise<void> | undefined
   return {

@@ -1,8 +1,7 @@
-import type { EventId } from '../plant/event-id.ts'
-import type { LogRecord } from '../plant/plant-created.ts'
+import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import type { Row } from '../plant/plant-stored.ts'
-import { BEFORE_FIRST, type Offset } from '../plant/position.ts'
-import type { Checkpoint } from './checkpoint.ts'
+import type { Offset } from '../plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from './checkpoint.ts'
 
 /** Successive records of one partition of the log, between two checkpoints. */
 export type LogSpan = { from: Checkpoint; records: readonly LogRecord[]; next: Checkpoint }
@@ -10,7 +9,7 @@ export type LogSpan = { from: Checkpoint; records: readonly LogRecord[]; next: C
 /** The entries that the read model has for the ids of some claims, and the checkpoint at which they were read. */
 export type FirstClaimsOf = {
   checkpoint: Offset
-  entries: readonly ({ offset: Offset; eventId: EventId } | undefined)[]
+  entries: readonly (Pick<Claim, 'offset' | 'eventId' | 'plant'> | undefined)[]
 }
 
 /**
@@ -22,36 +21,38 @@ export function unwritten(written: Checkpoint, { from, records, next }: LogSpan)
   return { from: written, records: records.filter(({ offset }) => offset > written.offset), next }
 }
 
-/** The claims that may become rows: those that this release can read. */
-export function readableClaims({ records }: Pick<LogSpan, 'records'>): Row[] {
-  return records.flatMap(({ claim }) => (claim?.plant === undefined ? [] : [{ ...claim, plant: claim.plant }]))
+export function claimsOf({ records }: Pick<LogSpan, 'records'>): Claim[] {
+  return records.flatMap(({ claim }) => claim ?? [])
 }
 
 /**
  * The rule: the first claim of an id is the row of its plant; every other claim is void. The read model knows which
  * claim is the first one, but only of claims up to its checkpoint: after a failover it may be behind. Returns undefined
- * while it does not know.
+ * while it does not know. The plant of a claim that this release cannot read is that of the entry, which a newer release
+ * may have written; a claim that nobody could read yet has no row.
  */
-export function rowsOf(claims: readonly Row[], { checkpoint, entries }: FirstClaimsOf): Row[] | undefined {
+export function rowsOf(claims: readonly Claim[], { checkpoint, entries }: FirstClaimsOf): Row[] | undefined {
   const rows: Row[] = []
   for (const [n, claim] of claims.entries()) {
     const first = entries[n]
     if (claim.offset > checkpoint || first === undefined || first.offset > claim.offset) return undefined
     if (first.offset < claim.offset) continue
     if (first.eventId !== claim.eventId) return undefined
-    rows.push(claim)
+    const plant = claim.plant ?? first.plant
+    if (plant !== undefined) rows.push({ ...claim, plant })
   }
   return rows
 }
 
+/** Whichever of two rows was created later. */
+export function laterRow(one: Row | undefined, another: Row): Row {
+  return one === undefined || another.offset > one.offset ? another : one
+}
+
 /**
- * Where the writer of a table continues: after the latest creation among the newest rows of a partition. A row is
- * written when all rows before it are in the table, so none is left out. Rows may repeat, so the last one need not be
- * the latest.
+ * Where the writer of a table continues: after the row that was created last. A row is written when all rows before it
+ * are in the table, so none is left out.
  */
-export function writtenUpTo(rows: readonly Row[]): Checkpoint {
-  return rows.reduce<Checkpoint>(
-    (latest, { offset, eventId }) => (offset > latest.offset ? { offset, eventId } : latest),
-    { offset: BEFORE_FIRST, eventId: '' },
-  )
+export function writtenUpTo(latest: Row | undefined): Checkpoint {
+  return latest === undefined ? BEFORE_LOG : { offset: latest.offset, eventId: latest.eventId }
 }

@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { eventIdOfBytes } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
+import type { Row } from '../plant/plant-stored.ts'
 import { type Offset, offsetOf } from '../plant/position.ts'
-import { checkpointAt } from './checkpoint.ts'
+import { BEFORE_LOG, checkpointAt } from './checkpoint.ts'
 import { emptyPartition, fold } from './first-wins.ts'
-import { type LogSpan, readableClaims, rowsOf, unwritten, writtenUpTo } from './plants-table.ts'
+import { claimsOf, type LogSpan, laterRow, rowsOf, unwritten, writtenUpTo } from './plants-table.ts'
 
 const eventIdOf = (n: number) => eventIdOfBytes(Buffer.alloc(16, n))
 const kinds = fc.constantFrom('plant', 'unreadable', 'foreign', 'gap')
@@ -38,13 +39,27 @@ describe('the rows of some claims', () => {
   it('are the creations that can be read, and unknown only while the read model is behind', () => {
     fc.assert(
       fc.property(logs, fc.integer({ min: -1, max: 40 }), fc.integer({ min: -1, max: 40 }), (log, from, checkpoint) => {
-        const claims = readableClaims(spanOf(log, from, 40))
+        const claims = claimsOf(spanOf(log, from, 40))
         const { plants } = foldUpTo(log, checkpoint)
         const entries = claims.map(({ id }) => plants.get(id))
         const rows = rowsOf(claims, { checkpoint: checkpoint as Offset, entries })
         const creations = [...foldUpTo(log, 40).plants.values()].filter(({ plant, offset }) => plant && offset > from)
         if (claims.every(({ offset }) => offset <= checkpoint)) expect(rows).toEqual(creations)
         else expect(rows).toBeUndefined()
+      }),
+    )
+  })
+
+  it('have the plants of a newer release, which has filled the read model', () => {
+    const isReadable = fc.array(fc.boolean(), { minLength: 40, maxLength: 40 })
+    fc.assert(
+      fc.property(logs, isReadable, (log, readable) => {
+        const { plants } = foldUpTo(log, 40)
+        const claims = claimsOf(spanOf(log, -1, 40))
+        const entries = claims.map(({ id }) => plants.get(id))
+        const ours = claims.map((claim) => (readable[claim.offset] ? claim : { ...claim, plant: undefined }))
+        const found = { checkpoint: 40 as Offset, entries }
+        expect(rowsOf(ours, found)).toEqual(rowsOf(claims, found))
       }),
     )
   })
@@ -66,12 +81,14 @@ describe('what a span adds to a table', () => {
 
 it('a writer goes on after the latest creation, in whatever order the rows are', () => {
   fc.assert(
-    fc.property(logs, fc.infiniteStream(fc.nat()), (log, random) => {
-      const rows = readableClaims(spanOf(log, -1, 40))
-      const latest = rows.at(-1)
-      const shuffled = rows.map((row) => ({ row, at: random.next().value })).sort((a, b) => a.at - b.at)
-      const expected = { offset: latest?.offset ?? -1, eventId: latest?.eventId ?? '' }
-      expect(writtenUpTo(shuffled.map(({ row }) => row))).toEqual(expected)
+    fc.property(fc.array(fc.tuple(fc.nat(40), fc.nat(9))), (drawn) => {
+      const rows = drawn.map(([offset, event]) => ({
+        ...{ offset: offsetOf(offset), id: BigInt(offset) as PlantId, eventId: eventIdOf(event) },
+        plant: { name: `plant ${offset}` },
+      }))
+      const latest = rows.toSorted((a, b) => b.offset - a.offset)[0]
+      const expected = latest === undefined ? BEFORE_LOG : { offset: latest.offset, eventId: latest.eventId }
+      expect(writtenUpTo(rows.reduce(laterRow, undefined as Row | undefined))).toEqual(expected)
     }),
   )
 })

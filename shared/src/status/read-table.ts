@@ -1,4 +1,4 @@
-import { readNewestRows, type TableSource } from '../event-log/newest-rows.ts'
+import { readLatestRows, type TableSource } from '../event-log/latest-rows.ts'
 import { checkTopic, TABLE } from '../event-log/topic.ts'
 import { allPartitions } from '../plant/position.ts'
 import { writtenUpTo } from '../protocol/plants-table.ts'
@@ -15,8 +15,8 @@ export async function readTable(source: TableSource, { list }: Pick<ReadModel, '
   const { kafka, table, partitions } = source
   await checkTopic(kafka, { topic: table, partitions }, TABLE)
   const all = allPartitions(partitions)
-  const rows = await readNewestRows(source, all)
-  const written = all.map((partition) => writtenUpTo(rows.get(partition) ?? []).offset)
+  const latest = await readLatestRows(source, all)
+  const written = all.map((partition) => writtenUpTo(latest.get(partition)).offset)
   const spansFrom = (from: (index: number) => number, count: number): PartitionSpan[] =>
     all.map((partition, index) => ({ partition, from: from(index), count }))
 

@@ -1,6 +1,7 @@
 import { refusalOf } from '../event-log/broker-errors.ts'
 import { withAdmin } from '../event-log/connection.ts'
 import { assertSameTopic, assertWithinBounds, SERVICE_REMEDY, type TopicId } from '../event-log/log-identity.ts'
+import { Refused } from '../event-log/refused.ts'
 import { type Program, topicOperationsOf } from '../event-log/rights.ts'
 import { checkTopic, type LogEnds, TABLE, type TopicState } from '../event-log/topic.ts'
 import { checkRights, createRightsCheck } from '../event-log/topic-rights.ts'
@@ -70,9 +71,13 @@ async function check(stores: Stores, service: Service, log: Log): Promise<StartS
 
 /** The state of the table's topic, if this service writes it. */
 async function checkTable({ kafka, partitions, table }: Stores, service: Service): Promise<TopicState | undefined> {
-  return service === 'projector' && table !== undefined
-    ? checkTopic(kafka, { topic: table, partitions }, TABLE)
-    : undefined
+  if (service !== 'projector' || table === undefined) return undefined
+  try {
+    return await checkTopic(kafka, { topic: table, partitions }, TABLE)
+  } catch (error) {
+    const refusal = refusalOf(error, { topic: table })
+    throw refusal === undefined ? error : new Refused(refusal)
+  }
 }
 
 /**
@@ -93,6 +98,8 @@ export async function readStartState<T extends { ends: Offset[] }>(
   return { ...state, checkpoints }
 }
 
+/** What helps when the table lacks rows that were written into a topic of the same name. */
+const WRITE_ANEW = 'stop the projectors, delete it and create it again; they write it anew'
 const WATCH_LOG_EVERY_MS = 30_000
 /** A Redis that evicts forgets plants as soon as it is full. */
 const WATCH_REDIS_EVERY_MS = 5_000
@@ -115,7 +122,7 @@ export type LogReader = {
 /**
  * Checks periodically that the topic and Redis still meet the preconditions, and that the log is still the same one
  * and holds what the reader has passed: settings change, and a failover may lead to a Redis with other settings. Checks
- * the user's rights, too.
+ * the table and the user's rights, too; what is wrong there is only reported.
  */
 export function watchPreconditions(
   stores: Stores,
@@ -128,7 +135,11 @@ export function watchPreconditions(
   let refusal: string | undefined
   let lastResponseAt = common.time.now()
   let failure: string | undefined
-  const rights = topicOperationsOf(service, topic, table).map((needed) => createRightsCheck(kafka, ...needed))
+  let tableProblem: string | undefined
+  const rights = topicOperationsOf(service, topic, table).map(([of, operations]) => ({
+    of,
+    ...createRightsCheck(kafka, of, operations),
+  }))
 
   async function checkLog(): Promise<void> {
     const checkpoints = passed()
@@ -137,17 +148,28 @@ export function watchPreconditions(
     assertWithinBounds(checkpoints, found.ends)
     assertSameTopic(topicId, found.topicId, SERVICE_REMEDY)
     topicId ??= found.topicId
-    const now = (await checkTable(stores, service))?.topicId
-    if (tableId !== undefined && now !== undefined && tableId !== now)
-      throw new PreconditionError(
-        `topic ${table} was recreated: start the projector again, and it writes the table anew`,
-      )
+    tableProblem = await findTableProblem()
+  }
+
+  /** The table stops nothing but itself. */
+  async function findTableProblem(): Promise<string | undefined> {
+    try {
+      const now = (await checkTable(stores, service))?.topicId
+      const isAnother = tableId !== undefined && now !== undefined && tableId !== now
+      return isAnother ? `topic ${table} was recreated: ${WRITE_ANEW}` : undefined
+    } catch (error) {
+      return messageOf(error)
+    }
   }
 
   async function watchRights(): Promise<void> {
     const before = refusal
     try {
-      for (const { check } of rights) await check()
+      for (const { of, check } of rights)
+        await check().catch((error) => {
+          // Anything else that is wrong with the table is reported by checkLog.
+          if (of !== table || refusalOf(error, { topic: of }) !== undefined) throw error
+        })
       refusal = undefined
     } catch (error) {
       refusal = refusalOf(error, { topic })
@@ -172,7 +194,7 @@ export function watchPreconditions(
     problems(): string[] {
       if (refusal !== undefined) return [`kafka: ${refusal}`]
       const silentMs = common.time.now() - lastResponseAt
-      if (silentMs <= SILENCE_MAX_MS) return []
+      if (silentMs <= SILENCE_MAX_MS) return tableProblem === undefined ? [] : [`the table: ${tableProblem}`]
       return [
         `kafka: no response for ${Math.round(silentMs / 1_000)} s`,
         ...(failure === undefined ? [] : [`kafka: ${failure}`]),

@@ -1,5 +1,5 @@
 import { createAppender } from '../event-log/append.ts'
-import { readNewestRows } from '../event-log/newest-rows.ts'
+import { readLatestRows } from '../event-log/latest-rows.ts'
 import { replay } from '../event-log/replay.ts'
 import { recordReader } from '../plant/plant-created.ts'
 import type { Log } from '../runtime/log.ts'
@@ -20,7 +20,7 @@ export function openTable(
   const { append, close } = createAppender(kafka, table, tableId)
   return {
     ...{ readModel, append, close },
-    newestRows: (wanted, signal) => readNewestRows({ kafka, table, partitions, signal, ...common }, wanted),
+    latestRows: (wanted, signal) => readLatestRows({ kafka, table, partitions, signal, ...common }, wanted),
     readLog: (ranges, onRecords, signal) =>
       replay({
         ...{ kafka, topic, partitions, ranges, onRecords, signal, remedy: REMEDY, ...common },

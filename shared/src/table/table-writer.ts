@@ -1,24 +1,24 @@
 import { appendsOf } from '../event-log/append.ts'
 import type { Range } from '../event-log/replay.ts'
+import { textLengthOf } from '../plant/plant.ts'
 import type { LogRecord, NewRecord } from '../plant/plant-created.ts'
 import { plantStored, type Row } from '../plant/plant-stored.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
-import { type LogSpan, readableClaims, rowsOf, unwritten, writtenUpTo } from '../protocol/plants-table.ts'
-import { EntryError } from '../read-model/entry.ts'
-import type { PartitionLookUp } from '../read-model/look-up.ts'
+import { type Checkpoint, checkpointBefore } from '../protocol/checkpoint.ts'
+import { claimsOf, type LogSpan, unwritten, writtenUpTo } from '../protocol/plants-table.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
 import { messageOf, PreconditionError } from '../runtime/failures.ts'
 import { formatPartitions } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
-import { createBackOff } from '../runtime/retry.ts'
+import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
+import { lookUpRows, type PartitionClaims } from './look-up-rows.ts'
 
 /** The table, and the log that it is written from. */
 export type TableStores = {
   readModel: Pick<ReadModel, 'lookUp'>
-  /** Reads some of the newest rows of these partitions; of each partition that has rows, at least one. */
-  newestRows(partitions: readonly Partition[], signal: AbortSignal): Promise<Map<Partition, Row[]>>
+  /** Reads the row that was created last, of each of these partitions that has rows. */
+  latestRows(partitions: readonly Partition[], signal: AbortSignal): Promise<Map<Partition, Row>>
   /** Resolves when the table has the records. After a rejection it may have any of them. */
   append(records: readonly NewRecord[]): Promise<unknown>
   /** Reads ranges of the log, as replay.ts does. */
@@ -33,11 +33,11 @@ export type TableWriterOptions = TableStores & {
   log: Log
   time: Time
   limits?: typeof TABLE_LIMITS
-  onHalt(error: Error): void
+  /** Called when a retry does not help, such as with the table of another log. Without it, it is tried again all the same. */
+  onHalt?: (error: Error) => void
 }
 
 type PartitionSpan = LogSpan & { partition: Partition }
-type PartitionClaims = { partition: Partition; claims: Row[] }
 
 type PartitionState = {
   partition: Partition
@@ -47,15 +47,23 @@ type PartitionState = {
   target: Checkpoint
   /** Applied records, in log order. Those that are left out here are read from the log. */
   queue: LogSpan[]
-  queuedRecords: number
+  queuedBytes: number
+  /** Why its rows are not known; undefined as soon as they are. */
+  waitsFor: string | undefined
+  /** Until the next attempt. */
+  isWaiting: boolean
+  backOff: BackOff
 }
 
 export const TABLE_LIMITS = {
-  /** For each partition: some MiB at most times. */
-  maxQueuedRecords: 5_000,
+  /** Of all partitions together. */
+  maxQueuedBytes: 32 * 1_048_576,
   /** The claims of one look-up, which occupies Redis for about 1 ms. */
   maxLookedUpClaims: 500,
 }
+/** About what a record takes in memory, without its texts. */
+const RECORD_BYTES = 200
+const BYTES_PER_CODE_UNIT = 2
 /** What to do about a table that was written from another log. */
 export const ANOTHER_LOG_REMEDY =
   'Stop the projectors, delete the topic of the table and create it again, or set PLANTS_TABLE to another one'
@@ -67,12 +75,13 @@ export type TableWriter = ReturnType<typeof createTableWriter>
 
 /**
  * Writes the row of each plant into the table, in the background and after the read model has its claim. It keeps no
- * state of its own: it continues after the newest rows of the table. It writes the records that the projector hands
+ * state of its own: it continues after the latest row of the table. It writes the records that the projector hands
  * over; those before them that are not in the table yet it reads from the log. A row is written when all rows before it
- * are in the table. So a crash, a repeated append and several writers of a partition do no harm: some rows repeat.
+ * are in the table. So a crash, a repeated append and several writers of a partition do no harm: some rows repeat. A
+ * partition whose rows the read model does not know waits, and delays no other.
  */
 export function createTableWriter(options: TableWriterOptions) {
-  const { readModel, newestRows, append, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
+  const { readModel, latestRows, append, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
   const closing = new AbortController()
   const { signal } = closing
   const backOff = createBackOff(RETRY)
@@ -92,62 +101,57 @@ export function createTableWriter(options: TableWriterOptions) {
         await delay(time, Math.max(0, nextAt - time.now()), signal)
       } catch (error) {
         if (signal.aborted) return
-        if (error instanceof PreconditionError) return onHalt(error)
+        if (error instanceof PreconditionError && onHalt !== undefined) return onHalt(error)
         const retryInMs = backOff.nextMs()
-        problem = `the table is not written: ${messageOf(error)}`
+        problem = messageOf(error)
         log.warn({ err: error, retryInMs }, 'the table is not written; retrying')
         await delay(time, retryInMs, signal)
       }
     }
   }
 
-  /** Writes what is queued, then what is missing before it. Returns whether there was neither. */
+  /**
+   * Writes what is queued, then what is missing before it. Returns whether there was neither. A partition is left out
+   * from its first unknown row on, because a later row must not be written before it.
+   */
   async function cycle(): Promise<boolean> {
     await readWritten()
     const unknown = new Set<Partition>()
-    const queued = [...states.values()].flatMap(takeQueued)
+    const due = [...states.values()].filter(({ isWaiting }) => !isWaiting)
+    const queued = due.flatMap(takeQueued)
     await write(queued, unknown)
-    const missing = new Map([...states.values()].flatMap(missingRange))
+    const missing = new Map(due.filter(({ partition }) => !unknown.has(partition)).flatMap(missingRange))
     if (missing.size > 0) {
       const writeRead = async (partition: Partition, records: readonly LogRecord[], next: Checkpoint) => {
         const from = states.get(partition)?.written
-        if (from !== undefined) await write([{ partition, from, records, next }], unknown)
+        if (from !== undefined && !unknown.has(partition)) await write([{ partition, from, records, next }], unknown)
       }
       await readLog(missing, writeRead, signal)
     }
-    if (unknown.size > 0)
-      throw new Error(`the read model does not have all claims of ${formatPartitions([...unknown])} yet`)
     return queued.length === 0 && missing.size === 0
   }
 
   async function readWritten(): Promise<void> {
     const unread = [...states.values()].filter(({ written }) => written === undefined)
     if (unread.length === 0) return
-    const newest = await newestRows(
+    const rows = await latestRows(
       unread.map(({ partition }) => partition),
       signal,
     )
-    const latest = new Map(unread.map(({ partition }) => [partition, writtenUpTo(newest.get(partition) ?? [])]))
-    await verify(latest)
-    for (const state of unread) state.written = latest.get(state.partition)
+    await verify(rows)
+    for (const state of unread) state.written = writtenUpTo(rows.get(state.partition))
   }
 
-  /** Throws a PreconditionError unless the log holds the creations of these latest rows. */
-  async function verify(latest: ReadonlyMap<Partition, Checkpoint>): Promise<void> {
+  /** Throws a PreconditionError unless the log holds the creations of these rows. */
+  async function verify(rows: ReadonlyMap<Partition, Row>): Promise<void> {
     const found = new Map<Partition, LogRecord>()
-    const ranges = [...latest].flatMap(([partition, { offset, eventId }]): [Partition, Range][] =>
-      eventId === ''
-        ? []
-        : [[partition, { from: { offset: (offset - 1) as Offset, eventId: '' }, end: after(offset) }]],
-    )
-    if (ranges.length > 0) {
-      const read = async (partition: Partition, records: readonly LogRecord[]) => {
-        for (const record of records) found.set(partition, record)
-      }
-      await readLog(new Map(ranges), read, signal)
+    const rangeOf = ({ offset }: Row): Range => ({ from: checkpointBefore(offset), end: after(offset) })
+    const ranges = new Map([...rows].map(([partition, row]) => [partition, rangeOf(row)]))
+    const read = async (partition: Partition, records: readonly LogRecord[]) => {
+      for (const record of records) found.set(partition, record)
     }
-    for (const [partition] of ranges) {
-      const row = latest.get(partition) as Checkpoint
+    if (ranges.size > 0) await readLog(ranges, read, signal)
+    for (const [partition, row] of rows) {
       const { offset, claim } = found.get(partition) ?? {}
       if (offset !== row.offset || claim?.eventId !== row.eventId) {
         throw new PreconditionError(
@@ -166,7 +170,7 @@ export function createTableWriter(options: TableWriterOptions) {
     for (let reached = written; reached !== undefined; ) {
       const span = queue[0] && unwritten(reached, queue[0])
       if (span === undefined) break
-      state.queuedRecords -= queue.shift()?.records.length ?? 0
+      state.queuedBytes -= bytesOf(queue.shift() as LogSpan)
       if (span.next.offset <= reached.offset) continue
       taken.push({ partition, ...span })
       reached = span.next
@@ -174,42 +178,56 @@ export function createTableWriter(options: TableWriterOptions) {
     return taken
   }
 
-  /** The records between what is written and what is queued. */
-  function missingRange({ partition, written, target, queue }: PartitionState): [Partition, Range][] {
+  /** The records between what is written and what is queued. After a wait, no more of them than are looked up at once. */
+  function missingRange({ partition, written, target, queue, waitsFor }: PartitionState): [Partition, Range][] {
     const until = queue[0]?.from.offset ?? target.offset
     if (written === undefined || until <= written.offset) return []
-    return [[partition, { from: written, end: after(until) }]]
+    const end = waitsFor === undefined ? until : Math.min(until, written.offset + limits.maxLookedUpClaims)
+    return [[partition, { from: written, end: after(end as Offset) }]]
   }
 
-  /**
-   * Writes the rows of these spans; those of the same partition follow one another. Leaves out the `unknown` partitions,
-   * and adds those whose rows the read model does not know.
-   */
+  /** Writes the rows of these spans; those of the same partition follow one another. Adds to the `unknown` partitions. */
   async function write(spans: readonly PartitionSpan[], unknown: Set<Partition>): Promise<void> {
-    const claims = spans.flatMap((span) => readableClaims(span).map((row) => ({ partition: span.partition, row })))
+    const claims = spans.flatMap((span) => claimsOf(span).map((claim) => ({ partition: span.partition, claim })))
     for (let start = 0; start < claims.length; start += limits.maxLookedUpClaims) {
       const some = claims.slice(start, start + limits.maxLookedUpClaims)
       const byPartition = Map.groupBy(some, ({ partition }) => partition)
-      const groups = [...byPartition].map(([partition, rows]) => ({ partition, claims: rows.map(({ row }) => row) }))
-      await appendRows(await lookUpRows(groups, unknown))
+      const asked = [...byPartition].map(([partition, found]) => ({
+        partition,
+        claims: found.map(({ claim }) => claim),
+      }))
+      await appendRows(await findRows(asked, unknown))
     }
     for (const { partition, from, next } of spans) {
       const state = states.get(partition)
       // Unless the partition was assigned anew in the meantime.
-      if (!unknown.has(partition) && state?.written?.offset === from.offset) state.written = next
+      if (unknown.has(partition) || state?.written?.offset !== from.offset) continue
+      state.written = next
+      state.waitsFor = undefined
+      state.backOff.reset()
     }
   }
 
-  async function lookUpRows(groups: readonly PartitionClaims[], unknown: Set<Partition>): Promise<NewRecord[]> {
-    const lookUps = await readModel.lookUp(
-      groups.map(({ partition, claims }) => ({ partition, ids: claims.map(({ id }) => id) })),
-    )
-    return groups.flatMap(({ partition, claims }, index) => {
-      const { checkpoint, entries } = lookUps[index] as PartitionLookUp
-      const known = entries.map((entry) => (entry instanceof EntryError ? undefined : entry))
-      const rows = rowsOf(claims, { checkpoint, entries: known })
-      if (rows === undefined) unknown.add(partition)
-      return unknown.has(partition) ? [] : (rows ?? []).map((row) => plantStored(row, partition))
+  async function findRows(asked: readonly PartitionClaims[], unknown: Set<Partition>): Promise<NewRecord[]> {
+    const known = asked.filter(({ partition }) => !unknown.has(partition))
+    const found = await lookUpRows(readModel, known)
+    return found.flatMap((one) => {
+      if (one.rows !== undefined) return one.rows.map((row) => plantStored(row, one.partition))
+      unknown.add(one.partition)
+      wait(one.partition, one.why)
+      return []
+    })
+  }
+
+  function wait(partition: Partition, why: string): void {
+    const state = states.get(partition)
+    if (state === undefined) return
+    if (state.waitsFor !== why) log.warn({ partition, why }, 'the table waits for the read model')
+    state.waitsFor = why
+    state.isWaiting = true
+    void delay(time, state.backOff.nextMs(), signal).then(() => {
+      state.isWaiting = false
+      wake.resolve()
     })
   }
 
@@ -226,10 +244,8 @@ export function createTableWriter(options: TableWriterOptions) {
     /** Sets the partitions to write, each up to the checkpoint that the read model has reached. */
     follow(checkpoints: ReadonlyMap<Partition, Checkpoint>): void {
       const followed = new Map<Partition, PartitionState>()
-      for (const [partition, target] of checkpoints) {
-        const unread = { partition, written: undefined, target, queue: [], queuedRecords: 0 }
-        followed.set(partition, Object.assign(states.get(partition) ?? unread, { target }))
-      }
+      for (const [partition, target] of checkpoints)
+        followed.set(partition, Object.assign(states.get(partition) ?? unread(partition, target), { target }))
       states = followed
       wake.resolve()
     },
@@ -239,11 +255,12 @@ export function createTableWriter(options: TableWriterOptions) {
       const state = states.get(partition)
       if (state === undefined) return
       state.target = span.next
-      state.queue.push(span)
-      state.queuedRecords += span.records.length
-      if (state.queuedRecords > limits.maxQueuedRecords) {
-        state.queue = []
-        state.queuedRecords = 0
+      const bytes = bytesOf(span)
+      let queued = bytes
+      for (const { queuedBytes } of states.values()) queued += queuedBytes
+      if (queued <= limits.maxQueuedBytes) {
+        state.queue.push(span)
+        state.queuedBytes += bytes
       }
       wake.resolve()
     },
@@ -258,7 +275,14 @@ export function createTableWriter(options: TableWriterOptions) {
       return lag
     },
 
-    problems: (): string[] => (problem === undefined ? [] : [problem]),
+    problems(): string[] {
+      if (problem !== undefined) return [`the table is not written: ${problem}`]
+      const waiting = [...states.values()].filter(({ waitsFor }) => waitsFor !== undefined)
+      const [first] = waiting
+      if (first === undefined) return []
+      const partitions = formatPartitions(waiting.map(({ partition }) => partition))
+      return [`the table is not written in ${partitions}: ${first.waitsFor}`]
+    },
 
     /** Resolves when nothing is in flight. What is not written then, the next writer of the partition writes. */
     async close(): Promise<void> {
@@ -267,4 +291,23 @@ export function createTableWriter(options: TableWriterOptions) {
       await running
     },
   }
+}
+
+const unread = (partition: Partition, target: Checkpoint): PartitionState => ({
+  partition,
+  written: undefined,
+  target,
+  queue: [],
+  queuedBytes: 0,
+  waitsFor: undefined,
+  isWaiting: false,
+  backOff: createBackOff(RETRY),
+})
+
+function bytesOf({ records }: LogSpan): number {
+  return records.reduce(
+    (sum, { claim }) =>
+      sum + RECORD_BYTES + BYTES_PER_CODE_UNIT * (claim?.plant === undefined ? 0 : textLengthOf(claim.plant)),
+    0,
+  )
 }

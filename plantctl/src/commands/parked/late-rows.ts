@@ -1,11 +1,11 @@
 import { appendsOf, createAppender } from '@plant-store/shared/event-log/append.ts'
-import { readNewestRows } from '@plant-store/shared/event-log/newest-rows.ts'
-import { plantStored, type Row } from '@plant-store/shared/plant/plant-stored.ts'
+import { readLatestRows } from '@plant-store/shared/event-log/latest-rows.ts'
+import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import { rowsOf, writtenUpTo } from '@plant-store/shared/protocol/plants-table.ts'
-import { EntryError } from '@plant-store/shared/read-model/entry.ts'
-import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
+import { lookUpRows } from '@plant-store/shared/table/look-up-rows.ts'
 import type { Store } from '../../store/open-store.ts'
 
 /**
@@ -18,20 +18,21 @@ export async function openLateRows(
   wanted: readonly Partition[],
   signal: AbortSignal,
 ) {
-  const newest = await readNewestRows({ kafka, table, partitions, log, signal, time: systemTime }, wanted)
-  const appender = createAppender(kafka, table)
+  const { topicId } = await readEnds(kafka, table, TABLE.lost)
+  const latestRows = await readLatestRows({ kafka, table, partitions, log, signal, time: systemTime }, wanted)
+  const appender = createAppender(kafka, table, topicId)
 
   return {
-    async write(partition: Partition, claims: readonly Row[]): Promise<void> {
-      const written = writtenUpTo(newest.get(partition) ?? [])
-      const passed = claims.filter(({ offset }) => offset < written.offset)
-      const [lookUp] = await readModel.lookUp([{ partition, ids: passed.map(({ id }) => id) }])
-      const { checkpoint, entries } = lookUp as PartitionLookUp
-      const known = entries.map((entry) => (entry instanceof EntryError ? undefined : entry))
-      const rows = rowsOf(passed, { checkpoint, entries: known })
-      if (rows === undefined)
-        throw new Error(`the read model does not have all claims of partition ${partition}: run plantctl verify`)
-      for (const records of appendsOf(rows.map((row) => plantStored(row, partition)))) await appender.append(records)
+    async write(partition: Partition, claims: readonly Claim[]): Promise<void> {
+      const latest = latestRows.get(partition)
+      if (latest === undefined) return
+      const passed = claims.filter(({ offset }) => offset < latest.offset)
+      if (passed.length === 0) return
+      const [found] = await lookUpRows(readModel, [{ partition, claims: passed }])
+      if (found?.rows === undefined) throw new Error(`partition ${partition}: ${found?.why}`)
+      // Each append ends with the latest row again, so that a writer of the table finds it among the last records.
+      for (const records of appendsOf(found.rows.map((row) => plantStored(row, partition))))
+        await appender.append([...records, plantStored(latest, partition)])
     },
 
     close: appender.close,

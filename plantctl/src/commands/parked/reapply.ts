@@ -1,7 +1,6 @@
-import { claimsItsId, type LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import type { Row } from '@plant-store/shared/plant/plant-stored.ts'
+import { type Claim, claimsItsId, type LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import { readableClaims } from '@plant-store/shared/protocol/plants-table.ts'
+import { claimsOf } from '@plant-store/shared/protocol/plants-table.ts'
 import type { Reapplied } from '@plant-store/shared/read-model/apply.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { type ParkedRecord, parkedAfter } from './parked-records.ts'
@@ -14,7 +13,7 @@ export type ReapplyDependencies = {
     onRecords: (partition: Partition, records: LogRecord[]) => Promise<void>,
   ): Promise<void>
   /** Called with claims that are readable now, before the read model has them so. */
-  writeRows?: ((partition: Partition, claims: Row[]) => Promise<void>) | undefined
+  writeRows?: ((partition: Partition, claims: readonly Claim[]) => Promise<void>) | undefined
   /** Counts the changes without making them. */
   dryRun: boolean
   onLooked(records: number): void
@@ -104,7 +103,7 @@ export async function reapplyParked(
       const batch = changed.slice(n, n + REAPPLIED_AT_ONCE_MAX)
       if (!dryRun) {
         const records = batch.map(({ record }) => record)
-        await writeRows?.(partition, readableClaims({ records }))
+        await writeRows?.(partition, claimsOf({ records }))
         await generations.reapply(partition, batch)
       }
       result.placed += batch.filter(({ record }) => record.parked === undefined).length

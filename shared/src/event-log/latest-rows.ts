@@ -1,6 +1,7 @@
 import { type Row, type TableRecord, tableRecordReader } from '../plant/plant-stored.ts'
-import { FIRST, type Offset, type Partition } from '../plant/position.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { FIRST, type Partition } from '../plant/position.ts'
+import { checkpointBefore } from '../protocol/checkpoint.ts'
+import { laterRow } from '../protocol/plants-table.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Time } from '../runtime/time.ts'
 import type { Kafka } from './connection.ts'
@@ -20,16 +21,16 @@ export type TableSource = {
 }
 
 /**
- * The rows among the newest records of these partitions of the table, at least one of each partition that has any.
- * Rejects as `replay`.
+ * Of each of these partitions of the table, the row of the latest creation among its last records; none of a partition
+ * without rows. Rows may repeat, so the last record need not be the latest one. Rejects as `replay`.
  */
-export async function readNewestRows(
+export async function readLatestRows(
   { kafka, table, partitions, log, time, signal }: TableSource,
   wanted: readonly Partition[],
-): Promise<Map<Partition, Row[]>> {
+): Promise<Map<Partition, Row>> {
   const ends = () => readEnds(kafka, table, TABLE.lost)
   const until = (await ends()).ends
-  const found = new Map(wanted.map((partition): [Partition, Row[]] => [partition, []]))
+  const latest = new Map<Partition, Row>()
   const endOf = (partition: Partition) => until[partition] ?? FIRST
   let missing = wanted.filter((partition) => endOf(partition) > FIRST)
   for (let records = FIRST_RECORDS; missing.length > 0; records *= 2) {
@@ -37,14 +38,14 @@ export async function readNewestRows(
     await replay<TableRecord>({
       ...{ kafka, topic: table, partitions, log, time, signal, ends },
       read: tableRecordReader(partitions),
-      ranges: new Map(missing.map((p): [Partition, Range] => [p, { from: before(beginOf(p)), end: endOf(p) }])),
+      ranges: new Map(
+        missing.map((p): [Partition, Range] => [p, { from: checkpointBefore(beginOf(p)), end: endOf(p) }]),
+      ),
       onRecords(partition, read) {
-        found.get(partition)?.push(...read.flatMap(({ row }) => (row === undefined ? [] : [row])))
+        for (const { row } of read) if (row !== undefined) latest.set(partition, laterRow(latest.get(partition), row))
       },
     })
-    missing = missing.filter((partition) => found.get(partition)?.length === 0 && beginOf(partition) > FIRST)
+    missing = missing.filter((partition) => !latest.has(partition) && beginOf(partition) > FIRST)
   }
-  return found
+  return latest
 }
-
-const before = (offset: number): Checkpoint => ({ offset: (offset - 1) as Offset, eventId: '' })

@@ -14,7 +14,7 @@ import { createApp } from './app.ts'
 import { openAuthentication } from './auth/open-authentication.ts'
 import { createClaimIndex } from './claim-index/claim-index.ts'
 import { CYCLE_LIMITS } from './create-plant/commit-cycle.ts'
-import { createPlantCreation } from './create-plant/create-plant.ts'
+import { createPlantCreation, type PlantCreation } from './create-plant/create-plant.ts'
 import { createTracing } from './create-plant/create-span.ts'
 import { openCertificate } from './http/certificate.ts'
 import { addApiMetrics } from './metrics.ts'
@@ -103,15 +103,26 @@ async function start(context: ServiceContext): Promise<void> {
   await tail.verified
   const address = await app.listen({ port: settings.PORT, host: settings.HOST })
   service.reportReady()
+  endLater(context, { app, admission, creation }, settings)
+  log.info({ address, operationsPort: service.operationsPort, partitions }, 'listening')
+}
+
+type App = Awaited<ReturnType<typeof createApp>>
+
+/** Closes the app, when the service ends, without losing a request. */
+function endLater(
+  { closeLater }: ServiceContext,
+  { app, admission, creation }: App & { creation: PlantCreation },
+  { DRAIN_MS: drainMs }: { DRAIN_MS: number },
+): void {
   closeLater(async (isFailure) => {
     // Ends the idle connections, accepts no new ones, sends the responses in flight, then lets the last append end.
-    await admission.drain(isFailure ? Math.min(settings.DRAIN_MS, FAILED_DRAIN_MS) : settings.DRAIN_MS)
+    await admission.drain(isFailure ? Math.min(drainMs, FAILED_DRAIN_MS) : drainMs)
     creation.endWithin(RESPONSES_AT_STOP_WITHIN_MS)
     setTimeout(admission.endConnections, RESPONSES_AT_STOP_WITHIN_MS + LAST_BYTES_WITHIN_MS).unref()
     await app.close()
     await creation.close()
-  }, settings.DRAIN_MS + STOP_WITHIN_MS)
-  log.info({ address, operationsPort: service.operationsPort, partitions }, 'listening')
+  }, drainMs + STOP_WITHIN_MS)
 }
 
 type Service = Awaited<ReturnType<typeof openServiceStores>>

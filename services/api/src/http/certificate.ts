@@ -18,7 +18,7 @@ export type Certificate = {
   current(): TlsFiles
   /** When it expires, in seconds since 1970. */
   expiresAt(): number
-  /** Gives this server the certificate of later files. Its open connections stay. */
+  /** Gives this server the current certificate, and each later one. Its open connections stay. */
   renewOn(server: Server): void
   close(): Promise<void>
 }
@@ -69,7 +69,9 @@ export function openCertificate(
     current: () => files,
     expiresAt: () => expiry().getTime() / 1_000,
     renewOn(renewed) {
-      if (renewed instanceof TlsServer) server = renewed
+      if (!(renewed instanceof TlsServer)) return
+      server = renewed
+      server.setSecureContext(files)
     },
     close: reloading.close,
   }

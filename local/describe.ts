@@ -10,13 +10,14 @@ import { root } from './places.mjs'
 /** Settings without a default; the app does not use them. */
 const NOWHERE = { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }
 
-/** The api's app with the default settings, for requests that run no operation. */
-export async function createDefaultApp() {
+/** The api's app with the default settings, for requests that run no operation; pages of these origins may call it. */
+export async function createDefaultApp(allowedOrigins: readonly string[] = []) {
   const limits = readSettings(ApiSettings, NOWHERE)
   const unused = {} as never
   const { app } = await createApp({
     log: createLog('describe', 'error'),
     limits,
+    edge: { trustedProxies: [], tls: undefined, allowedOrigins },
     partitions: 1,
     strategies: [unused],
     creation: unused,

@@ -137,7 +137,7 @@ async function run(settings, progress, stop, started) {
 }
 
 /**
- * Stops everything within 10 s. The apis are first: they need both stores to complete the requests in flight.
+ * Stops everything within 10 s, or later by a longer DRAIN_MS. The apis are first: they need both stores to complete the requests in flight.
  *
  * @param {Settings} settings
  * @param {Map<string, RunningProcess>} running
@@ -149,7 +149,7 @@ async function stopAll(settings, running, containers) {
     const services = servicesOf(settings).filter((service) => service.kind === kind)
     return Promise.all(services.map(async ({ name }) => running.get(name)?.stop({ graceMs })))
   }
-  await stop('api', 4000)
+  await stop('api', Number(process.env.DRAIN_MS || 500) + 3500)
   await stop('projector', 2000)
   await Promise.all([containers?.stop(), ...[...running.values()].map((store) => store.stop({ graceMs: 2500 }))])
 }

@@ -377,7 +377,7 @@ describe('the log', () => {
         method: 'POST',
         route: '/plants',
       },
-      ...{ status: 200, caller: 'tests', position, traceparent: TRACEPARENT },
+      ...{ status: 200, client: '127.0.0.1', caller: 'tests', position, traceparent: TRACEPARENT },
       ...{
         durationMs: expect.any(Number),
         time: expect.any(String),

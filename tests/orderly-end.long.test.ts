@@ -139,6 +139,23 @@ it('creates that wait when an api closes get a response, and none is accepted af
   expect(await api.exited).toMatchObject({ code: 0 })
 })
 
+it('for all of DRAIN_MS an api without connections accepts new ones, also beyond the usual limit of its end', async () => {
+  const store = await createPlantStore(stores)
+  const [api] = await Promise.all([store.startApi({ DRAIN_MS: '12000' }), store.startProjector()])
+  const startedAt = performance.now()
+  process.kill(api.pid, 'SIGTERM')
+  let lastAt = 0
+  let next = 0n
+  while (true) {
+    const { response } = await createPlant(api.url, next++, 'n')
+    if (response === undefined) break
+    expect(response.status).toBe(200)
+    lastAt = performance.now() - startedAt
+  }
+  expect(lastAt).toBeGreaterThan(11_000)
+  expect(await api.exited).toMatchObject({ code: 0 })
+})
+
 /** An api that is stopping and still accepts requests, and a connection to it without a request yet. */
 async function openBeforeTheEnd() {
   const store = await createPlantStore(stores)

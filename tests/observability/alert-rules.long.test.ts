@@ -43,6 +43,8 @@ const HEALTHY: Record<string, string> = {
   'plant_store_projector_partitions{instance="projector"}': '6x80',
   [PARKED]: '2x80',
   'nodejs_eventloop_lag_p99_seconds{job="plant-store", instance="api"}': '0.2x80',
+  // promtool begins at 1970.
+  'plant_store_http_certificate_expiry_timestamp_seconds{instance="api"}': '700000x80',
 }
 
 /** What differs, and the alerts that fire at these times. */
@@ -71,6 +73,11 @@ const CASES: Case[] = [
       'plant_store_window_bytes{instance="api"}': '80x80',
     },
     { '5m45s': [], '6m': ['PlantStoreReadModelLag'] },
+  ],
+  [
+    'a certificate expires in 7 days',
+    { 'plant_store_http_certificate_expiry_timestamp_seconds{instance="api"}': `${7 * 86_400}x80` },
+    { '1m': [], '1m15s': ['PlantStoreCertificateExpires'] },
   ],
   [
     'no projector runs',

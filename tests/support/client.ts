@@ -1,4 +1,5 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import { ErrorBody } from '@plant-store/api/src/http/errors.ts'
 import { Value } from 'typebox/value'
 import { expect } from 'vitest'
@@ -10,6 +11,7 @@ export type ClientResponse = { status: number; body: unknown; text: string; head
 export type Create = { id: bigint; name: string; response: ClientResponse | undefined }
 
 const sharedAgent = new Agent({ keepAlive: true })
+const sharedTlsAgent = new TlsAgent({ keepAlive: true })
 
 /** One request. Resolves to undefined when no response came. */
 export function send(
@@ -18,11 +20,11 @@ export function send(
     method = 'GET',
     headers = {},
     body = '',
-    agent = sharedAgent,
+    agent = url.startsWith('https:') ? sharedTlsAgent : sharedAgent,
   }: { method?: string; headers?: Record<string, string>; body?: string; agent?: Agent },
 ): Promise<ClientResponse | undefined> {
   return new Promise((resolve) => {
-    const sent = request(
+    const sent = (url.startsWith('https:') ? requestTls : request)(
       url,
       { method, agent, headers: { authorization: `Bearer ${TOKEN}`, ...headers } },
       (response) => {

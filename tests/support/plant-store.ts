@@ -94,7 +94,9 @@ export async function openPlantStore({ kafkaBrokers, ...stores }: Environment) {
       const port = await freePort()
       const digest = digestOf(TOKEN).toString('hex')
       const tokens = { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: `${CALLER}:${digest}` }
-      return { ...(await startService('api', { ...tokens, ...settings }, started)), url: `http://127.0.0.1:${port}` }
+      const scheme = settings.HTTP_TLS_CERT_FILE === undefined ? 'http' : 'https'
+      const running = await startService('api', { ...tokens, ...settings }, started)
+      return { ...running, url: `${scheme}://127.0.0.1:${port}` }
     },
 
     async end(): Promise<void> {

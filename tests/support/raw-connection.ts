@@ -1,12 +1,14 @@
 import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { onTestFinished } from 'vitest'
 
 export type RawResponse = { status: number; headers: Record<string, string>; body: string }
 
-/** A connection on which a test writes what it likes. */
+/** A connection on which a test writes what it likes; with TLS if the URL says so. */
 export function openRaw(url: string) {
-  const { hostname, port } = new URL(url)
-  const socket: Socket = connect(Number(port), hostname)
+  const { protocol, hostname, port } = new URL(url)
+  const below = connect(Number(port), hostname)
+  const socket: Socket = protocol === 'https:' ? connectTls({ socket: below, host: hostname }) : below
   onTestFinished(() => void socket.destroy())
   let received = Buffer.alloc(0)
   socket.on('data', (chunk: Buffer) => {
@@ -20,6 +22,7 @@ export function openRaw(url: string) {
   return {
     socket,
     closed,
+    reset: () => void below.resetAndDestroy(),
     write: (text: string) => void socket.write(text, 'latin1'),
     received: () => received.toString('latin1'),
     /** The whole responses received until now, in order. */

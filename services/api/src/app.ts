@@ -3,12 +3,13 @@ import { requireAccess, type Strategy } from './auth/require-access.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
 import { createPlantRoute } from './create-plant/create-route.ts'
 import { createAdmission, limitRates } from './http/admission.ts'
+import { allowOrigins } from './http/allowed-origins.ts'
 import { sendError, sendFailure, sendUnknownRoute } from './http/error-responses.ts'
 import { acceptJsonBodies } from './http/request-body.ts'
 import { hasEmptyId, headErrorOf } from './http/request-head.ts'
 import { createRequestObserver, type RequestObserverOptions } from './http/request-observer.ts'
 import { traceRequests } from './http/request-span.ts'
-import { createServer, respondToNodeFailures, trackLatestResponses } from './http/server.ts'
+import { createServer, respondToNodeFailures, type ServerOptions, trackLatestResponses } from './http/server.ts'
 import { describeRoutes } from './openapi/document.ts'
 import { descriptionRoute, docsPageRoutes } from './openapi/routes.ts'
 import type { PlantLister } from './read-plants/list-plants.ts'
@@ -19,6 +20,7 @@ import type { HttpLimits } from './settings.ts'
 
 export type AppParts = RequestObserverOptions & {
   limits: HttpLimits
+  edge?: Edge
   strategies: readonly Strategy[]
   partitions: number
   creation: Pick<PlantCreation, 'create'>
@@ -28,11 +30,16 @@ export type AppParts = RequestObserverOptions & {
   isTraced?: boolean
 }
 
+/** What the service is to those who connect: by default plain HTTP, to no proxy and no page of another origin. */
+export type Edge = Pick<ServerOptions, 'trustedProxies' | 'tls'> & { allowedOrigins: readonly string[] }
+
+const NO_EDGE: Edge = { trustedProxies: [], tls: undefined, allowedOrigins: [] }
+
 /** Builds the Fastify application from its parts. It does not listen yet. */
 export async function createApp(parts: AppParts) {
-  const { log, limits, strategies, partitions, creation, reader, lister, isTraced = false } = parts
+  const { log, limits, edge = NO_EDGE, strategies, partitions, creation, reader, lister, isTraced = false } = parts
   const observer = createRequestObserver(parts)
-  const app = createServer(limits, observer, log)
+  const app = createServer({ limits, observer, log, ...edge })
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
   app.setErrorHandler(sendError)
   const latestOn = trackLatestResponses(app.server)
@@ -40,6 +47,7 @@ export async function createApp(parts: AppParts) {
   app.decorateRequest('span', undefined)
   if (isTraced) traceRequests(app)
   observer.observe(app)
+  if (edge.allowedOrigins.length > 0) await allowOrigins(app, edge.allowedOrigins)
   const admission = createAdmission(app, latestOn, {
     maxRequests: limits.REQUESTS_MAX,
     maxConnections: limits.CONNECTIONS_MAX,
@@ -47,8 +55,9 @@ export async function createApp(parts: AppParts) {
   app.addHook('onRequest', (request, reply, done) => {
     const fault = headErrorOf(request.raw)
     if (fault !== undefined) sendFailure(reply.header('connection', 'close'), 'malformedRequest', fault)
-    // Before the body is read: it does not matter on an unknown path.
-    else if (request.is404 || hasEmptyId(request.params)) sendUnknownRoute(app, request, reply)
+    // Before the body is read: it does not matter on an unknown path. (With CORS, OPTIONS has a route.)
+    else if (request.is404 || request.method === 'OPTIONS' || hasEmptyId(request.params))
+      sendUnknownRoute(app, request, reply)
     else done()
   })
   acceptJsonBodies(app, { maxBytes: limits.BODY_MAX_BYTES, maxDepth: limits.BODY_MAX_DEPTH })

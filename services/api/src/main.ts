@@ -14,12 +14,13 @@ import { createApp } from './app.ts'
 import { openAuthentication } from './auth/open-authentication.ts'
 import { createClaimIndex } from './claim-index/claim-index.ts'
 import { CYCLE_LIMITS } from './create-plant/commit-cycle.ts'
-import { createPlantCreation } from './create-plant/create-plant.ts'
+import { createPlantCreation, type PlantCreation } from './create-plant/create-plant.ts'
 import { createTracing } from './create-plant/create-span.ts'
+import { openCertificate } from './http/certificate.ts'
 import { addApiMetrics } from './metrics.ts'
 import { createPlantLister } from './read-plants/list-plants.ts'
 import { createPlantReader } from './read-plants/read-plant.ts'
-import { ApiSettings } from './settings.ts'
+import { ApiSettings, listed } from './settings.ts'
 
 const BYTES_PER_MIB = 1_048_576
 const TAIL_MIN_BYTES = 1
@@ -28,12 +29,16 @@ const TAIL_MAX_WAIT_MS = 500
 const RESPONSES_AT_STOP_WITHIN_MS = 2_500
 const LAST_BYTES_WITHIN_MS = 250
 const STOP_WITHIN_MS = 4_000
+/** A process that has failed should end soon; this is for the requests that are on their way. */
+const FAILED_DRAIN_MS = 500
 
 async function start(context: ServiceContext): Promise<void> {
   const { log, fail, closeLater } = context
   const settings = readSettings(ApiSettings, process.env)
   const authentication = await openAuthentication(settings, log)
   closeLater(authentication.close)
+  const certificate = openCertificate(settings, log)
+  if (certificate !== undefined) closeLater(certificate.close)
   const isTraced = await startTracing(context, settings)
   const metrics = createMetrics(context.name, { withExemplars: isTraced })
   const observe = addApiMetrics(metrics)
@@ -71,6 +76,11 @@ async function start(context: ServiceContext): Promise<void> {
   const { app, admission } = await createApp({
     log,
     limits: settings,
+    edge: {
+      trustedProxies: listed(settings.TRUST_PROXY),
+      tls: certificate?.current(),
+      allowedOrigins: listed(settings.CORS_ORIGINS),
+    },
     partitions,
     creation,
     reader: createPlantReader(readModel, claimIndex, readOptions),
@@ -87,21 +97,32 @@ async function start(context: ServiceContext): Promise<void> {
     windowBytes: settings.WINDOW_MAX_MIB * BYTES_PER_MIB,
   }
   service.showSamples(() => observe.sample(claimIndex, limits))
-  observe.observeParts({ server: app.server, admission, creation, claimIndex, tail, readModel, limits })
+  observe.observeParts({ server: app.server, certificate, admission, creation, claimIndex, tail, readModel, limits })
+  certificate?.renewOn(app.server)
   // The api listens only when the log is verified to be the one that the read model was folded from.
   await tail.verified
   const address = await app.listen({ port: settings.PORT, host: settings.HOST })
   service.reportReady()
-  closeLater(async () => {
+  endLater(context, { app, admission, creation }, settings)
+  log.info({ address, operationsPort: service.operationsPort, partitions }, 'listening')
+}
+
+type App = Awaited<ReturnType<typeof createApp>>
+
+/** Closes the app, when the service ends, without losing a request. */
+function endLater(
+  { closeLater }: ServiceContext,
+  { app, admission, creation }: App & { creation: PlantCreation },
+  { DRAIN_MS: drainMs }: { DRAIN_MS: number },
+): void {
+  closeLater(async (isFailure) => {
     // Ends the idle connections, accepts no new ones, sends the responses in flight, then lets the last append end.
-    await admission.drain(settings.DRAIN_MS)
+    await admission.drain(isFailure ? Math.min(drainMs, FAILED_DRAIN_MS) : drainMs)
     creation.endWithin(RESPONSES_AT_STOP_WITHIN_MS)
-    const endConnections = () => app.server.closeAllConnections()
-    setTimeout(endConnections, RESPONSES_AT_STOP_WITHIN_MS + LAST_BYTES_WITHIN_MS).unref()
+    setTimeout(admission.endConnections, RESPONSES_AT_STOP_WITHIN_MS + LAST_BYTES_WITHIN_MS).unref()
     await app.close()
     await creation.close()
-  }, settings.DRAIN_MS + STOP_WITHIN_MS)
-  log.info({ address, operationsPort: service.operationsPort, partitions }, 'listening')
+  }, drainMs + STOP_WITHIN_MS)
 }
 
 type Service = Awaited<ReturnType<typeof openServiceStores>>

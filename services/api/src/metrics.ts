@@ -9,6 +9,7 @@ import { Counter, Histogram, Registry } from 'prom-client'
 import type { ClaimIndex } from './claim-index/claim-index.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
 import type { Admission } from './http/admission.ts'
+import type { Certificate } from './http/certificate.ts'
 import type { CompletedRequest } from './http/request-observer.ts'
 
 /** Finest around the usual response times. The default deadlines are bounds: what is above one has waited it out. */
@@ -18,6 +19,7 @@ const RECORDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000]
 /** The parts of a running api that are read at each scrape. */
 export type ObservedParts = {
   server: Server
+  certificate: Certificate | undefined
   admission: Admission
   creation: PlantCreation
   claimIndex: ClaimIndex
@@ -123,7 +125,8 @@ export function addApiMetrics(metrics: Metrics) {
     },
 
     /** Adds the metrics that are read from the parts. */
-    observeParts({ server, admission, creation, claimIndex, tail, readModel, limits }: ObservedParts): void {
+    observeParts(parts: ObservedParts): void {
+      const { server, certificate, admission, creation, claimIndex, tail, readModel, limits } = parts
       const gauge = (name: string, help: string, read: () => number | undefined) =>
         addGauge(metrics, `plant_store_${name}`, help, read)
 
@@ -132,6 +135,11 @@ export function addApiMetrics(metrics: Metrics) {
       })
       gauge('http_connections', 'Open connections.', admission.connections)
       gauge('http_connections_max', 'Most open connections, CONNECTIONS_MAX.', () => limits.connections)
+      gauge(
+        'http_certificate_expiry_timestamp_seconds',
+        'When the certificate of the HTTP API expires, in seconds since 1970.',
+        () => certificate?.expiresAt(),
+      )
       gauge('http_requests_under_way', 'Requests in flight.', admission.inFlight)
       gauge('http_requests_under_way_max', 'Most requests in flight, REQUESTS_MAX.', () => limits.requests)
       gauge('queue_records', 'Creates that wait for the next append.', () => creation.queued().records)

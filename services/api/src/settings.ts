@@ -2,8 +2,13 @@ import { MAX_TEXT_CODE_POINTS } from '@plant-store/shared/plant/plant.ts'
 import { Port } from '@plant-store/shared/runtime/settings.ts'
 import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
 import { type Static, Type } from 'typebox'
+import { isOrigin } from './http/allowed-origins.ts'
+import { isProxy } from './http/trusted-proxies.ts'
 
 const MAX_TIMEOUT_MS = 600_000
+/** Load balancers keep idle connections for up to 4,000 s, and the api has to keep them longer. */
+const MAX_KEEP_ALIVE_MS = 4_200_000
+const MAX_DRAIN_MS = 120_000
 
 /** Limits of the HTTP interface; docs/reference/settings.md explains each. */
 const HTTP_LIMITS = {
@@ -15,7 +20,7 @@ const HTTP_LIMITS = {
   HEADERS_TIMEOUT_MS: Type.Integer({ minimum: 100, maximum: MAX_TIMEOUT_MS, default: 10_000 }),
   REQUEST_TIMEOUT_MS: Type.Integer({ minimum: 100, maximum: MAX_TIMEOUT_MS, default: 30_000 }),
   ANSWER_TIMEOUT_MS: Type.Integer({ minimum: 100, maximum: MAX_TIMEOUT_MS, default: 30_000 }),
-  KEEP_ALIVE_TIMEOUT_MS: Type.Integer({ minimum: 1, maximum: MAX_TIMEOUT_MS, default: 72_000 }),
+  KEEP_ALIVE_TIMEOUT_MS: Type.Integer({ minimum: 1, maximum: MAX_KEEP_ALIVE_MS, default: 72_000 }),
   CONNECTIONS_MAX: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 10_000 }),
   REQUESTS_MAX: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 10_000 }),
   LISTED_PLANTS_MAX: Type.Integer({ minimum: 1_000, maximum: 1_000_000, default: 10_000 }),
@@ -29,6 +34,10 @@ export const ApiSettings = Type.Object({
   ...SERVICE_SETTINGS,
   PORT: Port(3000),
   OPS_PORT: Port(3100),
+  HTTP_TLS_CERT_FILE: Type.Optional(Type.String()),
+  HTTP_TLS_KEY_FILE: Type.Optional(Type.String()),
+  TRUST_PROXY: listOf(isProxy, 'addresses or CIDRs of proxies, such as 10.0.0.0/8, separated by commas'),
+  CORS_ORIGINS: listOf(isOrigin, 'origins such as https://app.example, without a path, separated by commas'),
   PLANT_STORE_TOKEN_DIGESTS: Type.Optional(Type.String()),
   PLANT_STORE_TOKEN_DIGESTS_FILE: Type.Optional(Type.String()),
   JWT_ISSUER: Type.Optional(Type.String({ pattern: '^\\S{1,500}$', expected: 'the `iss` of the tokens' })),
@@ -40,11 +49,20 @@ export const ApiSettings = Type.Object({
   ...HTTP_LIMITS,
   QUEUE_MAX_MIB: Type.Integer({ minimum: 1, maximum: 1_024, default: 16 }),
   QUEUE_MAX_AGE_MS: Type.Integer({ minimum: 1, maximum: 120_000, default: 5_000 }),
-  DRAIN_MS: Type.Integer({ minimum: 0, maximum: 3_000, default: 500 }),
+  DRAIN_MS: Type.Integer({ minimum: 0, maximum: MAX_DRAIN_MS, default: 500 }),
   CREATE_DEADLINE_MS: Type.Integer({ minimum: 100, maximum: 120_000, default: 10_000 }),
   READ_DEADLINE_MS: Type.Integer({ minimum: 0, maximum: 120_000, default: 2_000 }),
   WINDOW_MAX_MIB: Type.Integer({ minimum: 1, maximum: 16_384, default: 128 }),
 })
+
+/** What a setting lists, in order; nothing when it is unset. */
+export function listed(text: string | undefined): string[] {
+  return text === undefined ? [] : text.split(',').map((item) => item.trim())
+}
+
+function listOf(isItem: (text: string) => boolean, expected: string) {
+  return Type.Optional(Type.Refine(Type.String({ expected }), (text) => listed(text).every(isItem)))
+}
 
 // fetch() rejects a URL with credentials, and they would not be secret there.
 function isPlainHttpUrl(text: string): boolean {

@@ -1,6 +1,6 @@
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { describe, expect, it } from 'vitest'
-import { ApiSettings } from './settings.ts'
+import { ApiSettings, listed } from './settings.ts'
 
 const STORES = { KAFKA_BROKERS: '127.0.0.1:9092', REDIS_URL: 'redis://127.0.0.1:6379' }
 const read = (env: NodeJS.ProcessEnv) => readSettings(ApiSettings, { ...STORES, ...env })
@@ -32,5 +32,28 @@ describe('the settings of JWTs', () => {
   it('limit the clock tolerance, by default to 5 s', () => {
     expect(read({})).toMatchObject({ JWT_CLOCK_TOLERANCE_SECONDS: 5 })
     expect(() => read({ JWT_CLOCK_TOLERANCE_SECONDS: '301' })).toThrow(/from 0 to 300/)
+  })
+})
+
+describe('the lists of proxies and origins', () => {
+  it('are separated by commas, and spaces around them do not count', () => {
+    const env = { TRUST_PROXY: '10.0.0.0/8, loopback', CORS_ORIGINS: 'https://a.example , http://localhost:8080' }
+    const settings = read(env)
+    expect(settings).toMatchObject(env)
+    expect(listed(settings.TRUST_PROXY)).toEqual(['10.0.0.0/8', 'loopback'])
+    expect(listed(settings.CORS_ORIGINS)).toEqual(['https://a.example', 'http://localhost:8080'])
+    expect(listed(read({}).TRUST_PROXY)).toEqual([])
+  })
+
+  it.each(['1', 'true', '*', 'proxy', '10.0.0.0/8,', '0.0.0.0/0'])('refuse the proxy %s', (text) => {
+    expect(() => read({ TRUST_PROXY: text })).toThrow(
+      `settings: TRUST_PROXY must be addresses or CIDRs of proxies, such as 10.0.0.0/8, separated by commas (it is "${text}")`,
+    )
+  })
+
+  it.each(['*', 'null', 'a.example', 'https://a.example/', 'https://a.example,*'])('refuse the origin %s', (text) => {
+    expect(() => read({ CORS_ORIGINS: text })).toThrow(
+      `settings: CORS_ORIGINS must be origins such as https://app.example, without a path, separated by commas (it is "${text}")`,
+    )
   })
 })

@@ -7,8 +7,12 @@ import { openLogStream } from './log-stream.ts'
 const EXIT_CONFIGURATION = 78
 const EXIT_FAILURE = 1
 const CLOSE_TIMEOUT_MS = 9_000
+/** What the end may take besides the call that takes longest. */
+const OTHERS_WITHIN_MS = 4_500
 const ONE_CLOSE_WITHIN_MS = 1_000
 const LOG_WITHIN_MS = 500
+
+type Close = (isFailure: boolean) => Promise<void>
 
 export type ServiceContext = {
   name: string
@@ -18,12 +22,13 @@ export type ServiceContext = {
   /** Why the process is about to end; undefined while it is not. */
   ending(): string | undefined
   /** Registers a call for the end. The last one registered is closed first; one that takes longer than this is left. */
-  closeLater(close: () => Promise<void>, withinMs?: number): void
+  closeLater(close: Close, withinMs?: number): void
 }
 
 /**
  * Runs a service as this process, and ends it in order. Exit codes: 0 after SIGTERM or SIGINT, 78 for a
- * PreconditionError, 1 for any other failure. The last log line gives the reason. After 9 s the end is forced.
+ * PreconditionError, 1 for any other failure. The last log line gives the reason. The end is forced after 9 s, or 4.5 s after
+ * the longest time that a call of `closeLater` may take.
  */
 export async function runService(
   name: string,
@@ -32,7 +37,7 @@ export async function runService(
 ): Promise<void> {
   const stream = openLogStream(name)
   const log = createLog(name, level || 'info', stream)
-  const closers: { close: () => Promise<void>; withinMs: number }[] = []
+  const closers: { close: Close; withinMs: number }[] = []
   let ending: string | undefined
 
   async function leave(exitCode: number): Promise<never> {
@@ -45,12 +50,16 @@ export async function runService(
   async function end(exitCode: number, why: string): Promise<void> {
     if (ending !== undefined) return
     ending = why
+    const longestMs = Math.max(...closers.map(({ withinMs }) => withinMs))
+    const timeoutMs = Math.max(CLOSE_TIMEOUT_MS, longestMs + OTHERS_WITHIN_MS)
     const cutOff = setTimeout(() => {
-      log.error(`shutdown took longer than ${CLOSE_TIMEOUT_MS} ms: exiting now`)
+      log.error(`shutdown took longer than ${timeoutMs} ms: exiting now`)
       void leave(exitCode || EXIT_FAILURE)
-    }, CLOSE_TIMEOUT_MS)
+    }, timeoutMs)
     for (const { close, withinMs } of closers.reverse()) {
-      const closed = close().catch((err: unknown) => log.error({ err }, 'closing a part of the service failed'))
+      const closed = close(exitCode !== 0).catch((err: unknown) =>
+        log.error({ err }, 'closing a part of the service failed'),
+      )
       await Promise.race([closed, delay(withinMs)])
     }
     clearTimeout(cutOff)

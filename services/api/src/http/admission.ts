@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Server as TlsServer } from 'node:tls'
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance } from 'fastify'
 import { sendFailure } from './error-responses.ts'
@@ -33,10 +34,13 @@ export function createAdmission(
   let phase: 'open' | 'draining' | 'closing' = 'open'
 
   app.server.maxConnections = 2 * maxConnections
+  // With TLS this is the socket below it: a connection counts from its start.
   app.server.on('connection', (socket: Socket) => {
-    if (connections.size >= maxConnections) surplus.add(socket)
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
+  })
+  app.server.on(app.server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    if (connections.size > maxConnections) surplus.add(socket)
   })
 
   /** Counts `work` until it ends. Throws an HttpError when the limit is reached. */
@@ -83,21 +87,20 @@ export function createAdmission(
     },
 
     /**
-     * Ends every connection with its last response: a client that reads `Connection: close` sends no further request
-     * into a connection that is about to end. Resolves when none is left, or after `withinMs`.
+     * Ends every connection with its last response, for `ms`: a client that reads `Connection: close` sends no further
+     * request into a connection that is about to end. New connections are accepted all that time, because a load
+     * balancer may still send requests.
      */
-    async drain(withinMs: number): Promise<void> {
+    async drain(ms: number): Promise<void> {
       phase = 'draining'
-      const allClosed = Promise.all([...connections].map(closed))
-      await Promise.race([allClosed, delay(withinMs, undefined, { ref: false })])
+      await delay(ms, undefined, { ref: false })
+    },
+
+    /** Closes every connection, also one that is still in its TLS handshake. */
+    endConnections(): void {
+      for (const socket of connections) socket.destroy()
     },
   }
-}
-
-function closed(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    socket.once('close', () => resolve())
-  })
 }
 
 /** Limits the requests per minute of each caller, over all of its tokens, to this instance. */

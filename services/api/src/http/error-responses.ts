@@ -13,7 +13,7 @@ const FAILURES: Record<string, Failure> = {
   FST_ERR_MAX_PARAM_LENGTH: 'noSuchRoute',
   FST_ERR_ASYNC_CONSTRAINT: 'malformedRequest',
 }
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const MAX_QUOTED_CHARACTERS = 40
 
 export function sendFailure(reply: FastifyReply, failure: Failure, message?: string): FastifyReply {

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TOKEN_HEADER } from './consistency-token.ts'
 import { ERRORS, type Failure, statusOf } from './errors.ts'
 import { REQUEST_ID_HEADER } from './request-head.ts'
+import { clientAddressOf } from './trusted-proxies.ts'
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -67,6 +68,7 @@ export function createRequestObserver({ log, onCompleted, problems = () => [] }:
     const { failure, cause } = reply
     return {
       ...completed,
+      client: clientAddressOf(request),
       caller: request.caller || undefined,
       position: reply.getHeader(TOKEN_HEADER),
       traceparent: parseTraceparent(request.headers.traceparent),

@@ -2,6 +2,7 @@ import { propagation, ROOT_CONTEXT, type Span, SpanKind } from '@opentelemetry/a
 import { endSpan, tracer } from '@plant-store/shared/tracing/spans.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ERRORS } from './errors.ts'
+import { clientAddressOf } from './trusted-proxies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,8 +26,10 @@ export function traceRequests(app: FastifyInstance): void {
   })
 }
 
-function startSpan({ method, url, headers, protocol, raw, routeOptions }: FastifyRequest): Span {
+function startSpan(request: FastifyRequest): Span {
+  const { method, url, headers, protocol, raw, routeOptions } = request
   const route = routeOptions.url
+  const client = clientAddressOf(request)
   return tracer.startSpan(
     route === undefined ? method : `${method} ${route}`,
     {
@@ -36,6 +39,7 @@ function startSpan({ method, url, headers, protocol, raw, routeOptions }: Fastif
         'url.scheme': protocol,
         'url.path': url.split('?')[0],
         'network.protocol.version': raw.httpVersion,
+        ...(client !== undefined && { 'client.address': client }),
         ...(route !== undefined && { 'http.route': route }),
         ...(headers['user-agent'] !== undefined && { 'user_agent.original': headers['user-agent'] }),
       },

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { TLSSocket, type TlsOptions } from 'node:tls'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import {
   type HttpResponse,
@@ -8,7 +9,7 @@ import {
   sendResponse,
 } from '@plant-store/shared/runtime/http-response.ts'
 import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
-import fastify, { type FastifyBaseLogger, type FastifyReply, LogController } from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyHttpOptions, type FastifyReply, LogController } from 'fastify'
 import type { HttpLimits } from '../settings.ts'
 import { sendError } from './error-responses.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
@@ -25,9 +26,32 @@ const CLIENT_ERRORS: Record<string, Failure> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'requestTimeout',
 }
 
+export type ServerOptions = {
+  limits: HttpLimits
+  observer: RequestObserver
+  log: Logger
+  /** The proxies whose `X-Forwarded-…` headers are believed. */
+  trustedProxies: readonly string[]
+  /** Certificate and key; without them the server speaks plain HTTP. */
+  tls: Pick<TlsOptions, 'cert' | 'key'> | undefined
+}
+
 /** Creates Fastify and Node's server below it, within the limits. All of their own error responses are turned off. */
-export function createServer(limits: HttpLimits, observer: RequestObserver, log: Logger) {
+export function createServer({ limits, observer, log, trustedProxies, tls }: ServerOptions) {
+  const headersTimeout = Math.min(limits.HEADERS_TIMEOUT_MS, limits.REQUEST_TIMEOUT_MS)
+  const http = {
+    // headErrorOf checks it: Node's response has no body.
+    requireHostHeader: false,
+    maxHeaderSize: limits.HEADERS_MAX_BYTES,
+    headersTimeout,
+    connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
+  }
+  // Node's server for TLS has the methods and events of the plain one.
+  const server = (
+    tls === undefined ? { http } : { https: { ...http, ...tls, handshakeTimeout: headersTimeout, allowHalfOpen: true } }
+  ) as Pick<FastifyHttpOptions<Server>, 'http'>
   return fastify({
+    ...server,
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIdOf,
@@ -37,13 +61,7 @@ export function createServer(limits: HttpLimits, observer: RequestObserver, log:
     keepAliveTimeout: limits.KEEP_ALIVE_TIMEOUT_MS,
     routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
     rewriteUrl: ({ url = '/' }) => originForm(url),
-    http: {
-      // headErrorOf checks it: Node's response has no body.
-      requireHostHeader: false,
-      maxHeaderSize: limits.HEADERS_MAX_BYTES,
-      headersTimeout: Math.min(limits.HEADERS_TIMEOUT_MS, limits.REQUEST_TIMEOUT_MS),
-      connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
-    },
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     // respondToNodeFailures handles client errors.
     clientErrorHandler() {},
     frameworkErrors: (error, request, reply: FastifyReply) => {
@@ -82,6 +100,13 @@ export function respondToNodeFailures(server: Server, latestOn: LatestResponse):
   server.maxHeadersCount = 0
   // A client that has ended its side may still wait for responses (RFC 9112 9.6).
   Object.assign(server, { httpAllowHalfOpen: true })
+  const secured = new WeakSet<Socket>()
+  server.on('secureConnection', (socket: Socket) => {
+    secured.add(socket)
+    // Node's parser fails when it gets requests while it is paused, as it does from TLS when many are pipelined. A
+    // listener has them come through the socket, which waits.
+    socket.on('data', () => undefined)
+  })
   const unreadable = new WeakSet<Socket>()
   // Prepended, because Fastify's own listener may respond at once.
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -90,7 +115,8 @@ export function respondToNodeFailures(server: Server, latestOn: LatestResponse):
   })
   server.on('clientError', (error: Error & { code?: string }, socket: Socket) => {
     const failure = CLIENT_ERRORS[error.code ?? ''] ?? 'malformedRequest'
-    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy()
+    const isInHandshake = socket instanceof TLSSocket && !secured.has(socket)
+    if (error.code === 'ECONNRESET' || !socket.writable || isInHandshake) socket.destroy()
     // Node emits the error again for each packet that follows.
     else if (!unreadable.has(socket)) sendInOrder(socket, latestOn(socket), responseOf(failure))
     unreadable.add(socket)

@@ -1,0 +1,92 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type TLSSocket } from 'node:tls'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createAuthority } from '../../../../local/stores/certificates.mjs'
+import { quietLog } from '../../../../tests/support/quiet-log.ts'
+import { openCertificate } from './certificate.ts'
+
+const RELOAD_EVERY_MS = 5
+
+const folder = mkdtempSync(join(tmpdir(), 'certificate-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const authority = createAuthority(folder)
+const [first, second] = [authority.issue('first', 'first'), authority.issue('second', 'second')]
+const empty = join(folder, 'empty')
+writeFileSync(empty, '')
+
+describe('a certificate', () => {
+  it('is not needed', () => {
+    expect(openCertificate({}, quietLog)).toBeUndefined()
+  })
+
+  it.each([
+    ['without its key', { HTTP_TLS_CERT_FILE: first.cert }, /HTTP_TLS_CERT_FILE and HTTP_TLS_KEY_FILE belong together/],
+    ['key alone', { HTTP_TLS_KEY_FILE: first.key }, /set both or neither/],
+    ['that is not there', files('/nowhere', first.key), /HTTP_TLS_CERT_FILE names \/nowhere.*ENOENT/],
+    ['whose key is not there', files(first.cert, '/nowhere'), /HTTP_TLS_KEY_FILE names \/nowhere.*ENOENT/],
+    ['that is empty', files(empty, first.key), /which is empty/],
+    ['that is none', files(first.key, first.key), /HTTP_TLS_CERT_FILE names .*no certificate in PEM/],
+    ['with another key', files(first.cert, second.key), /HTTP_TLS_KEY_FILE must name the key .*HTTP_TLS_CERT_FILE/],
+    ['whose key is none', files(first.cert, first.cert), /HTTP_TLS_KEY_FILE must name the key/],
+  ])('%s is a wrong setting', (_what, settings, message) => {
+    expect(() => openCertificate(settings, quietLog)).toThrow(PreconditionError)
+    expect(() => openCertificate(settings, quietLog)).toThrow(message)
+  })
+
+  it('is renewed for new connections; unusable files leave the previous one, and the log names them', async () => {
+    const used = { cert: join(folder, 'used.crt'), key: join(folder, 'used.key') }
+    const write = (certified: typeof used) => {
+      copyFileSync(certified.key, used.key)
+      copyFileSync(certified.cert, used.cert)
+    }
+    write(first)
+    const lines: { level: string; msg: string }[] = []
+    const log = createLog('test', 'info', { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const certificate = openCertificate(files(used.cert, used.key), log, RELOAD_EVERY_MS)
+    if (certificate === undefined) throw new Error('no certificate')
+    onTestFinished(certificate.close)
+    const server = createServer(certificate.current())
+    onTestFinished(() => void server.close())
+    certificate.renewOn(server)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const open = () => connectTo(server.address() as AddressInfo)
+
+    const old = await open()
+    expect(nameOf(old)).toBe('first')
+    write(second)
+    await vi.waitFor(async () => expect(nameOf(await open())).toBe('second'))
+    expect(certificate.expiresAt()).toBeGreaterThan(Date.now() / 1_000)
+    writeFileSync(used.cert, '-----BEGIN CERTIFICATE-----\nx')
+    await vi.waitFor(() => expect(lines.at(-1)).toMatchObject({ level: 'error' }))
+    expect(lines.at(-1)?.msg).toMatch(/HTTP_TLS_CERT_FILE names .*used\.crt.*the previous certificate stays/)
+    expect(nameOf(await open())).toBe('second')
+    write(first)
+    await vi.waitFor(async () => expect(nameOf(await open())).toBe('first'))
+    expect(lines.filter(({ level }) => level === 'info')).toHaveLength(2)
+
+    old.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    server.once('request', (_request, response) => response.end('as before'))
+    await vi.waitFor(() => expect(String(old.read() ?? '')).toMatch(/as before/))
+  })
+})
+
+function files(cert: string, key: string) {
+  return { HTTP_TLS_CERT_FILE: cert, HTTP_TLS_KEY_FILE: key }
+}
+
+function connectTo({ port }: AddressInfo): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const ca = readFileSync(authority.ca)
+    const socket = connect({ port, host: '127.0.0.1', ca, checkServerIdentity: () => undefined }, () => resolve(socket))
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', reject)
+  })
+}
+
+const nameOf = (socket: TLSSocket) => socket.getPeerCertificate().subject.CN

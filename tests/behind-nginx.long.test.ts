@@ -1,0 +1,139 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { Agent } from 'node:https'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { freePort } from '../local/processes/port.mjs'
+import { startProcess } from '../local/processes/process.mjs'
+import { type ClientResponse, idsWhile, onConnections, readPlant, send } from './support/client.ts'
+import { findPrograms } from './support/debian-package.ts'
+import { createPlantStore, type RunningApi } from './support/plant-store.ts'
+import { temporaryFolder } from './support/temporary-folder.ts'
+import { registerProcess } from './support/test-run.ts'
+import { createTrustedAuthority } from './support/trusted-authority.ts'
+
+const CONNECTIONS = 8
+const CREATES_BETWEEN = 300
+const ATTEMPTS_MAX = 10
+/** The clients are at another address than nginx. */
+const CLIENT = '127.0.0.2'
+
+const programs = await findPrograms('nginx', { nginx: 'usr/sbin/nginx' }, 'The documented nginx was')
+
+it.runIf(programs !== undefined)(
+  'through the documented nginx, creates with a key succeed while the apis restart one after another',
+  async () => {
+    const store = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+    const ports = [await freePort(), await freePort()]
+    const start = (port: number) =>
+      store.startApi({
+        PORT: String(port),
+        TRUST_PROXY: '127.0.0.1',
+        LOG_LEVEL: 'debug',
+        CORS_ORIGINS: 'https://a.example',
+      })
+    const apis = await Promise.all(ports.map(start))
+    await store.startProjector()
+    const url = await startNginx(ports)
+    const agent = new Agent({ keepAlive: true, localAddress: CLIENT })
+    onTestFinished(() => agent.destroy())
+
+    let isOver = false
+    let done = 0
+    let repeated = 0
+
+    /** Creates a plant, and repeats it as long as the response says that this may help. */
+    async function create(id: bigint): Promise<ClientResponse | undefined> {
+      const headers = {
+        'content-type': 'application/json',
+        'idempotency-key': `key-${id}`,
+        'x-forwarded-for': '6.6.6.6',
+      }
+      const request = { method: 'POST', headers, agent, body: `{"id":${id},"name":"n"}` }
+      for (let attempt = 1; ; attempt++) {
+        const response = await send(`${url}/plants`, request)
+        const isFinal = response !== undefined && response.status < 500
+        if (isFinal || attempt === ATTEMPTS_MAX) {
+          done++
+          return response
+        }
+        repeated++
+        await delay(1_000 * Number(response?.headers['retry-after'] ?? 1))
+      }
+    }
+    const creates = onConnections(
+      CONNECTIONS,
+      idsWhile(() => !isOver),
+      create,
+    )
+    for (const [n, port] of [...ports, ...ports].entries()) {
+      await untilMore()
+      const old = apis[n % ports.length]
+      process.kill(old?.pid ?? 0, 'SIGTERM')
+      expect(await old?.exited).toEqual({ code: 0, signal: null })
+      await untilMore()
+      const started = await start(port)
+      apis[n % ports.length] = started
+      // nginx uses it again, so the other one may end.
+      await vi.waitFor(async () => expect(await createsOf(started)).toBeGreaterThan(0), { timeout: 10_000 })
+    }
+    isOver = true
+    const responses = await creates
+    console.log(`${responses.length} creates, ${repeated} requests repeated`)
+    expect(responses.filter((response) => response?.status !== 200)).toEqual([])
+
+    async function untilMore(): Promise<void> {
+      const before = done
+      await vi.waitFor(() => expect(done).toBeGreaterThan(before + CREATES_BETWEEN), { timeout: 60_000 })
+    }
+    expect((await readPlant(url, 1n))?.status).toBe(200)
+    const line = readFileSync(apis[0]?.logFile ?? '', 'utf8')
+      .split('\n')
+      .find((text) => text.includes('"method":"POST"'))
+    expect(JSON.parse(line ?? '')).toMatchObject({ client: CLIENT })
+    const preflight = { origin: 'https://a.example', 'access-control-request-method': 'POST' }
+    expect((await send(`${url}/plants`, { method: 'OPTIONS', headers: preflight }))?.status).toBe(204)
+    expect(await send(`${url}/nothing`, {})).toMatchObject({ status: 404, body: { error: 40400 } })
+  },
+)
+
+/** How many creates this api has answered. */
+async function createsOf({ opsUrl }: RunningApi): Promise<number> {
+  const text = await (await fetch(`${opsUrl}/metrics`)).text()
+  return Number(/^plant_store_http_requests_total\{method="POST",.*status="200".*\} (\d+)$/m.exec(text)?.[1] ?? 0)
+}
+
+/** Starts nginx as the documents configure it, before these apis; returns its address. */
+async function startNginx(ports: number[]): Promise<string> {
+  const folder = temporaryFolder()
+  const port = await freePort()
+  const { cert, key } = createTrustedAuthority().issue('nginx')
+  const page = readFileSync(new URL('../docs/how-to/run-behind-a-proxy.md', import.meta.url), 'utf8')
+  const documented = page.split('```nginx\n')[1]?.split('```')[0] ?? ''
+  const site = documented
+    .replace(/api-(\d):3000/g, (_, n) => `127.0.0.1:${ports[Number(n) - 1]}`)
+    .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+    .replace('/etc/nginx/tls.crt', cert)
+    .replace('/etc/nginx/tls.key', key)
+  const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  )
+  const file = join(folder, 'nginx.conf')
+  writeFileSync(
+    file,
+    `daemon off; master_process off; pid ${folder}/pid; error_log stderr;
+    events {} http { access_log off; ${folders.join(' ')} ${site} }`,
+  )
+  const running = await startProcess({
+    name: 'nginx',
+    command: programs?.nginx ?? '',
+    args: ['-p', folder, '-c', file, '-e', 'stderr'],
+    logFile: join(folder, 'nginx.log'),
+    env: {},
+  })
+  registerProcess(inject('testRun'), running)
+  onTestFinished(async () => void (await running.stop({ graceMs: 1_000 })))
+  const url = `https://127.0.0.1:${port}`
+  await vi.waitFor(async () => expect(await send(`${url}/nothing`, {})).toBeDefined(), { timeout: 10_000 })
+  return url
+}

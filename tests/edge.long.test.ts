@@ -1,0 +1,192 @@
+import { copyFileSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
+import type { Browser, Page } from 'playwright-core'
+import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { hasBrowser, openBrowser } from './support/browser.ts'
+import { createPlant, readPlant, send } from './support/client.ts'
+import { createPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
+import { temporaryFolder } from './support/temporary-folder.ts'
+import { createTrustedAuthority } from './support/trusted-authority.ts'
+
+const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+const CLIENT = '198.51.100.7'
+const WAIT = { timeout: 20_000, interval: 50 }
+
+const isPossible = hasBrowser('A page of another origin')
+
+describe('TLS in the process', () => {
+  let authority: ReturnType<typeof createTrustedAuthority>
+  beforeAll(() => {
+    authority = createTrustedAuthority()
+  })
+
+  async function startSecured(settings: Record<string, string> = {}) {
+    const folder = temporaryFolder()
+    const used = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') }
+    const use = (name: string) => {
+      const { cert, key } = authority.issue(name)
+      copyFileSync(key, used.key)
+      copyFileSync(cert, used.cert)
+    }
+    use('first')
+    const store = await createPlantStore(stores)
+    const tls = { HTTP_TLS_CERT_FILE: used.cert, HTTP_TLS_KEY_FILE: used.key }
+    const [api] = await Promise.all([store.startApi({ ...tls, ...settings }), store.startProjector()])
+    return { api, used, use }
+  }
+
+  it('a new certificate is taken without a restart, while creates go on', async () => {
+    const { api, used, use } = await startSecured()
+    let isOver = false
+    const creates: Promise<(number | undefined)[]> = (async () => {
+      const statuses: (number | undefined)[] = []
+      for (let id = 0n; !isOver; id++) statuses.push((await createPlant(api.url, id, 'n')).response?.status)
+      return statuses
+    })()
+    expect(await certificateOf(api)).toBe('first')
+    use('second')
+    await vi.waitFor(async () => expect(await certificateOf(api)).toBe('second'), WAIT)
+    copyFileSync(used.key, used.cert)
+    await vi.waitFor(() => expect(readFileSync(api.logFile, 'utf8')).toMatch(/HTTP_TLS_CERT_FILE names .*stays/), WAIT)
+    expect(await certificateOf(api)).toBe('second')
+    isOver = true
+    expect(new Set(await creates)).toEqual(new Set([200]))
+    expect(await (await fetch(`${api.opsUrl}/metrics`)).text()).toMatch(/^plant_store_http_certificate_expiry\S+ \d+/m)
+  })
+
+  it('who does not speak TLS is disconnected without a response', async () => {
+    const { api } = await startSecured({ HEADERS_TIMEOUT_MS: '1000', CONNECTIONS_MAX: '1' })
+    const plain = openPlain(api)
+    plain.socket.write('GET /plants/1 HTTP/1.1\r\nHost: x\r\n\r\n')
+    await plain.closed
+    const silent = openPlain(api)
+    await silent.closed
+    expect([plain.received(), silent.received()]).toEqual(['', ''])
+    // Both are gone: there is room for one connection.
+    await vi.waitFor(async () => expect((await readPlant(api.url, 1n))?.status).toBe(404), WAIT)
+  })
+
+  it('connections beyond the limit get a 503', async () => {
+    const { api } = await startSecured({ CONNECTIONS_MAX: '1' })
+    await certificateOf(api, async () => {
+      const response = await send(`${api.url}/plants/1`, {})
+      expect(response).toMatchObject({ status: 503, body: { error: 50304 }, headers: { connection: 'close' } })
+    })
+  })
+})
+
+it.each([
+  ['127.0.0.1', CLIENT],
+  ['10.0.0.0/8', '127.0.0.1'],
+  [undefined, '127.0.0.1'],
+])('with TRUST_PROXY=%s the log has the client %s', async (trusted, client) => {
+  const store = await createPlantStore(stores)
+  const settings = { LOG_LEVEL: 'debug', ...(trusted !== undefined && { TRUST_PROXY: trusted }) }
+  const [api] = await Promise.all([store.startApi(settings), store.startProjector()])
+  await readPlant(api.url, 1n, { 'x-forwarded-for': `203.0.113.9, ${CLIENT}`, 'x-request-id': 'forwarded' })
+  const line = await vi.waitFor(() => {
+    const lines = readFileSync(api.logFile, 'utf8').split('\n')
+    const found = lines.find((text) => text.includes('"requestId":"forwarded"'))
+    if (found === undefined) throw new Error('no line yet')
+    return JSON.parse(found)
+  })
+  expect(line).toMatchObject({ msg: 'request completed', status: 404, client })
+})
+
+describe('a page of another origin', () => {
+  it.runIf(isPossible)('creates and reads plants, retries, and reads failures; other pages cannot', async () => {
+    const [allowed, other] = [await servePage(), await servePage()]
+    const store = await createPlantStore(stores)
+    const [api] = await Promise.all([store.startApi({ CORS_ORIGINS: allowed }), store.startProjector()])
+    const browser = await openBrowser()
+    onTestFinished(() => browser.close())
+
+    const page = await openPage(browser, allowed)
+    const create = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Fern"}', key: 'one' }
+    const created = await request(page, api, create)
+    expect(created).toEqual({ status: 200, body: { name: 'Fern' }, position: expect.stringMatching(/^\d+-\d+$/) })
+    expect(await request(page, api, create)).toEqual(created)
+    expect(await request(page, api, { ...create, key: 'other' })).toMatchObject({ status: 400, body: { error: 40003 } })
+    const { position = '' } = created
+    expect(await request(page, api, { path: '/plants/1', position })).toMatchObject({ status: 200 })
+    expect(await request(page, api, { path: '/plants/2' })).toMatchObject({ status: 404, body: { error: 40401 } })
+    expect(await request(page, api, { path: '/nothing' })).toMatchObject({ status: 404, body: { error: 40400 } })
+    expect(await request(page, api, { path: '/plants', method: 'DELETE' })).toBe('failed')
+    expect(await request(page, api, { path: '/plants/1', token: 'wrong' })).toMatchObject({ body: { error: 40101 } })
+    expect(await page.evaluate(`fetch(${JSON.stringify(`${api.url}/plants/1`)}).then(({ status }) => status)`)).toBe(
+      401,
+    )
+
+    const stranger = await openPage(browser, other)
+    expect(await request(stranger, api, { ...create, body: '{"id":3,"name":"n"}' })).toBe('failed')
+    expect((await readPlant(api.url, 3n))?.status).toBe(404)
+  })
+})
+
+/** The name of the certificate that a new connection gets. `while` is called before it closes. */
+function certificateOf(api: RunningApi, whileOpen = async () => {}): Promise<string | undefined> {
+  const { port } = new URL(api.url)
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ port: Number(port), host: '127.0.0.1' }, () => {
+      const { CN } = socket.getPeerCertificate().subject
+      void whileOpen()
+        .then(() => resolve(typeof CN === 'string' ? CN : CN?.[0]), reject)
+        .finally(() => socket.destroy())
+    })
+    socket.on('error', reject)
+  })
+}
+
+function openPlain(api: RunningApi) {
+  let received = ''
+  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+  socket.on('data', (chunk) => {
+    received += String(chunk)
+  })
+  socket.on('error', () => undefined)
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => resolve())
+  })
+  onTestFinished(() => void socket.destroy())
+  return { socket, closed, received: () => received }
+}
+
+/** Serves an empty page; returns its origin. */
+async function servePage(): Promise<string> {
+  const server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end('<p>'))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function openPage(browser: Browser, origin: string): Promise<Page> {
+  const page = await browser.newPage()
+  await page.goto(origin)
+  return page
+}
+
+type Sent = { path: string; method?: string; body?: string; key?: string; position?: string; token?: string }
+type Seen = { status: number; body: unknown; position?: string }
+
+/** What a script of the page sees of a request; `failed` when the browser keeps the response from it. */
+function request(page: Page, { url }: RunningApi, { path, method = 'GET', body, ...sent }: Sent): Promise<Seen> {
+  const headers = {
+    authorization: `Bearer ${sent.token ?? TOKEN}`,
+    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(sent.key !== undefined && { 'idempotency-key': sent.key }),
+    ...(sent.position !== undefined && { 'plants-position': sent.position }),
+  }
+  const options = JSON.stringify({ method, headers, body })
+  return page.evaluate(`fetch(${JSON.stringify(url + path)}, ${options}).then(async (response) => ({
+    status: response.status,
+    body: await response.json(),
+    ...(response.headers.has('plants-position') && { position: response.headers.get('plants-position') }),
+  }), () => 'failed')`)
+}

@@ -1,0 +1,488 @@
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { expectErrorShape, readPlant } from './client.ts'
+import { openPlantStore, type RunningApi, TOKEN } from './plant-store.ts'
+import { openRaw, type RawResponse } from './raw-connection.ts'
+
+const LIMITS = {
+  HEADERS_TIMEOUT_MS: '500',
+  REQUEST_TIMEOUT_MS: '1500',
+  KEEP_ALIVE_TIMEOUT_MS: '500',
+  READ_DEADLINE_MS: '300',
+  BODY_MAX_BYTES: '2000',
+  BODY_MAX_DEPTH: '3',
+  HEADERS_MAX_BYTES: '4000',
+  NAME_MAX_CODE_POINTS: '20',
+  TAG_MAX_CODE_POINTS: '5',
+}
+const NO_LOG_REACHES = '0-999999'
+
+const auth = `Authorization: Bearer ${TOKEN}\r\n`
+const head = (line: string, ...fields: string[]) =>
+  `${line} HTTP/1.1\r\nHost: x\r\n${auth}${fields.map((field) => `${field}\r\n`).join('')}\r\n`
+const json = 'Content-Type: application/json'
+const post = (body: string, ...fields: string[]) =>
+  head('POST /plants', json, `Content-Length: ${Buffer.byteLength(body, 'latin1')}`, ...fields) + body
+const chunked = (...chunks: string[]) => head('POST /plants', json, 'Transfer-Encoding: chunked') + chunks.join('')
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+const utf8 = (text: string) => Buffer.from(text).toString('latin1')
+
+function expectError(response: RawResponse | undefined, error: number, message?: RegExp): void {
+  expect(response).toMatchObject({
+    status: Math.floor(error / 100),
+    headers: { 'content-type': expect.stringMatching(/^application\/json(; charset=utf-8)?$/) },
+  })
+  const body = JSON.parse(Buffer.from(response?.body ?? '', 'latin1').toString())
+  expectErrorShape(body)
+  expect(body).toMatchObject({ error, message: expect.stringMatching(message ?? /\w/) })
+  expect(body.message).not.toMatch(/\bat .*\.[jt]s|node_modules|<html/)
+  expect(response?.headers['retry-after']).toBe(Math.floor(error / 100) === 503 ? '1' : undefined)
+}
+
+/** Describes what the HTTP API does at the corners of the protocol, of an api with these settings. */
+export function describeHttpCorners(settings: () => Record<string, string> = () => ({})): void {
+  let api: RunningApi
+  let end: () => Promise<void>
+
+  beforeAll(async () => {
+    const store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+    end = store.end
+    ;[api] = await Promise.all([store.startApi({ ...LIMITS, ...settings() }), store.startProjector()])
+  })
+  afterAll(() => end())
+
+  /** The responses to these bytes, sent at once; the connection may stay open. */
+  async function requestRaw(text: string, responses = 1): Promise<RawResponse[]> {
+    const connection = openRaw(api.url)
+    connection.write(text)
+    await vi.waitFor(() => expect(connection.responses().length).toBeGreaterThanOrEqual(responses), 10_000)
+    return connection.responses()
+  }
+
+  describe('a malformed request', () => {
+    const noHost = `GET /plants/1 HTTP/1.1\r\n${auth}\r\n`
+    it.each<[string, string, number, RegExp?]>([
+      ['nonsense', 'nonsense\r\n\r\n', 40000],
+      ['bytes that are no text', '\x00\x01\x02\xff\r\n\r\n', 40000],
+      ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 40000],
+      ['the greeting of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 40000],
+      ['a request line without a version', 'GET /plants/1\r\n\r\n', 40000],
+      ['a version that there is not', 'GET /plants/1 HTTP/9.9\r\nHost: x\r\n\r\n', 40000],
+      ['a method that there is not', head('GRT /plants/1'), 40000],
+      ['a method in lower case', head('get /plants/1'), 40000],
+      ['a space within the path', head('GET /plants /1'), 40000],
+      ['no Host', noHost, 40000, /Host/],
+      ['two Hosts', head('GET /plants/1', 'Host: y'), 40000, /host/],
+      ['an invalid Host', noHost.replace('\r\n', '\r\nHost: a b\r\n'), 40000, /Host/],
+      ['two tokens', head('GET /plants/1', 'Authorization: Bearer other'), 40000, /Authorization/],
+      ['two content types', post('{}', 'Content-Type: text/plain'), 40000, /content-type/],
+      ['a space before the colon of a header', head('GET /plants/1', 'X-A : b'), 40000],
+      ['a header without a colon', head('GET /plants/1', 'X-A'), 40000],
+      ['a header without a name', head('GET /plants/1', ': b'), 40000],
+      ['a header that goes on in the next line', head('GET /plants/1', 'X-A: b', ' c'), 40000],
+      ['a line end within a header', head('GET /plants/1', 'X-A: b\rc'), 40000],
+      ['NUL in a header', head('GET /plants/1', 'X-A: b\x00c'), 40000],
+    ])('%s', async (_what, request, error, message) => {
+      const [response] = await requestRaw(request)
+      expectError(response, error, message)
+      expect(response?.headers.connection).toBe('close')
+    })
+  })
+
+  describe('lengths and codings that could smuggle a request past a proxy', () => {
+    const smuggled = 'GET /plants/1 HTTP/1.1\r\nHost: x\r\n\r\n'
+    it.each<[string, string]>([
+      ['two lengths', head('POST /plants', json, 'Content-Length: 2', 'Content-Length: 40')],
+      ['two lengths in one field', head('POST /plants', json, 'Content-Length: 2, 40')],
+      ['a length that is no number', head('POST /plants', json, 'Content-Length: 0x2')],
+      ['a negative length', head('POST /plants', json, 'Content-Length: -1')],
+      ['a length with a sign', head('POST /plants', json, 'Content-Length: +2')],
+      ['a length beyond all numbers', head('POST /plants', json, `Content-Length: 1${'0'.repeat(30)}`)],
+      ['a length and a coding', head('POST /plants', json, 'Content-Length: 2', 'Transfer-Encoding: chunked')],
+      ['a coding and a length', head('POST /plants', json, 'Transfer-Encoding: chunked', 'Content-Length: 2')],
+      ['an unknown coding', head('POST /plants', json, 'Transfer-Encoding: gzip')],
+      ['a coding before chunked', head('POST /plants', json, 'Transfer-Encoding: gzip, chunked')],
+      [
+        'a coding in HTTP/1.0',
+        `POST /plants HTTP/1.0\r\nHost: x\r\n${auth}${json}\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      ],
+      ['chunked twice', head('POST /plants', json, 'Transfer-Encoding: chunked, chunked')],
+      ['chunked, but not last', head('POST /plants', json, 'Transfer-Encoding: chunked, identity')],
+      ['a coding that is almost chunked', head('POST /plants', json, 'Transfer-Encoding: xchunked')],
+      ['a chunk without a size', chunked('x\r\n{}\r\n')],
+      ['a chunk of negative size', chunked('-2\r\n{}\r\n')],
+      ['a chunk longer than its size', chunked('2\r\n{}}\r\n')],
+      ['a chunk size beyond all numbers', chunked('fffffffffffffffff\r\n')],
+    ])('%s: one response, and nothing that follows is a request', async (_what, request) => {
+      const connection = openRaw(api.url)
+      connection.write(request + smuggled)
+      await connection.closed
+      const responses = connection.responses()
+      expect(responses).toHaveLength(1)
+      expectError(responses[0], 40000)
+    })
+
+    it('chunk extensions without end: 413', async () => {
+      const [response] = await requestRaw(chunked(`2;${'x'.repeat(20_000)}`))
+      expectError(response, 41300)
+    })
+
+    it('valid chunks are a body', async () => {
+      const [response] = await requestRaw(chunked(chunk('{"id":70,'), chunk('"name":"n"}'), '0\r\n\r\n'))
+      expect(response).toMatchObject({ status: 200, body: '{"name":"n"}' })
+    })
+
+    it('chunks that exceed the limit: 413', async () => {
+      const [response] = await requestRaw(chunked(...Array.from({ length: 5 }, () => chunk(' '.repeat(500)))))
+      expectError(response, 41300)
+    })
+  })
+
+  describe('time', () => {
+    it.each<[string, string]>([
+      ['nothing', ''],
+      ['half a request line', 'POST /pl'],
+      ['half a head', 'POST /plants HTTP/1.1\r\nHost: x\r\n'],
+      ['half a body', `${head('POST /plants', json, 'Content-Length: 100')}{"id":`],
+      ['a body that has not started', head('POST /plants', json, 'Content-Length: 100')],
+      ['half a chunk', chunked('5\r\n{"id')],
+      ['chunks without an end', chunked(chunk('{"id":'))],
+    ])('%s, and no more: 408', async (_what, request) => {
+      const connection = openRaw(api.url)
+      connection.write(request)
+      await connection.closed
+      expect(connection.responses()).toHaveLength(1)
+      expectError(connection.responses()[0], 40800)
+    })
+
+    it('a body that arrives byte by byte gets no more time', async () => {
+      const connection = openRaw(api.url)
+      connection.write(head('POST /plants', json, 'Content-Length: 1000'))
+      const dripping = setInterval(() => connection.write(' '), 100)
+      await connection.closed
+      clearInterval(dripping)
+      expectError(connection.responses()[0], 40800)
+    })
+
+    it('an idle connection is closed without a response', async () => {
+      const connection = openRaw(api.url)
+      connection.write(head('GET /plants/404'))
+      await connection.closed
+      expect(connection.responses()).toHaveLength(1)
+      expectError(connection.responses()[0], 40401)
+    })
+  })
+
+  describe('size', () => {
+    it.each<[string, string, number]>([
+      ['a header too large', head('GET /plants/1', `X-A: ${'x'.repeat(5_000)}`), 43100],
+      ['too many headers', head('GET /plants/1', ...Array.from({ length: 900 }, (_, n) => `X${n}: x`)), 43100],
+      ['a path too large', head(`GET /${'x'.repeat(5_000)}`), 43100],
+      ['an id too long for a path', head(`GET /plants/${'1'.repeat(1_500)}`), 40400],
+      ['a length too large, whatever comes', head('POST /plants', json, 'Content-Length: 2001'), 41300],
+      ['a body too large', post(' '.repeat(2_001)), 41300],
+    ])('%s', async (_what, request, error) => {
+      const [response] = await requestRaw(request)
+      expectError(response, error)
+    })
+
+    it.each<[string, string, string]>([
+      ['as large a body', `{"id":80,"name":"n"${' '.repeat(2_000 - 20)}}`, '{"name":"n"}'],
+      ['as long a name', `{"id":81,"name":"${'x'.repeat(20)}"}`, `{"name":"${'x'.repeat(20)}"}`],
+      ['as long a tag', '{"id":82,"name":"n","tag":"12345"}', '{"name":"n","tag":"12345"}'],
+      ['as deep a body', '{"id":83,"name":"n","x":{"x":[]}}', '{"name":"n"}'],
+    ])('%s as allowed', async (_what, body, plant) => {
+      expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200, body: plant })
+    })
+
+    it.each<[string, string, number, RegExp]>([
+      ['a name too long', `{"id":84,"name":"${'x'.repeat(21)}"}`, 40002, /name .*at most 20 .*21/],
+      ['a tag too long', '{"id":84,"name":"n","tag":"123456"}', 40002, /tag .*at most 5 .*6/],
+      ['a body too deep', '{"id":84,"name":"n","x":{"x":[[]]}}', 40001, /deeper than 3/],
+    ])('%s', async (_what, body, error, message) => {
+      expectError((await requestRaw(post(body)))[0], error, message)
+    })
+  })
+
+  describe('a body', () => {
+    it.each<[string, string, RegExp]>([
+      ['empty', '', /empty/],
+      ['only space', '  ', /not valid JSON/],
+      ['cut', '{"id":1', /not valid JSON/],
+      ['bad UTF-8', '{"id":1,"name":"\xff"}', /UTF-8/],
+      ['a byte order mark', utf8('\ufeff{"id":1,"name":"n"}'), /not valid JSON/],
+      ['UTF-16', Buffer.from('{"id":1}', 'utf16le').toString('latin1'), /not valid JSON/],
+      ['a key twice', '{"id":1,"id":1,"name":"n"}', /duplicate key/],
+      ['a key twice, once escaped', '{"id":1,"\\u0069d":2,"name":"n"}', /duplicate key|Duplicate/],
+      ['a comment', '{"id":1/**/,"name":"n"}', /not valid JSON/],
+      ['NaN', '{"id":NaN,"name":"n"}', /not valid JSON/],
+      ['a leading zero', '{"id":01,"name":"n"}', /not valid JSON/],
+      ['two values', '{"id":1,"name":"n"}{}', /not valid JSON/],
+    ])('that is no JSON (%s): 40001', async (_what, body, message) => {
+      expectError((await requestRaw(post(body)))[0], 40001, message)
+    })
+
+    it.each<[string, string, RegExp]>([
+      ['null', 'null', /JSON object.*it is null/],
+      ['a list', '[]', /it is an array/],
+      ['a text', '"plant"', /it is "plant"/],
+      ['a number', '17', /it is 17/],
+      ['a fraction', '1.5', /it is 1\.5/],
+      ['nothing in it', '{}', /name is missing; id is missing/],
+      [
+        'everything wrong',
+        '{"id":"1","name":1,"tag":[]}',
+        /name must be a string, but it is 1; tag .*an array; id .*"1"/,
+      ],
+      ['a fraction for an id', '{"id":1.5,"name":"n"}', /id must be an integer .*it is 1\.5/],
+      ['a small number', '{"id":1e-3,"name":"n"}', /it is 1e-3/],
+      ['2^63', '{"id":9223372036854775808,"name":"n"}', /it is 9223372036854775808/],
+      ['-2^63 - 1', '{"id":-9223372036854775809,"name":"n"}', /it is -9223372036854775809/],
+      ['a number that would fill all memory', '{"id":1e999999999,"name":"n"}', /it is 1e999999999/],
+      ['a long number', `{"id":${'9'.repeat(1_000)},"name":"n"}`, /it is 9{40}…$/],
+      ['true', '{"id":true,"name":"n"}', /it is true/],
+      ['null for an id', '{"id":null,"name":"n"}', /id must be .*it is null/],
+      ['null for a name', '{"id":1,"name":null}', /name must be a string, but it is null/],
+      ['null for a tag', '{"id":1,"name":"n","tag":null}', /tag must be a string, but it is null/],
+      ['an object for a name', '{"id":1,"name":{"a":1}}', /it is an object/],
+      ['half a surrogate pair', '{"id":1,"name":"\\ud83c"}', /surrogate/],
+      ['a name that only a prototype has', '{"id":1,"__proto__":{"name":"n"}}', /name is missing/],
+    ])('that is not a plant (%s): 40002, with the reason', async (_what, body, message) => {
+      expectError((await requestRaw(post(body)))[0], 40002, message)
+    })
+
+    it.each<[string, string]>([
+      ['90.0', '90'],
+      ['-0', '0'],
+      ['0e999999999', '0'],
+      ['9.3e1', '93'],
+      ['960e-1', '96'],
+      ['9223372036854775807', '9223372036854775807'],
+      ['-9223372036854775808', '-9223372036854775808'],
+      ['9007199254740993', '9007199254740993'],
+      ['-9007199254740993.0', '-9007199254740993'],
+    ])('may spell its id %s, and the plant is found as %s', async (spelling, id) => {
+      const body = `{"id":${spelling},"name":"n"}`
+      const [response] = await requestRaw(post(body))
+      // -0 is the id that 0 has.
+      expect([200, 400]).toContain(response?.status)
+      expect((await readPlant(api.url, BigInt(id)))?.body).toEqual({ name: 'n' })
+      expectError((await requestRaw(post(body)))[0], 40003)
+      if (id.length > 2) expect((await readPlant(api.url, BigInt(id) ^ 1n))?.status).toBe(404)
+    })
+
+    it.each<[string, string[], number]>([
+      ['no type', [], 41500],
+      ['another type', ['Content-Type: text/plain'], 41500],
+      ['a form', ['Content-Type: application/x-www-form-urlencoded'], 41500],
+      ['a type that only begins like JSON', ['Content-Type: application/jsonp'], 41500],
+      ['a patch', ['Content-Type: application/merge-patch+json'], 41500],
+      ['another charset', ['Content-Type: application/json; charset=latin1'], 41500],
+      ['an invalid type', ['Content-Type: ;;'], 41500],
+      ['a coding', ['Content-Type: application/json', 'Content-Encoding: gzip'], 41500],
+      ['JSON, in UTF-8', ['Content-Type: application/json; charset="UTF-8"', 'Content-Encoding: identity'], 40001],
+      ['JSON, shouted', ['Content-Type: APPLICATION/JSON'], 40001],
+    ])('of %s', async (_what, fields, error) => {
+      expectError((await requestRaw(`${head('POST /plants', ...fields, 'Content-Length: 1')}{`))[0], error)
+    })
+
+    it('is not expected where a method has none', async () => {
+      expectError((await requestRaw(head('POST /plants')))[0], 40002, /it is missing/)
+      expectError((await requestRaw(head('POST /plants', json)))[0], 40001, /empty/)
+    })
+  })
+
+  describe('paths and methods', () => {
+    it.each<[string, string, number, string?]>([
+      ['an unknown path', head('GET /nothing'), 40400],
+      ['the root', head('GET /'), 40400],
+      ['no plant', head('GET /plants/'), 40400],
+      ['a path below a plant', head('GET /plants/1/2'), 40400],
+      ['another case', head('GET /Plants/1'), 40400],
+      ['two slashes', head('GET //plants/1'), 40400],
+      ['a path that can not be decoded', head('GET /plants/%zz'), 40400],
+      ['a path with NUL', head('GET /plants/%00'), 40004],
+      ['an invalid id', head('GET /plants/1.0'), 40004],
+      ['an id with a sign', head('GET /plants/+1'), 40004],
+      ['an id beyond int64', head('GET /plants/9223372036854775808'), 40004],
+      ['a plant that there is not', head('GET /plants/404?x=1'), 40401],
+      ['the whole URL', head('GET http://x/plants/404'), 40401],
+      ['the whole URL of nothing', head('GET http://x'), 40400],
+      ['a space too much before the path', head('GET  /plants/404'), 40401],
+      ['everything', head('OPTIONS *'), 40400],
+      ['DELETE', head('DELETE /plants/1'), 40500, 'GET, HEAD'],
+      ['PATCH', head('PATCH /plants/1'), 40500, 'GET, HEAD'],
+      ['OPTIONS', head('OPTIONS /plants/1'), 40500, 'GET, HEAD'],
+      ['TRACE', head('TRACE /plants/1'), 40500, 'GET, HEAD'],
+      ['a method of another protocol', head('PROPFIND /plants/1'), 40500, 'GET, HEAD'],
+      ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 40500, 'GET, HEAD, POST'],
+    ])('%s', async (_what, request, error, allow) => {
+      const [response] = await requestRaw(request)
+      expectError(response, error)
+      expect(response?.headers.allow).toBe(allow)
+    })
+
+    it('HEAD has the response of GET, without a body', async () => {
+      const connection = openRaw(api.url)
+      connection.write(head('HEAD /plants/404', 'Connection: close'))
+      await connection.closed
+      expect(connection.received()).toMatch(/^HTTP\/1\.1 404 .*\r\ncontent-type: application\/json/s)
+      expect(connection.received().endsWith('\r\n\r\n')).toBe(true)
+    })
+  })
+
+  describe('what a client may offer or expect', () => {
+    it('an upgrade is ignored: the request gets its usual response', async () => {
+      for (const protocol of ['websocket', 'h2c', 'TLS/1.2']) {
+        const [response] = await requestRaw(head('GET /plants/404', 'Connection: Upgrade', `Upgrade: ${protocol}`))
+        expectError(response, 40401)
+      }
+    })
+
+    it('what follows an upgrade in the same packet is ignored, and the response closes the connection', async () => {
+      const fields = ['Connection: Upgrade', 'Upgrade: h2c']
+      for (const request of [head('GET /plants/404', ...fields), head('GET /x', ...fields), post('{', ...fields)]) {
+        const connection = openRaw(api.url)
+        connection.write(request + head('GET /plants/1'))
+        await connection.closed
+        expect(connection.responses()).toMatchObject([{ headers: { connection: 'close' } }])
+      }
+    })
+
+    it('another expectation: 417', async () => {
+      expectError((await requestRaw(head('POST /plants', json, 'Expect: tea')))[0], 41700)
+    })
+
+    it('"100-continue" gets a 100 when the head is acceptable', async () => {
+      const connection = openRaw(api.url)
+      const body = '{"id":95,"name":"n"}'
+      connection.write(head('POST /plants', json, `Content-Length: ${body.length}`, 'Expect: 100-continue'))
+      await vi.waitFor(() => expect(connection.responses()).toMatchObject([{ status: 100 }]))
+      connection.write(body)
+      await vi.waitFor(() => expect(connection.responses()).toMatchObject([{ status: 100 }, { status: 200 }]))
+      connection.write(head('GET /plants/95'))
+      await vi.waitFor(() => expect(connection.responses()).toHaveLength(3))
+      expect(connection.responses()[2]).toMatchObject({ status: 200 })
+    })
+
+    it.each<[string, string, number]>([
+      ['no token', 'POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n', 40100],
+      ['too much', head('POST /plants', json, 'Content-Length: 2001', 'Expect: 100-continue'), 41300],
+      [
+        'a coding',
+        head('POST /plants', json, 'Content-Length: 5', 'Content-Encoding: br', 'Expect: 100-continue'),
+        41500,
+      ],
+      ['nothing there', head('POST /nothing', json, 'Content-Length: 5', 'Expect: 100-continue'), 40400],
+    ])('no 100 is sent (%s), and the connection closes', async (_what, request, error) => {
+      const connection = openRaw(api.url)
+      connection.write(request)
+      await connection.closed
+      expect(connection.responses()).toHaveLength(1)
+      expectError(connection.responses()[0], error)
+    })
+
+    it('HTTP/1.0 has no expectations: nothing precedes the response', async () => {
+      for (const expectation of ['100-continue', 'tea']) {
+        const connection = openRaw(api.url)
+        const fields = `${auth}${json}\r\nContent-Length: 1\r\nExpect: ${expectation}\r\n\r\n`
+        connection.write(`POST /plants HTTP/1.0\r\n${fields}{`)
+        await connection.closed
+        expect(connection.responses()).toHaveLength(1)
+        expectError(connection.responses()[0], 40001)
+      }
+    })
+
+    it('HTTP/1.0 gets a response, and the connection closes', async () => {
+      const connection = openRaw(api.url)
+      connection.write(`GET /plants/404 HTTP/1.0\r\n${auth}\r\n`)
+      await connection.closed
+      expectError(connection.responses()[0], 40401)
+    })
+  })
+
+  describe('several requests on one connection', () => {
+    it('get their responses in order, however long each takes', async () => {
+      const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
+      const responses = await requestRaw(waits + head('GET /plants/404') + post('{') + waits + head('GET /x'), 5)
+      expect(responses.map(({ body }) => JSON.parse(body).error)).toEqual([50303, 40401, 40001, 50303, 40400])
+    })
+
+    it('get their responses before a CONNECT does', async () => {
+      const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
+      const connection = openRaw(api.url)
+      connection.write(`${waits}${waits}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
+      await connection.closed
+      const errors = connection.responses().map(({ body }) => JSON.parse(body).error)
+      expect(errors).toEqual([50303, 50303, 40500])
+    })
+
+    it('get their responses before a malformed one does', async () => {
+      const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
+      for (const nonsense of ['nonsense\r\n\r\n', head('GET /plants/1', `X: ${'x'.repeat(9_000)}`)]) {
+        const connection = openRaw(api.url)
+        connection.write(waits + nonsense)
+        await connection.closed
+        const [first, second, ...more] = connection.responses()
+        expectError(first, 50303)
+        expectError(second, nonsense.startsWith('GET') ? 43100 : 40000)
+        expect(more).toEqual([])
+      }
+    })
+
+    it('a truncated body behind a waiting request does not get its response first', async () => {
+      const connection = openRaw(api.url)
+      connection.write(head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`) + chunked('nonsense'))
+      await connection.closed
+      for (const response of connection.responses()) expectError(response, 50303)
+    })
+
+    it('a body that is rejected early and continues malformed gets one response', async () => {
+      const connection = openRaw(api.url)
+      const refused = `POST /plants HTTP/1.1\r\nHost: x\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n`
+      connection.write(refused)
+      await vi.waitFor(() => expect(connection.responses()).toHaveLength(1))
+      connection.write('nonsense\r\n')
+      await connection.closed
+      expect(connection.responses()).toHaveLength(1)
+      expectError(connection.responses()[0], 40100)
+    })
+
+    it('two thousand at once get their responses one by one', async () => {
+      const connection = openRaw(api.url)
+      connection.write(head('GET /x').repeat(2_000))
+      await vi.waitFor(() => expect(connection.responses()).toHaveLength(2_000), {
+        timeout: 20_000,
+        interval: 500,
+      })
+      for (const response of connection.responses().slice(-3)) expectError(response, 40400)
+    })
+  })
+
+  describe('clients that leave', () => {
+    it('do no harm at any point', async () => {
+      const whole = post('{"id":98,"name":"n"}')
+      const beginnings = [
+        ...['', 'x', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', chunked('5\r\n{"i'), whole, whole.slice(0, -3)],
+        ...[head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`), head('GET /plants/404').repeat(50)],
+      ]
+      for (let round = 0; round < 10; round++) {
+        for (const [n, beginning] of beginnings.entries()) {
+          const connection = openRaw(api.url)
+          connection.socket.write(beginning, 'latin1', () => {
+            if ((round + n) % 2 === 0) connection.reset()
+            else connection.socket.destroy()
+          })
+          await connection.closed
+        }
+      }
+      expect((await readPlant(api.url, 404n))?.status).toBe(404)
+    })
+
+    it('a client that only closes its sending side gets its response', async () => {
+      const connection = openRaw(api.url)
+      connection.socket.end(post('{"id":97,"name":"n"}'), 'latin1')
+      await connection.closed
+      expect(connection.responses()).toMatchObject([{ status: 200 }])
+    })
+  })
+}

@@ -22,6 +22,8 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .chaos.test.ts                          Java and Go, and the machine for itself              npm run test:all
 //   .secured.test.ts                        Kafka as a process, openssl, Redis, services         npm run test:secured
 //   .redis-ha.test.ts                       Kafka, and a Redis that is secured or fails over     npm run test:redis-ha
+//   .upgrade.test.ts                        Java, Go, and a former commit                        npm run test:upgrade
+//   .image.test.ts                          a Docker engine                                      npm run test:image
 //   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a script of their own
 export default defineConfig({
   test: {
@@ -92,6 +94,24 @@ export default defineConfig({
           ...realStores,
           ...twoAtATime,
           testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'upgrade',
+          include: ['tests/chaos/*.upgrade.test.ts'],
+          ...oneAtATime,
+          testTimeout: 600_000,
+        },
+      },
+      {
+        test: {
+          name: 'image',
+          include: ['tests/image/*.image.test.ts'],
+          ...realStores,
+          ...oneAtATime,
+          testTimeout: 300_000,
           hookTimeout: 120_000,
         },
       },

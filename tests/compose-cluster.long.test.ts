@@ -9,7 +9,7 @@ const SOME_CREATES = 100
 const RECOVERED = { timeout: 120_000, interval: 1_000 }
 
 describe.skipIf(inject('storeSource') !== 'docker')('docker compose up, with the cluster', () => {
-  beforeAll(buildImage, COMPOSE_MS)
+  beforeAll(() => buildImage(), COMPOSE_MS)
 
   it(
     'no create fails while containers of each kind are away, one after the other',

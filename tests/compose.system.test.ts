@@ -16,7 +16,7 @@ function crash(container: string): void {
 }
 
 describe.skipIf(inject('storeSource') !== 'docker')('docker compose up', () => {
-  beforeAll(buildImage, COMPOSE_MS)
+  beforeAll(() => buildImage(), COMPOSE_MS)
 
   it('a plant survives a restart and the crash of each container', async () => {
     const store = await composeProject(FILES, { PLANT_STORE_TOKEN: TOKEN })

@@ -7,6 +7,7 @@ import { endWithProcess } from '../support/end-with-process.ts'
 import { numberOf } from '../support/number-option.ts'
 import { BUGS_TO_CATCH } from './bugs-to-catch.ts'
 import type { RedisKind } from './cluster.ts'
+import { checkOut } from './former.ts'
 import { reportOf, type Summary, summaryOf } from './report.ts'
 import { run } from './run.ts'
 
@@ -19,8 +20,8 @@ Redis with replicas and sentinels, two apis, two projectors and three consumers,
   npm run chaos -- --seed 7 --experiments 3-4    only these experiments of a run
   npm run chaos -- --fault "redis: FLUSHALL"     only this fault, again and again
   npm run chaos -- --redis cluster               a Redis Cluster instead of a Redis with sentinels
-  npm run chaos -- --former FOLDER               starts the services of another release, in a folder with its packages
-                                                 installed, and changes to this one and back
+  npm run chaos -- --former v1.0.0               starts the services of another release, named by a revision of git, and
+                                                 changes to this one and back
   npm run chaos -- --bugs                        plants bugs of the simulation, each in a run of a minute, and reports how
                                                  each is caught
   npm run chaos -- --bugs "the verdict is"       only those with this in their name
@@ -66,11 +67,11 @@ async function main(): Promise<number> {
   const experiments = values.experiments === undefined ? undefined : experimentsOf(values.experiments)
   const redis = redisKindOf(values.redis)
   if (values.bugs) return hunt(firstSeed, positionals[0] ?? '')
+  const former = values.former === undefined ? undefined : await checkOut(values.former)
   const runs: Summary[] = []
   for (let seed = firstSeed; seed < firstSeed + count; seed++) {
     console.log(`Seed ${seed}`)
-    const { fault, former } = values
-    const played = await run({ seed, minutes, redis, experiments, fault, former, say: console.log })
+    const played = await run({ seed, minutes, redis, experiments, fault: values.fault, former, say: console.log })
     runs.push(summaryOf(played))
     for (const violation of played.violations) console.log(`  VIOLATION ${violation}`)
     if (played.violations.length > 0) console.log(`  See ${played.dir}`)

@@ -73,7 +73,8 @@ async function createService(
   function changeRelease(): void {
     folder = folder === undefined ? options.former : undefined
   }
-  return { ...member, setClockOff, changeRelease, opsUrl: `http://127.0.0.1:${opsPort}` }
+  const isFormer = () => folder !== undefined
+  return { ...member, setClockOff, changeRelease, isFormer, opsUrl: `http://127.0.0.1:${opsPort}` }
 }
 
 /** A consumer of the events with each kind of first claims. */

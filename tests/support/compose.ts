@@ -6,7 +6,7 @@ import { freePort } from '../../local/processes/port.mjs'
 import { compose } from '../../local/stores/docker.mjs'
 import { registerProject } from './test-run.ts'
 
-const IMAGE = 'plant-store-test'
+export const IMAGE = 'plant-store-test'
 const PORTS = [
   'PORT',
   'OPS_PORT',
@@ -28,8 +28,11 @@ export const COMPOSE_MS = 600_000
 export const docker = (...args: string[]) => execFileSync('docker', args, { cwd: root, encoding: 'utf8' }).trim()
 
 /** Builds the image of the services, with the host's network: a container's own need not reach the package registry. */
-export function buildImage(): void {
-  docker('build', '--quiet', '--network', 'host', '--tag', IMAGE, '.')
+export function buildImage(buildArgs: Record<string, string> = {}): void {
+  const given = Object.entries(buildArgs).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`])
+  // An engine that cannot get the base by its digest needs another Dockerfile.
+  const file = process.env.PLANT_STORE_TEST_DOCKERFILE ?? 'Dockerfile'
+  docker('build', '--quiet', '--network', 'host', '--tag', IMAGE, '--file', file, ...given, '.')
 }
 
 /**
@@ -62,6 +65,7 @@ export async function composeProject(files: readonly string[], settings: Record<
   const health = (container: string) => docker('inspect', '--format', '{{.State.Health.Status}}', container)
   return {
     url: `http://127.0.0.1:${ports.PORT}`,
+    opsUrls: { api: `http://127.0.0.1:${ports.OPS_PORT}`, projector: `http://127.0.0.1:${ports.PROJECTOR_OPS_PORT}` },
     run,
     containersOf,
 

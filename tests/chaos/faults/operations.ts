@@ -7,18 +7,38 @@ import type { Draw, Fault } from './fault.ts'
 export const OPERATIONS: readonly Draw[] = [
   (cluster) => plantctl(cluster, 'rebuild'),
   (cluster) => plantctl(cluster, 'verify'),
-  ({ services, hasTwoReleases }) => ({
-    kind: hasTwoReleases ? 'services: rolling change to the other release' : 'services: rolling restart',
-    targets: services.map(({ name }) => name),
+  ({ services, hasTwoReleases }) =>
+    hasTwoReleases
+      ? changed('services: change to the other release', services)
+      : rolling('services: rolling restart', services),
+]
+
+/** With two releases: each leaves apis of the one beside projectors of the other, or ends that. */
+export const UPGRADES: readonly Draw[] = [
+  ({ apis }) => changed(`apis: change to ${otherThan(apis)}`, apis),
+  ({ projectors }) => changed(`projectors: change to ${otherThan(projectors)}`, projectors),
+]
+
+type Service = Cluster['services'][number]
+
+const otherThan = ([first]: readonly Service[]) => (first?.isFormer() ? 'this release' : 'the former release')
+
+const changed = (kind: string, services: readonly Service[]): Fault =>
+  rolling(kind, services, (service) => service.changeRelease())
+
+/** Restarts them one after the other. */
+function rolling(kind: string, services: readonly Service[], before?: (service: Service) => void): Fault {
+  return {
+    ...{ kind, targets: services.map(({ name }) => name) },
     async inject() {
       for (const service of services) {
-        if (hasTwoReleases) service.changeRelease()
+        before?.(service)
         await service.restart('SIGTERM')
         await untilReady(service)
       }
     },
-  }),
-]
+  }
+}
 
 /** Beside another fault it may not get ready before that one is removed. */
 const READY_WITHIN_MS = 15_000

@@ -1,0 +1,60 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { root } from './places.mjs'
+import { describe, Failure } from './processes/failure.mjs'
+
+// node local/release.mjs TAG: checks that everything which names a version names that of the tag, and prints what
+// CHANGELOG.md says of it.
+
+const CHART = 'deploy/helm/plant-store/Chart.yaml'
+const TAG = /^v(\d+\.\d+\.\d+(?:-[\w.]+)?)$/
+
+/**
+ * @param {string} tag
+ * @param {(file: string) => string | undefined} read the content of a file of the project, if there is such a file
+ * @returns {string} the notes of the release
+ * @throws {Failure} that names everything which has to be changed
+ */
+export function releaseNotes(tag, read) {
+  const version = TAG.exec(tag)?.[1]
+  if (version === undefined) throw new Failure(`The tag ${tag} is not of the form v1.2.3.`)
+  const { workspaces } = JSON.parse(read('package.json') ?? '{}')
+  const packages = ['package.json', ...workspaces.map((/** @type {string} */ folder) => `${folder}/package.json`)]
+  const problems = packages
+    .map((file) => [file, JSON.parse(read(file) ?? '{}').version])
+    .filter(([, found]) => found !== version)
+    .map(([file, found]) => `${file} has version ${found}`)
+  const chart = read(CHART)
+  for (const field of chart === undefined ? [] : ['version', 'appVersion']) {
+    const found = new RegExp(`^${field}: *"?([^"\\s]+)`, 'm').exec(chart ?? '')?.[1]
+    if (found !== version) problems.push(`${CHART} has ${field} ${found}`)
+  }
+  const changelog = read('CHANGELOG.md') ?? ''
+  const notes = sectionOf(changelog, version)
+  if (!notes) problems.push(`CHANGELOG.md says nothing under [${version}]`)
+  if (sectionOf(changelog, 'Unreleased')) problems.push('CHANGELOG.md has entries under [Unreleased]')
+  if (notes && problems.length === 0) return notes
+  throw new Failure(`The tag ${tag} does not agree with the project:\n${problems.map((one) => `  ${one}`).join('\n')}`)
+}
+
+/**
+ * @param {string} changelog
+ * @param {string} name
+ */
+function sectionOf(changelog, name) {
+  const section = changelog.split(/^## /m).find((text) => text.startsWith(`[${name}]`))
+  return section?.split('\n').slice(1).join('\n').trim()
+}
+
+/** @param {string} file */
+const readFile = (file) => (existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : undefined)
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  try {
+    process.stdout.write(`${releaseNotes(process.argv[2] ?? '', readFile)}\n`)
+  } catch (error) {
+    console.error(describe(/** @type {Error} */ (error)))
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,38 @@
+import { execFileSync } from 'node:child_process'
+import { pathToFileURL } from 'node:url'
+import { root } from './places.mjs'
+
+// Prints the software bill of materials of what is shipped, in CycloneDX.
+
+const TIMEOUT_MS = 60_000
+const MAX_BYTES = 16 * 1_048_576
+/** What npm marks the packages with that only development needs. */
+const DEVELOPMENT = 'cdx:npm:package:development'
+
+/**
+ * @typedef {{ name: string, version: string, purl: string, 'bom-ref': string,
+ *   licenses?: { license?: { id?: string } }[], properties?: { name: string, value: string }[] }} Component
+ * @typedef {{ components: Component[], dependencies: { ref: string, dependsOn: string[] }[] }} Bill
+ */
+
+/**
+ * The bill of the services, plantctl and the consumer library. `npm sbom --omit=dev` would also omit what is shipped,
+ * if development needs it, too.
+ *
+ * @returns {Bill}
+ */
+export function billOfMaterials() {
+  const options = { cwd: root, timeout: TIMEOUT_MS, maxBuffer: MAX_BYTES }
+  /** @type {Bill} */
+  const bill = JSON.parse(execFileSync('npm', ['sbom', '--sbom-format=cyclonedx'], options).toString())
+  const isShipped = (/** @type {Component} */ { properties = [] }) =>
+    properties.every(({ name, value }) => name !== DEVELOPMENT || value !== 'true')
+  const unshipped = new Set(bill.components.filter((one) => !isShipped(one)).map((one) => one['bom-ref']))
+  const dependencies = bill.dependencies
+    .filter(({ ref }) => !unshipped.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => !unshipped.has(other)) }))
+  return { ...bill, components: bill.components.filter(isShipped), dependencies }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  process.stdout.write(`${JSON.stringify(billOfMaterials(), null, 2)}\n`)

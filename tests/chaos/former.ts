@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { cacheDir, root } from '../../local/places.mjs'
+import { ensureInstalled } from '../../local/toolchain/prepare.mjs'
+
+const FOLDER = join(cacheDir, 'former')
+const MAX_ARCHIVE_BYTES = 256 * 1_048_576
+
+const git = (...args: string[]) =>
+  execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+
+/**
+ * What a release is compared with: the newest tag of a release before this commit, or else the previous commit.
+ * Undefined in a clone that has neither, as one of a single commit.
+ */
+export function formerRevision(): string | undefined {
+  for (const args of [
+    ['describe', '--tags', '--abbrev=0', '--match=v*', 'HEAD^'],
+    ['rev-parse', '--verify', 'HEAD^'],
+  ]) {
+    try {
+      return git(...args)
+    } catch {
+      // The next one, then.
+    }
+  }
+  return undefined
+}
+
+/** Puts the files and packages of a revision of this repository into a folder of its own, unless they are there. */
+export async function checkOut(revision: string): Promise<string> {
+  const commit = git('rev-parse', '--verify', `${revision}^{commit}`)
+  const folder = join(FOLDER, commit)
+  if (!existsSync(folder)) {
+    rmSync(FOLDER, { recursive: true, force: true })
+    mkdirSync(folder, { recursive: true })
+    const archive = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: MAX_ARCHIVE_BYTES })
+    execFileSync('tar', ['-x'], { cwd: folder, input: archive })
+  }
+  await ensureInstalled({ dev: false, folder })
+  return folder
+}

@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { root } from '../../local/places.mjs'
+import { billOfMaterials } from '../../local/sbom.mjs'
+import { buildImage, COMPOSE_MS, composeProject, docker, IMAGE } from '../support/compose.ts'
+import { isReady } from '../support/is-ready.ts'
+import { TOKEN } from '../support/plant-store.ts'
+
+const MAX_MB = 250
+/** Of the project and its packages, whatever the base has. */
+const MAX_OWN_MB = 25
+const BYTES_PER_MB = 1_000_000
+const READY = { timeout: 60_000, interval: 10 }
+const RELEASE = { VERSION: '9.8.7', REVISION: 'c0ffee', SOURCE: 'https://example.org/plant-store' }
+
+const hasDocker = inject('storeSource') === 'docker'
+if (!hasDocker) console.warn('No Docker engine is used: the tests of the image do not run.')
+
+type Config = { User: string; Env: string[]; Labels: Record<string, string> }
+
+const inImage = (...command: string[]) => docker('run', '--rm', '--read-only', IMAGE, ...command)
+const linesOf = (text: string) => text.split('\n').filter((line) => line !== '')
+
+describe.runIf(hasDocker)('the image', () => {
+  beforeAll(() => buildImage(RELEASE), COMPOSE_MS)
+
+  it('has the labels of its release, a numeric user, and no setting but the documented ones', () => {
+    const config = JSON.parse(docker('inspect', '--format', '{{json .Config}}', IMAGE)) as Config
+    expect(config.User).toBe('1000:1000')
+    expect(config.Labels).toEqual({
+      'org.opencontainers.image.title': 'Plant Store',
+      'org.opencontainers.image.description': expect.stringContaining('event-sourced'),
+      'org.opencontainers.image.licenses': 'MIT',
+      'org.opencontainers.image.source': RELEASE.SOURCE,
+      'org.opencontainers.image.version': RELEASE.VERSION,
+      'org.opencontainers.image.revision': RELEASE.REVISION,
+    })
+    const names = new Set(config.Env.map((setting) => setting.split('=')[0]))
+    expect(names).toEqual(new Set(['HOST', 'NODE_ENV', 'OPS_PORT', 'PATH', 'PORT']))
+  })
+
+  it('is small', () => {
+    const bytes = Number(docker('inspect', '--format', '{{.Size}}', IMAGE))
+    const ownBytes = linesOf(inImage('find', '/plant-store', '-type', 'f', '-printf', '%s\\n')).map(Number)
+    const all = bytes / BYTES_PER_MB
+    const own = ownBytes.reduce((sum, size) => sum + size, 0) / BYTES_PER_MB
+    console.log(`The image has ${all.toFixed(1)} MB, of which the project has ${own.toFixed(1)}.`)
+    expect(own).toBeLessThan(MAX_OWN_MB)
+    if (process.env.PLANT_STORE_TEST_DOCKERFILE === undefined) expect(all).toBeLessThan(MAX_MB)
+  })
+
+  it('has the Node of the project, and none of what builds and tests it', () => {
+    expect(inImage('node', '--version')).toBe(`v${readFileSync(`${root}.node-version`, 'utf8').trim()}`)
+    expect(linesOf(inImage('ls', '/usr/local/bin', '/usr/local/lib'))).toEqual([
+      ...['/usr/local/bin:', 'node', 'plantctl'],
+      '/usr/local/lib:',
+    ])
+    const tests = ['-name', '*.test.*', '-o', '-name', '*.map', '-o', '-name', '*.d.ts', '-o', '-name', 'test']
+    expect(linesOf(inImage('find', '/plant-store', ...tests))).toEqual([])
+    const secrets = ['-name', '.env*', '-o', '-name', '*.pem', '-o', '-name', '*.key', '-o', '-name', '.npmrc']
+    expect(linesOf(inImage('find', '/plant-store', '/run', '/tmp', ...secrets))).toEqual([])
+    expect(linesOf(inImage('ls', '-A', '/plant-store', '/run/plant-store'))).toEqual([
+      ...['/plant-store:', 'LICENSE', 'local', 'node_modules', 'package.json', 'plantctl', 'services', 'shared'],
+      '/run/plant-store:',
+    ])
+  })
+
+  it('has exactly the packages of the software bill of materials', () => {
+    const { components } = billOfMaterials()
+    const walk = `
+      const { existsSync, readFileSync, readdirSync } = require('node:fs')
+      function list(folder) {
+        for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+          if (name.startsWith('@')) list(folder + '/' + name)
+          else if (existsSync(folder + '/' + name + '/package.json')) {
+            const found = JSON.parse(readFileSync(folder + '/' + name + '/package.json'))
+            console.log('pkg:npm/' + found.name.replace('@', '%40') + '@' + found.version)
+            list(folder + '/' + name + '/node_modules')
+          }
+        }
+      }
+      list('/plant-store/node_modules')`
+    const installed = new Set(linesOf(inImage('node', '--eval', walk)))
+    expect([...installed].toSorted()).toEqual([...new Set(components.map(({ purl }) => purl))].toSorted())
+  })
+
+  it('starts both services and plantctl on a read-only file system', async () => {
+    expect(inImage('plantctl', '--help')).toMatch(/^The operator's command line/)
+    const store = await composeProject(['docker-compose.yml'], { PLANT_STORE_TOKEN: TOKEN })
+    await store.up()
+    for (const service of ['api', 'projector'] as const) {
+      const [container = ''] = store.containersOf(service)
+      expect(docker('inspect', '--format', '{{.HostConfig.ReadonlyRootfs}}', container)).toBe('true')
+      docker('stop', container)
+      const startedAt = performance.now()
+      docker('start', container)
+      await vi.waitFor(async () => expect(await isReady(store.opsUrls[service])).toBe(true), READY)
+      console.log(`The ${service} is ready ${Math.round(performance.now() - startedAt)} ms after docker start.`)
+    }
+    expect(await store.run('exec', '-T', 'api', 'plantctl', 'status')).toMatch(/^No problems/m)
+  })
+})

@@ -1,17 +1,14 @@
-import { existsSync, mkdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { cacheDir } from '../../local/places.mjs'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { runCommand } from '../../local/processes/command.mjs'
 import { Failure } from '../../local/processes/failure.mjs'
-import { withLock } from '../../local/processes/lock.mjs'
 import { freePort } from '../../local/processes/port.mjs'
 import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.mjs'
+import { builtFile, findGo, installGoProgram } from '../support/go-program.ts'
 
-const VERSION = '2.12.0'
-const INSTALL_TIMEOUT_MS = 600_000
 const START_TIMEOUT_MS = 30_000
 const INSTALLED = 'toxiproxy-server'
-const BUILT = join(cacheDir, `toxiproxy-${VERSION}`, 'server')
+const PROGRAM = { name: 'toxiproxy', source: 'github.com/Shopify/toxiproxy/v2/cmd/server', version: '2.12.0' }
 
 export type Toxic =
   | { type: 'latency'; attributes: { latency: number; jitter: number } }
@@ -82,42 +79,15 @@ export async function startToxiproxy(dir: string, onSpawn: (running: RunningProc
 }
 
 /** Whether it is installed, or can be built. */
-export const hasToxiproxy = async () => (await findToxiproxy()) !== undefined
+export const hasToxiproxy = async () => (await isInstalled()) || existsSync(builtFile(PROGRAM)) || !!(await findGo())
 
-/** The program, or the Go that builds it. */
-async function findToxiproxy(): Promise<{ program: string } | { go: string } | undefined> {
-  if (await isInstalled()) return { program: INSTALLED }
-  if (existsSync(BUILT)) return { program: BUILT }
-  const go = await findGo()
-  return go === undefined ? undefined : { go }
-}
-
-/** Builds it once, unless it is there. */
+/** The program; it is built once, unless it is there. */
 async function ensureToxiproxy(): Promise<string> {
-  const found = await findToxiproxy()
-  if (found === undefined)
-    throw new Failure(`${INSTALLED} not found. Install it, or Go 1.21 or newer, which builds it.`)
-  if ('program' in found) return found.program
-  const { go } = found
-  mkdirSync(dirname(BUILT), { recursive: true })
-  await withLock(`${BUILT}.lock`, { waitTimeoutMs: INSTALL_TIMEOUT_MS }, async (alsoHeldBy) => {
-    if (existsSync(BUILT)) return
-    console.error('Building toxiproxy (once) …')
-    const source = `github.com/Shopify/toxiproxy/v2/cmd/server@v${VERSION}`
-    // Without cgo: as root, Go's probes of gcc can delete /dev/null.
-    const env = { ...process.env, GOBIN: dirname(BUILT), CGO_ENABLED: '0' }
-    const options = { env, timeoutMs: INSTALL_TIMEOUT_MS, onStart: alsoHeldBy }
-    const { code, output } = await runCommand(go, ['install', source], options)
-    if (code !== 0) throw new Failure(`${go} could not build toxiproxy ${VERSION}:\n${output}`)
-  })
-  return BUILT
+  if (await isInstalled()) return INSTALLED
+  if (existsSync(builtFile(PROGRAM))) return builtFile(PROGRAM)
+  const go = await findGo()
+  if (go === undefined) throw new Failure(`${INSTALLED} not found. Install it, or Go 1.21 or newer, which builds it.`)
+  return installGoProgram(PROGRAM, go)
 }
 
 const isInstalled = async () => !(await runCommand(INSTALLED, ['-version'], { timeoutMs: START_TIMEOUT_MS })).missing
-
-/** On the PATH, or where its own archive is unpacked to. */
-async function findGo(): Promise<string | undefined> {
-  for (const go of ['go', '/usr/local/go/bin/go'])
-    if (!(await runCommand(go, ['version'], { timeoutMs: START_TIMEOUT_MS })).missing) return go
-  return undefined
-}

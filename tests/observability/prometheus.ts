@@ -1,15 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { cacheDir } from '../../local/places.mjs'
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { runCommand } from '../../local/processes/command.mjs'
-import { withLock } from '../../local/processes/lock.mjs'
 import { freePort } from '../../local/processes/port.mjs'
 import { startProcess, untilReady } from '../../local/processes/process.mjs'
+import { debianProgram } from '../support/debian-program.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const INSTALL_TIMEOUT_MS = 120_000
 const START_TIMEOUT_MS = 30_000
-const UNPACKED = join(cacheDir, 'prometheus')
 /** How often the Prometheus of a test scrapes and evaluates. */
 const EVERY = '500ms'
 
@@ -22,17 +19,11 @@ export type Programs = { prometheus: string; promtool: string }
  */
 export async function findPrometheus(): Promise<Programs | undefined> {
   if (await runs('promtool')) return { prometheus: 'prometheus', promtool: 'promtool' }
-  const programs = programsIn(UNPACKED)
-  if (!existsSync(programs.promtool)) await unpack()
-  if (existsSync(programs.promtool)) return programs
+  const promtool = await debianProgram('prometheus', 'usr/bin/promtool')
+  if (promtool !== undefined) return { prometheus: join(dirname(promtool), 'prometheus'), promtool }
   console.warn('The alerts were not tried: install Prometheus, so that prometheus and promtool are on the PATH.')
   return undefined
 }
-
-const programsIn = (root: string): Programs => ({
-  prometheus: join(root, 'usr/bin/prometheus'),
-  promtool: join(root, 'usr/bin/promtool'),
-})
 
 const runs = async (program: string) =>
   !(await runCommand(program, ['--version'], { timeoutMs: START_TIMEOUT_MS })).missing
@@ -45,16 +36,6 @@ export async function complaintsAbout({ promtool }: Programs, metrics: string): 
   const args = ['-c', 'exec "$0" check metrics < "$1"', promtool, file]
   const { output } = await runCommand('sh', args, { timeoutMs: START_TIMEOUT_MS })
   return output.split('\n').filter(Boolean)
-}
-
-async function unpack(): Promise<void> {
-  mkdirSync(UNPACKED, { recursive: true })
-  await withLock(`${UNPACKED}.lock`, { waitTimeoutMs: INSTALL_TIMEOUT_MS }, async (alsoHeldBy) => {
-    const options = { cwd: UNPACKED, timeoutMs: INSTALL_TIMEOUT_MS, onStart: alsoHeldBy }
-    await runCommand('apt-get', ['download', '-qq', 'prometheus'], options)
-    const file = readdirSync(UNPACKED).find((name) => name.endsWith('.deb'))
-    if (file !== undefined) await runCommand('dpkg', ['-x', file, '.'], options)
-  })
 }
 
 /** Starts a Prometheus that scrapes these operations ports by these rules; `dir` belongs to it alone. */

@@ -22,6 +22,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .chaos.test.ts                          Java and Go, and the machine for itself              npm run test:all
 //   .secured.test.ts                        Kafka as a process, openssl, Redis, services         npm run test:secured
 //   .redis-ha.test.ts                       Kafka, and a Redis that is secured or fails over     npm run test:redis-ha
+//   .chart.test.ts                          Go, and what it builds; Kafka and Redis              npm run test:chart
 //   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a script of their own
 export default defineConfig({
   test: {
@@ -93,6 +94,17 @@ export default defineConfig({
           ...twoAtATime,
           testTimeout: 120_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'chart',
+          include: ['tests/chart/*.chart.test.ts'],
+          ...realStores,
+          ...oneAtATime,
+          testTimeout: 300_000,
+          // Go builds a kube-apiserver the first time.
+          hookTimeout: 900_000,
         },
       },
       {

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { type Program, rightsOf } from '@plant-store/shared/event-log/rights.ts'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { valuesSchemaJson } from '../../deploy/helm/values-schema.ts'
 import { root } from '../../local/places.mjs'
 import { RULES } from '../observability/alert-rules.ts'
 import { installPython } from '../support/python-programs.ts'
@@ -30,22 +29,6 @@ const OLDEST_AND_NEWEST = ['1.27', '1.37']
 const LEFT = [...(README.split('## Findings of linters')[1] ?? '').matchAll(/^\| (.+?) \| /gm)]
   .map(([, finding]) => finding)
   .filter((finding) => finding !== 'finding')
-
-it('the schema of the values is up to date: npm run describe', () => {
-  expect(readFileSync(join(CHART, 'values.schema.json'), 'utf8')).toBe(valuesSchemaJson())
-})
-
-it('the chart has the version of the project', () => {
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  expect(parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8'))).toMatchObject({ version, appVersion: version })
-})
-
-it('the stores for kind have the images of the compose file', () => {
-  const images = (file: string) => [...readFileSync(join(root, file), 'utf8').matchAll(/image: ((?:apache|redis)\S+)/g)]
-  expect(images('deploy/helm/kind-stores.yaml').map(([, image]) => image)).toEqual(
-    images('docker-compose.yml').map(([, image]) => image),
-  )
-})
 
 describe.runIf(programs !== undefined)('linters', () => {
   it('find what the README says, and nothing else', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
 import { root } from '../../local/places.mjs'
+import { Failure } from '../../local/processes/failure.mjs'
 import { findGo, type GoProgram, installGoProgram } from '../support/go-program.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -42,12 +43,27 @@ export type PodSpec = {
 export type Manifest = { kind: string; metadata: { name: string; labels: Record<string, string> }; spec: any }
 
 /** Helm and kube-score; undefined, with a warning, where they cannot be had. */
-export async function findChartPrograms(): Promise<{ helm: string; kubeScore: string } | undefined> {
-  const go = await findGo()
-  if (go !== undefined)
+export const findChartPrograms = () =>
+  unlessMissing('The chart was not tried', async () => {
+    const go = await requireGo()
     return { helm: await installGoProgram(HELM, go), kubeScore: await installGoProgram(KUBE_SCORE, go) }
-  console.warn('The chart was not tried: install Go, which builds Helm and kube-score.')
-  return undefined
+  })
+
+export async function requireGo(): Promise<string> {
+  const go = await findGo()
+  if (go === undefined) throw new Failure('install Go, which builds the programs that are needed.')
+  return go
+}
+
+/** What `find` resolves to; undefined, with a warning, where it cannot be had. Continuous integration must have it. */
+export async function unlessMissing<T>(notTried: string, find: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await find()
+  } catch (error) {
+    if (!(error instanceof Failure) || process.env.CI) throw error
+    console.warn(`${notTried}: ${error.message}`)
+    return undefined
+  }
 }
 
 export type Output = { code: number; stdout: string; stderr: string }

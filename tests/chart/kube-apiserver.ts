@@ -3,12 +3,13 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import { cacheDir } from '../../local/places.mjs'
+import { Failure } from '../../local/processes/failure.mjs'
 import { freePort } from '../../local/processes/port.mjs'
 import { startProcess, untilReady } from '../../local/processes/process.mjs'
 import { debianProgram } from '../support/debian-program.ts'
-import { buildOnce, findGo } from '../support/go-program.ts'
+import { buildOnce } from '../support/go-program.ts'
 import { registerProcess } from '../support/test-run.ts'
-import { type Output, run } from './helm.ts'
+import { type Output, requireGo, run, unlessMissing } from './helm.ts'
 
 /** Of Kubernetes, and with a 0 instead of the 1 of its libraries. */
 const VERSION = '1.34.4'
@@ -24,21 +25,22 @@ const STOP_GRACE_MS = 5_000
 type Programs = { etcd: string }
 
 /** Builds kube-apiserver and kubectl, once, in some minutes. Undefined, with a warning, where they cannot be had. */
-export async function findKubernetes(): Promise<Programs | undefined> {
-  const [etcd, go] = [await debianProgram('etcd-server', 'usr/bin/etcd'), await findGo()]
-  if (etcd !== undefined && go !== undefined) {
+export const findKubernetes = () =>
+  unlessMissing('No kube-apiserver checked the chart', async (): Promise<Programs> => {
+    const [go, etcd] = [await requireGo(), await debianProgram('etcd-server', 'usr/bin/etcd')]
+    if (etcd === undefined) throw new Failure('it needs etcd, from the package etcd-server of Debian or Ubuntu.')
     await buildOnce(KUBECTL, 'kube-apiserver', async (build) => {
       const downloaded = await build(go, ['mod', 'download', '-json', `k8s.io/kubernetes@v${VERSION}`])
       const { GoMod } = JSON.parse(downloaded.slice(downloaded.indexOf('{'))) as { GoMod: string }
       writeFileSync(join(FOLDER, 'go.mod'), moduleFile(readFileSync(GoMod, 'utf8')))
-      const packages = ['kube-apiserver', 'kubectl'].map((name) => `k8s.io/kubernetes/cmd/${name}`)
-      await build(go, ['build', '-mod=mod', `-ldflags=-s -w ${NAMED}`, '-o', FOLDER, ...packages], { cwd: FOLDER })
+      // kubectl last: with it, both are there.
+      for (const name of ['kube-apiserver', 'kubectl']) {
+        const args = ['-mod=mod', `-ldflags=-s -w ${NAMED}`, '-o', FOLDER, `k8s.io/kubernetes/cmd/${name}`]
+        await build(go, ['build', ...args], { cwd: FOLDER })
+      }
     })
     return { etcd }
-  }
-  console.warn('No kube-apiserver checked the chart: install Go, which builds it, and etcd from Debian or Ubuntu.')
-  return undefined
-}
+  })
 
 /** Kubernetes names its libraries by folders beside it, which nobody has who takes it as a module. */
 function moduleFile(itsOwn: string): string {

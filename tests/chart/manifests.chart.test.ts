@@ -18,12 +18,16 @@ import {
   render,
   run,
   template,
+  unlessMissing,
   valuesFile,
 } from './helm.ts'
 import { MINIMAL, TOKENS, VALUES } from './values.ts'
 
 const programs = await findChartPrograms()
 const { helm, kubeScore } = programs ?? { helm: '', kubeScore: '' }
+const validate = await unlessMissing('kubernetes-validate did not check the chart', () =>
+  installPython('kubernetes-validate', join(root, 'tests/chart/requirements.txt')),
+)
 const OLDEST_AND_NEWEST = ['1.27', '1.37']
 /** What the README says of each finding that is left. */
 const LEFT = [...(README.split('## Findings of linters')[1] ?? '').matchAll(/^\| (.+?) \| /gm)]
@@ -46,17 +50,19 @@ describe.runIf(programs !== undefined)('linters', () => {
     expect(found).toEqual(new Set(LEFT))
   })
 
-  it.each(OLDEST_AND_NEWEST)('kubernetes-validate knows every field: Kubernetes %s', async (version) => {
-    const validate = await installPython('kubernetes-validate', join(root, 'tests/chart/requirements.txt'))
-    for (const [name, values] of VALUES) {
-      const files = await filesOfTemplate(values)
-      const ours = files.filter(
-        (file) => !/apiVersion: (monitoring.coreos|kafka.strimzi)/.test(readFileSync(file, 'utf8')),
-      )
-      const validated = await run(validate, '--strict', '--kubernetes-version', version, ...ours)
-      expect(validated.code, name + validated.stdout + validated.stderr).toBe(0)
-    }
-  })
+  it.runIf(validate !== undefined).each(OLDEST_AND_NEWEST)(
+    'kubernetes-validate knows every field: Kubernetes %s',
+    async (version) => {
+      for (const [name, values] of VALUES) {
+        const files = await filesOfTemplate(values)
+        const ours = files.filter(
+          (file) => !/apiVersion: (monitoring.coreos|kafka.strimzi)/.test(readFileSync(file, 'utf8')),
+        )
+        const validated = await run(validate ?? '', '--strict', '--kubernetes-version', version, ...ours)
+        expect(validated.code, name + validated.stdout + validated.stderr).toBe(0)
+      }
+    },
+  )
 })
 
 describe.runIf(programs !== undefined)('contradicting values', () => {

@@ -45,7 +45,7 @@
 {{- $faults = append $faults "the name of the release is longer than 43 characters" }}
 {{- end }}
 {{- with $faults | uniq }}
-{{- fail (printf "the values contradict each other:\n- %s" (join "\n- " .)) }}
+{{- fail (printf "missing or contradictory values:\n- %s" (join "\n- " .)) }}
 {{- end }}
 {{- end }}
 

@@ -34,7 +34,7 @@ export async function startPod(name: string, spec: PodSpec, secrets: Secrets, fo
   })
   registerProcess(inject('testRun'), running)
   onTestFinished(async () => void (await running.stop({ graceMs: MS_PER_S })))
-  const state = { isReady: false, livenessFailures: 0, ended: false }
+  const state = { isReady: false, livenessFailures: 0, isEnding: false, ended: false }
   void running.exited.then(() => Object.assign(state, { ended: true, isReady: false }))
 
   async function untilReady(): Promise<number> {
@@ -53,6 +53,7 @@ export async function startPod(name: string, spec: PodSpec, secrets: Secrets, fo
 
     /** SIGTERM, and SIGKILL after the grace period. Resolves with the exit and the time that it took. */
     async end(): Promise<{ exit: Exit; tookMs: number }> {
+      state.isEnding = true
       const signalledAt = performance.now()
       const exit = await running.stop({ graceMs: spec.terminationGracePeriodSeconds * MS_PER_S })
       return { exit, tookMs: performance.now() - signalledAt }
@@ -70,7 +71,7 @@ export async function runPod(name: string, spec: PodSpec, secrets: Secrets, fold
   return (await startPod(name, spec, secrets, folder)).running.exited
 }
 
-type State = { isReady: boolean; livenessFailures: number; ended: boolean }
+type State = { isReady: boolean; livenessFailures: number; isEnding: boolean; ended: boolean }
 
 /** Probes until the process ends: first whether it has started, then whether it lives and is ready. */
 async function watch(
@@ -83,7 +84,8 @@ async function watch(
     await delay(startupProbe.periodSeconds * MS_PER_S)
   }
   void repeat(livenessProbe, async () => {
-    if (!(await isUp(livenessProbe)) && !state.ended) state.livenessFailures++
+    // A kubelet does not ask a pod that is ending.
+    if (!(await isUp(livenessProbe)) && !state.isEnding) state.livenessFailures++
   })
   let failures = 0
   void repeat(readinessProbe, async () => {

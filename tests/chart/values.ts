@@ -45,8 +45,15 @@ export const EVERYTHING = {
     tolerations: [{ key: 'plants' }],
   },
   api: {
-    settings: { JWT_ISSUER: 'i', JWT_AUDIENCE: 'a', JWT_JWKS_URL: 'https://i/keys', RATE_LIMIT_PER_MINUTE: 1_000_000 },
-    files: TOKENS,
+    settings: {
+      ...{ JWT_ISSUER: 'i', JWT_AUDIENCE: 'a', JWT_JWKS_URL: 'https://i/keys', RATE_LIMIT_PER_MINUTE: 1_000_000 },
+      ...{ TRUST_PROXY: '10.0.0.0/8', CORS_ORIGINS: 'https://shop.example' },
+    },
+    files: {
+      ...TOKENS,
+      ...{ HTTP_TLS_CERT_FILE: { existingSecret: 'plant-store-tls', key: 'tls.crt' } },
+      ...{ HTTP_TLS_KEY_FILE: { existingSecret: 'plant-store-tls', key: 'tls.key' } },
+    },
     autoscaling: { enabled: true, maxReplicas: 10 },
     service: { type: 'LoadBalancer', annotations: { 'balancer.example/scheme': 'internal' } },
   },

@@ -24,6 +24,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .redis-ha.test.ts                       Kafka, and a Redis that is secured or fails over     npm run test:redis-ha
 //   .upgrade.test.ts                        Java, Go, and a former commit                        npm run test:upgrade
 //   .image.test.ts                          a Docker engine                                      npm run test:image
+//   .chart.test.ts                          Go, and what it builds; Kafka and Redis              npm run test:chart
 //   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a script of their own
 export default defineConfig({
   test: {
@@ -109,6 +110,16 @@ export default defineConfig({
         test: {
           name: 'image',
           include: ['tests/image/*.image.test.ts'],
+          ...realStores,
+          ...oneAtATime,
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'chart',
+          include: ['tests/chart/*.chart.test.ts'],
           ...realStores,
           ...oneAtATime,
           testTimeout: 300_000,

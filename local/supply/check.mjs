@@ -1,18 +1,15 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { cacheDir, root } from '../places.mjs'
-import { endOf, runCommand } from '../processes/command.mjs'
-import { describe, Failure } from '../processes/failure.mjs'
+import { root } from '../places.mjs'
+import { runCommand } from '../processes/command.mjs'
+import { describe } from '../processes/failure.mjs'
 import { ensureBuilt } from '../toolchain/go.mjs'
+import { hasPython, installPython } from '../toolchain/python.ts'
 
 // Checks what the project is delivered by: looks for secrets in all commits, and checks the workflows and the
 // Dockerfile. A check whose tool cannot be had is left out, and said to be.
 
 const TIMEOUT_MS = 300_000
-const PYTHON = join(cacheDir, 'supply')
 const REQUIREMENTS = join(root, 'local/supply/requirements.txt')
-/** Holds the requirements that were installed, once all of them are. */
-const INSTALLED = join(PYTHON, 'installed.txt')
 const GITLEAKS = { source: 'github.com/zricethezav/gitleaks/v8', version: 'v8.30.1', program: 'gitleaks' }
 const ACTIONLINT = { source: 'github.com/rhysd/actionlint/cmd/actionlint', version: 'v1.7.12', program: 'actionlint' }
 
@@ -22,7 +19,7 @@ process.exitCode = await main().catch((error) => {
 })
 
 async function main() {
-  const python = await installForPython()
+  const python = (await hasPython()) ? await installPython('supply', REQUIREMENTS) : undefined
   const findings = [
     await check('secrets', await ensureBuilt(GITLEAKS), ['git', '--no-banner', '--redact', '--verbose', '.']),
     await check('workflows', await ensureBuilt(ACTIONLINT), []),
@@ -46,19 +43,4 @@ async function check(what, tool, args) {
   console.log(`${what}: ${code === 0 ? 'no findings' : 'findings'} of ${basename(tool)}`)
   if (code !== 0) process.stdout.write(output)
   return code === 0
-}
-
-/** Resolves to the folder of the programs, or to undefined where Python is not. */
-async function installForPython() {
-  const requirements = readFileSync(REQUIREMENTS, 'utf8')
-  if (!existsSync(INSTALLED) || readFileSync(INSTALLED, 'utf8') !== requirements) {
-    rmSync(PYTHON, { recursive: true, force: true })
-    const made = await runCommand('python3', ['-m', 'venv', PYTHON], { timeoutMs: TIMEOUT_MS })
-    if (made.code !== 0) return undefined
-    const args = ['-m', 'pip', 'install', '--quiet', '--requirement', REQUIREMENTS]
-    const { code, output } = await runCommand(join(PYTHON, 'bin/python'), args, { timeoutMs: TIMEOUT_MS })
-    if (code !== 0) throw new Failure(`The tools of ${REQUIREMENTS} could not be installed:\n${endOf(output)}`)
-    writeFileSync(INSTALLED, requirements)
-  }
-  return join(PYTHON, 'bin')
 }

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { cacheDir } from '../places.mjs'
 import { endOf, runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
 import { withLock } from '../processes/lock.mjs'
 
 const lookTimeoutMs = 30_000
-const installTimeoutMs = 600_000
+const buildTimeoutMs = 1_800_000
 
 /** @typedef {{ source: string, version: string, program: string }} GoProgram the path of a main package; its file */
 
@@ -29,19 +29,43 @@ export async function ensureBuilt(wanted) {
   if (existsSync(built)) return built
   const go = await findGo()
   if (go === undefined) return undefined
-  const folder = join(built, '..')
-  mkdirSync(folder, { recursive: true })
-  await withLock(`${folder}.lock`, { waitTimeoutMs: installTimeoutMs }, async (alsoHeldBy) => {
-    if (existsSync(built)) return
-    const source = `${wanted.source}@${wanted.version}`
-    console.error(`Building ${source} (once) …`)
-    // Without cgo: as root, Go's probes of gcc can delete /dev/null.
-    const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0' }
-    const options = { env, timeoutMs: installTimeoutMs, onStart: alsoHeldBy }
-    const { code, output } = await runCommand(go, ['install', source], options)
-    if (code !== 0) throw new Failure(`${go} could not build ${source}:\n${endOf(output)}`)
+  const source = `${wanted.source}@${wanted.version}`
+  await buildOnce(built, source, async (run) => {
+    await run(go, ['install', source], { GOBIN: dirname(built) })
   })
   return built
+}
+
+/**
+ * @callback Run runs a program of Go and resolves to its output
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ GOBIN?: string, cwd?: string }} [more]
+ * @returns {Promise<string>}
+ */
+
+/**
+ * Calls `work` unless the file that it builds is there.
+ *
+ * @param {string} file
+ * @param {string} name
+ * @param {(run: Run) => Promise<void>} work
+ * @throws {Failure}
+ */
+export async function buildOnce(file, name, work) {
+  mkdirSync(dirname(file), { recursive: true })
+  await withLock(`${dirname(file)}.lock`, { waitTimeoutMs: buildTimeoutMs }, async (alsoHeldBy) => {
+    if (existsSync(file)) return
+    console.error(`Building ${name} (once) …`)
+    await work(async (command, args, { cwd, ...more } = {}) => {
+      // Without cgo: as root, Go's probes of gcc can delete /dev/null.
+      const env = { ...process.env, CGO_ENABLED: '0', ...more }
+      const options = { env, timeoutMs: buildTimeoutMs, onStart: alsoHeldBy, ...(cwd !== undefined && { cwd }) }
+      const { code, output } = await runCommand(command, args, options)
+      if (code !== 0) throw new Failure(`${command} could not build ${name}:\n${endOf(output)}`)
+      return output
+    })
+  })
 }
 
 /**

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { endOf, runCommand } from '../../local/processes/command.mjs'
+import { installPython } from '../../local/toolchain/python.ts'
 import { type ClientResponse, createPlant, send } from '../support/client.ts'
 import { createPlantStore, TOKEN } from '../support/plant-store.ts'
-import { installSchemathesis } from './schemathesis.ts'
 
 /** How long to run fuzzing and sequences of requests. */
 const MAX_SECONDS = 100
@@ -15,7 +15,8 @@ const PLANTS_BEFORE = 60
 
 // All of Schemathesis's checks and phases, with valid and invalid data. SCHEMATHESIS_SEED repeats a run.
 it('responds to any request as its description says', async () => {
-  const schemathesis = await installSchemathesis()
+  const commands = await installPython('schemathesis', join(root, 'tests/contract/requirements.txt'))
+  const schemathesis = join(commands, 'schemathesis')
   const { startApi, startProjector } = await createPlantStore({
     kafkaBrokers: inject('kafkaBrokers'),
     redisUrl: inject('redisUrl'),

@@ -13,6 +13,9 @@ const LIMIT_MS = 60_000
 
 const requests = (more: string) => `plant_store_http_requests_total{route="/plants", ${more}}`
 const SLOW = 'plant_store_http_request_duration_seconds_bucket{method="POST", route="/plants", le="0.25"}'
+const CONTAINER = 'container="plant-store-api", namespace="plants", pod="api-1"'
+const EXIT_CODE = `kube_pod_container_status_last_terminated_exitcode{${CONTAINER}, uid="1"}`
+const CONTAINER_READY = `kube_pod_container_status_ready{${CONTAINER}, uid="1"}`
 const PARKED = 'plant_store_projector_parked_total{instance="projector", reason="badKey"}'
 
 /** A service at 100 creates a second that is just within all bounds, in the notation of promtool. */
@@ -45,6 +48,8 @@ const HEALTHY: Record<string, string> = {
   'nodejs_eventloop_lag_p99_seconds{job="plant-store", instance="api"}': '0.2x80',
   // promtool begins at 1970.
   'plant_store_http_certificate_expiry_timestamp_seconds{instance="api"}': '700000x80',
+  [EXIT_CODE]: '137x80',
+  [CONTAINER_READY]: '0x80',
 }
 
 /** What differs, and the alerts that fire at these times. */
@@ -60,6 +65,19 @@ const CASES: Case[] = [
     'an instance is down',
     { 'up{job="plant-store", instance="api"}': '1x19 0x60' },
     { '5m45s': [], '6m': ['PlantStoreInstanceDown'] },
+  ],
+  [
+    'a pod ended with exit code 78, and later runs again',
+    { [EXIT_CODE]: '137x19 78x60', [CONTAINER_READY]: '0x39 1x40' },
+    { '4m45s': [], '5m': ['PlantStorePreconditionFailed'], '10m': [] },
+  ],
+  [
+    'a pod of another application ended with exit code 78',
+    {
+      [EXIT_CODE.replace('plant-store-api', 'api')]: '78x80',
+      [CONTAINER_READY.replace('plant-store-api', 'api')]: '0x80',
+    },
+    { '10m': [] },
   ],
   [
     'a coverage gap',

@@ -1,0 +1,84 @@
+{{- /*
+The Deployment of a service and its PodDisruptionBudget. Arguments: root, program, args, replicas (none if something
+else decides), ports (in YAML), drainMs.
+*/ -}}
+{{- define "plant-store.service" -}}
+{{- $name := printf "%s-%s" .root.Release.Name .program }}
+{{- $labels := printf "%s\napp.kubernetes.io/component: %s" (include "plant-store.labels" .root) .program }}
+{{- $selector := printf "%s\napp.kubernetes.io/component: %s" (include "plant-store.selector" .root) .program }}
+{{- $pod := dict "graceSeconds" (include "plant-store.grace-seconds" .drainMs) "selector" $selector }}
+{{- $parts := dict "container" (include "plant-store.service-container" .ports) "pod" (include "plant-store.service-pod" $pod) }}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ $name }}
+  labels:
+    {{- $labels | nindent 4 }}
+spec:
+  {{- with .replicas }}
+  replicas: {{ . }}
+  {{- end }}
+  selector:
+    matchLabels:
+      {{- $selector | nindent 6 }}
+  strategy:
+    rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
+  template:
+    {{- include "plant-store.pod" (merge $parts .) | nindent 4 }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ $name }}
+  labels:
+    {{- $labels | nindent 4 }}
+spec:
+  maxUnavailable: 1
+  # A pod that is not ready serves nobody: a drain of its node need not wait for it.
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels:
+      {{- $selector | nindent 6 }}
+{{- end }}
+
+{{- define "plant-store.service-container" -}}
+ports:
+  {{- with . }}
+  {{- . | nindent 2 }}
+  {{- end }}
+  - { name: operations, containerPort: 3100 }
+startupProbe:
+  httpGet: { path: /livez, port: operations }
+  periodSeconds: 1
+  failureThreshold: 60
+# Only a process that hangs: it waits for Kafka and Redis itself, and ends when it cannot go on.
+livenessProbe:
+  httpGet: { path: /livez, port: operations }
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: { path: /readyz, port: operations }
+  periodSeconds: 2
+  timeoutSeconds: 2
+  failureThreshold: 2
+{{- end }}
+
+{{- define "plant-store.service-pod" -}}
+terminationGracePeriodSeconds: {{ .graceSeconds }}
+topologySpreadConstraints:
+  {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - topologyKey: {{ . }}
+    maxSkew: 1
+    whenUnsatisfiable: ScheduleAnyway
+    matchLabelKeys: [pod-template-hash]
+    labelSelector:
+      matchLabels:
+        {{- $.selector | nindent 8 }}
+  {{- end }}
+{{- end }}
+
+{{- /* Longer than the limit after which a process ends by itself, 9 s after what it waits for its clients. */ -}}
+{{- define "plant-store.grace-seconds" -}}
+{{ add (divf . 1000 | ceil) 12 }}
+{{- end }}

@@ -1,0 +1,74 @@
+{{- /*
+The settings of one program, as a map of names to texts. YAML reads `on` as true, and Helm a large number as a float.
+Arguments: root, program.
+*/ -}}
+{{- define "plant-store.settings" -}}
+{{- $values := .root.Values }}
+{{- $given := mergeOverwrite (include "plant-store.strimzi.settings" . | fromYaml) (deepCopy $values.settings) (index $values .program "settings") }}
+{{- $settings := dict }}
+{{- range $name, $value := $given }}
+{{- if kindIs "bool" $value }}
+{{- $value = hasPrefix "OTEL_" $name | ternary (toString $value) (ternary "on" "off" $value) }}
+{{- else if and (kindIs "float64" $value) (eq (floor $value) $value) }}
+{{- $value = int64 $value }}
+{{- end }}
+{{- $_ := set $settings $name (toString $value) }}
+{{- end }}
+{{- $settings | toYaml }}
+{{- end }}
+
+{{- /* The files of one program: the names of settings to the keys of Secrets. Arguments: root, program. */ -}}
+{{- define "plant-store.files" -}}
+{{- $values := .root.Values }}
+{{- mergeOverwrite (include "plant-store.strimzi.files" . | fromYaml) (deepCopy $values.files) (index $values .program "files") | toYaml }}
+{{- end }}
+
+{{- /* What of them the setup needs: it does not know Redis. Arguments: program, of (a map). */ -}}
+{{- define "plant-store.needed" -}}
+{{- $needed := dict }}
+{{- range $name, $value := .of }}
+{{- if or (ne $.program "setup") (hasPrefix "KAFKA_" $name) (hasPrefix "PLANTS_" $name) }}
+{{- $_ := set $needed $name $value }}
+{{- end }}
+{{- end }}
+{{- $needed | toYaml }}
+{{- end }}
+
+{{- define "plant-store.file-name" -}}
+{{ trimSuffix "_FILE" . | lower | replace "_" "-" }}
+{{- end }}
+
+{{- /* The name of the topic of the table; empty without one. */ -}}
+{{- define "plant-store.table" -}}
+{{- $settings := include "plant-store.settings" (dict "root" . "program" "projector") | fromYaml }}
+{{- $table := $settings.PLANTS_TABLE | default "off" }}
+{{- if eq $table "on" }}{{ $settings.PLANTS_TOPIC | default "plants" }}.table{{ else if ne $table "off" }}{{ $table }}{{ end }}
+{{- end }}
+
+{{- /* With Strimzi, the login of one program follows from the name of its KafkaUser. Arguments: root, program. */ -}}
+{{- define "plant-store.strimzi.settings" -}}
+{{- if and (eq .root.Values.topics "strimzi") (ne .program "setup") }}
+{{- if eq .root.Values.strimzi.authentication "tls" }}
+KAFKA_SECURITY_PROTOCOL: SSL
+{{- else }}
+KAFKA_SECURITY_PROTOCOL: SASL_SSL
+KAFKA_SASL_MECHANISM: SCRAM-SHA-512
+KAFKA_SASL_USERNAME: {{ .root.Release.Name }}-{{ .program }}
+{{- end }}
+{{- else }}{}
+{{- end }}
+{{- end }}
+
+{{- define "plant-store.strimzi.files" -}}
+{{- if and (eq .root.Values.topics "strimzi") (ne .program "setup") }}
+{{- $user := printf "%s-%s" .root.Release.Name .program }}
+KAFKA_SSL_CA_FILE: { existingSecret: {{ .root.Values.strimzi.cluster }}-cluster-ca-cert, key: ca.crt }
+{{- if eq .root.Values.strimzi.authentication "tls" }}
+KAFKA_SSL_CERT_FILE: { existingSecret: {{ $user }}, key: user.crt }
+KAFKA_SSL_KEY_FILE: { existingSecret: {{ $user }}, key: user.key }
+{{- else }}
+KAFKA_SASL_PASSWORD_FILE: { existingSecret: {{ $user }}, key: password }
+{{- end }}
+{{- else }}{}
+{{- end }}
+{{- end }}

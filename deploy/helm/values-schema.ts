@@ -1,0 +1,114 @@
+import { writeFileSync } from 'node:fs'
+import { ApiSettings } from '@plant-store/api/src/settings.ts'
+import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
+import type { TSchema } from 'typebox'
+
+type Schema = Record<string, unknown>
+type Properties = Record<string, TSchema>
+
+/** The image decides them, and the manifests know them. */
+const FIXED = ['HOST', 'PORT', 'OPS_PORT']
+const text = { type: 'string' }
+const name = { type: 'string', minLength: 1 }
+const flag = { type: 'boolean' }
+const open = { type: 'object' }
+const texts = { type: 'object', additionalProperties: text }
+const atLeast = (minimum: number) => ({ type: 'integer', minimum })
+const listOf = (items: Schema) => ({ type: 'array', items })
+const oneOf = (...choices: string[]) => ({ enum: choices })
+const $ = (definition: string) => ({ $ref: `#/$defs/${definition}` })
+/** Whatever else is given is refused. */
+const closed = (properties: Schema, required: string[] = []) => ({
+  ...{ type: 'object', properties, required },
+  additionalProperties: false,
+})
+const pod = closed({
+  ...{ nodeSelector: texts, tolerations: listOf(open), affinity: open, imagePullSecrets: listOf(closed({ name })) },
+  ...{ priorityClassName: text, serviceAccountName: text },
+})
+
+/** A setting may be in clear text unless a file can have it. */
+const isClear = (all: Properties, setting: string) =>
+  !FIXED.includes(setting) && !setting.endsWith('_FILE') && !(`${setting}_FILE` in all)
+
+const settingsOf = (all: Properties) =>
+  Object.fromEntries(
+    Object.entries(all)
+      .filter(([setting]) => isClear(all, setting))
+      .map(([setting, property]) => [setting, valueSchema(property)]),
+  )
+
+const filesOf = (all: Properties) =>
+  Object.fromEntries(Object.keys(all).flatMap((setting) => (setting.endsWith('_FILE') ? [[setting, $('key')]] : [])))
+
+/** What a value file may have: YAML has booleans for on and off, and numbers for a ratio. */
+function valueSchema(property: TSchema): Schema {
+  const { type, minimum, maximum, pattern, enum: choices } = property as Schema & { enum?: string[] }
+  if (choices?.includes('on') || choices?.includes('true')) return { enum: [...choices, true, false] }
+  if (choices !== undefined) return { enum: choices }
+  if (type === 'integer') return { type, minimum, maximum }
+  return { type: ['string', 'number', 'boolean'], ...(pattern !== undefined && { pattern }) }
+}
+
+/** Not additionalProperties: false, so that a refusal lists the names. */
+const named = (definition: 'settings' | 'files', more: Schema = {}) => ({
+  ...$(definition),
+  properties: more,
+  propertyNames:
+    Object.keys(more).length === 0
+      ? $(`names-of-${definition}`)
+      : { anyOf: [$(`names-of-${definition}`), oneOf(...Object.keys(more))] },
+})
+
+/** What each program has; the settings in `more` are its own. */
+const programOf = (own: Schema, more: Properties = {}) =>
+  closed({
+    settings: named('settings', settingsOf(more)),
+    files: named('files', filesOf(more)),
+    extraEnv: listOf($('variable')),
+    resources: $('resources'),
+    ...own,
+  })
+
+const service = closed({ type: oneOf('ClusterIP', 'LoadBalancer'), port: atLeast(1), annotations: texts })
+const autoscaling = closed({ enabled: flag, minReplicas: atLeast(1), maxReplicas: atLeast(1), averageCPU: text })
+
+/** The schema of the chart's values, with the names and limits of the settings as the programs check them. */
+export function valuesSchemaJson(): string {
+  const ofApi = Object.entries(ApiSettings.properties).filter(([setting]) => !(setting in SERVICE_SETTINGS))
+  const [settings, files] = [settingsOf(SERVICE_SETTINGS), filesOf(SERVICE_SETTINGS)]
+  const schema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    description: 'Written by npm run describe.',
+    ...closed({
+      image: closed({
+        ...{ repository: name, tag: text, digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' } },
+        pullPolicy: oneOf('Always', 'IfNotPresent', 'Never'),
+      }),
+      ...{ settings: named('settings'), files: named('files'), extraEnv: listOf($('variable')), pod },
+      api: programOf({ replicas: atLeast(1), service, autoscaling }, Object.fromEntries(ofApi)),
+      projector: programOf({ replicas: atLeast(1) }),
+      topics: oneOf('job', 'strimzi', 'none'),
+      setup: programOf({}),
+      strimzi: closed({ cluster: text, authentication: oneOf('scram-sha-512', 'tls'), replicas: atLeast(1) }),
+      plantctl: programOf({ enabled: flag, args: listOf(text), schedule: name, suspend: flag }),
+      monitoring: closed({ enabled: flag, labels: texts }),
+      networkPolicy: closed({
+        ...{ enabled: flag, clients: listOf(open), monitoring: listOf(open), egress: listOf(open) },
+      }),
+      global: open, // Helm sets it.
+    }),
+    $defs: {
+      settings: { type: 'object', properties: settings },
+      files: { type: 'object', properties: files },
+      'names-of-settings': oneOf(...Object.keys(settings)),
+      'names-of-files': oneOf(...Object.keys(files)),
+      key: closed({ existingSecret: name, key: name }, ['existingSecret', 'key']),
+      variable: { type: 'object', properties: { name }, required: ['name'] },
+      resources: closed({ requests: open, limits: open, claims: { type: 'array' } }),
+    },
+  }
+  return `${JSON.stringify(schema, null, 2)}\n`
+}
+
+if (import.meta.main) writeFileSync(new URL('plant-store/values.schema.json', import.meta.url), valuesSchemaJson())

@@ -1,0 +1,108 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { root } from '../../local/places.mjs'
+import { CHART, findChartPrograms, manifestOf, manifestsIn, RELEASE, run, template, valuesFile } from './helm.ts'
+import { findKubernetes, startKubernetes } from './kube-apiserver.ts'
+import { EVERYTHING, MINIMAL, VALUES } from './values.ts'
+
+const [programs, kubernetes] = [await findChartPrograms(), await findKubernetes()]
+const NAMESPACE = 'plants'
+const LEVELS = ['enforce', 'warn', 'audit']
+
+/**
+ * Of the operators' kinds, the names alone: their definitions belong to other projects, so what is in them is compared
+ * by manifests.chart.test.ts with what it has to be.
+ */
+const KINDS = [
+  ['monitoring.coreos.com', 'ServiceMonitor'],
+  ['monitoring.coreos.com', 'PrometheusRule'],
+  ['kafka.strimzi.io', 'KafkaTopic'],
+  ['kafka.strimzi.io', 'KafkaUser'],
+].map(([group, kind = '']) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `${kind.toLowerCase()}s.${group}` },
+  spec: {
+    ...{ group, scope: 'Namespaced' },
+    names: { kind, plural: `${kind.toLowerCase()}s` },
+    versions: [
+      {
+        ...{ name: 'v1', served: true, storage: true },
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+}))
+
+describe.runIf(programs !== undefined && kubernetes !== undefined)('a kube-apiserver', () => {
+  const helm = programs?.helm ?? ''
+  let server: Awaited<ReturnType<typeof startKubernetes>>
+
+  beforeAll(async () => {
+    server = await startKubernetes(kubernetes as NonNullable<typeof kubernetes>)
+    const labels = Object.fromEntries(LEVELS.map((level) => [`pod-security.kubernetes.io/${level}`, 'restricted']))
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } }
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: NAMESPACE } }
+    const { code, stderr } = await server.apply([namespace, account, ...KINDS])
+    expect(code, stderr).toBe(0)
+    const known = ['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']
+    expect(await server.kubectl(...known)).toMatchObject({ code: 0 })
+  })
+  afterAll(() => server.stop())
+
+  const dryRun = (manifests: readonly object[]) => server.apply(manifests, '--namespace', NAMESPACE, '--dry-run=server')
+
+  it.each(VALUES)('accepts the manifests in a restricted namespace without a warning: %s', async (_name, values) => {
+    const manifests = manifestsIn((await template(helm, values)).stdout)
+    expect(manifests.length).toBeGreaterThan(8)
+    const { code, stdout, stderr } = await dryRun(manifests)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout.match(/\(server dry run\)$/gm)).toHaveLength(manifests.length)
+  })
+
+  it.each(VALUES)('accepts the pods themselves: %s', async (_name, values) => {
+    const pods = manifestsIn((await template(helm, values)).stdout).flatMap(({ metadata, spec }) => {
+      const found = spec.template ?? spec.jobTemplate?.spec.template
+      if (found === undefined) return []
+      return [{ apiVersion: 'v1', kind: 'Pod', ...found, metadata: { ...found.metadata, name: metadata.name } }]
+    })
+    expect(pods.length).toBeGreaterThan(1)
+    const { code, stderr } = await dryRun(pods)
+    expect([code, stderr]).toEqual([0, ''])
+  })
+
+  it('would warn of a pod that is not restricted, and refuse it', async () => {
+    const manifests = manifestsIn((await template(helm, MINIMAL)).stdout)
+    const { spec, ...deployment } = manifestOf(manifests, 'Deployment', `${RELEASE}-api`)
+    const { runAsNonRoot: _, ...securityContext } = spec.template.spec.securityContext
+    const pod = { ...spec.template, spec: { ...spec.template.spec, securityContext } }
+    expect((await dryRun([{ ...deployment, spec: { ...spec, template: pod } }])).stderr).toContain('runAsNonRoot')
+    const refused = await dryRun([{ apiVersion: 'v1', kind: 'Pod', ...pod, metadata: { name: 'refused' } }])
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('violates PodSecurity') })
+  })
+
+  it('accepts the stores for kind without a warning', async () => {
+    const file = join(root, 'deploy/helm/kind-stores.yaml')
+    const { code, stderr } = await server.kubectl('apply', '-n', NAMESPACE, '--dry-run=server', '--filename', file)
+    expect([code, stderr]).toEqual([0, ''])
+  })
+
+  it('Helm installs the least, upgrades it to everything, and then refuses another number of partitions', async () => {
+    const apply = (verb: 'install' | 'upgrade', values: object) =>
+      // Nobody runs the Job of the hook here.
+      run(helm, verb, RELEASE, CHART, '--no-hooks', '-n', NAMESPACE, '-f', valuesFile(values), ...server.helmOptions)
+    const installed = await apply('install', MINIMAL)
+    expect(installed.stdout).toContain(`kubectl -n ${NAMESPACE} exec deploy/${RELEASE}-projector -- plantctl status`)
+    const upgraded = await apply('upgrade', EVERYTHING)
+    for (const { code, stderr } of [installed, upgraded]) {
+      expect(code, stderr).toBe(0)
+      expect(stderr.split('\n').filter((line) => line !== '' && !line.includes('found symbolic link'))).toEqual([])
+    }
+    const { code, stderr } = await apply('upgrade', {
+      ...EVERYTHING,
+      settings: { ...EVERYTHING.settings, PLANTS_PARTITIONS: 48 },
+    })
+    expect(code).toBe(1)
+    expect(stderr).toContain('PLANTS_PARTITIONS is 48, but the topic plants has 24.')
+  })
+})

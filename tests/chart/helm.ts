@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { parseAllDocuments } from 'yaml'
+import { root } from '../../local/places.mjs'
+import { Failure } from '../../local/processes/failure.mjs'
+import { ensureBuilt, findGo } from '../../local/toolchain/go.mjs'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const HELM = { source: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0', program: 'helm' }
+const KUBE_SCORE = { source: 'github.com/zegl/kube-score/cmd/kube-score', version: 'v1.20.0', program: 'kube-score' }
+const NO_GO = 'install Go, which builds the programs that are needed.'
+/** A Helm that Go has built does not know which Kubernetes it was made for. */
+const KUBERNETES = '1.34.0'
+export const CHART = join(root, 'deploy/helm/plant-store')
+export const RELEASE = 'plant-store'
+export const README = readFileSync(join(CHART, 'README.md'), 'utf8')
+
+export type Env = { name: string; value?: string }
+export type Probe = {
+  httpGet: { path: string }
+  periodSeconds: number
+  timeoutSeconds?: number
+  failureThreshold: number
+}
+export type Container = {
+  name: string
+  args?: string[]
+  env: Env[]
+  resources: { limits: { memory: string } }
+  startupProbe: Probe
+  livenessProbe: Probe
+  readinessProbe: Probe
+}
+export type PodSpec = {
+  terminationGracePeriodSeconds: number
+  containers: [Container]
+  volumes?: { projected: { sources: { secret: { name: string; items: { key: string; path: string }[] } }[] } }[]
+}
+// biome-ignore lint/suspicious/noExplicitAny: each kind has fields of its own; a test that errs about them fails
+export type Manifest = { kind: string; metadata: { name: string; labels: Record<string, string> }; spec: any }
+
+/** Helm and kube-score; undefined, with a warning, where they cannot be had. */
+export const findChartPrograms = () =>
+  unlessMissing('The chart was not tried', async () => {
+    const [helm, kubeScore] = [await ensureBuilt(HELM), await ensureBuilt(KUBE_SCORE)]
+    if (helm === undefined || kubeScore === undefined) throw new Failure(NO_GO)
+    return { helm, kubeScore }
+  })
+
+export async function requireGo(): Promise<string> {
+  const go = await findGo()
+  if (go === undefined) throw new Failure(NO_GO)
+  return go
+}
+
+/** What `find` resolves to; undefined, with a warning, where it cannot be had. Continuous integration must have it. */
+export async function unlessMissing<T>(notTried: string, find: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await find()
+  } catch (error) {
+    if (!(error instanceof Failure) || process.env.CI) throw error
+    console.warn(`${notTried}: ${error.message}`)
+    return undefined
+  }
+}
+
+export type Output = { code: number; stdout: string; stderr: string }
+
+/** Runs a program to its end, with both outputs apart. */
+export async function run(command: string, ...args: string[]): Promise<Output> {
+  try {
+    return { code: 0, ...(await promisify(execFile)(command, args, { maxBuffer: 1e8 })) }
+  } catch (error) {
+    return error as Output
+  }
+}
+
+/** What `helm template` makes of these values. */
+export function template(helm: string, values: object | string, ...more: string[]): Promise<Output> {
+  const args = ['--kube-version', KUBERNETES, '--namespace', 'plants', '--values', valuesFile(values), ...more]
+  return run(helm, 'template', RELEASE, CHART, ...args)
+}
+
+/** The manifests of these values, hooks included. */
+export async function render(helm: string, values: object | string, ...more: string[]): Promise<Manifest[]> {
+  const { code, stdout, stderr } = await template(helm, values, ...more)
+  if (code !== 0) throw new Error(stderr)
+  return manifestsIn(stdout)
+}
+
+export const manifestsIn = (text: string) =>
+  parseAllDocuments(text).flatMap((document) => (document.contents === null ? [] : [document.toJS() as Manifest]))
+
+/** The one manifest of this kind and name. */
+export function manifestOf(manifests: readonly Manifest[], kind: string, name: string): Manifest {
+  const found = manifests.filter((manifest) => manifest.kind === kind && manifest.metadata.name === name)
+  if (found.length !== 1) throw new Error(`${found.length} manifests are ${kind} ${name}`)
+  return found[0] as Manifest
+}
+
+export function valuesFile(values: object | string): string {
+  const file = join(temporaryFolder(), 'values.yaml')
+  // JSON is YAML, too.
+  writeFileSync(file, typeof values === 'string' ? values : JSON.stringify(values))
+  return file
+}

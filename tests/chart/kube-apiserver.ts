@@ -1,0 +1,106 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inject } from 'vitest'
+import { cacheDir } from '../../local/places.mjs'
+import { Failure } from '../../local/processes/failure.mjs'
+import { freePort } from '../../local/processes/port.mjs'
+import { startProcess, untilReady } from '../../local/processes/process.mjs'
+import { buildOnce } from '../../local/toolchain/go.mjs'
+import { findPrograms } from '../support/debian-package.ts'
+import { registerProcess } from '../support/test-run.ts'
+import { type Output, requireGo, run, unlessMissing } from './helm.ts'
+
+/** Of Kubernetes, and with a 0 instead of the 1 of its libraries. */
+const VERSION = '1.34.4'
+/** Without it the programs do not know their version, and Helm asks for it. */
+const NAMED = `-X k8s.io/component-base/version.gitVersion=v${VERSION}`
+const FOLDER = join(cacheDir, `kubernetes-${VERSION}`)
+const APISERVER = join(FOLDER, 'kube-apiserver')
+const KUBECTL = join(FOLDER, 'kubectl')
+const TOKEN = 'the-token-of-the-tests'
+const START_TIMEOUT_MS = 60_000
+const STOP_GRACE_MS = 5_000
+
+type Programs = { etcd: string }
+
+/** Builds kube-apiserver and kubectl, once, in some minutes. Undefined, with a warning, where they cannot be had. */
+export const findKubernetes = () =>
+  unlessMissing('No kube-apiserver checked the chart', async (): Promise<Programs> => {
+    const go = await requireGo()
+    const programs = await findPrograms('etcd-server', { etcd: 'usr/bin/etcd' }, 'A kube-apiserver was')
+    if (programs === undefined) throw new Failure('it needs etcd, from the package etcd-server of Debian or Ubuntu.')
+    await buildOnce(KUBECTL, 'kube-apiserver', async (build) => {
+      const downloaded = await build(go, ['mod', 'download', '-json', `k8s.io/kubernetes@v${VERSION}`])
+      const { GoMod } = JSON.parse(downloaded.slice(downloaded.indexOf('{'))) as { GoMod: string }
+      writeFileSync(join(FOLDER, 'go.mod'), moduleFile(readFileSync(GoMod, 'utf8')))
+      // kubectl last: with it, both are there.
+      for (const name of ['kube-apiserver', 'kubectl']) {
+        const args = ['-mod=mod', `-ldflags=-s -w ${NAMED}`, '-o', FOLDER, `k8s.io/kubernetes/cmd/${name}`]
+        await build(go, ['build', ...args], { cwd: FOLDER })
+      }
+    })
+    return programs
+  })
+
+/** Kubernetes names its libraries by folders beside it, which nobody has who takes it as a module. */
+function moduleFile(itsOwn: string): string {
+  const libraries = [...itsOwn.matchAll(/^\s*(k8s\.io\/[a-z-]+) => \.\/staging/gm)].map(([, name]) => name)
+  const replaced = libraries.map((name) => `replace ${name} => ${name} v0.${VERSION.slice(2)}`)
+  const [goVersion = ''] = itsOwn.match(/^go .*$/m) ?? []
+  return `module kubernetes\n${goVersion}\nrequire k8s.io/kubernetes v${VERSION}\n${replaced.join('\n')}\n`
+}
+
+/** Starts an etcd and a kube-apiserver; the caller has to end it. */
+export async function startKubernetes({ etcd }: Programs) {
+  const folder = mkdtempSync(join(inject('testRun'), 'kubernetes-'))
+  const [clientPort, peerPort, port] = [await freePort(), await freePort(), await freePort()]
+  const [clients, peers] = [`http://127.0.0.1:${clientPort}`, `http://127.0.0.1:${peerPort}`]
+  const store = await start('etcd', etcd, {
+    ...{ 'data-dir': join(folder, 'etcd'), 'listen-client-urls': clients, 'advertise-client-urls': clients },
+    ...{ 'listen-peer-urls': peers, 'initial-advertise-peer-urls': peers, 'initial-cluster': `default=${peers}` },
+  })
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+  const [keyFile, tokenFile, certificates] = ['key', 'tokens', 'certificates'].map((name) => join(folder, name))
+  writeFileSync(keyFile as string, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  writeFileSync(tokenFile as string, `${TOKEN},tests,1,system:masters\n`)
+  const server = await start('kube-apiserver', APISERVER, {
+    ...{ 'etcd-servers': clients, 'bind-address': '127.0.0.1', 'secure-port': String(port), 'cert-dir': certificates },
+    ...{ 'token-auth-file': tokenFile, 'authorization-mode': 'AlwaysAllow', 'service-cluster-ip-range': '10.0.0.0/24' },
+    ...{ 'service-account-issuer': 'https://kubernetes', 'service-account-key-file': keyFile },
+    'service-account-signing-key-file': keyFile,
+  })
+  const [url, authority] = [`https://127.0.0.1:${port}`, join(certificates as string, 'apiserver.crt')]
+
+  async function start(name: string, command: string, flags: Record<string, string | undefined>) {
+    const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
+    const running = await startProcess({ name, command, args, logFile: join(folder, `${name}.log`) })
+    registerProcess(inject('testRun'), running)
+    return running
+  }
+
+  function kubectl(...args: string[]): Promise<Output> {
+    const access = ['--server', url, '--token', TOKEN, '--certificate-authority', authority]
+    return run(KUBECTL, ...access, '--cache-dir', join(folder, 'cache'), ...args)
+  }
+  const isReady = async () => existsSync(authority) && (await kubectl('get', '--raw', '/readyz')).code === 0
+  await untilReady(server, { isReady, startTimeoutMs: START_TIMEOUT_MS })
+
+  return {
+    kubectl,
+
+    /** `kubectl apply`. */
+    apply(manifests: readonly object[], ...args: string[]): Promise<Output> {
+      const file = join(folder, 'manifests.json')
+      writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }))
+      return kubectl('apply', '--filename', file, ...args)
+    },
+
+    /** By which Helm finds it. */
+    helmOptions: ['--kube-apiserver', url, '--kube-token', TOKEN, '--kube-ca-file', authority],
+
+    async stop(): Promise<void> {
+      for (const running of [server, store]) await running.stop({ graceMs: STOP_GRACE_MS })
+    },
+  }
+}

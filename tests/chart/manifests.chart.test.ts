@@ -1,0 +1,243 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Program, rightsOf } from '@plant-store/shared/event-log/rights.ts'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { root } from '../../local/places.mjs'
+import { installPython } from '../../local/toolchain/python.ts'
+import { RULES } from '../observability/alert-rules.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import {
+  CHART,
+  findChartPrograms,
+  type Manifest,
+  manifestOf,
+  type PodSpec,
+  README,
+  RELEASE,
+  render,
+  run,
+  template,
+  unlessMissing,
+  valuesFile,
+} from './helm.ts'
+import { MINIMAL, TOKENS, VALUES } from './values.ts'
+
+const programs = await findChartPrograms()
+const { helm, kubeScore } = programs ?? { helm: '', kubeScore: '' }
+const validate = await unlessMissing('kubernetes-validate did not check the chart', async () =>
+  join(await installPython('kubernetes-validate', join(root, 'tests/chart/requirements.txt')), 'kubernetes-validate'),
+)
+const OLDEST_AND_NEWEST = ['1.27', '1.37']
+/** What the README says of each finding that is left. */
+const LEFT = [...(README.split('## Findings of linters')[1] ?? '').matchAll(/^\| (.+?) \| /gm)]
+  .map(([, finding]) => finding)
+  .filter((finding) => finding !== 'finding')
+
+describe.runIf(programs !== undefined)('linters', () => {
+  it('find what the README says, and nothing else', async () => {
+    const found = new Set<string | undefined>()
+    for (const [name, values] of VALUES) {
+      const args = ['--strict', '--values', valuesFile(values), '--kube-version', '1.34.0']
+      const linted = await run(helm, 'lint', CHART, ...args)
+      expect(linted.code, name + linted.stdout).toBe(0)
+      for (const [, finding] of linted.stdout.matchAll(/^\[\w+\] Chart.yaml: (.+)$/gm)) found.add(finding)
+      const scored = await run(kubeScore, 'score', '--output-format', 'ci', ...(await filesOfTemplate(values)))
+      expect(scored.stdout, name).toContain('[OK]')
+      for (const [, finding] of scored.stdout.matchAll(/^\[(?:CRITICAL|WARNING)\] [^:]+: (?:\(\S+\) )?(.+)$/gm))
+        found.add(finding)
+    }
+    expect(found).toEqual(new Set(LEFT))
+  })
+
+  it.runIf(validate !== undefined).each(OLDEST_AND_NEWEST)(
+    'kubernetes-validate knows every field: Kubernetes %s',
+    async (version) => {
+      for (const [name, values] of VALUES) {
+        const files = await filesOfTemplate(values)
+        const ours = files.filter(
+          (file) => !/apiVersion: (monitoring.coreos|kafka.strimzi)/.test(readFileSync(file, 'utf8')),
+        )
+        const validated = await run(validate ?? '', '--strict', '--kubernetes-version', version, ...ours)
+        expect(validated.code, name + validated.stdout + validated.stderr).toBe(0)
+      }
+    },
+  )
+})
+
+describe.runIf(programs !== undefined)('contradicting values', () => {
+  const kafka = (more: object) => ({ settings: { ...MINIMAL.settings, ...more }, api: MINIMAL.api })
+  const api = (more: object) => ({ ...MINIMAL, api: { ...MINIMAL.api, ...more } })
+  const scram = { KAFKA_SECURITY_PROTOCOL: 'SASL_SSL', KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' }
+  const oauth = { KAFKA_SECURITY_PROTOCOL: 'SASL_SSL', KAFKA_SASL_MECHANISM: 'OAUTHBEARER' }
+  it.each<[message: string, values: object]>([
+    ['settings needs KAFKA_BROKERS', { ...MINIMAL, settings: { REDIS_URL: 'redis://redis' } }],
+    ['needs exactly one of REDIS_URL, REDIS_SENTINELS and', kafka({ REDIS_CLUSTER_NODES: 'n:1' })],
+    ['projector has none', { ...MINIMAL, settings: { KAFKA_BROKERS: 'k:1' } }],
+    [
+      'REDIS_SENTINELS and REDIS_SENTINEL_NAME belong',
+      { ...MINIMAL, settings: { KAFKA_BROKERS: 'k:1', REDIS_SENTINELS: 's:1' } },
+    ],
+    ['REDIS_URL has a password', kafka({ REDIS_URL: 'redis://me:secret@redis' })],
+    ['api needs KAFKA_SASL_MECHANISM', kafka({ KAFKA_SECURITY_PROTOCOL: 'SASL_SSL' })],
+    ['api needs KAFKA_SECURITY_PROTOCOL SASL_SSL', kafka({ KAFKA_SASL_MECHANISM: 'PLAIN' })],
+    ['setup needs settings with KAFKA_SASL_USERNAME', kafka(scram)],
+    ['api needs files with KAFKA_SASL_PASSWORD_FILE', kafka(scram)],
+    ['api needs files with KAFKA_SASL_OAUTH_CLIENT_SECRET_FILE', kafka(oauth)],
+    [
+      'files of api has REDIS_CERT_FILE, which needs REDIS_KEY_FILE',
+      { ...MINIMAL, files: { REDIS_CERT_FILE: { existingSecret: 'r', key: 'c' } } },
+    ],
+    ['the api accepts nobody', { ...MINIMAL, api: {} }],
+    ['JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL belong', api({ settings: { JWT_ISSUER: 'i' } })],
+    ['extraEnv sets REDIS_URL, which settings or files of api has', { ...MINIMAL, extraEnv: [{ name: 'REDIS_URL' }] }],
+    ['extraEnv sets PORT, which the chart has', api({ extraEnv: [{ name: 'PORT' }] })],
+    ['projector.replicas is 13, but PLANTS_PARTITIONS is 12', { ...MINIMAL, projector: { replicas: 13 } }],
+    ['minReplicas is more than maxReplicas', api({ autoscaling: { enabled: true, minReplicas: 9 } })],
+    ['set strimzi.cluster', { ...MINIMAL, topics: 'strimzi' }],
+    ['PLANTS_TABLE must not be the topic of the log', kafka({ PLANTS_TABLE: 'plants' })],
+    ['api.settings has PLANTS_TOPIC', api({ settings: { PLANTS_TOPIC: 'other' } })],
+    ["additional properties 'replica' not allowed", { ...MINIMAL, replica: 2 }],
+    ["invalid propertyName 'KAFKA_BROKER'", kafka({ KAFKA_BROKER: 'k:1' })],
+    ["invalid propertyName 'REDIS_PASSWORD'", kafka({ REDIS_PASSWORD: 'secret' })],
+    ["invalid propertyName 'DRAIN_MS'", { ...MINIMAL, projector: { settings: { DRAIN_MS: 1 } } }],
+    ["'/settings/PLANTS_PARTITIONS': maximum", kafka({ PLANTS_PARTITIONS: 1_001 })],
+    ["'/settings/LOG_LEVEL': value must be one of", kafka({ LOG_LEVEL: 'trace' })],
+  ])('%s', async (message, values) => {
+    const { code, stderr } = await template(helm, values)
+    expect(code).toBe(1)
+    expect(stderr).toContain(message)
+  })
+})
+
+describe.runIf(programs !== undefined)('manifests', () => {
+  it('the PrometheusRule has the rules of deploy/observability', async () => {
+    const { spec } = manifestOf(
+      await render(helm, { ...MINIMAL, monitoring: { enabled: true } }),
+      'PrometheusRule',
+      RELEASE,
+    )
+    expect(spec).toEqual(parse(RULES))
+  })
+
+  it('Prometheus finds the operations ports of both services, as the job that the rules expect', async () => {
+    const manifests = await render(helm, { ...MINIMAL, monitoring: { enabled: true } })
+    const monitor = manifestOf(manifests, 'ServiceMonitor', RELEASE).spec
+    const service = manifestOf(manifests, 'Service', `${RELEASE}-operations`)
+    expect(service.metadata.labels).toMatchObject(monitor.selector.matchLabels)
+    expect(service.metadata.labels[monitor.jobLabel]).toBe('plant-store')
+    expect(monitor.endpoints).toEqual([{ port: service.spec.ports[0].name }])
+    const selected = manifests.filter(({ spec }) => hasLabels(spec.template?.metadata.labels, service.spec.selector))
+    expect(selected.map(({ metadata }) => metadata.name)).toEqual([`${RELEASE}-api`, `${RELEASE}-projector`])
+  })
+
+  it('only monitoring reaches the operations ports', async () => {
+    const policies = (await render(helm, MINIMAL)).filter(({ kind }) => kind === 'NetworkPolicy')
+    expect(policies.map(({ spec }) => spec.ingress)).toEqual([
+      undefined,
+      [{ ports: [{ port: 'http' }] }],
+      [{ ports: [{ port: 'operations' }], from: [{ namespaceSelector: { matchLabels: expect.anything() } }] }],
+    ])
+    // The first one refuses whatever the others do not allow.
+    expect(policies[0]?.spec).toMatchObject({ policyTypes: ['Ingress', 'Egress'] })
+  })
+
+  it.each([false, true, 'rows'])(
+    'the users of Strimzi have exactly the documented rights (table: %s)',
+    async (table) => {
+      const settings = { ...MINIMAL.settings, PLANTS_TOPIC: 'trees', PLANTS_TABLE: table }
+      const strimzi = { topics: 'strimzi', strimzi: { cluster: 'main' }, plantctl: { enabled: true } }
+      const manifests = await render(helm, { ...MINIMAL, ...strimzi, settings })
+      const topics = manifests.filter(({ kind }) => kind === 'KafkaTopic')
+      const tableTopic = table === true ? 'trees.table' : table || undefined
+      expect(topics.map(({ spec }) => spec.topicName)).toEqual(['trees', tableTopic].filter(Boolean))
+      for (const program of ['api', 'projector', 'plantctl'] satisfies Program[]) {
+        const { spec } = manifestOf(manifests, 'KafkaUser', `${RELEASE}-${program}`)
+        const rights = rightsOf(program, 'trees', tableTopic).map(({ resource, name, pattern, operations }) => ({
+          resource: { type: resource, name, patternType: pattern === 'prefixed' ? 'prefix' : pattern },
+          operations,
+        }))
+        expect(spec.authorization.acls).toEqual(rights)
+      }
+    },
+  )
+
+  it('each file is where its setting says, and a program has no others', async () => {
+    const file = (key: string) => ({ existingSecret: `s-${key}`, key })
+    const manifests = await render(helm, {
+      ...MINIMAL,
+      files: { KAFKA_SSL_CA_FILE: file('ca'), REDIS_PASSWORD_FILE: file('redis') },
+      api: { files: { ...TOKENS, KAFKA_SSL_CA_FILE: file('own-ca') } },
+    })
+    expect(filesOf(manifestOf(manifests, 'Deployment', `${RELEASE}-api`))).toEqual({
+      KAFKA_SSL_CA_FILE: 's-own-ca/own-ca',
+      PLANT_STORE_TOKEN_DIGESTS_FILE: 'plant-store-tokens/token-digests',
+      REDIS_PASSWORD_FILE: 's-redis/redis',
+    })
+    expect(filesOf(manifestOf(manifests, 'Job', `${RELEASE}-setup`))).toEqual({ KAFKA_SSL_CA_FILE: 's-ca/ca' })
+  })
+
+  it('YAML turns on and large numbers into something else, and the chart turns them back', async () => {
+    const values = `
+settings: { KAFKA_BROKERS: "k:1", REDIS_SENTINELS: "s:1", REDIS_SENTINEL_NAME: s, REDIS_TLS: on,
+  OTEL_SDK_DISABLED: true, OTEL_TRACES_SAMPLER_ARG: 0.5 }
+api:
+  files: ${JSON.stringify(TOKENS)}
+  settings: { CONNECTIONS_MAX: 1000000 }`
+    const manifests = await render(helm, values)
+    const [{ env }] = podOf(manifestOf(manifests, 'Deployment', `${RELEASE}-api`)).containers
+    expect(Object.fromEntries(env.map(({ name, value }) => [name, value]))).toMatchObject({
+      ...{ CONNECTIONS_MAX: '1000000', DRAIN_MS: '10000', REDIS_TLS: 'on' },
+      ...{ OTEL_SDK_DISABLED: 'true', OTEL_TRACES_SAMPLER_ARG: '0.5' },
+    })
+  })
+
+  it.each([
+    [0, 12],
+    [10_001, 23],
+  ])('DRAIN_MS %i gives an api %i seconds for its end', async (drainMs, seconds) => {
+    const manifests = await render(helm, { ...MINIMAL, api: { files: TOKENS, settings: { DRAIN_MS: drainMs } } })
+    expect(podOf(manifestOf(manifests, 'Deployment', `${RELEASE}-api`)).terminationGracePeriodSeconds).toBe(seconds)
+  })
+
+  it('an autoscaler decides the number of apis alone', async () => {
+    const manifests = await render(helm, { ...MINIMAL, api: { files: TOKENS, autoscaling: { enabled: true } } })
+    const name = `${RELEASE}-api`
+    expect(manifestOf(manifests, 'HorizontalPodAutoscaler', name).spec).toMatchObject({
+      minReplicas: 2,
+      maxReplicas: 8,
+    })
+    expect(manifestOf(manifests, 'Deployment', name).spec).not.toHaveProperty('replicas')
+  })
+
+  it('plantctl runs its arguments', async () => {
+    const values = { ...MINIMAL, plantctl: { enabled: true, args: ['verify', '--table'] } }
+    const { spec } = manifestOf(await render(helm, values), 'CronJob', `${RELEASE}-plantctl`)
+    expect(spec).toMatchObject({ suspend: true, jobTemplate: { spec: { backoffLimit: 0 } } })
+    expect(spec.jobTemplate.spec.template.spec.containers[0].args).toEqual(['plantctl', 'verify', '--table'])
+  })
+})
+
+/** The files that `helm template` writes of these values. */
+async function filesOfTemplate(values: object | string): Promise<string[]> {
+  const { stdout } = await template(helm, values, '--output-dir', temporaryFolder())
+  return [...stdout.matchAll(/^wrote (\S+)$/gm)].map(([, file]) => file as string)
+}
+
+const hasLabels = (labels: Record<string, string> | undefined, selector: Record<string, string>) =>
+  labels !== undefined && Object.entries(selector).every(([name, value]) => labels[name] === value)
+
+const podOf = ({ spec }: Manifest): PodSpec => spec.template.spec
+
+/** The setting of each file, and the Secret and its key that are mounted there. */
+function filesOf(manifest: Manifest): Record<string, string> {
+  const { containers, volumes = [] } = podOf(manifest)
+  const mounted = volumes.flatMap(({ projected }) =>
+    projected.sources.flatMap(({ secret }) =>
+      secret.items.map(({ key, path }): [string, string] => [`/run/plant-store/${path}`, `${secret.name}/${key}`]),
+    ),
+  )
+  const settings = containers[0].env.filter(({ name }) => name.endsWith('_FILE'))
+  expect(mounted).toHaveLength(settings.length)
+  return Object.fromEntries(settings.map(({ name, value = '' }) => [name, new Map(mounted).get(value) ?? 'nothing']))
+}

@@ -1,11 +1,22 @@
-import { expect, inject, it } from 'vitest'
+import { plantTable } from '@plant-store/shared/consumer/plant-table.ts'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { replay } from '@plant-store/shared/event-log/replay.ts'
+import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
+import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { plantStored, type TableRecord, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { createPlant, onConnections } from './support/client.ts'
 import { startCreates } from './support/endless-creates.ts'
 import { startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openRedis, type RunningService } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import { followTable, WITH_TABLE } from './support/plants-table.ts'
+import { quietLog } from './support/quiet-log.ts'
 import { untilReady } from './support/readiness.ts'
-import { createTableTopic } from './support/topic.ts'
+import { createTableTopic, setTopicConfig, type TestTopic } from './support/topic.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const kafkaBrokers = inject('kafkaBrokers')
@@ -50,6 +61,64 @@ it('projectors that are killed and frozen under load, a Redis that is emptied an
   expectResponsesToBeTrue(creates, truth)
   await expectReadModelToEqual(truth, store)
   await followed.expectToEqual(truth)
+  const verify = startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE })
+  const { code, stdout, stderr } = await verify.ended
+  expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/^no difference: /)])
+})
+
+/** How many records Kafka still has. */
+async function countRecords({ kafka, topic, partitions }: TestTopic): Promise<number> {
+  const ends = () => readEnds(kafka, topic, TABLE.lost)
+  let count = 0
+  await replay<TableRecord>({
+    ...{ kafka, topic, partitions, ends, log: quietLog, time: systemTime, read: tableRecordReader(partitions) },
+    ranges: new Map((await ends()).ends.map((end, partition) => [partition as Partition, { from: BEFORE_LOG, end }])),
+    onRecords(_, records) {
+      count += records.length
+    },
+  })
+  return count
+}
+
+it('a table that Kafka has compacted has each plant, and tells where it ends', async () => {
+  const store = await createPlantStore({ kafkaBrokers, redisUrl: inject('redisUrl') })
+  const table = await createTableTopic(store)
+  const quickly = { 'min.cleanable.dirty.ratio': '0.001', 'segment.ms': '100', 'max.compaction.lag.ms': '100' }
+  await setTopicConfig(table, { 'cleanup.policy': 'compact', ...quickly })
+  const [api, first] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
+  const ids = (from: number) => Array.from({ length: 300 }, (_, n) => BigInt(from + n))
+  await onConnections(8, ids(0), (id) => createPlant(api.url, id, `plant ${id}`))
+  await (await followTable(table)).expectToEqual(await readTruth(store))
+  await first.stop({ graceMs: 10_000 })
+
+  const { states } = await readTruth(store)
+  const rows = states.flatMap(({ plants }, partition) =>
+    [...plants.values()].flatMap((claim): NewRecord[] =>
+      claim.plant === undefined ? [] : [plantStored({ ...claim, plant: claim.plant }, partition as Partition)],
+    ),
+  )
+  const appender = createAppender(table.kafka, table.topic)
+  onTestFinished(appender.close)
+  await appender.append(rows)
+  // Each append ends a segment; only ended ones are compacted.
+  await vi.waitFor(
+    async () => {
+      await appender.append(rows.filter((_, n) => n % 10 === 0))
+      expect(await countRecords(table)).toBeLessThan(rows.length * 1.5)
+    },
+    { timeout: 120_000, interval: 1_000 },
+  )
+
+  await onConnections(8, ids(300), (id) => createPlant(api.url, id, `plant ${id}`))
+  await store.startProjector(WITH_TABLE)
+  const truth = await readTruth(store)
+  const followed = await followTable(table)
+  await vi.waitFor(() => expect(followed.plants().size).toBe(600), { timeout: 60_000 })
+  expect(followed.wrong(truth)).toEqual([])
+  const copy = await plantTable({ brokers: kafkaBrokers.split(','), table: table.topic, log: quietLog })
+  onTestFinished(copy.close)
+  await copy.ready
+  expect(copy.size).toBe(600)
   const verify = startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE })
   const { code, stdout, stderr } = await verify.ended
   expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/^no difference: /)])

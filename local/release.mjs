@@ -8,7 +8,7 @@ import { describe, Failure } from './processes/failure.mjs'
 // CHANGELOG.md says of it.
 
 const CHART = 'deploy/helm/plant-store/Chart.yaml'
-const TAG = /^v(\d+\.\d+\.\d+(?:-[\w.]+)?)$/
+const TAG = /^v(\d+\.\d+\.\d+)$/
 
 /**
  * @param {string} tag

@@ -1,14 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { argumentsOf } from '../local/launch/service.mjs'
 import { freePort } from '../local/processes/port.mjs'
 import { type Create, createPlant, errorOf, send } from './support/client.ts'
-import { startOwnKafka } from './support/own-stores.ts'
-import { createPlantStore, TOKEN } from './support/plant-store.ts'
+import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
+import { createPlantStore, openRedis, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
@@ -155,6 +156,27 @@ it('for all of DRAIN_MS an api without connections accepts new ones, also beyond
   expect(lastAt).toBeGreaterThan(11_000)
   expect(await api.exited).toMatchObject({ code: 0 })
 })
+
+it('a second SIGTERM cuts the drain short', async () => {
+  const store = await createPlantStore(stores)
+  const [api] = await Promise.all([store.startApi({ DRAIN_MS: '120000' }), store.startProjector()])
+  process.kill(api.pid, 'SIGTERM')
+  await vi.waitFor(() => expect(readFileSync(api.logFile, 'utf8')).toMatch(/"stopping"/))
+  process.kill(api.pid, 'SIGTERM')
+  expect(await endWithin(60_000, api.exited)).toMatchObject({ code: 0 })
+})
+
+it('a failure during the drain cuts it short, and is told', async () => {
+  const redis = await startOwnRedis()
+  const store = await createPlantStore({ ...stores, redisUrl: redis.url })
+  const [api] = await Promise.all([store.startApi({ DRAIN_MS: '120000' }), store.startProjector()])
+  process.kill(api.pid, 'SIGTERM')
+  await openRedis(redis.url).config('SET', 'maxmemory-policy', 'allkeys-lru')
+  expect(await endWithin(60_000, api.exited)).toMatchObject({ code: 78 })
+  expect(readFileSync(api.logFile, 'utf8')).toMatch(/"stopped: Redis would evict plants/)
+})
+
+const endWithin = <T>(ms: number, exited: Promise<T>) => Promise.race([exited, delay(ms, undefined, { ref: false })])
 
 /** An api that is stopping and still accepts requests, and a connection to it without a request yet. */
 async function openBeforeTheEnd() {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheDir, root } from '../../local/places.mjs'
 import { ensureInstalled } from '../../local/toolchain/prepare.mjs'
@@ -34,9 +34,11 @@ export async function checkOut(revision: string): Promise<string> {
   const folder = join(FOLDER, commit)
   if (!existsSync(folder)) {
     rmSync(FOLDER, { recursive: true, force: true })
-    mkdirSync(folder, { recursive: true })
+    const part = `${folder}.part`
+    mkdirSync(part, { recursive: true })
     const archive = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: MAX_ARCHIVE_BYTES })
-    execFileSync('tar', ['-x'], { cwd: folder, input: archive })
+    execFileSync('tar', ['-x'], { cwd: part, input: archive })
+    renameSync(part, folder)
   }
   await ensureInstalled({ dev: false, folder })
   return folder

@@ -91,6 +91,12 @@ describe.runIf(programs !== undefined)('contradicting values', () => {
     ['the api accepts nobody', { ...MINIMAL, api: {} }],
     ['JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL belong', api({ settings: { JWT_ISSUER: 'i' } })],
     ['extraEnv sets REDIS_URL, which settings or files of api has', { ...MINIMAL, extraEnv: [{ name: 'REDIS_URL' }] }],
+    [
+      'extraEnv has the text of KAFKA_SASL_PASSWORD',
+      { ...MINIMAL, extraEnv: [{ name: 'KAFKA_SASL_PASSWORD', value: 'secret' }] },
+    ],
+    ['extraEnv has REDIS_URL with a password', api({ extraEnv: [{ name: 'REDIS_URL', value: 'redis://:secret@r' }] })],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT has a password', kafka({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://u:secret@c:4318' })],
     ['extraEnv sets PORT, which the chart has', api({ extraEnv: [{ name: 'PORT' }] })],
     ['projector.replicas is 13, but PLANTS_PARTITIONS is 12', { ...MINIMAL, projector: { replicas: 13 } }],
     ['minReplicas is more than maxReplicas', api({ autoscaling: { enabled: true, minReplicas: 9 } })],

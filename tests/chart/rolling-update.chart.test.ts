@@ -46,7 +46,7 @@ it.runIf(programs !== undefined)('a rolling update of both services under load f
 
   const creates = startCreates(balancer.url)
   await creates.untilMore(CREATES_BETWEEN)
-  const rows = [...(await apis.roll()), ...(await projectors.roll())]
+  const rows = (await Promise.all([apis.roll(), projectors.roll()])).flat()
   await creates.untilMore(CREATES_BETWEEN)
   const all = await creates.stop()
   console.table(rows)

@@ -38,7 +38,7 @@ export const EVERYTHING = {
     ...{ REDIS_CERT_FILE: { ...REDIS, key: 'tls.crt' }, REDIS_KEY_FILE: { ...REDIS, key: 'tls.key' } },
     REDIS_SENTINEL_PASSWORD_FILE: { ...REDIS, key: 'sentinel-password' },
   },
-  extraEnv: [{ name: 'KAFKA_CLIENT_ZONE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+  extraEnv: [{ name: 'KAFKA_CLIENT_RACK', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
   pod: {
     priorityClassName: 'system-cluster-critical',
     nodeSelector: { disk: 'ssd' },

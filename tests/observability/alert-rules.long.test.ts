@@ -16,6 +16,7 @@ const SLOW = 'plant_store_http_request_duration_seconds_bucket{method="POST", ro
 const CONTAINER = 'container="plant-store-api", namespace="plants", pod="api-1"'
 const EXIT_CODE = `kube_pod_container_status_last_terminated_exitcode{${CONTAINER}, uid="1"}`
 const CONTAINER_READY = `kube_pod_container_status_ready{${CONTAINER}, uid="1"}`
+const BACK_OFF = `kube_pod_container_status_waiting_reason{${CONTAINER}, uid="1", reason="CrashLoopBackOff"}`
 const PARKED = 'plant_store_projector_parked_total{instance="projector", reason="badKey"}'
 
 /** A service at 100 creates a second that is just within all bounds, in the notation of promtool. */
@@ -68,14 +69,20 @@ const CASES: Case[] = [
   ],
   [
     'a pod ended with exit code 78, and later runs again',
-    { [EXIT_CODE]: '137x19 78x60', [CONTAINER_READY]: '0x39 1x40' },
+    { [EXIT_CODE]: '137x19 78x60', [CONTAINER_READY]: '0x39 1x40', [BACK_OFF]: '_x19 1x15' },
     { '4m45s': [], '5m': ['PlantStorePreconditionFailed'], '10m': [] },
+  ],
+  [
+    'a pod that ended with exit code 78 long ago is not ready',
+    { [EXIT_CODE]: '78x80', [CONTAINER_READY]: '1x59 0x20', [BACK_OFF]: '1x4' },
+    { '16m': [] },
   ],
   [
     'a pod of another application ended with exit code 78',
     {
       [EXIT_CODE.replace('plant-store-api', 'api')]: '78x80',
       [CONTAINER_READY.replace('plant-store-api', 'api')]: '0x80',
+      [BACK_OFF.replace('plant-store-api', 'api')]: '1x80',
     },
     { '10m': [] },
   ],

@@ -29,8 +29,6 @@ const TAIL_MAX_WAIT_MS = 500
 const RESPONSES_AT_STOP_WITHIN_MS = 2_500
 const LAST_BYTES_WITHIN_MS = 250
 const STOP_WITHIN_MS = 4_000
-/** A process that has failed should end soon; this is for the requests that are on their way. */
-const FAILED_DRAIN_MS = 500
 
 async function start(context: ServiceContext): Promise<void> {
   const { log, fail, closeLater } = context
@@ -109,15 +107,16 @@ async function start(context: ServiceContext): Promise<void> {
 
 type App = Awaited<ReturnType<typeof createApp>>
 
-/** Closes the app, when the service ends, without losing a request. */
+/** Closes the app when the service ends, with a response to each request. */
 function endLater(
   { closeLater }: ServiceContext,
   { app, admission, creation }: App & { creation: PlantCreation },
   { DRAIN_MS: drainMs }: { DRAIN_MS: number },
 ): void {
-  closeLater(async (isFailure) => {
-    // Ends the idle connections, accepts no new ones, sends the responses in flight, then lets the last append end.
-    await admission.drain(isFailure ? Math.min(drainMs, FAILED_DRAIN_MS) : drainMs)
+  closeLater(async (hurry) => {
+    // Accepts requests all that time, closes the idle connections, sends the responses in flight, and lets the last
+    // append end.
+    await admission.drain(drainMs, hurry)
     creation.endWithin(RESPONSES_AT_STOP_WITHIN_MS)
     setTimeout(admission.endConnections, RESPONSES_AT_STOP_WITHIN_MS + LAST_BYTES_WITHIN_MS).unref()
     await app.close()

@@ -12,7 +12,8 @@ const OTHERS_WITHIN_MS = 4_500
 const ONE_CLOSE_WITHIN_MS = 1_000
 const LOG_WITHIN_MS = 500
 
-type Close = (isFailure: boolean) => Promise<void>
+/** `hurry` is aborted when the process ends because of a failure, or is to end at once. */
+type Close = (hurry: AbortSignal) => Promise<void>
 
 export type ServiceContext = {
   name: string
@@ -27,8 +28,8 @@ export type ServiceContext = {
 
 /**
  * Runs a service as this process, and ends it in order. Exit codes: 0 after SIGTERM or SIGINT, 78 for a
- * PreconditionError, 1 for any other failure. The last log line gives the reason. The end is forced after 9 s, or 4.5 s after
- * the longest time that a call of `closeLater` may take.
+ * PreconditionError, 1 for any other failure, also one during the end. The last log line gives the reason. A second
+ * signal hurries the end. It is forced after 9 s, or 4.5 s after the longest time that a call of `closeLater` may take.
  */
 export async function runService(
   name: string,
@@ -38,45 +39,53 @@ export async function runService(
   const stream = openLogStream(name)
   const log = createLog(name, level || 'info', stream)
   const closers: { close: Close; withinMs: number }[] = []
+  const hurry = new AbortController()
   let ending: string | undefined
+  let exitCode = 0
 
-  async function leave(exitCode: number): Promise<never> {
+  async function leave(): Promise<never> {
     if (exitCode === 0) log.info('stopped')
     else log.fatal({ exitCode }, `stopped: ${ending}`)
     await stream.flush(LOG_WITHIN_MS)
     process.exit(exitCode)
   }
 
-  async function end(exitCode: number, why: string): Promise<void> {
-    if (ending !== undefined) return
-    ending = why
+  async function end(): Promise<void> {
     const longestMs = Math.max(...closers.map(({ withinMs }) => withinMs))
     const timeoutMs = Math.max(CLOSE_TIMEOUT_MS, longestMs + OTHERS_WITHIN_MS)
     const cutOff = setTimeout(() => {
       log.error(`shutdown took longer than ${timeoutMs} ms: exiting now`)
-      void leave(exitCode || EXIT_FAILURE)
+      exitCode ||= EXIT_FAILURE
+      void leave()
     }, timeoutMs)
     for (const { close, withinMs } of closers.reverse()) {
-      const closed = close(exitCode !== 0).catch((err: unknown) =>
+      const closed = close(hurry.signal).catch((err: unknown) =>
         log.error({ err }, 'closing a part of the service failed'),
       )
       await Promise.race([closed, delay(withinMs)])
     }
     clearTimeout(cutOff)
-    await leave(exitCode)
+    await leave()
   }
 
   function fail(error: Error): void {
-    if (ending !== undefined) return
     if (error instanceof PreconditionError) log.fatal(error.message)
     else log.fatal({ err: error }, error.message)
-    void end(error instanceof PreconditionError ? EXIT_CONFIGURATION : EXIT_FAILURE, error.message)
+    const isFirst = ending === undefined
+    if (exitCode === 0) {
+      exitCode = error instanceof PreconditionError ? EXIT_CONFIGURATION : EXIT_FAILURE
+      ending = error.message
+    }
+    hurry.abort()
+    if (isFirst) void end()
   }
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       log.info({ signal }, 'stopping')
-      void end(0, 'stopping')
+      if (ending !== undefined) return hurry.abort()
+      ending = 'stopping'
+      void end()
     })
   }
   process.on('uncaughtException', fail)

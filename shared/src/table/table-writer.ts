@@ -33,7 +33,7 @@ export type TableWriterOptions = TableStores & {
   log: Log
   time: Time
   limits?: typeof TABLE_LIMITS
-  /** Called when a retry does not help, such as with the table of another log. Without it, it is tried again all the same. */
+  /** Called when a retry does not help, such as with the table of another log. Without it, there is a retry all the same. */
   onHalt?: (error: Error) => void
 }
 
@@ -178,7 +178,7 @@ export function createTableWriter(options: TableWriterOptions) {
     return taken
   }
 
-  /** The records between what is written and what is queued. After a wait, no more of them than are looked up at once. */
+  /** The records between what is written and what is queued; after a wait, no more than are looked up at once. */
   function missingRange({ partition, written, target, queue, waitsFor }: PartitionState): [Partition, Range][] {
     const until = queue[0]?.from.offset ?? target.offset
     if (written === undefined || until <= written.offset) return []
@@ -186,7 +186,7 @@ export function createTableWriter(options: TableWriterOptions) {
     return [[partition, { from: written, end: after(end as Offset) }]]
   }
 
-  /** Writes the rows of these spans; those of the same partition follow one another. Adds to the `unknown` partitions. */
+  /** Writes the rows of these spans; those of a partition follow one another. Adds to the `unknown` partitions. */
   async function write(spans: readonly PartitionSpan[], unknown: Set<Partition>): Promise<void> {
     const claims = spans.flatMap((span) => claimsOf(span).map((claim) => ({ partition: span.partition, claim })))
     for (let start = 0; start < claims.length; start += limits.maxLookedUpClaims) {

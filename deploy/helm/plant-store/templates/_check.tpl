@@ -14,7 +14,18 @@
 {{- if has .name (concat $names (list "PORT" "OPS_PORT")) }}
 {{- $faults = append $faults (printf "extraEnv sets %s, which %s has already" .name (has .name $names | ternary (printf "settings or files of %s" $program) "the chart")) }}
 {{- end }}
+{{- if and .value (has .name (include "plant-store.secrets" . | fromYamlArray)) }}
+{{- $faults = append $faults (printf "extraEnv has the text of %s, which everybody could read in the Deployment: use %s_FILE in files, or valueFrom" .name .name) }}
+{{- end }}
+{{- if regexMatch "://[^/]*@" (.value | default "") }}
+{{- $faults = append $faults (printf "extraEnv has %s with a password, which everybody could read in the Deployment: use valueFrom" .name) }}
+{{- end }}
 {{- $names = append $names .name }}
+{{- end }}
+{{- range $name, $value := $settings }}
+{{- if and (ne $name "REDIS_URL") (regexMatch "://[^/]*@" (toString $value)) }}
+{{- $faults = append $faults (printf "%s has a password, which everybody could read in the Deployment: use extraEnv with valueFrom" $name) }}
+{{- end }}
 {{- end }}
 {{- $faults = concat $faults (include "plant-store.faults" (dict "program" $program "settings" $settings "names" $names) | fromYamlArray) }}
 {{- end }}
@@ -47,6 +58,11 @@
 {{- with $faults | uniq }}
 {{- fail (printf "missing or contradictory values:\n- %s" (join "\n- " .)) }}
 {{- end }}
+{{- end }}
+
+{{- /* Settings that are secrets. */ -}}
+{{- define "plant-store.secrets" -}}
+[KAFKA_SASL_PASSWORD, KAFKA_SASL_OAUTH_CLIENT_SECRET, REDIS_PASSWORD, REDIS_SENTINEL_PASSWORD, PLANT_STORE_TOKEN_DIGESTS]
 {{- end }}
 
 {{- /* What is wrong with the settings of one program. Arguments: program, settings, names (of all its variables). */ -}}

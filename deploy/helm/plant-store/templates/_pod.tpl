@@ -35,6 +35,8 @@ spec:
     - name: plant-store-{{ .program }}
       image: {{ include "plant-store.image" $root | quote }}
       imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+      # Kubernetes keeps the last log line, which says why.
+      terminationMessagePolicy: FallbackToLogsOnError
       {{- with .args }}
       args: {{ toJson . }}
       {{- end }}

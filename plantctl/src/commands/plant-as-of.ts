@@ -2,7 +2,8 @@ import type { FetchedRecord } from '@plant-store/shared/event-log/follow.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, type LogRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { formatTimestamp } from '@plant-store/shared/runtime/format.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Store } from '../store/open-store.ts'
@@ -39,7 +40,7 @@ export async function readPlantAsOf(
   try {
     await replay<TimedRecord>({
       ...store,
-      ranges: new Map([[partition, { from: { offset: BEFORE_FIRST, eventId: '' }, end }]]),
+      ranges: new Map([[partition, { from: BEFORE_LOG, end }]]),
       time: systemTime,
       signal: AbortSignal.any([signal, found.signal]),
       read: (record, from) => readTimed(record, from, partitions, key),

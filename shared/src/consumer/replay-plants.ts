@@ -1,7 +1,8 @@
 import { createKafka } from '../event-log/connection.ts'
 import { type Range, replay } from '../event-log/replay.ts'
 import { readEnds } from '../event-log/topic.ts'
-import { after, BEFORE_FIRST, FIRST, type Offset, type Partition } from '../plant/position.ts'
+import { after, FIRST, type Offset, type Partition } from '../plant/position.ts'
+import { BEFORE_LOG } from '../protocol/checkpoint.ts'
 import { systemTime, type Time } from '../runtime/time.ts'
 import { plantsHandlerOf } from './handlers.ts'
 import {
@@ -95,7 +96,7 @@ async function run(options: CheckedReplayOptions, onHandlerFailed: (error: unkno
   return { ...fold.counts(), positions: new Map(ends.map((end, partition) => [partition, end])) }
 }
 
-const rangeUpTo = (end: Offset): Range => ({ from: { offset: BEFORE_FIRST, eventId: '' }, end })
+const rangeUpTo = (end: Offset): Range => ({ from: BEFORE_LOG, end })
 
 function handlersOf(options: CheckedReplayOptions, onFailed: (error: unknown) => void) {
   const { onParked, onProgress } = options

@@ -3,7 +3,7 @@ import { createThrowawayGroups, groupPrefix } from '@plant-store/shared/event-lo
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import { type LogRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { type Checkpoint, checkpointBefore } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { ClosedPipe } from '../../cli-context.ts'
 import type { Store } from '../../store/open-store.ts'
@@ -36,7 +36,7 @@ export async function readEvents(store: Store, { ranges, onEvents, signal }: Rea
   if (signal.aborted) return
   if ([...ranges.values()].some(({ end }) => end === undefined)) return follow()
   const bounded = [...ranges].map(
-    ([partition, { from, end }]) => [partition, { from: before(from), end: end as Offset }] as const,
+    ([partition, { from, end }]) => [partition, { from: checkpointBefore(from), end: end as Offset }] as const,
   )
   await replay({ ...common, ranges: new Map(bounded), onRecords: onEvents, signal }).catch((error: unknown) => {
     if (!signal.aborted) throw error
@@ -45,7 +45,7 @@ export async function readEvents(store: Store, { ranges, onEvents, signal }: Rea
   async function follow(): Promise<void> {
     const { groupId, deleteAll } = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), log)
     const ended = Promise.withResolvers<void>()
-    const reached = new Map([...ranges].map(([partition, { from }]) => [partition, before(from)]))
+    const reached = new Map([...ranges].map(([partition, { from }]) => [partition, checkpointBefore(from)]))
     const follower = createFollower({
       ...common,
       ...FOLLOWING,
@@ -76,6 +76,3 @@ export async function readEvents(store: Store, { ranges, onEvents, signal }: Rea
     }
   }
 }
-
-/** A checkpoint without an event id: there is none to verify against the log. */
-const before = (from: Offset): Checkpoint => ({ offset: (from - 1) as Offset, eventId: '' })

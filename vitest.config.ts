@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config'
 
 const realStores = { globalSetup: ['tests/support/stores.ts'], setupFiles: ['tests/support/worker.ts'] }
 
-// The numbers are for two cores: an integration test waits a good part of its time, a system test has services and
-// clients at work. The files that one worker runs share their modules: loading them for each file took a third of the time.
+// The numbers are for two cores: a test waits a good part of its time, for sessions to run out and processes to start.
+// The files that one worker runs share their modules: loading them for each file took a third of the time.
 const threeAtATime = { maxWorkers: 3, isolate: false, sequence: { groupOrder: 1 } }
 const twoAtATime = { maxWorkers: 2, isolate: false, sequence: { groupOrder: 2 } }
 const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 } }
@@ -55,7 +55,7 @@ export default defineConfig({
           name: 'system',
           include: ['tests/**/*.system.test.ts'],
           ...realStores,
-          ...twoAtATime,
+          ...threeAtATime,
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },
@@ -65,7 +65,7 @@ export default defineConfig({
           name: 'long',
           include: ['{shared,services,plantctl,tests}/**/*.long.test.ts'],
           ...realStores,
-          ...twoAtATime,
+          ...threeAtATime,
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },

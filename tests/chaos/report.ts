@@ -5,7 +5,7 @@ import type { Run } from './run.ts'
 const PAIR = 'two of these at once'
 
 /** What the report needs of a run, without its requests. */
-export type Summary = Pick<Run, 'seed' | 'violations'> & {
+export type Summary = Pick<Run, 'seed' | 'lastedMs' | 'violations'> & {
   experiments: Measured[]
   /** How often each kind of request got each kind of response. */
   responses: ReadonlyMap<string, number>
@@ -16,7 +16,7 @@ export function summaryOf(run: Run): Summary {
   const creates = run.requests.filter((request): request is CreateRequest => request.kind === 'create')
   const responses = Map.groupBy(run.requests, (request) => `${request.kind} | ${responseOf(request)}`)
   return {
-    ...{ seed: run.seed, violations: run.violations },
+    ...{ seed: run.seed, lastedMs: run.lastedMs, violations: run.violations },
     experiments: run.experiments.map((experiment) => measure(creates, experiment)),
     responses: new Map([...responses].map(([kind, { length }]) => [kind, length])),
   }
@@ -31,10 +31,11 @@ export function reportOf(runs: readonly Summary[]): string {
   for (const [kind, count] of runs.flatMap((run) => [...run.responses]))
     responses.set(kind, (responses.get(kind) ?? 0) + count)
   const requests = [...responses.values()].reduce((sum, count) => sum + count, 0)
+  const minutes = Math.round(runs.reduce((sum, { lastedMs }) => sum + lastedMs, 0) / 60_000)
   const violations = runs.flatMap(({ seed, violations }) => violations.map((text) => `- seed ${seed}: ${text}\n`))
   return [
-    `\n${experiments.length} experiments in ${runs.length} runs (seeds ${runs[0]?.seed} to ${runs.at(-1)?.seed}), `,
-    `${requests} requests, ${violations.length} violations.\n\n${violations.join('')}`,
+    `\n${experiments.length} experiments in ${runs.length} runs (seeds ${runs[0]?.seed} to ${runs.at(-1)?.seed}) of `,
+    `${minutes} minutes together, ${requests} requests, ${violations.length} violations.\n\n${violations.join('')}`,
     '\n| fault | times | without a successful create, longest | recovered after, longest | p99 of creates |\n',
     `|---|---:|---:|---:|---:|\n${rows.join('')}`,
     '\n| request | response | count |\n|---|---|---:|\n',

@@ -34,6 +34,8 @@ export type RunOptions = {
 export type Run = {
   seed: number
   dir: string
+  /** From the start of the services to the end of the last experiment. */
+  lastedMs: number
   experiments: Experiment[]
   requests: readonly Request[]
   violations: string[]
@@ -78,13 +80,14 @@ export async function run({
       if (experiment.recoveredAt === undefined) violations.push(`experiment ${number}: not recovered`)
       violations.push(...experiment.failures.map((failure) => `experiment ${number}: ${failure}`))
     }
+    const lastedMs = history.now() - startedAt
     await clients.stop()
     history.flush()
     const evidence = await collect(cluster, history.requests)
     violations.push(...judge(evidence), ...(await judgeStores(cluster)), ...secretsIn(cluster.logDir))
     writeFileSync(join(dir, 'violations.txt'), violations.map((violation) => `${violation}\n`).join(''))
     writeFileSync(join(dir, 'log.jsonl'), evidence.log.map((claim) => `${JSON.stringify(claim)}\n`).join(''))
-    return { seed, dir, experiments, requests: history.requests, violations }
+    return { seed, dir, lastedMs, experiments, requests: history.requests, violations }
   } finally {
     await cluster.end()
   }

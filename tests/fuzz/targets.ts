@@ -8,11 +8,11 @@ import { decodeCursor, encodeCursor } from '../../services/api/src/read-plants/c
 import { formatTokenEntry, parseTokenEntries } from '../../shared/src/access/token-entry.ts'
 import { type DecodedRecord, keepCommitted } from '../../shared/src/kafka-client/fetched-records.ts'
 import { kafkajs, kafkajsModule } from '../../shared/src/kafka-client/kafkajs.ts'
+import { decodeEntry, EntryError, encodeEntry } from '../../shared/src/plant/entry.ts'
 import { readCanonical, version1 } from '../../shared/src/plant/payload.ts'
 import { parsePlantId } from '../../shared/src/plant/plant.ts'
 import { parseTraceparent, plantCreated, readRecord } from '../../shared/src/plant/plant-created.ts'
 import { formatToken, type Partition, parseToken, partitionOf } from '../../shared/src/plant/position.ts'
-import { decodeEntry, EntryError, encodeEntry } from '../../shared/src/read-model/entry.ts'
 import { PreconditionError } from '../../shared/src/runtime/failures.ts'
 
 // Each export is a fuzz target: a function of bytes that come from outside. It throws when the code under test throws an

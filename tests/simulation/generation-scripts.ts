@@ -1,10 +1,10 @@
+import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset } from '@plant-store/shared/plant/position.ts'
-import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
+import type { PackedSpan } from '@plant-store/shared/protocol/packed-claims.ts'
 import type {
   DropResult,
   MarkResult,
-  PackedSpan,
   StartResult,
   SwitchCall,
   SwitchResult,

@@ -36,8 +36,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   bug('the last claim wins in the window', protocol('window'), [
-    '|| claims.has(claim.id)) return undefined',
-    ') return undefined',
+    '|| claims.has(claim.id)) return undefined\n      claims.push(claim)',
+    ') return undefined\n      claims.push(claim)\n      if (claims.has(claim.id)) return claim',
   ]),
   bug('the verdict is always created', protocol('coverage'), [
     "own === first.eventId ? 'created' : 'duplicate'",
@@ -206,19 +206,22 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
 
   // The window.
-  bug('a full window does not move its start', protocol('window'), ['start = after(oldest.offset)', '']),
+  bug('a full window does not move its start', protocol('window'), [
+    'start = after(claims.dropOldest())',
+    'claims.dropOldest()',
+  ]),
   rare(41, 'a window that drops claims does not move its start', protocol('window'), ['      start = bound\n', '']),
   rare(456, 'a full window pauses the tail', protocol('window'), [
     '      if (offset < next) throw',
-    '      if (totalBytes > maxBytes / 2) return undefined\n      if (offset < next) throw',
+    '      if (claims.bytes() > maxBytes / 2) return undefined\n      if (offset < next) throw',
   ]),
   rare(80, 'a window without bounds is never full', protocol('window'), [
-    'while (totalBytes > maxBytes) {',
-    'if (totalBytes > maxBytes) claims.clear()\n      while (totalBytes < 0) {',
+    'while (claims.bytes() > maxBytes) start = after(claims.dropOldest())',
+    'if (claims.bytes() > maxBytes) while (claims.count() > 0) claims.dropOldest()',
   ]),
   rare(574, 'a window drops one claim too many', protocol('window'), [
-    'oldest.offset < bound) {',
-    'oldest.offset <= bound) {',
+    'claims.oldest() < bound)',
+    'claims.oldest() <= bound)',
   ]),
   bug('the window does not pass control records', protocol('window'), ['if (offset > next) next = offset', '']),
 

@@ -1,14 +1,14 @@
+import { decodeEntry } from '@plant-store/shared/plant/entry.ts'
 import { parseEventId } from '@plant-store/shared/plant/event-id.ts'
 import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import { offsetOf } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
+import type { PackedSpan } from '@plant-store/shared/protocol/packed-claims.ts'
 import { type ApplyCall, applyArguments } from '@plant-store/shared/read-model/apply.ts'
-import { decodeEntry } from '@plant-store/shared/read-model/entry.ts'
 import {
   type DropResult,
   type MarkResult,
-  type PackedSpan,
   type SwitchCall,
   switchResult,
 } from '@plant-store/shared/read-model/generations.ts'

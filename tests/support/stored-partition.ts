@@ -1,9 +1,9 @@
+import { decodeEntry } from '@plant-store/shared/plant/entry.ts'
 import { type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
-import { decodeEntry } from '@plant-store/shared/read-model/entry.ts'
 import type { Redis } from 'ioredis'
 
 /** All that Redis holds of a partition's live generation, key by key and not by way of the product's scripts. */

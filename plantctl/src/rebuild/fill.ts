@@ -2,9 +2,9 @@ import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import { applyInChunks } from '@plant-store/shared/read-model/apply.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
-import { createFoldedPlants } from '../verify/folded-plants.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
 
 export type FillOptions = {
@@ -29,7 +29,7 @@ export type Fill = ReturnType<typeof createFill>
  */
 export function createFill(options: FillOptions) {
   const { partition, generations, freshName, slice, maxRecordsPerApply, plantsPerSpan } = options
-  const folded = emptyPartitionOf(createFoldedPlants({ plantsPerSpan }))
+  const folded = emptyPartitionOf(createPackedClaims({ plantsPerSpan }))
   let generation = ''
   let filled: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
   let queue: Promise<unknown> = Promise.resolve()

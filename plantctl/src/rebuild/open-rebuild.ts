@@ -7,10 +7,10 @@ import { checkTopic, type TopicSettings } from '@plant-store/shared/event-log/to
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { createFoldedPlants } from '../verify/folded-plants.ts'
 import { createGenerationVerifier, type ReadOptions } from '../verify/generation-verifier.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
 import { createRebuild, type Rebuild } from './rebuild.ts'
@@ -35,7 +35,7 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
   const common = { kafka, ...settings, log, time: systemTime, read }
 
   async function foldSlice(partition: Partition, upTo: Offset, slice: Slice, { onRead, signal }: ReadOptions) {
-    const state = emptyPartitionOf(createFoldedPlants())
+    const state = emptyPartitionOf(createPackedClaims())
     const from = { offset: BEFORE_FIRST, eventId: '' as const }
     await replay({
       ...common,

@@ -1,10 +1,10 @@
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import type { PackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { compareWithFold, type GenerationReader } from './compare.ts'
 import { addDifference, type Difference, type GenerationDifference, noFindings } from './difference.ts'
-import type { FoldedPlants } from './folded-plants.ts'
 import { type Counts, expiryDifferences, metaDifferences } from './meta-differences.ts'
 import { matchesFold, type ProofReader } from './proof.ts'
 import type { Slice } from './slice.ts'
@@ -27,7 +27,7 @@ export type ReadOptions = { onRead(): void; signal: AbortSignal }
 export type VerifyGeneration = (
   partition: Partition,
   generation: string,
-  fold: PartitionState<FoldedPlants>,
+  fold: PartitionState<PackedClaims>,
   snapshot: Snapshot,
   options: ReadOptions,
 ) => Promise<Difference[]>

@@ -2,6 +2,7 @@ import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { offsetOf } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
@@ -10,7 +11,6 @@ import { claimAt, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../
 import { byteChanges, changeOneByte } from '../../../tests/support/stored-bytes.ts'
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
 import type { Difference } from './difference.ts'
-import { createFoldedPlants } from './folded-plants.ts'
 import { createGenerationVerifier } from './generation-verifier.ts'
 import { matchesFold, type ProofReader } from './proof.ts'
 
@@ -21,7 +21,7 @@ const spanSizes = fc.constantFrom(1, 2, 512)
 
 /** Folds a log and compares the generation with it: byte for byte, and as a rebuild does. */
 async function compare(generations: Generations, log: readonly LogBatch[], plantsPerSpan = 512) {
-  const folded = emptyPartitionOf(createFoldedPlants({ plantsPerSpan }))
+  const folded = emptyPartitionOf(createPackedClaims({ plantsPerSpan }))
   for (const { records, next } of log) Object.assign(fold(folded, records), { checkpoint: next })
   const counts = { plants: folded.plants.size, voids: folded.voids, parked: folded.parked.size }
   const state = await generations.state(P, GENERATION)

@@ -1,8 +1,8 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import type { PackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import { type Generations, sameSpan } from '@plant-store/shared/read-model/generations.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
-import type { FoldedPlants } from './folded-plants.ts'
 import type { Counts } from './meta-differences.ts'
 
 /** Reads a generation in bounded batches. */
@@ -13,7 +13,7 @@ export type ProofInput = {
   partition: Partition
   generation: string
   /** The fold, at least up to offset `upTo`. Later records are left out. */
-  fold: Pick<PartitionState<FoldedPlants>, 'plants' | 'parked'>
+  fold: Pick<PartitionState<PackedClaims>, 'plants' | 'parked'>
   upTo: Offset
   /** The counts of the fold at `upTo`. */
   counts: Counts

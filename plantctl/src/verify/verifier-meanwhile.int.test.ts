@@ -1,7 +1,7 @@
+import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import { type LogRecord, PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { type Offset, offsetOf } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
-import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, inject, it } from 'vitest'
 import { claimAt, GENERATION, LOG, openCorruptible, P } from '../../../tests/support/small-log.ts'

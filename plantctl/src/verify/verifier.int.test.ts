@@ -1,6 +1,6 @@
+import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import { type LogRecord, PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { offsetOf } from '@plant-store/shared/plant/position.ts'
-import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
 import type { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
 import { eventId, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'

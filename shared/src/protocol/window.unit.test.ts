@@ -1,19 +1,40 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import type { Offset } from '../plant/position.ts'
 import { createWindow } from './window.ts'
 
-const CLAIM_BYTES = 320
+/** Of a claim without texts. */
+const CLAIM_BYTES = 102
 const EVENT_ID = '00000000-0000-4000-8000-000000000000' as EventId
 
 function claimAt(offset: number, id: number): Claim {
   return { offset: offset as Offset, id: BigInt(id) as PlantId, eventId: EVENT_ID, plant: { name: '' } }
 }
 
-describe('claimsAfter of a window', () => {
+/** A window of so many claims, as a list. */
+function modelOf(capacity: number) {
+  const model = { claims: [] as Claim[], start: 0, next: 0 }
+  return {
+    model,
+
+    pass(claim: Claim): void {
+      model.next = claim.offset + 1
+      if (model.claims.some(({ id }) => id === claim.id)) return
+      model.claims.push(claim)
+      if (model.claims.length > capacity) model.start = (model.claims.shift() as Claim).offset + 1
+    },
+
+    dropBefore(offset: number): void {
+      model.start = Math.max(model.start, Math.min(offset, model.next))
+      model.claims = model.claims.filter((claim) => claim.offset >= model.start)
+    },
+  }
+}
+
+describe('a window', () => {
   const steps = fc.array(
     fc.oneof(
       { weight: 5, arbitrary: fc.record({ claims: fc.nat(30), skip: fc.nat(2) }) },
@@ -22,43 +43,39 @@ describe('claimsAfter of a window', () => {
     { maxLength: 80 },
   )
 
-  it('returns the claims of the window after the offset in log order, after any drops and repeated claims', () => {
+  it('has the first claims since its start, in log order, after any drops and repeated claims', () => {
     fc.assert(
-      fc.property(steps, fc.integer({ min: 1, max: 20 }), fc.nat(8), (schedule, capacity, max) => {
+      fc.property(steps, fc.integer({ min: 0, max: 20 }), fc.nat(8), (schedule, capacity, max) => {
         const window = createWindow(0 as Offset, capacity * CLAIM_BYTES)
+        const { model, pass, dropBefore } = modelOf(capacity)
         for (const step of schedule) {
-          if ('dropBefore' in step) window.dropBefore(step.dropBefore as Offset)
-          else {
-            const offset = (window.next + step.skip) as Offset
-            window.pass({ offset, claim: claimAt(offset, step.claims) })
+          if ('dropBefore' in step) {
+            window.dropBefore(step.dropBefore as Offset)
+            dropBefore(step.dropBefore)
+          } else {
+            const claim = claimAt(window.next + step.skip, step.claims)
+            window.pass({ offset: claim.offset, claim })
+            pass(claim)
           }
-          const inWindow = Array.from({ length: 31 }, (_, id) => window.firstClaim(BigInt(id) as PlantId))
-            .filter((claim) => claim !== undefined)
-            .sort((a, b) => a.offset - b.offset)
-          for (const after of [-1, window.start - 1, window.start + 1, window.next - 2, window.next] as Offset[])
-            expect(window.claimsAfter(after, max)).toEqual(
-              inWindow.filter(({ offset }) => offset > after).slice(0, max),
-            )
+          const { claims, start, next } = model
+          expect([window.start, window.next]).toEqual([start, next])
+          expect(window.size).toEqual({ claims: claims.length, bytes: claims.length * CLAIM_BYTES })
+          for (let id = 0n; id <= 30n; id++)
+            expect(window.firstClaim(id as PlantId)).toEqual(claims.find((claim) => claim.id === id))
+          for (const after of [-1, start - 1, start + 1, next - 2, next] as Offset[])
+            expect(window.claimsAfter(after, max)).toEqual(claims.filter(({ offset }) => offset > after).slice(0, max))
         }
       }),
     )
   })
 
-  it('does not scan the claims before the offset', () => {
+  it('finds the claims after an offset without a scan of those before', () => {
     const count = 100_000
-    let reads = 0
     const window = createWindow(0 as Offset, count * CLAIM_BYTES)
-    for (let n = 0; n < count; n++) {
-      const claim = claimAt(n, n)
-      window.pass({ offset: claim.offset, claim })
-      Object.defineProperty(claim, 'offset', {
-        get() {
-          reads++
-          return n
-        },
-      })
-    }
+    for (let n = 0; n < count; n++) window.pass({ offset: n as Offset, claim: claimAt(n, n) })
+    const reads = vi.spyOn(Buffer.prototype, 'readUIntBE')
+    onTestFinished(() => reads.mockRestore())
     expect(window.claimsAfter((count - 3) as Offset, 100).map(({ id }) => id)).toEqual([99_998n, 99_999n])
-    expect(reads).toBeLessThan(100)
+    expect(reads.mock.calls.length).toBeLessThan(100)
   })
 })

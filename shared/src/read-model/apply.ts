@@ -1,6 +1,6 @@
+import { encodeEntry, maxEntryBytes, writeEntry } from '../plant/entry.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
-import { encodeEntry, maxEntryBytes, writeEntry } from './entry.ts'
 import { assertFoldVersion, assertPartitionCount, FOLD_VERSION, storedCheckpoint } from './state.ts'
 
 /** `stale`: the checkpoint was not the expected one, and nothing changed. */

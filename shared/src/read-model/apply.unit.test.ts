@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { logs } from '../../../tests/support/generated-logs.ts'
 import { MIN_INT64 } from '../../../tests/support/generated-plants.ts'
+import { decodeEntry } from '../plant/entry.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { MAX_TEXT_CODE_POINTS, type PlantId, parsePlantId } from '../plant/plant.ts'
 import { type LogRecord, PARKED } from '../plant/plant-created.ts'
@@ -9,7 +10,6 @@ import { BEFORE_FIRST, offsetOf } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { emptyPartition, fold } from '../protocol/first-wins.ts'
 import { applyInChunks, packRecords } from './apply.ts'
-import { decodeEntry } from './entry.ts'
 
 const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 

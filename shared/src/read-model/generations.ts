@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis'
+import { decodeEntry } from '../plant/entry.ts'
 import { parsePlantId } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
+import type { PackedSpan } from '../protocol/packed-claims.ts'
 import {
   type ApplyResult,
   applyArguments,
@@ -11,7 +13,6 @@ import {
   reappliedCount,
   reapplyArguments,
 } from './apply.ts'
-import { decodeEntry } from './entry.ts'
 import { keyPrefix, livePointer, mastersOf, type RedisClient } from './redis.ts'
 import {
   assertFoldVersion,
@@ -61,13 +62,6 @@ export type PartitionGenerations = Pointers & { partition: Partition; names: str
 
 /** One entry of a generation. The claim is undefined when this release cannot read it. */
 export type StoredPlant = { id: string; claim: Claim | undefined }
-
-/**
- * Consecutive plants of a generation in log order, as span.lua packs them: the ids in decimal, separated by commas; the
- * length of each entry in two bytes, big-endian; the entries one after another. For a given number of plants, equal
- * spans have equal ids and entries.
- */
-export type PackedSpan = { ids: Buffer; lengths: Buffer; entries: Buffer }
 
 export function sameSpan(a: PackedSpan, b: PackedSpan): boolean {
   return a.ids.equals(b.ids) && a.lengths.equals(b.lengths) && a.entries.equals(b.entries)

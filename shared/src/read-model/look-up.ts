@@ -1,8 +1,8 @@
+import { decodeEntry, EntryError } from '../plant/entry.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import { decodeEntry, EntryError } from './entry.ts'
 import { callTogether, livePointer, type RedisClient, script } from './redis.ts'
 import { assertFoldVersion, assertPartitionCount, storedCheckpoint } from './state.ts'
 

@@ -1,8 +1,8 @@
+import { EntryError } from '../plant/entry.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import type { Row } from '../plant/plant-stored.ts'
 import type { Partition } from '../plant/position.ts'
 import { rowsOf } from '../protocol/plants-table.ts'
-import { EntryError } from '../read-model/entry.ts'
 import type { PartitionLookUp } from '../read-model/look-up.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
 

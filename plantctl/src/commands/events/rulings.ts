@@ -1,9 +1,9 @@
+import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { after, BEFORE_FIRST, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { firstWins, type Ruling } from '@plant-store/shared/protocol/first-wins.ts'
-import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 

@@ -1,6 +1,6 @@
 import { type Appender, AppendRefused, type BaseOffsets } from '@plant-store/shared/event-log/append.ts'
+import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import { EntryError } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { messageOf } from '@plant-store/shared/runtime/failures.ts'

@@ -1,3 +1,4 @@
+import { readable } from '@plant-store/shared/plant/entry.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type ConsistencyToken, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { coverageReach } from '@plant-store/shared/protocol/coverage.ts'
@@ -9,7 +10,6 @@ import {
   type ListedSpan,
   type ListLimits,
 } from '@plant-store/shared/protocol/list.ts'
-import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { PartitionSpan, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'

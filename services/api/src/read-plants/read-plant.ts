@@ -1,3 +1,4 @@
+import { readable } from '@plant-store/shared/plant/entry.ts'
 import type { Plant, PlantId } from '@plant-store/shared/plant/plant.ts'
 import {
   BEFORE_FIRST,
@@ -7,7 +8,6 @@ import {
   partitionOf,
 } from '@plant-store/shared/plant/position.ts'
 import { coverageReach, firstClaimOf } from '@plant-store/shared/protocol/coverage.ts'
-import { readable } from '@plant-store/shared/read-model/entry.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'

@@ -1,8 +1,8 @@
 import { type EventId, eventIdOfBytes, writeEventId } from '../../plant/event-id.ts'
+import { createOpenHashTable } from '../../plant/open-hash-table.ts'
 import type { PlantId } from '../../plant/plant.ts'
 import type { Offset } from '../../plant/position.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
-import { createOpenHashTable } from '../../runtime/open-hash-table.ts'
 
 const CHUNK_CLAIMS = 4_096
 const FIRST_SLOTS = 4_096

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
+import { readable } from '../../plant/entry.ts'
 import type { Claim } from '../../plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '../../plant/position.ts'
-import { readable } from '../../read-model/entry.ts'
 import { createLookUp, LOOK_UP_SCRIPTS, type LookUp } from '../../read-model/look-up.ts'
 import { connectRedis } from '../../read-model/redis.ts'
 import { REDIS_SETTINGS, type RedisSettings } from '../../read-model/redis-settings.ts'

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { eventIds, plantIds, plants } from '../../../tests/support/generated-plants.ts'
-import type { EventId } from '../plant/event-id.ts'
-import type { PlantId } from '../plant/plant.ts'
-import type { Claim } from '../plant/plant-created.ts'
-import { offsetOf } from '../plant/position.ts'
 import { decodeEntry, EntryError, encodeEntry } from './entry.ts'
+import type { EventId } from './event-id.ts'
+import type { PlantId } from './plant.ts'
+import type { Claim } from './plant-created.ts'
+import { offsetOf } from './position.ts'
 
 const claims: fc.Arbitrary<Claim> = fc.record({
   id: plantIds,

@@ -1,15 +1,23 @@
-import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { decodeEntry, maxEntryBytes, writeEntry } from '@plant-store/shared/read-model/entry.ts'
-import type { PackedSpan } from '@plant-store/shared/read-model/generations.ts'
-import { createOpenHashTable } from '@plant-store/shared/runtime/open-hash-table.ts'
+import { decodeEntry, maxEntryBytes, offsetOfEntry, writeEntry } from '../plant/entry.ts'
+import { createOpenHashTable } from '../plant/open-hash-table.ts'
+import type { PlantId } from '../plant/plant.ts'
+import type { Claim } from '../plant/plant-created.ts'
+import type { Offset } from '../plant/position.ts'
 
 /** Plants that are read back and compared at once; a power of two. */
 export const PLANTS_PER_SPAN = 512
+/** Memory of one claim besides its entry: its id, the end of its entry, and at most four slots of the hash table. */
+export const CLAIM_OVERHEAD_BYTES = 8 + 4 + 4 * 4
 const FIRST_BUFFER_BYTES = 65_536
 const FIRST_SLOTS = 1_024
 const LOAD_MAX = 0.5
 const NOTHING = Buffer.alloc(0)
+
+/**
+ * Consecutive plants in log order: the ids in decimal, separated by commas; the length of each entry in two bytes,
+ * big-endian; the entries one after another. For a given number of plants, equal spans have equal ids and entries.
+ */
+export type PackedSpan = { ids: Buffer; lengths: Buffer; entries: Buffer }
 const NO_PLANTS: PackedSpan = { ids: NOTHING, lengths: NOTHING, entries: NOTHING }
 
 /** The entries of consecutive plants in log order. */
@@ -20,13 +28,13 @@ type Span = {
   entries: Buffer
 }
 
-export type FoldedPlants = ReturnType<typeof createFoldedPlants>
+export type PackedClaims = ReturnType<typeof createPackedClaims>
 
 /**
  * The first claim of each id in log order, like a Map, but as the bytes of its entry: about 80 bytes per plant. A Map
- * of claims takes 250, and the garbage collector visits all of them again and again.
+ * of claims takes 250, and the garbage collector visits all of them again and again. Claims are numbered from 0.
  */
-export function createFoldedPlants({
+export function createPackedClaims({
   plantsPerSpan = PLANTS_PER_SPAN,
   seed,
 }: {
@@ -79,6 +87,21 @@ export function createFoldedPlants({
   return {
     get size(): number {
       return ids.size()
+    },
+
+    /** The number of the claim of an id, or -1. */
+    numberOf: ids.numberOf,
+    claimAt,
+
+    offsetAt(number: number): Offset {
+      const span = spanOf(number)
+      return offsetOfEntry(span.entries, startOf(span, number & inSpan))
+    },
+
+    /** The length of an entry. */
+    bytesAt(number: number): number {
+      const [span, at] = [spanOf(number), number & inSpan]
+      return (span.ends[at] as number) - startOf(span, at)
     },
 
     get(id: PlantId): Claim | undefined {

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
+import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { type Offset, offsetOf } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
-import { encodeEntry } from '@plant-store/shared/read-model/entry.ts'
+import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { logs } from '../../../tests/support/generated-logs.ts'
-import { createFoldedPlants } from './folded-plants.ts'
 
 const spanSizes = fc.constantFrom(1, 2, 4, 512)
 /** Enough for the hash table and the entry buffer to grow several times. */
@@ -27,7 +27,7 @@ describe('the plants of a fold', () => {
       fc.property(logs, spanSizes, fc.nat(), (batches, plantsPerSpan, seed) => {
         const records = batches.flatMap((batch) => batch.records)
         const wanted = fold(emptyPartition(), records)
-        const folded = fold(emptyPartitionOf(createFoldedPlants({ plantsPerSpan, seed })), records)
+        const folded = fold(emptyPartitionOf(createPackedClaims({ plantsPerSpan, seed })), records)
         expect([...folded.plants]).toEqual([...wanted.plants])
         expect(folded.plants.size).toBe(wanted.plants.size)
         expect({ ...folded, plants: undefined }).toEqual({ ...wanted, plants: undefined })
@@ -46,7 +46,7 @@ describe('the plants of a fold', () => {
     ['drawn at random', () => randomBytes(8).readBigInt64BE()],
   ])('are all found among many ids %s', (_what, idOf) => {
     const claims = Array.from({ length: MANY }, (_, at) => claimOf(idOf(at), at))
-    const plants = createFoldedPlants()
+    const plants = createPackedClaims()
     for (const claim of claims) {
       expect(plants.get(claim.id)).toBeUndefined()
       plants.set(claim.id, claim)
@@ -59,7 +59,7 @@ describe('the plants of a fold', () => {
     fc.assert(
       fc.property(logs, spanSizes, fc.nat(40), (batches, plantsPerSpan, last) => {
         const records = batches.flatMap((batch) => batch.records)
-        const { plants } = fold(emptyPartitionOf(createFoldedPlants({ plantsPerSpan })), records)
+        const { plants } = fold(emptyPartitionOf(createPackedClaims({ plantsPerSpan })), records)
         const end = Math.min(last, plants.size)
         const wanted = [...plants].slice(0, end).map(([, claim]) => claim)
         for (let from = 0; from < plants.size; from += plantsPerSpan) {
@@ -76,7 +76,7 @@ describe('the plants of a fold', () => {
   })
 
   it('can be cleared and folded again', () => {
-    const plants = createFoldedPlants({ plantsPerSpan: 2 })
+    const plants = createPackedClaims({ plantsPerSpan: 2 })
     for (const at of [1, 2, 3]) plants.set(BigInt(at) as PlantId, claimOf(BigInt(at), at))
     plants.clear()
     expect([plants.size, [...plants], plants.get(2n as PlantId)]).toEqual([0, [], undefined])

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { eventIdOfBytes, writeEventId } from '../plant/event-id.ts'
-import { type Plant, type PlantId, textLengthOf } from '../plant/plant.ts'
-import type { Claim } from '../plant/plant-created.ts'
-import { offsetOf } from '../plant/position.ts'
+import { eventIdOfBytes, writeEventId } from './event-id.ts'
+import { type Plant, type PlantId, textLengthOf } from './plant.ts'
+import type { Claim } from './plant-created.ts'
+import { type Offset, offsetOf } from './position.ts'
 
 // Format of an entry. It is packed because Redis keeps one in memory for each plant.
 //   byte  1        what follows: 0 unreadable, 1 name, 2 name and tag
@@ -62,6 +62,11 @@ function writeText(text: string, into: Buffer, at: number): number {
   return at + into.write(text, at)
 }
 
+/** The offset in the entry that starts at index `at`. */
+export function offsetOfEntry(bytes: Buffer, at: number): Offset {
+  return offsetOf(bytes.readUIntBE(at + OFFSET_AT, OFFSET_BYTES))
+}
+
 /** Throws an EntryError for bytes that `encodeEntry` does not produce. */
 export function decodeEntry(id: PlantId, bytes: Buffer): Claim {
   const kind = bytes[0]
@@ -75,7 +80,7 @@ export function decodeEntry(id: PlantId, bytes: Buffer): Claim {
   return {
     id,
     eventId: eventIdOfBytes(bytes.subarray(1, OFFSET_AT)),
-    offset: offsetOf(bytes.readUIntBE(OFFSET_AT, OFFSET_BYTES)),
+    offset: offsetOfEntry(bytes, 0),
     plant,
   }
 }

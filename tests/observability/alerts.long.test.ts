@@ -14,11 +14,11 @@ import { startWatchedStore } from './watched-store.ts'
 const programs = await findPrometheus()
 const provoke = it.runIf(programs !== undefined)
 
-const start = (settings?: Record<string, string>, stores?: Partial<Environment>) =>
-  startWatchedStore(programs as Programs, settings, stores)
+const start = (settings?: Record<string, string>, options?: Partial<Environment> & { connections?: number }) =>
+  startWatchedStore(programs as Programs, settings, options)
 
 provoke('the projector is killed, until the window is full', async () => {
-  const { store, projector, untilFiring, untilOnly } = await start({ WINDOW_MAX_MIB: '4' })
+  const { store, projector, untilFiring, untilOnly } = await start({ WINDOW_MAX_MIB: '2' }, { connections: 64 })
   process.kill(-projector.pid, 'SIGKILL')
   await untilFiring('PlantStoreInstanceDown', 'PlantStoreProjectorMissing')
   await untilFiring('PlantStoreReadModelLag')
@@ -74,7 +74,7 @@ provoke('Kafka refuses the table', async () => {
 })
 
 provoke('more requests than a limit allows', async () => {
-  const { untilFiring } = await start({ REQUESTS_MAX: '8' })
+  const { untilFiring } = await start({ REQUESTS_MAX: '8' }, { connections: 16 })
   await untilFiring('PlantStoreNearLimit', 'PlantStoreOverload')
 })
 

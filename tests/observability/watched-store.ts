@@ -14,7 +14,8 @@ export const RANGE = '5s'
 const QUICK_RULES = RULES.replaceAll(/\[(?:5m|1h)\]/g, `[${RANGE}]`)
   .replaceAll('offset 5m', `offset ${RANGE}`)
   .replaceAll(/for: \d+[ms]/g, 'for: 1s')
-const CONNECTIONS = 64
+/** Some hundred creates a second, which leaves the cores to other tests. */
+const CONNECTIONS = 4
 const WAIT = { timeout: 60_000, interval: 100 }
 const STOP_GRACE_MS = 5_000
 
@@ -22,7 +23,7 @@ const STOP_GRACE_MS = 5_000
 export async function startWatchedStore(
   programs: Programs,
   settings: Record<string, string> = {},
-  stores: Partial<Environment> = {},
+  { connections = CONNECTIONS, ...stores }: Partial<Environment> & { connections?: number } = {},
 ) {
   const environment = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl'), ...stores }
   const store = await createPlantStore(environment)
@@ -35,7 +36,7 @@ export async function startWatchedStore(
 
   let isGoing = true
   const ids = idsWhile(() => isGoing)
-  const load = onConnections(CONNECTIONS, ids, (id) => createPlant(api.url, id, `plant ${id}`))
+  const load = onConnections(connections, ids, (id) => createPlant(api.url, id, `plant ${id}`))
   onTestFinished(async () => {
     isGoing = false
     await load

@@ -36,8 +36,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   bug('the last claim wins in the window', protocol('window'), [
-    '|| claims.has(claim.id)) return undefined\n      claims.push(claim)',
-    ') return undefined\n      claims.push(claim)\n      if (claims.has(claim.id)) return claim',
+    '|| claims.has(claim.id)) return undefined',
+    ') return undefined\n      if (claims.has(claim.id)) while (claims.count() > 0) claims.dropOldest()',
   ]),
   bug('the verdict is always created', protocol('coverage'), [
     "own === first.eventId ? 'created' : 'duplicate'",

@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { plantStored, type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, onTestFinished, vi } from 'vitest'
-import type { TestTopic } from './topic.ts'
+import { newPlant } from './generated-plants.ts'
+import { createPlantStore, type Environment, type PlantStore } from './plant-store.ts'
+import { startPlantctl } from './plantctl.ts'
+import { createTableTopic, type TestTopic } from './topic.ts'
 import type { Truth } from './truth.ts'
 
 const WAIT = { timeout: 120_000, interval: 100 }
@@ -13,6 +18,43 @@ export const WITH_TABLE = { PLANTS_TABLE: 'on' }
 
 /** A row, and where it is in the table. */
 export type StoredRow = { partition: Partition; at: Offset; row: Row | undefined }
+
+/** A store and its table; the services are up to the test. */
+export async function createStoreWithTable(stores: Environment) {
+  const store = await createPlantStore(stores)
+  return { store, table: await createTableTopic(store) }
+}
+
+/** Appends events of a few ids: some void, some repeated, some unreadable, some foreign. */
+export async function appendMixed({ kafka, topic, partitions }: TestTopic, count: number, ids: number): Promise<void> {
+  const eventOf = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, partitions)
+  const events = Array.from({ length: count }, (_, n) => eventOf(BigInt(n % ids))).flatMap((event, n): NewRecord[] => {
+    if (n % 7 === 0) return [event, event]
+    if (n % 11 === 0) return [{ ...event, value: Buffer.from('{') }]
+    if (n % 13 === 0) return [{ ...event, headers: {} }]
+    return [event]
+  })
+  const appender = createAppender(kafka, topic)
+  onTestFinished(appender.close)
+  await appender.append(events)
+}
+
+/** Appends the row of a creation that is at this offset of another log. */
+export async function appendRow({ kafka, topic, partitions }: TestTopic, offset: number, of = 7n): Promise<void> {
+  const { id, ...plant } = newPlant(of)
+  const eventId = randomUUID() as EventId
+  const { partition } = plantCreated(newPlant(id), eventId, partitions)
+  const appender = createAppender(kafka, topic)
+  onTestFinished(appender.close)
+  await appender.append([plantStored({ id, plant, eventId, offset: offsetOf(offset) }, partition)])
+}
+
+/** `plantctl verify --table` finds no difference. */
+export async function expectTableVerified({ environment }: PlantStore, settings = WITH_TABLE): Promise<void> {
+  const verify = () => startPlantctl(['verify', '--table'], { ...environment, ...settings }).ended
+  const { code, stdout, stderr } = await verify()
+  expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/^no difference: /)])
+}
 
 /** Follows a table from its first record until the test ends. */
 export async function followTable({ kafka, topic, partitions }: TestTopic) {

@@ -8,8 +8,8 @@ import type { Offset } from '../plant/position.ts'
 export const PLANTS_PER_SPAN = 512
 /** Memory of one claim besides its entry: its id, the end of its entry, and at most four slots of the hash table. */
 export const CLAIM_OVERHEAD_BYTES = 8 + 4 + 4 * 4
-const FIRST_BUFFER_BYTES = 65_536
-const FIRST_SLOTS = 1_024
+/** The room for entries starts with this for each plant of a span, and is doubled when it is too small. */
+const FIRST_ENTRY_BYTES = 64
 const LOAD_MAX = 0.5
 const NOTHING = Buffer.alloc(0)
 
@@ -46,12 +46,12 @@ export function createPackedClaims({
   const spans: Span[] = []
   const ids = createOpenHashTable({
     chunkKeys: plantsPerSpan,
-    firstSlots: FIRST_SLOTS,
+    firstSlots: 2 * plantsPerSpan,
     loadMax: LOAD_MAX,
     ...(seed !== undefined && { seed }),
   })
   /** The entries of the last span are written here. */
-  let buffer = Buffer.allocUnsafe(FIRST_BUFFER_BYTES)
+  let buffer = NOTHING
 
   function spanOf(number: number): Span {
     return spans[number >> spanBits] as Span
@@ -72,7 +72,7 @@ export function createPackedClaims({
 
   function makeRoom(span: Span, used: number, more: number): void {
     if (used + more <= buffer.length) return
-    const larger = Buffer.allocUnsafe(Math.max(2 * buffer.length, used + more))
+    const larger = Buffer.allocUnsafe(Math.max(2 * buffer.length, used + more, plantsPerSpan * FIRST_ENTRY_BYTES))
     buffer.copy(larger, 0, 0, used)
     buffer = larger
     span.entries = buffer

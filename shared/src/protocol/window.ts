@@ -3,6 +3,9 @@ import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import { after, type Offset } from '../plant/position.ts'
 import { CLAIM_OVERHEAD_BYTES, createPackedClaims, type PackedClaims } from './packed-claims.ts'
 
+/** Small, because there are two for each partition, mostly with few claims. */
+const CLAIMS_PER_SPAN = 64
+
 /**
  * The newest claims of one partition in the memory of an api: the first claim of each id from offset `start` (T0) up to
  * `next`. A full window drops its oldest claims and moves `start` up. It never refuses a record: a paused tail would
@@ -65,8 +68,8 @@ export function createWindow(from: Offset, maxBytes: number) {
  * them take turns: new claims are added to `newer`; when all of `older` are dropped, it is emptied and they change roles.
  */
 function createClaimQueue() {
-  let older = createPackedClaims()
-  let newer = createPackedClaims()
+  let older = createPackedClaims({ plantsPerSpan: CLAIMS_PER_SPAN })
+  let newer = createPackedClaims({ plantsPerSpan: CLAIMS_PER_SPAN })
   /** How many claims of `older` are dropped. */
   let dropped = 0
   let bytes = 0

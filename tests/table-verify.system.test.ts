@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { plantStored, type Row } from '@plant-store/shared/plant/plant-stored.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { createPlant, onConnections } from './support/client.ts'
+import { newPlant } from './support/generated-plants.ts'
+import { startPlantctl } from './support/plantctl.ts'
+import {
+  appendMixed,
+  appendRow,
+  createStoreWithTable,
+  expectTableVerified,
+  followTable,
+  readableIn,
+  WITH_TABLE,
+} from './support/plants-table.ts'
+import { readRawRecords } from './support/raw-records.ts'
+import { createTableTopic, tableTopicOf } from './support/topic.ts'
+import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
+
+const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
+const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, n) => BigInt(from + n))
+
+it('verify --table finds each kind of difference', async () => {
+  const { store, table } = await createStoreWithTable(stores)
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
+  const followed = await followTable(table)
+  await onConnections(8, idsFrom(0, 100), (id) => createPlant(api.url, id, `plant ${id}`))
+  await followed.expectToEqual(await readTruth(store))
+  await projector.stop({ graceMs: 10_000 })
+  const appender = createAppender(table.kafka, table.topic)
+  onTestFinished(appender.close)
+  const [row] = (await readRawRecords(table, TABLE)).filter(({ key }) => String(key) === '7')
+  const { partition } = plantCreated(newPlant(7n), randomUUID() as EventId, table.partitions)
+  const headers = row?.headers as Record<string, Buffer>
+  await appender.append([
+    { partition, key: Buffer.from('7'), value: Buffer.from('{"id":"7","name":"Weed"}'), headers },
+    { partition, key: Buffer.from('7'), value: Buffer.from('no plant'), headers },
+    {
+      partition,
+      key: Buffer.from('7'),
+      value: Buffer.from('{"id":"7","name":"plant 7"}'),
+      headers: { ...headers, ce_position: Buffer.from(`${partition}-999`) },
+    },
+  ])
+  const foreign = plantCreated(newPlant(777n), randomUUID() as EventId, table.partitions)
+  await appendRow(table, 50, 777n)
+  const { code, stdout } = await startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE }).ended
+  expect(code).toBe(3)
+  expect(stdout).toMatch(new RegExp(`partition ${foreign.partition} of the table: plant 777 is not in the log`))
+  expect(stdout).toMatch(/partition \d+ of the table: plant 7 has another name: expected "plant 7", found "Weed"/)
+  expect(stdout).toMatch(/partition \d+ of the table: the record at offset \d+ is no row/)
+  expect(stdout).toMatch(/partition \d+ of the table: plant 7 has another offset: expected "\d+", found "999"/)
+})
+
+it('verify --table names rows that are missing, and a table that nobody writes', async () => {
+  const { store, table } = await createStoreWithTable(stores)
+  await appendMixed(store, 100, 100)
+  const projector = await store.startProjector()
+  await expectReadModelToEqual(await readTruth(store), store)
+  await projector.stop({ graceMs: 10_000 })
+  const verify = () => startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE }).ended
+  expect(await verify()).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(
+      /partition 0 of the table: \d+ plants of the log not in the table: is a projector running/,
+    ),
+  })
+  // The row of the last creation alone: those before it are missing.
+  const truth = await readTruth(store)
+  const [last] = readableIn(truth.states[0] as Truth['states'][number]).toSorted((a, b) => b.offset - a.offset)
+  const appender = createAppender(table.kafka, table.topic)
+  onTestFinished(appender.close)
+  await appender.append([plantStored(last as Row, 0 as Partition)])
+  expect(await verify()).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(/partition 0 of the table: plant \d+ is missing: the log has /),
+  })
+})
+
+it('table rebuild writes the table into another topic while the store runs, and continues after a kill', async () => {
+  const { store, table } = await createStoreWithTable(stores)
+  await appendMixed(store, 10_000, 8_000)
+  const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
+  await (await followTable(table)).expectToEqual(await readTruth(store))
+  const rebuild = (topic: string) =>
+    startPlantctl(['table', 'rebuild', '--into', topic], { ...store.environment, ...WITH_TABLE })
+
+  const another = { ...store, topic: `${store.topic}.table.2` }
+  const killed = rebuild(another.topic)
+  await vi.waitFor(
+    async () =>
+      expect((await readEnds(another.kafka, another.topic)).ends).satisfy((ends: number[]) =>
+        ends.some((end) => end > 0),
+      ),
+    { timeout: 60_000, interval: 1 },
+  )
+  killed.kill('SIGKILL')
+  await killed.ended
+  const [{ code, stdout, stderr }] = await Promise.all([
+    rebuild(another.topic).ended,
+    onConnections(4, idsFrom(20_000, 100), (id) => createPlant(api.url, id, `plant ${id}`)),
+  ])
+  expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/^Wrote [\d,]+ rows into \S+\.table\.2 in /)])
+  expect(stderr).toMatch(/Next: restart the projectors with PLANTS_TABLE=\S+\.table\.2/)
+
+  const moved = { PLANTS_TABLE: another.topic }
+  await projector.stop({ graceMs: 10_000 })
+  await store.startProjector(moved)
+  await (await followTable(another)).expectToEqual(await readTruth(store))
+  await expectTableVerified(store, moved)
+
+  expect(await rebuild(tableTopicOf(store)).ended).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/the store uses this topic/),
+  })
+  const foreign = await createTableTopic({ ...store, topic: `${store.topic}.foreign` })
+  await appendMixed(foreign, 10, 10)
+  expect(await rebuild(foreign.topic).ended).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/has records that are not of a table: name a new topic/),
+  })
+  const other = await createTableTopic({ ...store, topic: `${store.topic}.other` })
+  await appendRow(other, 0)
+  expect(await rebuild(other.topic).ended).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/the table was written from another log/),
+  })
+})

@@ -1,3 +1,4 @@
+import { javaArgsForLoad } from '../local/stores/kafka.mjs'
 import { createProcessSource } from '../tests/support/stores/from-processes.ts'
 import { chooseSource, openSource } from '../tests/support/stores/source-choice.ts'
 import { openOwnRun } from './own-run.ts'
@@ -47,7 +48,7 @@ export async function openBenchStores(env: NodeJS.ProcessEnv): Promise<BenchStor
 /** A Kafka and a Redis of the benchmark's own as processes on this machine, whose CPU can be read by their ids. */
 export async function openProcessStores(): Promise<BenchStores> {
   const own = openOwnRun()
-  const source = createProcessSource(own.run)
+  const source = createProcessSource(own.run, { javaArgs: javaArgsForLoad })
   const [kafka, redis] = await Promise.all([source.startKafka(), source.startRedis()])
   return {
     kafkaBrokers: kafka.brokers,

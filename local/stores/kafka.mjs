@@ -12,7 +12,10 @@ import { answers } from './answers.mjs'
 /** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
 
 /** Enough for development and tests; the serial collector keeps the process at about 300 MB. */
-export const defaultJavaArgs = ['-Xmx256m', '-XX:+UseSerialGC']
+export const javaArgsForLoad = ['-Xmx256m', '-XX:+UseSerialGC']
+
+/** With the first of its compilers alone a broker starts with half of the CPU; under load for minutes it takes more. */
+export const defaultJavaArgs = [...javaArgsForLoad, '-XX:TieredStopAtLevel=1']
 
 /**
  * A real Kafka: one KRaft node, broker and controller in one process, reachable from this machine only.

@@ -30,7 +30,7 @@ export function scheduleOf(seed: number): Schedule {
     keyed: random.pick([0.2, 0.6, 0.9]) as number,
     repeated: random.pick([0.1, 0.5]) as number,
   }
-  const windows = random.pick([[160], [320], [100, 320, 40_000]]) as number[]
+  const windows = random.pick([[190], [380], [100, 380, 40_000]]) as number[]
   const steps = Array.from({ length: count }, () => random.below(2 ** 32))
   const ending = random.below(2 ** 32)
   const lists = random.pick([0, 0.3, 0.9]) as number

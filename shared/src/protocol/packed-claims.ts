@@ -6,8 +6,8 @@ import type { Offset } from '../plant/position.ts'
 
 /** Plants that are read back and compared at once; a power of two. */
 export const PLANTS_PER_SPAN = 512
-/** Memory of one claim besides its entry: its id, the end of its entry, and at most four slots of the hash table. */
-export const CLAIM_OVERHEAD_BYTES = 8 + 4 + 4 * 4
+/** Most memory of one claim besides its entry, measured: id, slots of the hash table, and its part of small spans. */
+export const CLAIM_OVERHEAD_BYTES = 40
 /** The room for entries starts with this for each plant of a span, and is doubled when it is too small. */
 const FIRST_ENTRY_BYTES = 64
 const LOAD_MAX = 0.5

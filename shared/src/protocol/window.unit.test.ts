@@ -7,7 +7,7 @@ import type { Offset } from '../plant/position.ts'
 import { createWindow } from './window.ts'
 
 /** Of a claim without texts. */
-const CLAIM_BYTES = 102
+const CLAIM_BYTES = 126
 const EVENT_ID = '00000000-0000-4000-8000-000000000000' as EventId
 
 function claimAt(offset: number, id: number): Claim {

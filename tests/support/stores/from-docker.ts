@@ -17,7 +17,7 @@ import { endOf } from '../../../local/processes/command.mjs'
 import { Failure } from '../../../local/processes/failure.mjs'
 import { freePort } from '../../../local/processes/port.mjs'
 import { storeImages } from '../../../local/stores/docker.mjs'
-import { defaultJavaArgs, singleNode } from '../../../local/stores/kafka.mjs'
+import { javaArgsForLoad, singleNode } from '../../../local/stores/kafka.mjs'
 import type { RedisOptions, StoreSource, TestKafka, TestRedis } from './store-source.ts'
 
 const REDIS_STOP_GRACE_MS = 5_000
@@ -145,5 +145,5 @@ function kafkaEnvironment(host: string, port: number): Record<string, string> {
     `KAFKA_${name.replaceAll('.', '_').toUpperCase()}`,
     String(value),
   ])
-  return { ...Object.fromEntries(variables), KAFKA_HEAP_OPTS: defaultJavaArgs.join(' ') }
+  return { ...Object.fromEntries(variables), KAFKA_HEAP_OPTS: javaArgsForLoad.join(' ') }
 }

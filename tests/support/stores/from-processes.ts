@@ -21,8 +21,8 @@ export type ProcessSource = Pick<StoreSource, 'endAll'> & {
   startRedis(options?: RedisOptions): Promise<TestRedis & Identified>
 }
 
-/** Kafka and Redis as processes on this machine. */
-export function createProcessSource(run: string): ProcessSource {
+/** Kafka and Redis as processes on this machine. `javaArgs` are for the JVM of Kafka. */
+export function createProcessSource(run: string, { javaArgs }: { javaArgs?: string[] } = {}): ProcessSource {
   /** Where a store keeps its data and its log, and how it is made known to the run. */
   function place(name: string) {
     const dir = mkdtempSync(join(run, `${name}-`))
@@ -33,7 +33,7 @@ export function createProcessSource(run: string): ProcessSource {
   return {
     async startKafka() {
       const { kafkaClasspath: classpath, java } = await ensureJars({ redis: false })
-      const options = { ...place('kafka'), classpath, java }
+      const options = { ...place('kafka'), classpath, java, ...(javaArgs && { javaArgs }) }
       let kafka = await startKafka(options)
       const resume = async () => {
         process.kill(-kafka.pid, 'SIGCONT')

@@ -21,7 +21,7 @@ export const defaultJavaArgs = [...javaArgsForLoad, '-XX:TieredStopAtLevel=1']
  * A real Kafka: one KRaft node, broker and controller in one process, reachable from this machine only.
  *
  * The data stays in dir and is used again by the next start there, also after a kill -9. Resolves when the
- * broker serves requests: about 3.5 s on an empty dir, 2.5 s on its own data, 5 s after a kill -9 (the
+ * broker serves requests: about 2.5 s on an empty dir, less on its own data, 5 s after a kill -9 (the
  * controller first waits until the session of the broker that died has run out).
  *
  * @param {Omit<NodeOptions, 'name' | 'settings' | 'isReady'> & { port?: number }} options port: of the broker; default:

@@ -3,7 +3,7 @@ import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import type { Redis } from 'ioredis'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { type Create, createPlant, onConnections, readPlant } from './support/client.ts'
+import { type Create, createPlant, idsFrom, onConnections, readPlant } from './support/client.ts'
 import { startCreates } from './support/endless-creates.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { parseMetrics } from './support/metrics-text.ts'
@@ -22,7 +22,6 @@ const WAIT = { timeout: 60_000, interval: 20 }
 /** Ids from here on are no one else's. */
 const UNTAKEN = 9_000_000n
 
-const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, n) => BigInt(from + n))
 const notCreated = (creates: readonly Create[]) => creates.filter(({ response }) => response?.status !== 200)
 
 /** Nothing is lost or doubled: each response is true, and Redis is the fold of the log. */

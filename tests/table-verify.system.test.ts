@@ -6,7 +6,7 @@ import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored, type Row } from '@plant-store/shared/plant/plant-stored.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { createPlant, onConnections } from './support/client.ts'
+import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import {
@@ -23,7 +23,6 @@ import { createTableTopic, tableTopicOf } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
-const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, n) => BigInt(from + n))
 
 it('verify --table finds each kind of difference', async () => {
   const { store, table } = await createStoreWithTable(stores)

@@ -5,7 +5,7 @@ import { TABLE } from '@plant-store/shared/event-log/topic.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { expect, inject, it, vi } from 'vitest'
-import { createPlant, onConnections } from './support/client.ts'
+import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import {
@@ -24,7 +24,6 @@ import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.t
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT = { timeout: 60_000, interval: 50 }
-const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, n) => BigInt(from + n))
 
 /** A projector with these settings ends with code 78 for this reason, before or after its operations port responds. */
 async function expectRefused(store: PlantStore, reason: RegExp, settings = WITH_TABLE): Promise<void> {

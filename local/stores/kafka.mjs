@@ -11,10 +11,10 @@ import { answers } from './answers.mjs'
 
 /** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
 
-/** Enough for development and tests; the serial collector keeps the process at about 300 MB. */
+/** For a broker under load for minutes. The serial collector keeps the process at about 300 MB. */
 export const javaArgsForLoad = ['-Xmx256m', '-XX:+UseSerialGC']
 
-/** With the first of its compilers alone a broker starts with half of the CPU; under load for minutes it takes more. */
+/** For development and tests: with the first of its compilers alone a broker starts with half of the CPU. */
 export const defaultJavaArgs = [...javaArgsForLoad, '-XX:TieredStopAtLevel=1']
 
 /**

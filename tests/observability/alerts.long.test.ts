@@ -3,18 +3,17 @@ import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { it, onTestFinished } from 'vitest'
 import { idsWhile, onConnections, send } from '../support/client.ts'
 import { startOwnKafka } from '../support/own-stores.ts'
-import type { Environment } from '../support/plant-store.ts'
 import { pause, resume, startRedisProcess } from '../support/redis-processes.ts'
 import { setTopicConfig } from '../support/topic.ts'
 import { findPrometheus, type Programs } from './prometheus.ts'
-import { startWatchedStore } from './watched-store.ts'
+import { startWatchedStore, type WatchedOptions } from './watched-store.ts'
 
 // A real Prometheus watches real services while each alert is provoked.
 
 const programs = await findPrometheus()
 const provoke = it.runIf(programs !== undefined)
 
-const start = (settings?: Record<string, string>, options?: Partial<Environment> & { connections?: number }) =>
+const start = (settings?: Record<string, string>, options?: WatchedOptions) =>
   startWatchedStore(programs as Programs, settings, options)
 
 provoke('the projector is killed, until the window is full', async () => {

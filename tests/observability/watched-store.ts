@@ -19,11 +19,14 @@ const CONNECTIONS = 4
 const WAIT = { timeout: 60_000, interval: 100 }
 const STOP_GRACE_MS = 5_000
 
+/** Other stores than those of the run, and how many clients create plants at a time. */
+export type WatchedOptions = Partial<Environment> & { connections?: number }
+
 /** A store under load, and a Prometheus that watches it and sees nothing wrong; both end with the test. */
 export async function startWatchedStore(
   programs: Programs,
   settings: Record<string, string> = {},
-  { connections = CONNECTIONS, ...stores }: Partial<Environment> & { connections?: number } = {},
+  { connections = CONNECTIONS, ...stores }: WatchedOptions = {},
 ) {
   const environment = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl'), ...stores }
   const store = await createPlantStore(environment)

@@ -93,6 +93,9 @@ export async function onConnections<T, R>(
   return results
 }
 
+/** So many ids in sequence. */
+export const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, n) => BigInt(from + n))
+
 /** Ids in order, while `goOn` returns true. */
 export function* idsWhile(goOn: () => boolean): Generator<bigint> {
   for (let id = 0n; goOn(); id++) yield id

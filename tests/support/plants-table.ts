@@ -51,8 +51,7 @@ export async function appendRow({ kafka, topic, partitions }: TestTopic, offset:
 
 /** `plantctl verify --table` finds no difference. */
 export async function expectTableVerified({ environment }: PlantStore, settings = WITH_TABLE): Promise<void> {
-  const verify = () => startPlantctl(['verify', '--table'], { ...environment, ...settings }).ended
-  const { code, stdout, stderr } = await verify()
+  const { code, stdout, stderr } = await startPlantctl(['verify', '--table'], { ...environment, ...settings }).ended
   expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/^no difference: /)])
 }
 

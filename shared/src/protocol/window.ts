@@ -78,9 +78,7 @@ function createClaimQueue() {
 
   function takeTurns(): void {
     older.clear()
-    const emptied = older
-    older = newer
-    newer = emptied
+    ;[older, newer] = [newer, older]
     dropped = 0
   }
 
@@ -100,8 +98,8 @@ function createClaimQueue() {
 
     get(id: PlantId): Claim | undefined {
       if (id === last?.id) return last
-      const newNumber = newer.numberOf(id)
-      if (newNumber >= 0) return newer.claimAt(newNumber)
+      const found = newer.get(id)
+      if (found !== undefined) return found
       const number = older.numberOf(id)
       return number >= dropped ? older.claimAt(number) : undefined
     },

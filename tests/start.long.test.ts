@@ -6,6 +6,7 @@ import { expect, inject, it } from 'vitest'
 import { type Run, readRun } from '../local/launch/run-file.mjs'
 import { createPlant, readPlant } from './support/client.ts'
 import { alive, launch, NOWHERE, npmStart, prepareStart, stopStart } from './support/npm-start.ts'
+import { createTrustedAuthority } from './support/trusted-authority.ts'
 
 const source = inject('storeSource')
 
@@ -63,15 +64,19 @@ it('npm start says that the plants of the last start are in other stores', async
   await stopStart(run.launcher)
 })
 
-it('npm start with an external Kafka and Redis starts neither of them', async () => {
+it('npm start with an external Kafka and Redis, and with a certificate, starts neither of them', async () => {
+  const { cert, key } = createTrustedAuthority().issue('127.0.0.1')
   const { localDir, environment } = await prepareStart({
     KAFKA_BROKERS: inject('kafkaBrokers'),
     REDIS_URL: inject('redisUrl'),
     PLANTS_TOPIC: `plants-${randomUUID()}`,
+    HTTP_TLS_CERT_FILE: cert,
+    HTTP_TLS_KEY_FILE: key,
   })
   const run = await npmStart(localDir, environment, '--with', 'external')
   expect(Object.keys(run.pids).sort()).toEqual(['api', 'launcher', 'projector'])
   expect(run.dockerProject).toBeUndefined()
+  expect(run.log()).toContain('Plant Store is ready at https://')
   expect((await createPlant(run.url, 1n, 'Monstera')).response?.status).toBe(200)
   await stopStart(run.launcher)
 })

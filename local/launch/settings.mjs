@@ -9,6 +9,7 @@ import { tokenPattern, tokenRule } from './token.mjs'
  * @typedef {object} Settings
  * @property {number} port
  * @property {string} host
+ * @property {boolean} https whether the apis speak HTTPS
  * @property {number} opsPort of the api; the other services' are the next ones
  * @property {boolean} cluster whether the stores are replicated and secured, with two of each service
  * @property {string} topic
@@ -49,6 +50,7 @@ export function readSettings(env, stores, cluster = false) {
   const settings = {
     port: number('PORT', PORT || '3000', 65_535),
     host: text('HOST', HOST || '127.0.0.1', 'an address to listen on, such as 127.0.0.1', /^[\w.:-]+$/),
+    https: Boolean(env.HTTP_TLS_CERT_FILE),
     opsPort: number('OPS_PORT', OPS_PORT || '3100', 65_534),
     topic: text('PLANTS_TOPIC', PLANTS_TOPIC || 'plants', 'a Kafka topic name', /^[\w.-]{1,249}$/),
     partitions: number('PLANTS_PARTITIONS', PLANTS_PARTITIONS || '12', 1000),
@@ -105,16 +107,17 @@ export const portsOf = (settings) =>
  *   machine: the first api, all apis, and the operations ports by service
  */
 export function urlsOf(settings) {
-  const { host } = settings
+  const { host, https } = settings
   // A client cannot connect to the address that means every address.
   const everywhere = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host]
   const name = everywhere ?? host
-  const base = `http://${name.includes(':') ? `[${name}]` : name}`
+  const address = name.includes(':') ? `[${name}]` : name
+  const urlOf = (/** @type {number} */ port) => `${https ? 'https' : 'http'}://${address}:${port}`
   const services = servicesOf(settings)
   return {
-    url: `${base}:${settings.port}`,
-    urls: services.flatMap(({ port }) => (port === undefined ? [] : [`${base}:${port}`])),
-    opsUrls: Object.fromEntries(services.map(({ name, opsPort }) => [name, `${base}:${opsPort}`])),
+    url: urlOf(settings.port),
+    urls: services.flatMap(({ port }) => (port === undefined ? [] : [urlOf(port)])),
+    opsUrls: Object.fromEntries(services.map(({ name, opsPort }) => [name, `http://${address}:${opsPort}`])),
   }
 }
 

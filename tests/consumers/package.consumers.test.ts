@@ -8,10 +8,9 @@ import { replay } from '../../shared/src/event-log/replay.ts'
 import { readEnds } from '../../shared/src/event-log/topic.ts'
 import { plantCreated, recordReader } from '../../shared/src/plant/plant-created.ts'
 import type { Partition } from '../../shared/src/plant/position.ts'
-import type { Checkpoint } from '../../shared/src/protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint } from '../../shared/src/protocol/checkpoint.ts'
 import { createReadModel } from '../../shared/src/read-model/read-model.ts'
 import { systemTime } from '../../shared/src/runtime/time.ts'
-import { START } from '../support/followed-log.ts'
 import { newPlant } from '../support/generated-plants.ts'
 import { openTopic } from '../support/open-topic.ts'
 import { quietLog } from '../support/quiet-log.ts'
@@ -108,10 +107,10 @@ async function project({ kafka, topic, partitions }: TestTopic): Promise<void> {
   await replay({
     ...common,
     ranges: new Map(
-      (await readEnds(kafka, topic)).ends.map((end, partition) => [partition as Partition, { from: START, end }]),
+      (await readEnds(kafka, topic)).ends.map((end, partition) => [partition as Partition, { from: BEFORE_LOG, end }]),
     ),
     async onRecords(partition, records, next) {
-      const from = reached.get(partition) ?? START
+      const from = reached.get(partition) ?? BEFORE_LOG
       expect(await readModel.apply(partition, from, next, records, randomUUID())).toEqual({ is: 'applied' })
       reached.set(partition, next)
     },

@@ -1,6 +1,7 @@
 import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { PackedSpan } from '@plant-store/shared/protocol/packed-claims.ts'
 import type {
   DropResult,
@@ -10,7 +11,7 @@ import type {
   SwitchResult,
 } from '@plant-store/shared/read-model/generations.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
-import { emptyGeneration, type Generation, type PartitionKeys, START } from './redis-scripts.ts'
+import { emptyGeneration, type Generation, type PartitionKeys } from './redis-scripts.ts'
 
 // A model of the rebuild scripts of the read model (begin.lua, mark.lua, state.lua, span.lua, switch.lua, drop.lua) on
 // one partition; see redis-scripts.ts.
@@ -43,7 +44,7 @@ export function beginScript(keys: PartitionKeys, call: BeginCall): BeginOutcome 
   if (keys.generations.has(freshName)) return { is: 'nameTaken' }
   keys.generations.set(freshName, emptyGeneration(foldVersion, partitions))
   keys.filling = freshName
-  return { is: 'started', generation: freshName, checkpoint: START }
+  return { is: 'started', generation: freshName, checkpoint: BEFORE_LOG }
 }
 
 /** mark.lua */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { Span } from '@plant-store/shared/protocol/list.ts'
 import type { ApplyCall } from '@plant-store/shared/read-model/apply.ts'
 import type { SwitchCall } from '@plant-store/shared/read-model/generations.ts'
@@ -37,7 +37,6 @@ const OUTCOMES = {
 const HISTORIES = 500
 const LIMIT_MS = 240_000
 const STEPS = 60
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 
 type Apply = {
   do: 'apply'
@@ -148,7 +147,7 @@ function callOf(
   nameOf: (number: number | 'new') => string,
 ): ApplyCall {
   const generation = to === 'live' ? '' : to === 'filling' ? (filling ?? '') : nameOf(to)
-  const { checkpoint } = generations.get(generation || (live ?? '')) ?? { checkpoint: START }
+  const { checkpoint } = generations.get(generation || (live ?? '')) ?? { checkpoint: BEFORE_LOG }
   const given =
     batch === 'following'
       ? log.find(({ next }) => next.offset > checkpoint.offset)

@@ -1,7 +1,7 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ListedSpan, Span } from '@plant-store/shared/protocol/list.ts'
 import type { ApplyCall } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
@@ -45,10 +45,9 @@ export type ApplyOutcome =
 /** The result of checkpoint.lua; `partitions` and `fold` are undefined without a generation. */
 export type StoredMeta = PartitionMeta & { partitions: number | undefined; fold: number | undefined }
 
-export const START: Checkpoint = Object.freeze({ offset: BEFORE_FIRST, eventId: '' })
 const OK: ApplyOutcome = Object.freeze({ is: 'OK' })
 const GONE: ApplyOutcome = Object.freeze({ is: 'GONE' })
-const STALE_AT_START: ApplyOutcome = Object.freeze({ is: 'STALE', checkpoint: START })
+const STALE_AT_START: ApplyOutcome = Object.freeze({ is: 'STALE', checkpoint: BEFORE_LOG })
 
 export function emptyKeys(): PartitionKeys {
   return { live: undefined, filling: undefined, generations: new Map() }
@@ -56,7 +55,7 @@ export function emptyKeys(): PartitionKeys {
 
 export function emptyGeneration(fold: number, partitions: number): Generation {
   return {
-    checkpoint: START,
+    checkpoint: BEFORE_LOG,
     fold,
     partitions,
     plants: new Map(),
@@ -174,7 +173,7 @@ export function listScript({ live, generations }: PartitionKeys, { from, count }
 export function checkpointScript({ live, generations }: PartitionKeys): StoredMeta {
   const generation = live === undefined ? undefined : generations.get(live)
   return {
-    checkpoint: generation === undefined ? START : generation.checkpoint,
+    checkpoint: generation === undefined ? BEFORE_LOG : generation.checkpoint,
     partitions: generation?.partitions,
     fold: generation?.fold,
     plants: generation === undefined ? 0 : generation.plants.size,

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createFollower, type Follower, type FollowOptions } from '@plant-store/shared/event-log/follow.ts'
 import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { onTestFinished } from 'vitest'
 import { quietLog } from './quiet-log.ts'
 import type { TestTopic } from './topic.ts'
-
-export const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 
 /** One call of `onRecords`. */
 export type Delivered = { partition: Partition; records: LogRecord[]; next: Checkpoint; from: Checkpoint }
@@ -40,7 +38,7 @@ export function followLog(
     read: recordReader(topic.partitions),
     minBytes: 1,
     maxWaitMs: 100,
-    checkpointOf: async (partition) => checkpoints.get(partition) ?? START,
+    checkpointOf: async (partition) => checkpoints.get(partition) ?? BEFORE_LOG,
     async onRecords(partition, records, next, from) {
       delivered.push({ partition, records, next, from })
       checkpoints.set(partition, next)

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
-import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG, type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { expect, inject, onTestFinished } from 'vitest'
 import { openRedis } from './plant-store.ts'
@@ -11,7 +11,6 @@ import { quietLog } from './quiet-log.ts'
 import { dumpKeys } from './stored-partition.ts'
 
 export const PARTITIONS = 3
-export const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 export const P = 1 as Partition
 
 /** The generations of a topic of its own, on a real Redis. */
@@ -28,7 +27,7 @@ export async function openGenerations(redisUrl = inject('redisUrl'), topic = `pl
     /** A live generation of this many plants. */
     async live(name: string, plants: number): Promise<Checkpoint> {
       const { records, next } = batch(0, plants)
-      expect(await readModel.apply(P, START, next, records, name)).toEqual({ is: 'applied' })
+      expect(await readModel.apply(P, BEFORE_LOG, next, records, name)).toEqual({ is: 'applied' })
       return next
     },
 
@@ -38,9 +37,9 @@ export async function openGenerations(redisUrl = inject('redisUrl'), topic = `pl
       expect(await generations.startFilling(P, name)).toEqual({
         is: 'started',
         generation: name,
-        checkpoint: START,
+        checkpoint: BEFORE_LOG,
       })
-      expect(await generations.fill(P, name, START, next, records)).toEqual({ is: 'applied' })
+      expect(await generations.fill(P, name, BEFORE_LOG, next, records)).toEqual({ is: 'applied' })
       expect(await generations.mark(P, name, mark)).toEqual({ is: 'marked' })
       return next
     },

@@ -3,10 +3,11 @@ import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { expect, vi } from 'vitest'
 import { type Create, errorOf } from './client.ts'
-import { followLog, START } from './followed-log.ts'
+import { followLog } from './followed-log.ts'
 import type { PlantStore } from './plant-store.ts'
 import type { TestTopic } from './topic.ts'
 
@@ -23,7 +24,7 @@ export async function readTruth(
   // A broker that is back does not lead its partitions at once.
   const { ends } = await vi.waitFor(() => checkTopic(store.kafka, store), { timeout: WAIT_MS })
   const { checkpoints, delivered, follower } = followLog(store, { read })
-  const reached = () => ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? START).offset + 1)
+  const reached = () => ends.map((_, partition) => (checkpoints.get(partition as Partition) ?? BEFORE_LOG).offset + 1)
   await vi.waitFor(() => expect(reached()).toEqual(ends), { timeout: WAIT_MS })
   await follower.close()
   const states = allPartitions(store.partitions).map((partition) => ({
@@ -32,7 +33,7 @@ export async function readTruth(
       delivered.filter((call) => call.partition === partition).flatMap(({ records }) => records),
     ),
     // Behind its last record a partition may have one that only ends a transaction.
-    checkpoint: checkpoints.get(partition) ?? START,
+    checkpoint: checkpoints.get(partition) ?? BEFORE_LOG,
   }))
   return {
     records: delivered.flatMap(({ records }) => records).length,

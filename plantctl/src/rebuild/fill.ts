@@ -1,6 +1,6 @@
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import { applyInChunks } from '@plant-store/shared/read-model/apply.ts'
@@ -31,7 +31,7 @@ export function createFill(options: FillOptions) {
   const { partition, generations, freshName, slice, maxRecordsPerApply, plantsPerSpan } = options
   const folded = emptyPartitionOf(createPackedClaims({ plantsPerSpan }))
   let generation = ''
-  let filled: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+  let filled = BEFORE_LOG
   let queue: Promise<unknown> = Promise.resolve()
   let hasEnded = false
   let waiters: { offset: Offset; resolve: () => void }[] = []

@@ -5,7 +5,8 @@ import { createThrowawayGroups, groupPrefix } from '@plant-store/shared/event-lo
 import { REPLAY_FETCHES, replay } from '@plant-store/shared/event-log/replay.ts'
 import { checkTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
-import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
@@ -36,11 +37,10 @@ export function openRebuild(options: OpenRebuildOptions): Rebuild {
 
   async function foldSlice(partition: Partition, upTo: Offset, slice: Slice, { onRead, signal }: ReadOptions) {
     const state = emptyPartitionOf(createPackedClaims())
-    const from = { offset: BEFORE_FIRST, eventId: '' as const }
     await replay({
       ...common,
       signal,
-      ranges: new Map([[partition, { from, end: after(upTo) }]]),
+      ranges: new Map([[partition, { from: BEFORE_LOG, end: after(upTo) }]]),
       onRecords(_partition, records) {
         fold(state, ofSlice(slice, records))
         onRead()

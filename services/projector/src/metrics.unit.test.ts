@@ -1,6 +1,6 @@
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { ApplyResult } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
@@ -8,14 +8,13 @@ import { describe, expect, it } from 'vitest'
 import { parseMetrics } from '../../../tests/support/metrics-text.ts'
 import { addProjectorMetrics } from './metrics.ts'
 
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const P = 0 as Partition
 const batch = [PARKED.otherType, undefined, PARKED.badKey, PARKED.otherType].map((parked, n) => ({
   offset: n as Offset,
   ...(parked !== undefined && { parked }),
 }))
 const meta = (plants: number): PartitionMeta => ({
-  checkpoint: START,
+  checkpoint: BEFORE_LOG,
   plants,
   voids: 2 * plants,
   parked: 3 * plants,
@@ -29,7 +28,7 @@ function observe(apply: () => Promise<ApplyResult>) {
   const readModel = observer.observeReadModel({ apply, meta: async (partition) => meta(10 ** partition) })
   return {
     readModel,
-    applyBatch: () => readModel.apply(P, START, START, batch, 'g'),
+    applyBatch: () => readModel.apply(P, BEFORE_LOG, BEFORE_LOG, batch, 'g'),
     observeParts: observer.observeParts,
 
     /** The samples of a metric, by the value of their only label, or by their suffix. */
@@ -64,8 +63,8 @@ describe('a batch', () => {
   })
 
   it('that is rejected as stale counts as stale, without its records', async () => {
-    const { applyBatch, read } = observe(async () => ({ is: 'stale', checkpoint: START }))
-    expect(await applyBatch()).toEqual({ is: 'stale', checkpoint: START })
+    const { applyBatch, read } = observe(async () => ({ is: 'stale', checkpoint: BEFORE_LOG }))
+    expect(await applyBatch()).toEqual({ is: 'stale', checkpoint: BEFORE_LOG })
     expect(await read('projector_stale_total')).toEqual({ '': 1 })
     expect(await read('projector_records_total')).toEqual({ '': 0 })
     expect(await read('projector_parked_total')).toMatchObject({ otherType: 0 })
@@ -84,7 +83,7 @@ describe('a batch', () => {
 
 it('the read model is counted in the partitions of this projector only', async () => {
   const { readModel, observeParts, read } = observe(async () => ({ is: 'applied' }))
-  const checkpoints = new Map([0, 2, 3].map((partition) => [partition as Partition, START]))
+  const checkpoints = new Map([0, 2, 3].map((partition) => [partition as Partition, BEFORE_LOG]))
   let isReady = true
   observeParts({ checkpoints: () => checkpoints, lag: () => undefined }, { isReady: () => isReady })
   for (const partition of [0, 1, 2]) await readModel.meta(partition as Partition)

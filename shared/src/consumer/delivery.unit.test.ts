@@ -4,15 +4,14 @@ import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { type EventId, eventIdOfBytes } from '../plant/event-id.ts'
 import { plantCreated } from '../plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '../plant/position.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
+import type { Offset, Partition } from '../plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { systemTime } from '../runtime/time.ts'
 import { createDelivery } from './delivery.ts'
 import { inMemory } from './first-claims/in-memory.ts'
 import { plantRecordReader } from './plant-record.ts'
 
 const P = 0 as Partition
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const eventIdAt = (offset: number): EventId => eventIdOfBytes(Buffer.alloc(16, offset))
 const at = (offset: number): Checkpoint => ({ offset: offset as Offset, eventId: eventIdAt(offset) })
 const read = plantRecordReader(1)
@@ -26,7 +25,7 @@ function creations(from: number, end: number) {
   })
 }
 
-async function openDelivery(start: Checkpoint, known: Checkpoint = START) {
+async function openDelivery(start: Checkpoint, known: Checkpoint = BEFORE_LOG) {
   const given: number[] = []
   const now = { mayContinue: true, working: 0, overlaps: 0, start }
   const firstClaims = await inMemory().open({
@@ -54,7 +53,7 @@ async function openDelivery(start: Checkpoint, known: Checkpoint = START) {
 
 describe('a delivery', () => {
   it('is one at a time though two assignments of a partition overlap, and what one handed over the other does not', async () => {
-    const { onRecords, checkpointOf, given, now, deliveredOf } = await openDelivery(START)
+    const { onRecords, checkpointOf, given, now, deliveredOf } = await openDelivery(BEFORE_LOG)
     const before = await checkpointOf(P)
     const old = onRecords(P, creations(0, 10), at(9), before)
     await nextTurn()
@@ -67,7 +66,7 @@ describe('a delivery', () => {
   })
 
   it('ends between two events when it may not continue, and returns the checkpoint', async () => {
-    const { onRecords, checkpointOf, given, now } = await openDelivery(START)
+    const { onRecords, checkpointOf, given, now } = await openDelivery(BEFORE_LOG)
     const from = await checkpointOf(P)
     const taken = onRecords(P, creations(0, 10), at(9), from)
     while (given.length < 3) await nextTurn()
@@ -83,7 +82,7 @@ describe('a delivery', () => {
 
   it('starts at the lower of two checkpoints only after the log is verified at the higher one', async () => {
     for (const [start, known] of [
-      [at(7), START],
+      [at(7), BEFORE_LOG],
       [at(3), at(7)],
     ] as const) {
       const { onRecords, checkpointOf, given } = await openDelivery(start, known)
@@ -101,13 +100,13 @@ describe('a delivery', () => {
     const { onRecords, checkpointOf, given } = await openDelivery(at(7))
     const stale = await checkpointOf(P)
     const from = await checkpointOf(P)
-    for (const begun of [stale, from]) expect(await onRecords(P, creations(8, 10), at(9), begun)).toEqual(START)
-    await onRecords(P, creations(0, 10), at(9), START)
+    for (const begun of [stale, from]) expect(await onRecords(P, creations(8, 10), at(9), begun)).toEqual(BEFORE_LOG)
+    await onRecords(P, creations(0, 10), at(9), BEFORE_LOG)
     expect(given).toEqual([8, 9])
   })
 
   it('begins behind no gap when the group went on elsewhere, while an assignment from before was at work', async () => {
-    const { onRecords, checkpointOf, given, now } = await openDelivery(START)
+    const { onRecords, checkpointOf, given, now } = await openDelivery(BEFORE_LOG)
     const old = onRecords(P, creations(0, 5), at(4), await checkpointOf(P))
     while (given.length < 1) await nextTurn()
     now.start = at(9)

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { followLog, START } from '../../../tests/support/followed-log.ts'
+import { followLog } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { plantCreated } from '../plant/plant-created.ts'
 import { allPartitions, type Partition } from '../plant/position.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { createAppender } from './append.ts'
 
 const PARTITIONS = 4
@@ -46,7 +46,7 @@ describe('members of one group', () => {
         {
           groupId: () => groupId,
           async onRecords(partition, records, next, from) {
-            const reached = checkpoints.get(partition) ?? START
+            const reached = checkpoints.get(partition) ?? BEFORE_LOG
             if (reached.offset !== from.offset) return reached
             for (const { claim } of records) applied.get(partition)?.push(String(claim?.eventId))
             checkpoints.set(partition, next)

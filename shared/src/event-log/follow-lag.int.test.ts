@@ -1,7 +1,8 @@
 import { expect, it, vi } from 'vitest'
-import { followLog, START } from '../../../tests/support/followed-log.ts'
+import { followLog } from '../../../tests/support/followed-log.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import type { Offset, Partition } from '../plant/position.ts'
+import { BEFORE_LOG } from '../protocol/checkpoint.ts'
 
 const WAIT_MS = 20_000
 
@@ -31,7 +32,7 @@ it('the lag of a follower counts the records of all its partitions that are not 
 it('the lag of an idle follower counts up to an end that others have read', async () => {
   const topic = await openTopic(2)
   await topic.append(10)
-  const followed = followLog(topic, { checkpointOf: async () => START })
+  const followed = followLog(topic, { checkpointOf: async () => BEFORE_LOG })
   await vi.waitFor(() => expect(followed.follower.lag()).toBe(0), WAIT_MS)
   const passed = (partition: number) => (followed.checkpoints.get(partition as Partition)?.offset ?? -1) + 1
   const ends = [passed(0) + 3, passed(1) + 4] as Offset[]

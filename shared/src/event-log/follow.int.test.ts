@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type FollowedLog, followLog, START } from '../../../tests/support/followed-log.ts'
+import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
@@ -11,7 +11,7 @@ import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { type NewRecord, PARKED, plantCreated } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { checkTopic } from './topic.ts'
@@ -54,7 +54,7 @@ describe('following a log', () => {
       )
       expect(followed.offsetsOf(partition)).toEqual(upTo(appended.length))
       // Each delivery starts where the previous one ended, and ends at its last record.
-      expect(delivered.map(({ from }) => from)).toEqual([START, ...delivered.slice(0, -1).map(({ next }) => next)])
+      expect(delivered.map(({ from }) => from)).toEqual([BEFORE_LOG, ...delivered.slice(0, -1).map(({ next }) => next)])
       for (const { records, next } of delivered) {
         expect(next).toEqual({ offset: records.at(-1)?.offset, eventId: records.at(-1)?.claim?.eventId })
       }
@@ -122,7 +122,7 @@ describe('following a log', () => {
       offset: offsetOf(offset),
       eventId: eventIdOf(records[offset]),
     })
-    const returned = [at(3), START, at(7)]
+    const returned = [at(3), BEFORE_LOG, at(7)]
     const deliveries: [number, number[]][] = []
     const followed = followLog(topic, {
       async onRecords(partition, found, next, from) {

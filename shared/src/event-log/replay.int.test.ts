@@ -1,11 +1,10 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { START } from '../../../tests/support/followed-log.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { TestTopic } from '../../../tests/support/topic.ts'
 import { type LogRecord, recordReader } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
-import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { systemTime, type Time } from '../runtime/time.ts'
 import { type Range, replay } from './replay.ts'
 import { checkTopic } from './topic.ts'
@@ -22,7 +21,7 @@ async function openLog(events: number) {
 }
 
 const wholeLog = (ends: readonly Offset[]) =>
-  new Map(allPartitions(PARTITIONS).map((p): [Partition, Range] => [p, { from: START, end: ends[p] as Offset }]))
+  new Map(allPartitions(PARTITIONS).map((p): [Partition, Range] => [p, { from: BEFORE_LOG, end: ends[p] as Offset }]))
 
 /** Replays into memory: the records and the last checkpoint of each partition. */
 async function read({ topic, ...options }: { topic: TestTopic; ranges: Map<Partition, Range>; signal?: AbortSignal }) {
@@ -64,7 +63,7 @@ describe('replaying a log', () => {
       topic,
       ranges: new Map([
         [first, { from: { offset: offsetOf(9), eventId: '' }, end: offsetOf(11) }],
-        [third, { from: START, end }],
+        [third, { from: BEFORE_LOG, end }],
       ]),
     })
     expect(offsets).toEqual(

@@ -1,8 +1,8 @@
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
-import { after, BEFORE_FIRST, type Offset } from '../plant/position.ts'
-import type { Checkpoint } from './checkpoint.ts'
+import { after, type Offset } from '../plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from './checkpoint.ts'
 
 /** The effect of a claim: it creates its plant, repeats that creation, or is void. */
 export type Ruling = 'created' | 'repeated' | 'void'
@@ -37,7 +37,7 @@ export function emptyPartition(): PartitionState {
 
 /** An empty partition that stores its plants in `plants`. */
 export function emptyPartitionOf<Plants extends FirstClaims>(plants: Plants): PartitionState<Plants> {
-  return { checkpoint: { offset: BEFORE_FIRST, eventId: '' }, plants, parked: new Map(), voids: 0 }
+  return { checkpoint: BEFORE_LOG, plants, parked: new Map(), voids: 0 }
 }
 
 /** Folds records, in log order and each offset once, into the state of their partition. */

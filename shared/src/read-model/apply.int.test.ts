@@ -11,14 +11,13 @@ import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
-import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { emptyPartition, fold } from '../protocol/first-wins.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { packRecords } from './apply.ts'
 import { createReadModel } from './read-model.ts'
 
 const PARTITIONS = 1_000
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const P = 0 as Partition
 
 async function openReadModel(topic = `plants-${randomUUID()}`, partitions = PARTITIONS) {
@@ -54,7 +53,7 @@ const foldOf = (batches: readonly LogBatch[]) =>
     emptyPartition(),
     batches.flatMap(({ records }) => records),
   )
-const lastOf = (batches: readonly LogBatch[]) => batches.at(-1)?.next ?? START
+const lastOf = (batches: readonly LogBatch[]) => batches.at(-1)?.next ?? BEFORE_LOG
 
 describe('applying a log to the read model', () => {
   it('leaves in Redis what the fold of that log is: plants, their order, parked offsets, counts and checkpoint', async () => {
@@ -64,7 +63,7 @@ describe('applying a log to the read model', () => {
       fc.asyncProperty(logs, async (batches) => {
         fc.pre(batches.length > 0)
         const partition = runs++ as Partition
-        let from = START
+        let from = BEFORE_LOG
         for (const batch of batches) {
           expect(await apply(from, batch, partition)).toEqual({ is: 'applied' })
           from = batch.next
@@ -81,7 +80,7 @@ describe('applying a log to the read model', () => {
     const ids = Array.from({ length: 3_000 }, (_, index) => BigInt(index % 1_300))
     const others = Array.from({ length: 1_024 }, (_, index) => BigInt(5_000 + (index & ~1)))
     const batches = [batchOf(0, ...ids), batchOf(3_000, ...others)]
-    let from = START
+    let from = BEFORE_LOG
     for (const batch of batches) {
       expect(await apply(from, batch)).toEqual({ is: 'applied' })
       from = batch.next
@@ -96,10 +95,10 @@ describe('applying a log to the read model', () => {
       fc.asyncProperty(logs, fc.array(fc.nat(), { maxLength: 20 }), async (batches, disturbances) => {
         fc.pre(batches.length > 0)
         const partition = runs++ as Partition
-        let from = START
+        let from = BEFORE_LOG
         for (const [index, batch] of batches.entries()) {
           const other = (disturbances[index] ?? 0) % batches.length
-          const expected = batches[other - 1]?.next ?? START
+          const expected = batches[other - 1]?.next ?? BEFORE_LOG
           if (expected.offset !== from.offset) {
             const outcome = await apply(expected, batches[other] as LogBatch, partition)
             expect(outcome).toEqual({ is: 'stale', checkpoint: from })
@@ -119,7 +118,7 @@ describe('applying a log to the read model', () => {
     let runs = 0
 
     async function project(apply: typeof one.apply, batches: readonly LogBatch[], partition: Partition): Promise<void> {
-      let at = START
+      let at = BEFORE_LOG
       while (at.offset !== lastOf(batches).offset) {
         const next = batches.find((batch) => batch.next.offset > at.offset) as LogBatch
         const applied = await apply(at, next, partition)
@@ -142,7 +141,7 @@ describe('applying a log to the read model', () => {
     const { apply, stored, readModel } = await openReadModel()
     // With each its neighbour, which a double would take for the same number.
     const ids = [...new Set(EDGE_IDS.flatMap((id) => (id > 0n ? [id, id - 1n] : [id, id + 1n])))]
-    await apply(START, batchOf(0, ...ids))
+    await apply(BEFORE_LOG, batchOf(0, ...ids))
     expect((await stored()).order).toEqual(ids.map(String))
     const [found] = await readModel.lookUp([{ partition: P, ids: ids as PlantId[] }])
     expect(found?.entries).toMatchObject(ids.map((id, offset) => ({ id, offset })))
@@ -151,7 +150,7 @@ describe('applying a log to the read model', () => {
   it('keeps offsets exact beyond 32 bits', async () => {
     const { apply, readModel } = await openReadModel()
     const high = batchOf(2 ** 48 - 3, 1n, 2n)
-    await apply(START, high)
+    await apply(BEFORE_LOG, high)
     expect((await readModel.meta(P)).checkpoint).toEqual(high.next)
     const [found] = await readModel.lookUp([{ partition: P, ids: [2n as PlantId] }])
     expect(found?.entries[0]).toEqual(high.records[1]?.claim)
@@ -162,7 +161,7 @@ describe('applying is refused, and nothing changes,', () => {
   async function openWithTwoPlants() {
     const opened = await openReadModel()
     const first = batchOf(0, 1n, 2n)
-    await opened.apply(START, first)
+    await opened.apply(BEFORE_LOG, first)
     const { topic, redis } = opened
     const before = await dumpKeys(redis, topic)
     const live = await redis.get(pointerOf(topic, P))
@@ -224,8 +223,8 @@ describe('applying is refused, and nothing changes,', () => {
         refused.apply(P, from, next, records, randomUUID())
 
       // Nothing, or a generation without plants.
-      await expect(tryBatch(START, first)).rejects.toThrow(/NOPERM|no permissions|can't run/)
-      await apply(START, first)
+      await expect(tryBatch(BEFORE_LOG, first)).rejects.toThrow(/NOPERM|no permissions|can't run/)
+      await apply(BEFORE_LOG, first)
       expect(await stored()).toEqual(asStored(foldOf([first]), first.next, PARTITIONS))
       if (right === 'set') return
       const before = await dumpKeys(redis, topic)
@@ -262,7 +261,7 @@ describe('a generation', () => {
   it('is created by the first batch, under the given name, and keeps it', async () => {
     const { topic, readModel, redis } = await openReadModel()
     const first = batchOf(0, 1n)
-    await readModel.apply(P, START, first.next, first.records, 'first-name')
+    await readModel.apply(P, BEFORE_LOG, first.next, first.records, 'first-name')
     await readModel.apply(P, first.next, batchOf(1, 2n).next, batchOf(1, 2n).records, 'second-name')
     expect(await redis.get(pointerOf(topic, P))).toBe('first-name')
     expect(await readModel.meta(P)).toMatchObject({
@@ -276,15 +275,15 @@ describe('a generation', () => {
 
   it('without its meta is not a fold: its entries count as absent, and a fresh one is created', async () => {
     const { topic, readModel, redis, apply, stored } = await openReadModel()
-    await apply(START, batchOf(0, 1n, 2n))
+    await apply(BEFORE_LOG, batchOf(0, 1n, 2n))
     const lost = await redis.get(pointerOf(topic, P))
     await redis.del(`{${topic}:${P}}:${lost}:meta`)
     const [found] = await readModel.lookUp([{ partition: P, ids: [1n as PlantId] }])
     expect(found).toEqual({ checkpoint: BEFORE_FIRST, entries: [undefined] })
-    expect((await readModel.meta(P)).checkpoint).toEqual(START)
+    expect((await readModel.meta(P)).checkpoint).toEqual(BEFORE_LOG)
 
     const again = batchOf(0, 3n)
-    expect(await apply(START, again)).toEqual({ is: 'applied' })
+    expect(await apply(BEFORE_LOG, again)).toEqual({ is: 'applied' })
     expect(await redis.get(pointerOf(topic, P))).not.toBe(lost)
     expect(await stored()).toEqual(asStored(foldOf([again]), again.next, PARTITIONS))
   })

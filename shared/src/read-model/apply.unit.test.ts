@@ -6,12 +6,10 @@ import { decodeEntry } from '../plant/entry.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { MAX_TEXT_CODE_POINTS, type PlantId, parsePlantId } from '../plant/plant.ts'
 import { type LogRecord, PARKED } from '../plant/plant-created.ts'
-import { BEFORE_FIRST, offsetOf } from '../plant/position.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { offsetOf } from '../plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { emptyPartition, fold } from '../protocol/first-wins.ts'
 import { applyInChunks, packRecords } from './apply.ts'
-
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 
 /** A partition as apply.lua keeps it; `lost` decides which calls are lost. */
 function createPartition(lost: (call: number) => boolean = () => false) {
@@ -37,7 +35,7 @@ describe('records applied in chunks', () => {
     await fc.assert(
       fc.asyncProperty(logs, fc.integer({ min: 1, max: 9 }), async (batches, maxRecords) => {
         const [whole, cut] = [createPartition(), createPartition()]
-        let from = START
+        let from = BEFORE_LOG
         for (const { records, next } of batches) {
           await whole.apply(from, records, next)
           expect(await applyInChunks(cut.apply, from, records, next, maxRecords)).toBe(next)
@@ -55,7 +53,7 @@ describe('records applied in chunks', () => {
     partition.state.checkpoint = elsewhere
     const records = [0, 1, 2].map((offset): LogRecord => ({ offset: offsetOf(offset), parked: 1 }))
     const next = { offset: offsetOf(2), eventId: '' } as const
-    expect(await applyInChunks(partition.apply, START, records, next, 1)).toBe(elsewhere)
+    expect(await applyInChunks(partition.apply, BEFORE_LOG, records, next, 1)).toBe(elsewhere)
     expect(partition.state.parked.size).toBe(0)
   })
 
@@ -63,10 +61,10 @@ describe('records applied in chunks', () => {
     const records = [0, 1, 2, 3].map((offset): LogRecord => ({ offset: offsetOf(offset), parked: 1 }))
     const next = { offset: offsetOf(3), eventId: '' } as const
     const partition = createPartition((call) => call === 1)
-    await expect(applyInChunks(partition.apply, START, records, next, 1)).rejects.toThrow('lost')
+    await expect(applyInChunks(partition.apply, BEFORE_LOG, records, next, 1)).rejects.toThrow('lost')
     expect([...partition.state.parked.keys()]).toEqual([0])
     // A retry from the same checkpoint returns the checkpoint of the partition; the caller continues from there.
-    const reached = await applyInChunks(partition.apply, START, records, next, 1)
+    const reached = await applyInChunks(partition.apply, BEFORE_LOG, records, next, 1)
     expect(reached.offset).toBe(0)
     expect(await applyInChunks(partition.apply, reached, records.slice(1), next, 1)).toBe(next)
     expect([...partition.state.parked.keys()]).toEqual([0, 1, 2, 3])

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { batch, openGenerations, P, PARTITIONS, START } from '../../../tests/support/opened-generations.ts'
+import { batch, openGenerations, P, PARTITIONS } from '../../../tests/support/opened-generations.ts'
 import { startOwnRedis } from '../../../tests/support/own-stores.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
+import { BEFORE_LOG } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 
 const switchCall = (generation: string, expectedLive: string, verified: number, mark = 'mark') => ({
@@ -16,10 +17,10 @@ describe('starting to fill', () => {
     expect(await generations.startFilling(P, 'one')).toEqual({
       is: 'started',
       generation: 'one',
-      checkpoint: START,
+      checkpoint: BEFORE_LOG,
     })
     const { records, next } = batch(0, 2)
-    await generations.fill(P, 'one', START, next, records)
+    await generations.fill(P, 'one', BEFORE_LOG, next, records)
     expect(await generations.startFilling(P, 'two')).toEqual({
       is: 'resumed',
       generation: 'one',
@@ -86,7 +87,7 @@ describe('filling', () => {
     await live('old', 1)
     const next = await filled('new', 2)
     const more = batch(5, 1)
-    const fill = (name: string) => generations.fill(P, name, START, more.next, more.records)
+    const fill = (name: string) => generations.fill(P, name, BEFORE_LOG, more.next, more.records)
     expect(await expectUnchanged(() => fill('new'))).toEqual({ is: 'stale', checkpoint: next })
     expect(await expectUnchanged(() => fill('never'))).toEqual({ is: 'gone' })
     await generations.drop(P, 'new', { abandon: true })
@@ -230,7 +231,7 @@ describe('reading a generation', () => {
     const { generations, redis, at } = await openGenerations()
     const { records, next } = batch(0, 2_500)
     await generations.startFilling(P, 'new')
-    await generations.fill(P, 'new', START, next, [
+    await generations.fill(P, 'new', BEFORE_LOG, next, [
       ...records.slice(0, -1),
       { ...(records.at(-1) as LogRecord), parked: 5 },
     ])

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { batch, openGenerations, P, START } from '../../../tests/support/opened-generations.ts'
+import { batch, openGenerations, P } from '../../../tests/support/opened-generations.ts'
+import { BEFORE_LOG } from '../protocol/checkpoint.ts'
 
 describe('data that another program wrote into Redis', () => {
   it.each(['', 'x', '007', '1e3', '-2'])('a checkpoint %j of what is filled is not gone on from', async (text) => {
@@ -9,7 +10,7 @@ describe('data that another program wrote into Redis', () => {
     expect(await generations.startFilling(P, 'next')).toEqual({
       is: 'started',
       generation: 'next',
-      checkpoint: START,
+      checkpoint: BEFORE_LOG,
     })
   })
 

@@ -10,12 +10,11 @@ import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import { allPartitions, BEFORE_FIRST, offsetOf, type Partition } from '../plant/position.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { createReadModel, type ReadModel } from './read-model.ts'
 
 const PARTITIONS = 3
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const P = 0 as Partition
 const ID = 7n as PlantId
 const WAIT_MS = 20_000
@@ -45,14 +44,14 @@ describe('looking up', () => {
     expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
       { checkpoint: BEFORE_FIRST, entries: [undefined] },
     ])
-    expect((await readModel.meta(P)).checkpoint).toEqual(START)
+    expect((await readModel.meta(P)).checkpoint).toEqual(BEFORE_LOG)
   })
 
   it('looks up any number of ids in any number of partitions, in the requested order', async () => {
     const { readModel } = await openReadModel()
     const claims = allPartitions(PARTITIONS).map((partition) => claimAt(partition, BigInt(partition) as PlantId))
     for (const partition of allPartitions(PARTITIONS)) {
-      await add(readModel, partition, START, claims[partition] as Claim)
+      await add(readModel, partition, BEFORE_LOG, claims[partition] as Claim)
     }
     const lookUps = [
       { partition: 2 as Partition, ids: [2n, 0n] as PlantId[] },
@@ -69,17 +68,17 @@ describe('looking up', () => {
 
   it('returns no checkpoint for a Redis that was emptied between two calls', async () => {
     const { topic, readModel, redis } = await openReadModel()
-    await add(readModel, P, START, claimAt(0))
+    await add(readModel, P, BEFORE_LOG, claimAt(0))
     await redis.del(await redis.keys(`{${topic}:*`))
     expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
       { checkpoint: BEFORE_FIRST, entries: [undefined] },
     ])
-    expect((await readModel.meta(P)).checkpoint).toEqual(START)
+    expect((await readModel.meta(P)).checkpoint).toEqual(BEFORE_LOG)
   })
 
   it('returns an EntryError for an unreadable entry, and the other entries', async () => {
     const { topic, readModel, redis } = await openReadModel()
-    const at = await add(readModel, P, START, claimAt(0))
+    const at = await add(readModel, P, BEFORE_LOG, claimAt(0))
     const other = claimAt(1, 8n as PlantId)
     await add(readModel, P, at, other)
     const live = await redis.get(pointerOf(topic, P))
@@ -92,7 +91,7 @@ describe('looking up', () => {
 
   it('fails as a whole when one partition cannot be read', async () => {
     const { topic, readModel, redis } = await openReadModel()
-    await add(readModel, P, START, claimAt(0))
+    await add(readModel, P, BEFORE_LOG, claimAt(0))
     await redis.lpush(pointerOf(topic, 1 as Partition), 'not a pointer')
     const lookUps = [
       { partition: P, ids: [ID] },
@@ -108,7 +107,7 @@ describe('listing', () => {
     const claims = ids.map((id, offset) => claimAt(offset, id as PlantId))
     const last = claims.at(-1) as Claim
     const records = claims.map((claim) => ({ offset: claim.offset, claim }))
-    await readModel.apply(P, START, { offset: last.offset, eventId: last.eventId }, records, randomUUID())
+    await readModel.apply(P, BEFORE_LOG, { offset: last.offset, eventId: last.eventId }, records, randomUUID())
     return claims
   }
 
@@ -174,7 +173,7 @@ describe('a Redis that forgets its scripts', () => {
   it('receives them again, also in a pipeline', async () => {
     const { readModel, redis } = await openReadModel()
     const first = claimAt(0)
-    const at = await add(readModel, P, START, first)
+    const at = await add(readModel, P, BEFORE_LOG, first)
     await readModel.lookUp([{ partition: P, ids: [ID] }])
     await readModel.meta(P)
 
@@ -197,7 +196,7 @@ describe('a Redis that is full', () => {
   it('rejects a whole batch, and accepts it when there is room again', async () => {
     const { url } = await startOwnRedis()
     const { topic, readModel, redis } = await openReadModel(url)
-    const at = await add(readModel, P, START, claimAt(0))
+    const at = await add(readModel, P, BEFORE_LOG, claimAt(0))
     const before = await dumpKeys(redis, topic)
     const claims = [claimAt(1, 8n as PlantId), claimAt(2, 9n as PlantId)]
     const records = claims.map((claim) => ({ offset: claim.offset, claim }))
@@ -205,7 +204,7 @@ describe('a Redis that is full', () => {
 
     await redis.config('SET', 'maxmemory', '1')
     await expect(readModel.apply(P, at, next, records, randomUUID())).rejects.toThrow(/OOM/)
-    await expect(readModel.apply(1 as Partition, START, next, records, randomUUID())).rejects.toThrow(/OOM/)
+    await expect(readModel.apply(1 as Partition, BEFORE_LOG, next, records, randomUUID())).rejects.toThrow(/OOM/)
     expect(await dumpKeys(redis, topic)).toEqual(before)
     expect((await readModel.lookUp([{ partition: P, ids: [ID] }]))[0]?.checkpoint).toBe(0)
 
@@ -234,7 +233,7 @@ describe('a Redis that is gone', () => {
   it('makes every call reject at once, and is used again when it is back on its port', async () => {
     const { url, port, stop } = await startOwnRedis()
     const { readModel } = await openReadModel(url)
-    await add(readModel, P, START, claimAt(0))
+    await add(readModel, P, BEFORE_LOG, claimAt(0))
     await stop()
     await vi.waitFor(() => expect(readModel.isReady()).toBe(false), WAIT_MS)
 
@@ -242,7 +241,7 @@ describe('a Redis that is gone', () => {
     const notQueued = /writeable/
     await expect(readModel.lookUp([{ partition: P, ids: [ID] }])).rejects.toThrow(notQueued)
     await expect(readModel.meta(P)).rejects.toThrow(notQueued)
-    await expect(add(readModel, P, START, claimAt(0))).rejects.toThrow(notQueued)
+    await expect(add(readModel, P, BEFORE_LOG, claimAt(0))).rejects.toThrow(notQueued)
     await expect(readModel.checkServer()).rejects.toThrow(notQueued)
 
     await startOwnRedis({ port })
@@ -250,7 +249,7 @@ describe('a Redis that is gone', () => {
     expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
       { checkpoint: BEFORE_FIRST, entries: [undefined] },
     ])
-    await add(readModel, P, START, claimAt(0))
+    await add(readModel, P, BEFORE_LOG, claimAt(0))
   })
 
   it('is waited for with patience, also by the calls that it has not answered', async () => {
@@ -259,7 +258,7 @@ describe('a Redis that is gone', () => {
     const readModel = createReadModel(place, quietLog, { patienceMs: WAIT_MS })
     onTestFinished(readModel.close)
     await readModel.ready()
-    await add(readModel, P, START, claimAt(0))
+    await add(readModel, P, BEFORE_LOG, claimAt(0))
 
     const restarted = crashAndStartAgain()
     const unanswered = Array.from({ length: 10 }, () => readModel.meta(P))
@@ -287,7 +286,7 @@ describe('a Redis that is no longer the master', () => {
   it('is reconnected when it rejects a write: the address may lead to the new master', async () => {
     const { url } = await startOwnRedis()
     const { readModel, redis } = await openReadModel(url)
-    const last = await add(readModel, P, START, claimAt(0))
+    const last = await add(readModel, P, BEFORE_LOG, claimAt(0))
     const connections = async () => String(await redis.client('LIST')).match(/id=\d+(?=.* name=plant-store )/g)
     const before = await connections()
     await redis.replicaof('127.0.0.1', 1)

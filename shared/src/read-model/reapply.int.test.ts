@@ -8,14 +8,13 @@ import { dumpKeys, pointerOf } from '../../../tests/support/stored-partition.ts'
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import { type Claim, type LogRecord, PARKED } from '../plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '../plant/position.ts'
-import type { Checkpoint } from '../protocol/checkpoint.ts'
+import type { Offset, Partition } from '../plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { Reapplied } from './apply.ts'
 import { createReadModel } from './read-model.ts'
 
 const PARTITIONS = 1_000
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const P = 0 as Partition
 
 async function openReadModel(topic = `plants-${randomUUID()}`, partitions = PARTITIONS) {
@@ -75,7 +74,7 @@ it('a later release reapplies unreadable records, byte for byte as it would have
   await fc.assert(
     fc.asyncProperty(upgrades, async (turns) => {
       const [old, fresh] = [runs++ as Partition, runs++ as Partition]
-      let from = START
+      let from = BEFORE_LOG
       for (const [n, { batch, older, again }] of turns.entries()) {
         await apply(old, from, older)
         await apply(fresh, from, batch)
@@ -98,7 +97,7 @@ it('does not change the fold of a newer release or of another partition count', 
     upgrades.filter((turns) => parkedOf(turns).length > 0),
     1,
   )
-  let from = START
+  let from = BEFORE_LOG
   for (const { older } of turns) {
     await apply(P, from, older)
     from = older.next
@@ -122,7 +121,7 @@ it('a readable entry does not change, whatever is parked at its offset', async (
     plant: { name: 'fern' },
   }
   const record = { offset: claim.offset, claim }
-  await apply(P, START, { records: [record], next: { offset: claim.offset, eventId: claim.eventId } })
+  await apply(P, BEFORE_LOG, { records: [record], next: { offset: claim.offset, eventId: claim.eventId } })
   const { plants } = await bytesOf(P)
   await redis.hset(`{${topic}:${P}}:${await redis.get(pointerOf(topic, P))}:parked`, '0', PARKED.unknownVersion)
 

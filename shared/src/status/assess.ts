@@ -1,7 +1,7 @@
 import type { Readers } from '../event-log/groups.ts'
 import { reasonText } from '../plant/plant-created.ts'
 import { after, BEFORE_FIRST, type Offset } from '../plant/position.ts'
-import { outOfBounds } from '../protocol/checkpoint.ts'
+import { BEFORE_LOG, outOfBounds } from '../protocol/checkpoint.ts'
 import { assertFoldVersion, assertPartitionCount } from '../read-model/state.ts'
 import { formatCount, formatNumber, formatPartitions } from '../runtime/format.ts'
 import type { PartitionStatus, StoreStatus } from './read-status.ts'
@@ -13,7 +13,6 @@ export type Assessment = { problems: string[]; notices: string[] }
 const LAG_MAX_RECORDS = 10_000
 
 const NEVER_EXPIRES = -1
-const NO_CHECKPOINT = { offset: BEFORE_FIRST, eventId: '' } as const
 const KEY_CHARACTERS = 80
 
 /** Offsets of the log that the read model has not passed; undefined while the end of the log is unknown. */
@@ -73,7 +72,7 @@ function messageOf(check: () => void): string | undefined {
 
 function otherLogs(partitions: readonly PartitionStatus[]): string[] {
   const wrong = partitions.flatMap((one) => {
-    const reason = one.end === undefined ? undefined : outOfBounds(one.live.checkpoint ?? NO_CHECKPOINT, one.end)
+    const reason = one.end === undefined ? undefined : outOfBounds(one.live.checkpoint ?? BEFORE_LOG, one.end)
     return reason === undefined ? [] : [{ ...one, reason }]
   })
   if (wrong[0] === undefined) return []

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { expect, it } from 'vitest'
 import { createClock } from '../../../../tests/simulation/clock.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
@@ -11,7 +11,6 @@ import { createClaimIndex, type OwnClaim } from './claim-index.ts'
 
 const PARTITIONS = 2
 const [P, Q] = [0 as Partition, 1 as Partition]
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const REST_MS = 50
 let lastId = 0n
 
@@ -28,7 +27,7 @@ function openClaimIndex() {
     readModel: { meta: () => new Promise(() => {}) },
     log: quietLog,
     time: clock.timeOf({ name: 'api', alive: true, redis: { partitions: [] } as never }),
-    checkpoints: Array(PARTITIONS).fill(START),
+    checkpoints: Array(PARTITIONS).fill(BEFORE_LOG),
     ends: Array(PARTITIONS).fill(0),
     windowMaxBytes: 1_048_576,
     onAcknowledged: (isDecided) => acknowledged.push(isDecided),
@@ -44,7 +43,7 @@ function openClaimIndex() {
     const { next } = claimIndex.window(partition)
     const delivered: Claim = { offset: next, ...claim }
     const checkpoint = { offset: next, eventId: claim.eventId }
-    await claimIndex.sink.onRecords(partition, [{ offset: next, claim: delivered }], checkpoint, START)
+    await claimIndex.sink.onRecords(partition, [{ offset: next, claim: delivered }], checkpoint, BEFORE_LOG)
   }
   return {
     ...claimIndex,

@@ -6,10 +6,11 @@ import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
 import { plantCreated, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { followLog, START } from '../../../../tests/support/followed-log.ts'
+import { followLog } from '../../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { startOwnKafka, startOwnRedis } from '../../../../tests/support/own-stores.ts'
 import { openRedis } from '../../../../tests/support/plant-store.ts'
@@ -43,7 +44,7 @@ async function openCreation(stores: Stores = {}) {
   const topic = await createTestTopic(kafkaBrokers, PARTITIONS)
   const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, ...topic }, quietLog)
   await readModel.ready()
-  const checkpoints = allPartitions(PARTITIONS).map(() => START)
+  const checkpoints = allPartitions(PARTITIONS).map(() => BEFORE_LOG)
   const { ends, topicId } = await checkTopic(topic.kafka, topic)
   const acknowledged: boolean[] = []
   const onHalt = (error: Error) => expect.unreachable(error.message)

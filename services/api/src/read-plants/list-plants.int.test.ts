@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, offsetOf, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { type Offset, offsetOf, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
@@ -15,7 +15,6 @@ import { createPlantReader } from './read-plant.ts'
 const PARTITIONS = 12
 const DEADLINE_MS = 50
 const WINDOW_BYTES = 12 * 1_048_576
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const NO_TOKEN = new Map<Partition, Offset>()
 
 /**
@@ -29,7 +28,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
     quietLog,
   )
   await readModel.ready()
-  const checkpoints = Array.from({ length: PARTITIONS }, () => START)
+  const checkpoints = Array.from({ length: PARTITIONS }, () => BEFORE_LOG)
   const claimIndex = createClaimIndex({
     ...{ readModel, log: quietLog, time: systemTime, checkpoints, windowMaxBytes: WINDOW_BYTES },
     ends: checkpoints.map((_, partition) => (ends[partition] ?? 0) as Offset),
@@ -40,7 +39,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
     await readModel.close()
   })
   const log: Claim[][] = checkpoints.map(() => [])
-  const folded = checkpoints.map(() => START)
+  const folded = checkpoints.map(() => BEFORE_LOG)
 
   const reads: string[] = []
   const counted: Pick<typeof readModel, 'list' | 'lookUp'> = {
@@ -67,7 +66,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
       const offset = offsetOf(claims.length)
       const claim = { offset, id: plantId, eventId: randomUUID() as Claim['eventId'], plant }
       claims.push(claim)
-      await claimIndex.sink.onRecords(partition, [{ offset, claim }], { offset, eventId: claim.eventId }, START)
+      await claimIndex.sink.onRecords(partition, [{ offset, claim }], { offset, eventId: claim.eventId }, BEFORE_LOG)
       return claim
     },
 

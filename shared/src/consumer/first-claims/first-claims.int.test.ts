@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { followLog, START } from '../../../../tests/support/followed-log.ts'
+import { followLog } from '../../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { openTopic } from '../../../../tests/support/open-topic.ts'
 import { openRedis } from '../../../../tests/support/plant-store.ts'
@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
 import type { EventId } from '../../plant/event-id.ts'
 import { plantCreated } from '../../plant/plant-created.ts'
 import { after, allPartitions, type Offset, type Partition } from '../../plant/position.ts'
-import type { Checkpoint } from '../../protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint } from '../../protocol/checkpoint.ts'
 import { emptyPartition, fold } from '../../protocol/first-wins.ts'
 import { createReadModel } from '../../read-model/read-model.ts'
 import { systemTime } from '../../runtime/time.ts'
@@ -57,13 +57,13 @@ function consume(log: Log, claims: OpenFirstClaims, delivered = NOTHING) {
   const read = new Map<Partition, Offset>()
   const followed = followLog(log, {
     async checkpointOf(partition) {
-      const begun = delivered.get(partition) ?? START
+      const begun = delivered.get(partition) ?? BEFORE_LOG
       const known = (await claims.checkpointOf(partition)) ?? begun
       return known.offset < begun.offset ? known : begun
     },
     async onRecords(partition, records, next) {
       const first = await claims.firstAmong(partition, records, next)
-      const due = first.filter(({ offset }) => offset > (delivered.get(partition) ?? START).offset)
+      const due = first.filter(({ offset }) => offset > (delivered.get(partition) ?? BEFORE_LOG).offset)
       created.push(...due.map(({ offset }) => ({ partition, offset })))
       read.set(partition, after(next.offset))
       return next

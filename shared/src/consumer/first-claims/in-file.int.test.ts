@@ -14,15 +14,14 @@ import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
 import { createKafka } from '../../event-log/connection.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
-import { BEFORE_FIRST, offsetOf, type Partition } from '../../plant/position.ts'
-import { type Checkpoint, checkpointAt } from '../../protocol/checkpoint.ts'
+import { offsetOf, type Partition } from '../../plant/position.ts'
+import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import { systemTime } from '../../runtime/time.ts'
 import { inFile } from './in-file.ts'
 
 const PROCESS = fileURLToPath(new URL('../../../../tests/support/claim-file-process.ts', import.meta.url))
 const [P, OTHER] = [0, 1] as Partition[] as [Partition, Partition]
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const RECORDS: LogRecord[] = [claimAt(0, 1n), claimAt(1, 2n), claimAt(2, 1n), claimAt(3, -(2n ** 63n))]
 const NEXT = checkpointAt(offsetOf(3), RECORDS)
 const FIRST = [RECORDS[0], RECORDS[1], RECORDS[3]]
@@ -69,10 +68,10 @@ describe('first claims in a file', () => {
         await expectSameAsModel(claims, P, log.slice(0, closedAfter), again)
         await claims.close()
         claims = await open(path)
-        expect(await claims.checkpointOf(P)).toEqual(log.slice(0, closedAfter).at(-1)?.next ?? START)
+        expect(await claims.checkpointOf(P)).toEqual(log.slice(0, closedAfter).at(-1)?.next ?? BEFORE_LOG)
         await expectSameAsModel(claims, P, log, again)
         await expectSameAsModel(claims, OTHER, other)
-        expect(await claims.checkpointOf(P)).toEqual(log.at(-1)?.next ?? START)
+        expect(await claims.checkpointOf(P)).toEqual(log.at(-1)?.next ?? BEFORE_LOG)
         await claims.close()
       }),
       { numRuns: 50 },
@@ -111,7 +110,7 @@ describe('first claims in a file', () => {
     const path = await filled()
     rmSync(path)
     const claims = await open(path)
-    expect(await claims.checkpointOf(P)).toEqual(START)
+    expect(await claims.checkpointOf(P)).toEqual(BEFORE_LOG)
     expect(await claims.firstAmong(P, RECORDS, NEXT)).toEqual(FIRST)
     await claims.close()
   })
@@ -154,7 +153,7 @@ describe('first claims in a file', () => {
     expect(existsSync(`${path}-wal`)).toBe(true)
     rmSync(path)
     const claims = await open(path)
-    expect(await claims.checkpointOf(P)).toEqual(START)
+    expect(await claims.checkpointOf(P)).toEqual(BEFORE_LOG)
     await expectSameAsModel(
       claims,
       P,

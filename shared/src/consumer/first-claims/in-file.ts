@@ -2,8 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type EventId, parseEventId } from '../../plant/event-id.ts'
 import type { PlantId } from '../../plant/plant.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../../plant/position.ts'
-import type { Checkpoint } from '../../protocol/checkpoint.ts'
+import { type Offset, offsetOf, type Partition } from '../../plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '../../protocol/checkpoint.ts'
 import { messageOf, PreconditionError } from '../../runtime/failures.ts'
 import { type FirstClaims, firstAmong } from './first-claims.ts'
 
@@ -74,8 +74,7 @@ export async function openClaimFile(settings: ClaimFileSettings) {
   const find = database.prepare('SELECT offset FROM claims WHERE partition = ? AND id = ?')
   const pass = database.prepare('INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)')
   const checkpoints = explained(() => readCheckpoints(database))
-  const checkpointOf = (partition: Partition): Checkpoint =>
-    checkpoints.get(partition) ?? { offset: BEFORE_FIRST, eventId: '' }
+  const checkpointOf = (partition: Partition): Checkpoint => checkpoints.get(partition) ?? BEFORE_LOG
 
   function offsetIn(partition: Partition, id: PlantId): Offset | undefined {
     const found = find.get(partition, id) as { offset: number } | undefined

@@ -1,4 +1,5 @@
-import { BEFORE_FIRST, type Partition } from '../../plant/position.ts'
+import type { Partition } from '../../plant/position.ts'
+import { BEFORE_LOG } from '../../protocol/checkpoint.ts'
 import { PlantConsumerError } from '../plant-consumer-error.ts'
 import { createClaimTable, memoryOf } from './claim-table.ts'
 import { type FirstClaims, firstAmong, type KnownClaims } from './first-claims.ts'
@@ -23,7 +24,7 @@ export function inMemory({ maxMib = DEFAULT_MAX_MIB }: { maxMib?: number } = {})
         const found = known.get(partition)
         if (found !== undefined) return found
         const { offsetOf, add } = createClaimTable({ memory, eventIds: false })
-        const created: KnownClaims = { checkpoint: { offset: BEFORE_FIRST, eventId: '' }, offsetOf, add }
+        const created: KnownClaims = { checkpoint: BEFORE_LOG, offsetOf, add }
         known.set(partition, created)
         return created
       }

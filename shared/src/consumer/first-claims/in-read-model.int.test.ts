@@ -8,8 +8,8 @@ import { openRedis } from '../../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { claimAt, eventId } from '../../../../tests/support/small-log.ts'
 import { createKafka } from '../../event-log/connection.ts'
-import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../../plant/position.ts'
-import { type Checkpoint, checkpointAt } from '../../protocol/checkpoint.ts'
+import { type Offset, offsetOf, type Partition } from '../../plant/position.ts'
+import { BEFORE_LOG, checkpointAt } from '../../protocol/checkpoint.ts'
 import { createReadModel } from '../../read-model/read-model.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -18,7 +18,6 @@ import { inReadModel } from './in-read-model.ts'
 
 const PARTITIONS = 2
 const P = 1 as Partition
-const START: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
 const WAIT = { timeout: 20_000 }
 const kafka = createKafka(['localhost:1'], 'test', quietLog)
 
@@ -41,7 +40,7 @@ async function openModel({
   await readModel.ready()
   const claims = await inReadModel({ redisUrl }).open({ topic, partitions: PARTITIONS, kafka, log, time })
   onTestFinished(() => claims.close())
-  let checkpoint = START
+  let checkpoint = BEFORE_LOG
   return {
     ...{ topic, claims, readModel, redis: openRedis(redisUrl) },
 
@@ -57,7 +56,7 @@ async function openModel({
     async empty(): Promise<void> {
       const keys = await openRedis(redisUrl).keys(`{${topic}:*`)
       if (keys.length > 0) await openRedis(redisUrl).del(keys)
-      checkpoint = START
+      checkpoint = BEFORE_LOG
     },
   }
 }

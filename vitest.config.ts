@@ -6,7 +6,7 @@ const realStores = { globalSetup: ['tests/support/stores.ts'], setupFiles: ['tes
 
 // The numbers are for two cores: a test waits a good part of its time, for sessions to run out and processes to start.
 // The files that one worker runs share their modules: loading them for each file took a third of the time.
-const threeAtATime = { maxWorkers: 3, isolate: false, sequence: { groupOrder: 1 } }
+const fourAtATime = { maxWorkers: 4, isolate: false, sequence: { groupOrder: 1 } }
 const twoAtATime = { maxWorkers: 2, isolate: false, sequence: { groupOrder: 2 } }
 const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 } }
 
@@ -36,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{shared,services,plantctl,tests,bench}/**/*.unit.test.ts'],
-          ...threeAtATime,
+          ...fourAtATime,
           testTimeout: 60_000,
         },
       },
@@ -45,7 +45,7 @@ export default defineConfig({
           name: 'integration',
           include: ['{shared,services,plantctl,tests}/**/*.int.test.ts'],
           ...realStores,
-          ...threeAtATime,
+          ...fourAtATime,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -55,7 +55,7 @@ export default defineConfig({
           name: 'system',
           include: ['tests/**/*.system.test.ts'],
           ...realStores,
-          ...threeAtATime,
+          ...fourAtATime,
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },
@@ -65,7 +65,7 @@ export default defineConfig({
           name: 'long',
           include: ['{shared,services,plantctl,tests}/**/*.long.test.ts'],
           ...realStores,
-          ...threeAtATime,
+          ...fourAtATime,
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },

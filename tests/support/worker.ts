@@ -2,7 +2,7 @@ import { inject } from 'vitest'
 import { drawPortsFrom } from '../../local/processes/port.mjs'
 import { registerWorker } from './test-run.ts'
 
-const PORT_PARTS = 4
+const PORT_PARTS = 5
 
 registerWorker(inject('testRun'))
 // Workers have the ids from 1 on; part 0 is that of the main process.

@@ -18,7 +18,8 @@ export type LogStream = DestinationStream & {
 export function openLogStream(name: string): LogStream {
   const stdout = fstatSync(STDOUT)
   if (!stdout.isFIFO() && !stdout.isSocket()) {
-    const file = destination(STDOUT)
+    // Otherwise a line that waits for a thread is written after those that the exit of the process writes at once.
+    const file = destination({ dest: STDOUT, sync: true })
     return { write: (line) => void file.write(line), flush: async () => {} }
   }
   // Node's own stdout waits until a pipe has room, and with it the process, its signals and its end.

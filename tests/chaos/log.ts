@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { type Cluster, TOPIC } from './cluster.ts'
@@ -16,7 +17,7 @@ export async function readLog({ admin: kafka }: Cluster): Promise<LoggedClaim[]>
   await replay({
     ...{ ...TOPIC, kafka, log: quietLog, time: systemTime },
     read: recordReader(TOPIC.partitions),
-    ranges: new Map(ends.map(([partition, end]) => [partition, { from: { offset: BEFORE_FIRST, eventId: '' }, end }])),
+    ranges: new Map(ends.map(([partition, end]) => [partition, { from: BEFORE_LOG, end }])),
     onRecords(partition, records) {
       for (const { claim } of records) {
         if (claim === undefined) continue

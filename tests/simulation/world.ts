@@ -9,6 +9,7 @@ import {
   type Partition,
   partitionOf,
 } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import { type SimulatedApi, startApi } from './api.ts'
@@ -312,7 +313,7 @@ function foldOf(log: Log): RedisServer {
       freshGeneration: 'other',
       foldVersion: 1,
       partitions: PARTITIONS,
-      expected: { offset: BEFORE_FIRST, eventId: '' },
+      expected: BEFORE_LOG,
       next,
       records,
     })

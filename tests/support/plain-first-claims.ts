@@ -1,14 +1,13 @@
 import type { FirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 
 /** First claims in Maps: what any other keeper of them has to agree with. */
 export function plainFirstClaims(): FirstClaims {
   const firsts = new Map<PlantId, Offset>()
   const checkpoints = new Map<Partition, Checkpoint>()
-  const checkpointOf = (partition: Partition): Checkpoint =>
-    checkpoints.get(partition) ?? { offset: BEFORE_FIRST, eventId: '' }
+  const checkpointOf = (partition: Partition): Checkpoint => checkpoints.get(partition) ?? BEFORE_LOG
   return {
     open: async () => ({
       checkpointOf: async (partition) => checkpointOf(partition),

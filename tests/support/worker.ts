@@ -2,6 +2,7 @@ import { inject } from 'vitest'
 import { drawPortsFrom } from '../../local/processes/port.mjs'
 import { registerWorker } from './test-run.ts'
 
+/** One more than the most workers in vitest.config.ts. */
 const PORT_PARTS = 5
 
 registerWorker(inject('testRun'))

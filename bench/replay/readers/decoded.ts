@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { countdown, type Reader } from '../reader.ts'
@@ -19,7 +19,7 @@ export const readDecoded: Reader = async (reading, onStart) => {
     read: recordReader(partitions),
     async checkpointOf() {
       onStart()
-      return { offset: BEFORE_FIRST, eventId: '' }
+      return BEFORE_LOG
     },
     async onRecords(_partition, records, next) {
       count(records.length)

@@ -8,8 +8,8 @@ import { after, BEFORE_FIRST, FIRST, type Offset } from '../plant/position.ts'
  */
 export type Checkpoint = { offset: Offset; eventId: EventId | '' }
 
-/** From here a reader gets every record. */
-export const BEFORE_LOG: Checkpoint = { offset: BEFORE_FIRST, eventId: '' }
+/** From here a reader gets every record. Frozen, because all readers share it. */
+export const BEFORE_LOG: Checkpoint = Object.freeze({ offset: BEFORE_FIRST, eventId: '' })
 
 /** The checkpoint from which a reader gets the record at this offset first. No event id identifies the log there. */
 export const checkpointBefore = (offset: number): Checkpoint => ({ offset: (offset - 1) as Offset, eventId: '' })

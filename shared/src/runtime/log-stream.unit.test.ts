@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -19,9 +19,11 @@ it('a file has the lines of a process that exits, in their order', () => {
   const folder = mkdtempSync(join(tmpdir(), 'log-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'log')
+  const file = openSync(path, 'a')
+  onTestFinished(() => closeSync(file))
   const { status } = spawnSync(process.execPath, ['--input-type=module', '--eval', PROCESS], {
     env: { ...process.env, UV_THREADPOOL_SIZE: '1' },
-    stdio: ['ignore', openSync(path, 'a'), 'inherit'],
+    stdio: ['ignore', file, 'inherit'],
   })
   expect(status).toBe(0)
   expect(readFileSync(path, 'utf8').split('\n')).toEqual(['first', 'second', 'last', ''])

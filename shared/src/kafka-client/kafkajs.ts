@@ -5,12 +5,17 @@ import { promisify } from 'node:util'
 import { compileFunction } from 'node:vm'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
 import { TransientMap } from '../runtime/transient-map.ts'
-import { withClosedPools, withFinalDisconnect } from './disconnect.ts'
+import {
+  withAnySession,
+  withApiKeys,
+  withClosedPools,
+  withFinalDisconnect,
+  withFreshVersions,
+  withRefusals,
+} from './connections.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
 import { groupByPartition, produceByTopicId, produceRequests } from './produce-request.ts'
-import { withApiKeys, withRefusals } from './refusals.ts'
-import { withAnySession, withFreshVersions } from './sessions.ts'
 import { clientsByTopicId, fetchByTopicId } from './topic-ids.ts'
 
 // kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.

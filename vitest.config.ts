@@ -18,8 +18,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .unit.test.ts                           nothing                                              npm test
 //   .int.test.ts                            Kafka and Redis                                      npm test
 //   .system.test.ts                         Kafka and Redis, and services as processes           npm test
-//   .long.test.ts                           any of these, and more time                          npm run test:all
-//   .chaos.test.ts                          Java and Go, and the machine for itself              npm run test:all
+//   .long.test.ts                           any of these, Java and Go, and more time              npm run test:all
 //   .secured.test.ts                        Kafka as a process, openssl, Redis, services         npm run test:secured
 //   .redis-ha.test.ts                       Kafka, and a Redis that is secured or fails over     npm run test:redis-ha
 //   .upgrade.test.ts                        Java, Go, and a former commit                        npm run test:upgrade
@@ -68,14 +67,6 @@ export default defineConfig({
           ...fourAtATime,
           testTimeout: 300_000,
           hookTimeout: 120_000,
-        },
-      },
-      {
-        test: {
-          name: 'chaos',
-          include: ['tests/chaos/*.chaos.test.ts'],
-          ...oneAtATime,
-          testTimeout: 600_000,
         },
       },
       {

@@ -1,4 +1,4 @@
-import { refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
+import { preconditionErrorOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { createKafka } from '@plant-store/shared/event-log/connection.ts'
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
 import { KAFKA_SETTINGS } from '@plant-store/shared/event-log/kafka-settings.ts'
@@ -30,17 +30,21 @@ try {
   const brokers = settings.KAFKA_BROKERS.split(',')
   const kafka = createKafka(brokers, 'plant-store-setup', createLog('setup', 'error'), securityOf(settings))
   const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: settings.KAFKA_WAIT_MS }
-  const provide = async (name: string, kind?: TopicKind) => {
+  const create = async (name: string, kind?: TopicKind) => {
     const created = await retry(() => createTopic(kafka, { topic: name, partitions }, kind), patience)
     // The brokers may become leaders of the new partitions only a little after they reported the topic as created.
     const known = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: CHECK_WITHIN_MS }
     await retry(() => checkTopic(kafka, { topic: name, partitions }, kind), known)
     console.log(`${created ? 'created' : 'found'} topic ${name} with ${partitions} partitions`)
   }
+  const provide = (name: string, kind?: TopicKind) =>
+    create(name, kind).catch((error: unknown) => {
+      throw preconditionErrorOf(error, { topic: name })
+    })
   const table = tableOf(settings)
   await provide(topic)
   if (table !== undefined) await provide(table, TABLE)
 } catch (error) {
-  console.error(refusalOf(error, { topic: process.env.PLANTS_TOPIC ?? 'plants' }) ?? (error as Error).message)
+  console.error((error as Error).message)
   process.exitCode = 1
 }

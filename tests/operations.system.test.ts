@@ -453,6 +453,11 @@ describe('the log', () => {
   })
 })
 
+it('a LOG_LEVEL that does not exist is a setting to correct', async () => {
+  const store = await createPlantStore(stores)
+  await expect(store.startProjector({ LOG_LEVEL: 'INFO' })).rejects.toThrow(/exit code 78.*LOG_LEVEL must be/s)
+})
+
 it('the valid trace context of a create is stored in its event, in the form of version 00', async () => {
   const later = TRACEPARENT.replace('00-', '01-')
   await create(600n, { traceparent: TRACEPARENT })

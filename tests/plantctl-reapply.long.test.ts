@@ -10,7 +10,7 @@ import { followLog } from './support/followed-log.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { type Ended, startPlantctl } from './support/plantctl.ts'
-import { WITH_TABLE } from './support/plants-table.ts'
+import { appendRow, WITH_TABLE } from './support/plants-table.ts'
 import { untilReady } from './support/readiness.ts'
 import { asStored, readStoredPartition } from './support/stored-partition.ts'
 import { createTableTopic } from './support/topic.ts'
@@ -112,6 +112,12 @@ it('parked records get their rows in the table, though the command is killed and
   await untilReady(await store.startProjector(WITH_TABLE))
   const run = (settings = {}) => startPlantctl(['parked', 'reapply'], { ...store.environment, ...settings })
   expect(await run().ended).toMatchObject({ code: 2, stderr: expect.stringMatching(/set PLANTS_TABLE=on, so that/) })
+  const foreign = await createTableTopic({ ...store, topic: `${store.topic}.foreign` })
+  await appendRow(foreign, 0)
+  expect(await run({ PLANTS_TABLE: foreign.topic }).ended).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/the table was written from another log/),
+  })
   const killed = run(WITH_TABLE)
   const parked = async () => {
     const metas = await Promise.all(allPartitions(store.partitions).map(store.readModel.meta))

@@ -8,6 +8,7 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { newPlant } from './support/generated-plants.ts'
+import { openRedis } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import {
   appendMixed,
@@ -69,6 +70,12 @@ it('verify --table names rows that are missing, and a table that nobody writes',
       /partition 0 of the table: \d+ plants of the log not in the table: is a projector running/,
     ),
   })
+  const unread = startPlantctl(
+    ['verify', '--table'],
+    { ...store.environment, ...WITH_TABLE },
+    { closeStdoutAfterBytes: 0 },
+  )
+  expect(await unread.ended).toMatchObject({ code: 3, stderr: expect.stringMatching(/difference/) })
   // The row of the last creation alone: those before it are missing.
   const truth = await readTruth(store)
   const [last] = readableIn(truth.states[0] as Truth['states'][number]).toSorted((a, b) => b.offset - a.offset)
@@ -128,5 +135,24 @@ it('table rebuild writes the table into another topic while the store runs, and 
   expect(await rebuild(other.topic).ended).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/the table was written from another log/),
+  })
+})
+
+it('status with a table names a plant whose entry is missing', async () => {
+  const { store } = await createStoreWithTable(stores)
+  await appendMixed(store, 100, 100)
+  const projector = await store.startProjector(WITH_TABLE)
+  await expectReadModelToEqual(await readTruth(store), store)
+  await expectTableVerified(store)
+  await projector.stop({ graceMs: 10_000 })
+  const redis = openRedis(stores.redisUrl)
+  const at = `{${store.topic}:0}:`
+  const generation = await redis.get(`${at}live`)
+  const [id] = await redis.lrange(`${at}${generation}:order`, -1, -1)
+  await redis.hdel(`${at}${generation}:plants`, String(id))
+  const status = startPlantctl(['status'], { ...store.environment, ...WITH_TABLE })
+  expect(await status.ended).toMatchObject({
+    code: 3,
+    stdout: expect.stringMatching(new RegExp(`lists plant ${id} but has no entry for it[^]*plantctl rebuild`)),
   })
 })

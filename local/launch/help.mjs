@@ -5,9 +5,9 @@ import { urlsOf } from './settings.mjs'
 export const help = `Plant Store on this machine: a real Kafka and Redis, the topic, and both services.
 
   npm start                   starts everything; Ctrl-C stops everything
-  npm start -- --with docker  Kafka and Redis come from Docker, from processes, or are external ones, that
-              processes       is, those of KAFKA_BROKERS and REDIS_URL. Default: external if both are set,
-              external        else Docker if it is available, else processes. Each has its own data.
+  npm start -- --with SOURCE  where Kafka and Redis come from: docker, processes, or external (KAFKA_BROKERS and
+                              REDIS_URL). Default: external if both are set, else docker if it is available,
+                              else processes. Each has its own data.
   npm start -- --cluster      three Kafka brokers with TLS, passwords and ACLs, a Redis with two replicas and three
                               sentinels, two apis and two projectors, as processes; takes about 3 GB of memory
   npm start -- --fresh        first deletes all plants stored here (the token stays)

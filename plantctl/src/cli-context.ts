@@ -29,6 +29,10 @@ export function openCliContext(process: NodeJS.Process): CliContext {
     env,
     signal,
     print: (text) => write(stdout, text, signal),
+    printResult: (text) =>
+      write(stdout, text, signal).catch((error: unknown) => {
+        if (!(error instanceof ClosedPipe)) throw error
+      }),
     printError: (text) => void stderr.write(text),
     stdoutIsTerminal: stdout.isTTY === true,
     stderrIsTerminal: stderr.isTTY === true,

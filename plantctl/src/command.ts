@@ -23,6 +23,8 @@ export type CliContext = {
    * has closed the pipe (`| head`): the run then ends quietly.
    */
   print(text: string): Promise<void>
+  /** As `print`, where the exit code has the result, too: a reader that has closed the pipe does not change it. */
+  printResult(text: string): Promise<void>
   /** Writes progress, warnings and hints to stderr, unchanged. */
   printError(text: string): void
   stdoutIsTerminal: boolean

@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
+import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
 import { createPlant, readPlant } from '../support/client.ts'
 import { npmStart, prepareStart, stopStart } from '../support/npm-start.ts'
 import { createPlantStore } from '../support/plant-store.ts'
+import { quietLog } from '../support/quiet-log.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { startTokenEndpoint } from '../support/token-endpoint.ts'
 
 const USER = 'plants'
+/** Less than brokers keep an idle connection. */
+const CLOSED_WITHIN = { timeout: 20_000, interval: 20 }
 const SCRAM_PASSWORD = `a-scram-${PASSWORD}`
 
 let kafka: Awaited<ReturnType<typeof startSecuredKafka>>
@@ -67,6 +72,22 @@ it.each(['PLAIN without TLS', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHB
     expect((await readPlant(api.url, 1n))?.body).toMatchObject({ name: 'Monstera' })
   },
 )
+
+it('a login without a password leaves no connection open', async () => {
+  const sockets: Socket[] = []
+  const authenticate = () => Promise.reject(new Error('the file of the password is missing'))
+  const client = createKafka(kafka.sasl.split(','), 'test', quietLog, {
+    sasl: { mechanism: 'plain', authenticationProvider: () => ({ authenticate }) },
+    socketFactory({ host, port, onConnect }) {
+      const socket = connect({ host, port }, onConnect)
+      sockets.push(socket)
+      return socket
+    },
+  })
+  await expect(withAdmin(client, (admin) => admin.listTopics())).rejects.toThrow('the file of the password is missing')
+  expect(sockets.length).toBeGreaterThan(0)
+  await vi.waitFor(() => expect(sockets.filter(({ closed }) => !closed)).toHaveLength(0), CLOSED_WITHIN)
+})
 
 it('npm start creates the topic and starts both services with secured stores that run elsewhere', async () => {
   const { localDir, environment } = await prepareStart({

@@ -61,9 +61,10 @@ export function createClients(
     api.waiting--
     api.creating--
     trace(() => `${name} responds to ${plant.name} of ${plant.id}: ${describe(outcome)}`)
-    if (outcome.is === 'notWritten') {
+    if (outcome.is === 'notWritten' || outcome.is === 'coverageGap') {
       const written = api.appended.slice(appendedBefore).some(({ headers }) => String(headers.ce_id) === eventId)
-      if (written) broken('"not written" though it sent the event to Kafka')
+      const name = outcome.is === 'notWritten' ? 'not written' : 'coverage gap'
+      if (written) broken(`"${name}" though it sent the event to Kafka`)
       if (!request.keyed) notWritten.add(eventId)
     }
     if (outcome.is === 'outcomeUnknown' && request.keyed) unknown.add(request)

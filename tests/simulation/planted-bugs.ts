@@ -90,7 +90,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '{ from: written, end: after(end as Offset) }',
     '{ from: { ...written, offset: after(written.offset) }, end: after(end as Offset) }',
   ]),
-  rare(5_093, 'a failed append to the table counts as written', TABLE_WRITER, [
+  rare(12162, 'a failed append to the table counts as written', TABLE_WRITER, [
     'await append(some)',
     'await append(some).catch(() => {})',
   ]),
@@ -177,9 +177,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'return hasCoverageGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
     'return hasCoverageGap(window, checkpoint) ? checkpoint : tail',
   ]),
-  bug('a window that has moved on decides', protocol('coverage'), [
-    "if (hasCoverageGap(window, checkpoint)) return { is: 'notCovered' }",
-    '',
+  bug('a window that has moved on decides', PENDING, [
+    'entry: undefined, checkpoint: this.checkpoint }',
+    'entry: undefined, checkpoint: Infinity as Offset }',
   ]),
   rare(
     67770,
@@ -195,7 +195,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   ),
   rare(
-    481,
+    485,
     'the window start is read before the look-up of a read',
     READ,
     ['const [own, ...others] =', 'const { start } = claimIndex.window(partition)\n    const [own, ...others] ='],
@@ -210,7 +210,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'start = after(claims.dropOldest())',
     'claims.dropOldest()',
   ]),
-  rare(41, 'a window that drops claims does not move its start', protocol('window'), ['      start = bound\n', '']),
+  rare(48, 'a window that drops claims does not move its start', protocol('window'), ['      start = bound\n', '']),
   rare(456, 'a full window pauses the tail', protocol('window'), [
     '      if (offset < next) throw',
     '      if (claims.bytes() > maxBytes / 2) return undefined\n      if (offset < next) throw',
@@ -234,7 +234,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'ends.map((end) => (end - 1) as Offset)',
     'ends.map(() => -1 as Offset)',
   ]),
-  rare(611, 'a create does not raise the read floor', CREATE, [
+  rare(685, 'a create does not raise the read floor', CREATE, [
     'claimIndex.readFloor.raise(partition, first.offset)',
     '',
   ]),
@@ -262,7 +262,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'candidates.claims.filter((_, n) => isFirst(lookedUp.entries[n], listed.checkpoint))',
     'candidates.claims',
   ]),
-  rare(132, 'a list leaves out claims that Redis has applied in the meantime', protocol('list'), [
+  rare(279, 'a list leaves out claims that Redis has applied in the meantime', protocol('list'), [
     'entry === undefined || entry.offset >= after(checkpoint)',
     'entry === undefined',
   ]),
@@ -289,7 +289,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   rare(
-    481,
+    570,
     "the window start is read before the read model's list",
     LIST,
     [
@@ -301,7 +301,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       '{ start: starts[n] as Offset, next: claimIndex.window(span.partition).next, firstClaim: claimIndex.window(span.partition).firstClaim, claimsAfter: claimIndex.window(span.partition).claimsAfter }',
     ],
   ),
-  rare(311, 'a list ends at the last partition', LIST, [
+  rare(363, 'a list ends at the last partition', LIST, [
     'const { length } = cursor.listed\n    const partitions = cursor.listed.map((_, n) => ((cursor.partition + n) % length) as Partition)',
     'const partitions = cursor.listed.slice(cursor.partition).map((_, n) => (cursor.partition + n) as Partition)\n    const { length } = partitions',
   ]),
@@ -313,10 +313,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'page.isEmpty() ? undefined : show(page.endIn(partition))',
     'show(page.endIn(partition))',
   ]),
-  rare(647, 'a list does not raise the read floor', LIST, ['claimIndex.readFloor.raise(partition, offset)', '{}']),
+  rare(648, 'a list does not raise the read floor', LIST, ['claimIndex.readFloor.raise(partition, offset)', '{}']),
 
   // Create.
-  rare(55, 'a keyed create is a duplicate as soon as its id is in the window', CREATE, [
+  rare(256, 'a keyed create is a duplicate as soon as its id is in the window', CREATE, [
     'if (!keyed && claimed !== undefined) return verdictOn(claimed)',
     'if (claimed !== undefined) return verdictOn(claimed)',
   ]),
@@ -328,9 +328,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "const timedOut = keyed ? 'outcomeUnknown' : 'notWritten'",
     "const timedOut = 'notWritten' as 'notWritten' | 'outcomeUnknown'",
   ]),
-  rare(1165, "a waiter forgets that the owner's event may be in the log", CREATE, [
+  rare(2270, "a waiter forgets that the owner's event may be in the log", CREATE, [
     "if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true",
     '',
+  ]),
+  rare(3418, 'an owner in a coverage gap forgets that its event may be in the log', CREATE, [
+    'verdictOn(resolution.first) : failed(resolution)',
+    "verdictOn(resolution.first) : resolution.is === 'coverageGap' ? resolution : failed(resolution)",
   ]),
   bug("every create at its deadline is 'not written'", PENDING, [
     "if (this.isAppended) this.resolve({ is: 'outcomeUnknown' })",
@@ -346,8 +350,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'pending.entryFound(entry ?? { id: pending.id, eventId: String(pending.record.headers.ce_id) as never, offset: 0 as Offset, plant: undefined })',
   ]),
   bug('the tail decides creates that were not looked up', PENDING, [
-    'if (!this.isAppended) return\n    const decision = decideByWindow(this.id, this.checkpoint, window)',
-    "if (this.state === 'resolved') return\n    const decision = decideByWindow(this.id, Infinity as Offset, window)",
+    'if (!this.isAppended) return\n    // A window that has moved on since the look-up may have dropped the first claim, and hold a later one.\n    const seen = firstClaimOf(this.id, { entry: undefined, checkpoint: this.checkpoint }, window)',
+    "if (this.state === 'resolved') return\n    const seen = firstClaimOf(this.id, { entry: undefined, checkpoint: Infinity as Offset }, window)",
   ]),
   bug('a create that was resolved in the queue is appended', PENDING, [
     "if (this.state !== 'queued') return\n    const known",
@@ -416,19 +420,19 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
     ['if (!cursor.verified && delivery.last >= checkpoint.offset) {', 'if (!cursor.verified) {'],
   ),
-  bug('a failed start is not retried', POSITIONS, ['await delay(time, retryInMs, closing.signal)', 'return']),
+  bug('a failed start is not retried', POSITIONS, ['if (failed.size === 0) return', 'if (failed.size >= 0) return']),
   rare(
-    287,
+    327,
     'the ends of the log are read before the checkpoints',
     POSITIONS,
-    ['        const ends = await source.ends()\n', ''],
+    ['const ends = isAnyLoaded ? await source.ends().catch((error: Error) => error) : []', ''],
     [
-      'const checkpoints = await Promise.all(',
-      'const ends = await source.ends()\n        const checkpoints = await Promise.all(',
+      'const loads = await Promise.allSettled(',
+      'const ends = await source.ends().catch((error: Error) => error)\n    const loads = await Promise.allSettled(',
     ],
   ),
   rare(
-    84,
+    93,
     'at the start the ends of the log are read before the checkpoints',
     PRECONDITIONS,
     ['  const state = await readLog()\n', ''],
@@ -453,7 +457,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'Math.min(deadline, shutdownAt) - time.now()',
     'deadline - time.now()',
   ]),
-  rare(247, 'the shutdown does not wait for waiters', CREATE, [
+  rare(2522, 'the shutdown does not wait for waiters', CREATE, [
     'await closing.promise',
     'await Promise.allSettled(owners.values().map(({ resolution }) => resolution))',
   ]),

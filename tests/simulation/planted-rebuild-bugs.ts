@@ -17,7 +17,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     "generations.startFilling(partition, 'the new one')",
   ]),
   rare(
-    46,
+    72,
     'a dropped generation is recreated',
     FIRST_WINS_IN_REDIS,
     ["if (call.generation !== '') return GONE\n", ''],
@@ -87,7 +87,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ],
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
-  rare(162, 'nothing is compared', GENERATION_VERIFIER, ['return findings.listed', 'return []']),
+  rare(179, 'nothing is compared', GENERATION_VERIFIER, ['return findings.listed', 'return []']),
   rare(3049, 'entries that are read back count as equal', PROOF, [
     'isSame &&= sameSpan(stored, fold.plants.span(start, counts.plants))',
     'isSame &&= stored !== undefined',
@@ -108,11 +108,11 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'if (found !== mark) return undefined\n    if (!isDoubted) {',
     'if (false as boolean) {',
   ]),
-  rare(48, 'the fold continues where the generation was left', FILL, [
+  rare(104, 'the fold continues where the generation was left', FILL, [
     'filled = started.checkpoint\n',
     'filled = started.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),
-  rare(22260, 'a rebuild does not seek back when its generation falls back', FINISH, [
+  rare(29869, 'a rebuild does not seek back when its generation falls back', FINISH, [
     '    await fill.refresh()\n    refollow(partition)\n    return false',
     '    await fill.refresh()\n    return false',
   ]),

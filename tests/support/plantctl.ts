@@ -7,7 +7,7 @@ export type Ended = { code: number | null; stdout: string; stderr: string }
 
 /**
  * A run of plantctl in a process of its own; `kill` sends it a signal, of which SIGKILL ends it at once, as a crash
- * would. With `closeStdoutAfterBytes` its reader leaves after that many, as `head` does.
+ * would. With `closeStdoutAfterBytes` its reader leaves after that many, as `head` does; with 0 at once.
  */
 export function startPlantctl(
   args: readonly string[],
@@ -22,6 +22,7 @@ export function startPlantctl(
     chunks.push(chunk)
     if (Buffer.concat(chunks).length >= closeStdoutAfterBytes) child.stdout.destroy()
   })
+  if (closeStdoutAfterBytes === 0) child.stdout.destroy()
   const ended = Promise.all([exited, buffer(child.stderr)])
   return {
     ended: ended.then(([code, stderr]) => ({ code, stdout: stdout(), stderr: String(stderr) })),

@@ -45,7 +45,7 @@ export const parkedReapply: Command = {
     try {
       const partitions = partitionsOf(values.partition, store.partitions) ?? allPartitions(store.partitions)
       const result = await reapply(store, context, partitions, dryRun)
-      await context.print(values.json ? `${JSON.stringify({ dryRun, ...result })}\n` : textOf(result, dryRun))
+      await context.printResult(values.json ? `${JSON.stringify({ dryRun, ...result })}\n` : textOf(result, dryRun))
       return result.needRebuild.length === 0 ? EXIT.ok : EXIT.problems
     } finally {
       await store.close()

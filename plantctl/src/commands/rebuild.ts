@@ -53,7 +53,7 @@ export const rebuild: Command = {
       fromEmpty: values['from-empty'] ?? false,
       recordsPerSecond: throttleOf(values.throttle),
     })
-    await context.print(values.json ? `${JSON.stringify(jsonOf(report))}\n` : textOf(report))
+    await context.printResult(values.json ? `${JSON.stringify(jsonOf(report))}\n` : textOf(report))
     return differencesOf(report).length === 0 ? EXIT.ok : EXIT.problems
   },
 }
@@ -86,7 +86,9 @@ async function rebuildWithProgress(context: CliContext, options: Options): Promi
     } finally {
       await line.end()
       if (signal.aborted)
-        context.printError('Interrupted. The live read model is unchanged; run plantctl rebuild to continue.\n')
+        context.printError(
+          'Interrupted. Each partition serves its old generation or a verified new one; run plantctl rebuild to continue.\n',
+        )
     }
   } finally {
     await store.close()

@@ -47,7 +47,7 @@ export const status: Command = {
     try {
       if (values.watch) return await watch(store, context, { all, json })
       const found = await retryForSeconds(() => readStatus(sourceOf(store, context)), store.topic)
-      await context.print(`${linesOf(found, context, { all, json }).join('\n')}\n`)
+      await context.printResult(`${linesOf(found, context, { all, json }).join('\n')}\n`)
       return assess(found).problems.length === 0 ? EXIT.ok : EXIT.problems
     } finally {
       await store.close()

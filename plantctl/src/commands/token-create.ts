@@ -83,7 +83,7 @@ export function expiryOf(text: string, now: number): number {
   if (expiresAt === undefined) {
     throw new UsageError(`--expires ${text}: expected 90d, 12h, 30m or an instant such as ${INSTANT_EXAMPLE}`)
   }
-  if (expiresAt <= now) throw new UsageError(`--expires ${text}: is in the past; it is ${formatInstant(now)}`)
+  if (expiresAt <= now) throw new UsageError(`--expires ${text} is in the past: the time is now ${formatInstant(now)}`)
   if (expiresAt - now > LIFETIME_MAX_MS) throw new UsageError(`--expires ${text}: expected ten years at most`)
   return expiresAt
 }

@@ -109,24 +109,27 @@ async function verifyTable(
   return countOf(verified.findings) === 0 ? EXIT.ok : EXIT.problems
 }
 
-async function printJson({ partitions, findings }: Verified | VerifiedTable, { print }: CliContext): Promise<void> {
-  await print(`${safeJson({ differences: findings.listed, more: findings.more, partitions })}\n`)
+async function printJson(
+  { partitions, findings }: Verified | VerifiedTable,
+  { printResult }: CliContext,
+): Promise<void> {
+  await printResult(`${safeJson({ differences: findings.listed, more: findings.more, partitions })}\n`)
 }
 
 async function printDifferences(
   findings: Findings,
   extent: string,
   remedies: readonly string[],
-  { print, printError }: CliContext,
+  { printResult, printError }: CliContext,
 ): Promise<void> {
   const count = countOf(findings)
   if (count === 0) {
-    await print(`no difference: ${extent}\n`)
+    await printResult(`no difference: ${extent}\n`)
     return
   }
   const shown = findings.listed.slice(0, SHOWN_MAX)
-  await print(shown.map((difference) => `${safeText(formatDifference(difference), LINE_CHARACTERS)}\n`).join(''))
-  if (count > shown.length) await print(`… and ${formatNumber(count - shown.length)} more; --json lists them\n`)
+  await printResult(shown.map((difference) => `${safeText(formatDifference(difference), LINE_CHARACTERS)}\n`).join(''))
+  if (count > shown.length) await printResult(`… and ${formatNumber(count - shown.length)} more; --json lists them\n`)
   printError(`${formatCount(count, 'difference')}; compared ${extent}\n`)
   for (const remedy of remedies) printError(`${remedy}\n`)
 }

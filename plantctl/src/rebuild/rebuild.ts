@@ -1,8 +1,7 @@
+import { assertWithinBounds } from '@plant-store/shared/event-log/log-identity.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { MAX_RECORDS_PER_APPLY } from '@plant-store/shared/read-model/apply.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
-import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { partitionGroups } from '../verify/slice.ts'
 import type { PartitionResult } from './finish.ts'
@@ -48,8 +47,7 @@ export function createRebuild(dependencies: RebuildDependencies) {
     if (empty.length > 0 && !fromEmpty) throw nothingLive(empty)
     for (const [n, partition] of partitions.entries()) {
       const checkpoint = states[n]?.checkpoint
-      const reason = checkpoint && outOfBounds(checkpoint, ends[partition] as Offset)
-      if (reason !== undefined) throw new PreconditionError(`${reason} (partition ${partition})`)
+      if (checkpoint !== undefined) assertWithinBounds([[partition, checkpoint]], ends)
     }
     const filled = partitions.filter((p, n) => states[n]?.checkpoint !== undefined || isWritten(p))
     return { ends, filled }

@@ -11,7 +11,7 @@ import type { Store } from './open-store.ts'
 export type OnRecords = (partition: Partition, records: LogRecord[], reached: Checkpoint) => Promise<void> | void
 
 /** Reads ranges of a store's log: each record once, then it resolves. */
-export function logReader(store: Store, signal: AbortSignal, onRead: (records: number) => void) {
+export function logReader(store: Omit<Store, 'close'>, signal: AbortSignal, onRead: (records: number) => void) {
   const read = recordReader(store.partitions)
   return (ranges: ReadonlyMap<Partition, Range>, onRecords: OnRecords): Promise<void> =>
     replay({

@@ -39,6 +39,8 @@ type Comparison = VerifiedTablePartition & { end: Offset; tableEnd: Offset; chec
 
 const PATIENCE = { everyMs: 200, giveUpAfterMs: 10_000 }
 
+const NOT_YET = new Error('rows are not written yet')
+
 /**
  * Compares the table with a fold of the log: each plant up to the latest row has the row of its creation, and nothing
  * else is in the table. Only reads. Writes may go on: plants that were created after the latest row are left out, but
@@ -104,9 +106,12 @@ export function createTableVerifier(options: TableVerifierOptions) {
     const find = async () => {
       const latest = await readLatest(late.map(({ partition }) => partition))
       late = late.filter((one) => isLate(one, latest))
-      if (late.length > 0) throw new Error('rows are not written yet')
+      if (late.length > 0) throw NOT_YET
     }
-    if (late.length > 0) await retry(find, patience).catch(() => {})
+    const unlessNotYet = (error: unknown) => {
+      if (error !== NOT_YET) throw error
+    }
+    if (late.length > 0) await retry(find, patience).catch(unlessNotYet)
     for (const { partition, behind } of late) addDifference(findings, { partition, what: 'rowsBehind', plants: behind })
   }
 

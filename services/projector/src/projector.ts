@@ -6,7 +6,7 @@ import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { applyInChunks } from '@plant-store/shared/read-model/apply.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { repeat } from '@plant-store/shared/runtime/retry.ts'
+import { eachApart, repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { TableWriter } from '@plant-store/shared/table/table-writer.ts'
 
@@ -97,18 +97,24 @@ export function createProjector(options: ProjectorOptions) {
     return known
   }
 
-  /** Refills an emptied Redis without a new event: the api sees a coverage gap and appends none. */
+  /**
+   * Notices an emptied Redis although nothing is written: apis with a coverage gap append nothing, so no delivery would
+   * show it.
+   */
   async function compareCheckpoints(): Promise<void> {
     const moved = new Map<Partition, Checkpoint>()
-    for (const [partition, assigned] of follower.assigned() ?? []) {
-      if (assigned === undefined) continue
-      const { checkpoint } = await readModel.meta(partition)
-      if (checkpoint.offset !== assigned.offset || checkpoint.eventId !== assigned.eventId) {
-        moved.set(partition, assigned)
-      }
+    try {
+      await eachApart(follower.assigned() ?? [], async ([partition, assigned]) => {
+        if (assigned === undefined) return
+        const { checkpoint } = await readModel.meta(partition)
+        if (checkpoint.offset !== assigned.offset || checkpoint.eventId !== assigned.eventId) {
+          moved.set(partition, assigned)
+        }
+      })
+    } finally {
+      follower.reloadCheckpoints(moved)
+      table?.follow(checkpoints())
     }
-    follower.reloadCheckpoints(moved)
-    table?.follow(checkpoints())
   }
   const common = { time, log, onHalt }
   const comparing = repeat({

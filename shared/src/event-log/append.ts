@@ -94,19 +94,24 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
   }
 }
 
-/** Well below Kafka's `message.max.bytes` of 1 MiB. */
-const MAX_APPEND_BYTES = 512 * 1_024
+/** Well below the 1 MiB that Kafka accepts unless `max.message.bytes` is lower; kafkajs does not split a batch. */
+export const MAX_APPEND_BYTES = 512 * 1_024
 const RECORD_OVERHEAD_BYTES = 200
 
-/** Splits records into appends that a broker accepts, in their order; kafkajs splits none. */
+/** About what a record takes in an append. */
+export function bytesOf({ key, value }: NewRecord): number {
+  return RECORD_OVERHEAD_BYTES + key.length + value.length
+}
+
+/** Splits records into appends that a broker accepts, in their order. */
 export function appendsOf(records: readonly NewRecord[], maxBytes = MAX_APPEND_BYTES): NewRecord[][] {
   const appends: NewRecord[][] = []
   let bytes = maxBytes
   for (const record of records) {
-    bytes += RECORD_OVERHEAD_BYTES + record.key.length + record.value.length
+    bytes += bytesOf(record)
     if (bytes > maxBytes) {
       appends.push([])
-      bytes = RECORD_OVERHEAD_BYTES + record.key.length + record.value.length
+      bytes = bytesOf(record)
     }
     appends.at(-1)?.push(record)
   }

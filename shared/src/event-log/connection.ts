@@ -56,8 +56,8 @@ function writeEntry(log: Log, { namespace, level, log: details }: LogEntry): voi
 /** Connects an admin, and disconnects it after its use. */
 export async function withAdmin<T>(kafka: Kafka, use: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = kafka.admin()
-  await admin.connect()
   try {
+    await admin.connect()
     return await use(admin)
   } finally {
     await admin.disconnect()

@@ -141,10 +141,12 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     }
   }
 
-  /** kafkajs skips a batch of only control and aborted records itself; an event is the only sign of it. */
+  /**
+   * kafkajs skips a fetch of only control, aborted or compacted records itself; an event is the only sign of it. Where
+   * Kafka has compacted the end of a batch, `firstOffset` is null, and `lastOffset` is that of the fetch.
+   */
   function deliverEmpty({ partition, firstOffset, lastOffset, highWatermark }: BatchStart): void {
-    if (firstOffset === null) return
-    const requested = offsetOf(firstOffset)
+    const requested = offsetOf(firstOffset ?? lastOffset)
     const [last, end] = [offsetOf(lastOffset), offsetOf(highWatermark)]
     void cursors.deliver(partition as Partition, () => ({ requested, last, end, records: [] }))
   }

@@ -19,7 +19,7 @@ const KEEP_ALIVE_MS = 60_000
 const AUTHENTICATORS = 'src/broker/saslAuthenticator'
 const BY_PASSWORD = { PLAIN: 'plain', 'SCRAM-SHA-256': 'scram256', 'SCRAM-SHA-512': 'scram512' }
 
-/** What the names of the settings begin with that name files for TLS. */
+/** The prefix of the settings that name files for TLS. */
 const TLS_FILES = 'KAFKA_SSL'
 const TLS_SETTINGS = ['KAFKA_SSL_CA_FILE', 'KAFKA_SSL_CERT_FILE', 'KAFKA_SSL_KEY_FILE'] as const
 const PASSWORD_SETTINGS = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD', 'KAFKA_SASL_PASSWORD_FILE'] as const

@@ -94,31 +94,42 @@ export function createPartitionCursors<R extends LogRecord>(
   const halt = (reason: string, partition: Partition) => fail(anotherLog(reason, partition, remedy))
 
   /**
-   * Loads the checkpoints of these partitions and seeks there, with retries. The ends of the log are read after the
-   * checkpoints: a checkpoint that advanced in between would otherwise seem to lie beyond the end.
+   * Loads the checkpoints of these partitions and seeks there. Those that fail are retried apart, so that they delay no
+   * other. The ends of the log are read after the checkpoints: a checkpoint that advanced in between would otherwise seem
+   * to lie beyond the end.
    */
-  async function loadCheckpoints(loading: ReadonlyMap<Partition, PartitionCursor>): Promise<void> {
-    const allCurrent = () => [...loading].every(([partition, cursor]) => isCurrent(partition, cursor))
-    const backOff = createBackOff(RETRY)
-    while (!closing.signal.aborted && allCurrent()) {
-      try {
-        const checkpoints = await Promise.all([...loading.keys()].map((partition) => checkpointOf(partition)))
-        const ends = await source.ends()
-        for (const [index, [partition, cursor]] of [...loading].entries()) {
-          const checkpoint = checkpoints[index] as Checkpoint
-          const reason = outOfBounds(checkpoint, ends[partition] as Offset)
-          if (reason !== undefined) return halt(reason, partition)
-          moveTo(partition, cursor, cursor.checkpoint, checkpoint)
-        }
-        return resolveIfAllVerified()
-      } catch (error) {
-        if (error instanceof PreconditionError) return fail(error)
-        const retryInMs = backOff.nextMs()
-        log.warn({ err: error, retryInMs }, 'checkpoints can not be loaded; retrying')
-        for (const cursor of loading.values()) cursor.problem = `checkpoint not loaded: ${messageOf(error)}`
-        await delay(time, retryInMs, closing.signal)
+  async function loadCheckpoints(
+    loading: ReadonlyMap<Partition, PartitionCursor>,
+    backOff = createBackOff(RETRY),
+  ): Promise<void> {
+    if (closing.signal.aborted || ![...loading].every(([partition, cursor]) => isCurrent(partition, cursor))) return
+    const loads = await Promise.allSettled([...loading.keys()].map((partition) => checkpointOf(partition)))
+    const isAnyLoaded = loads.some(({ status }) => status === 'fulfilled')
+    const ends = isAnyLoaded ? await source.ends().catch((error: Error) => error) : []
+    const failed = new Map<Partition, PartitionCursor>()
+    let failure: unknown
+    for (const [index, [partition, cursor]] of [...loading].entries()) {
+      const load = loads[index] as PromiseSettledResult<Checkpoint>
+      if (load.status === 'rejected' || ends instanceof Error) {
+        failure = load.status === 'rejected' ? load.reason : ends
+        if (failure instanceof PreconditionError) return fail(failure)
+        cursor.problem = `checkpoint not loaded: ${messageOf(failure)}`
+        failed.set(partition, cursor)
+        continue
       }
+      const reason = outOfBounds(load.value, ends[partition] as Offset)
+      if (reason !== undefined) return halt(reason, partition)
+      moveTo(partition, cursor, cursor.checkpoint, load.value)
     }
+    resolveIfAllVerified()
+    if (failed.size === 0) return
+    const retryInMs = backOff.nextMs()
+    const details = { err: failure, partitions: [...failed.keys()], retryInMs }
+    log.warn(details, 'checkpoints can not be loaded; retrying')
+    const retried = delay(time, retryInMs, closing.signal)
+      .then(() => loadCheckpoints(failed, backOff))
+      .catch(fail)
+    for (const cursor of failed.values()) cursor.queue = retried
   }
 
   /** Continues from a checkpoint of the sink that this reader did not reach itself: the log must verify it. */

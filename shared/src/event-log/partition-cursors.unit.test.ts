@@ -105,3 +105,36 @@ it('a delivery that ends before the checkpoint halts only if the leader has that
     expect.objectContaining({ message: expect.stringMatching(/^another log: .* passed offset 4/) }),
   ])
 })
+
+it('a partition whose checkpoint cannot be loaded delays no other, and starts when it can', async () => {
+  const sought: [Partition, Offset][] = []
+  const [healthy, failing] = [0 as Partition, 1 as Partition]
+  let isAway = true
+  const cursors = createPartitionCursors(
+    {
+      async checkpointOf(partition) {
+        if (partition === failing && isAway) throw new Error('its slot is moving')
+        return at(4)
+      },
+      onRecords: async (_partition, _records, next) => next,
+      onHalt() {},
+    },
+    { pause() {}, seek: (...to) => sought.push(to), ends: async () => [100, 100] as Offset[] },
+    { partitions: 2, time: systemTime, log: quietLog },
+  )
+  cursors.assign([healthy, failing])
+  await vi.waitFor(() => expect(sought).toEqual([[healthy, 4]]))
+  expect(await cursors.deliver(healthy, () => deliveryOf(5, 9))).toBe(9)
+  expect(cursors.problems()).toEqual(['partition 1: checkpoint not loaded: its slot is moving'])
+  isAway = false
+  await vi.waitFor(
+    () =>
+      expect(sought).toEqual([
+        [healthy, 4],
+        [failing, 4],
+      ]),
+    5_000,
+  )
+  expect(await cursors.deliver(failing, () => deliveryOf(5, 7))).toBe(7)
+  expect(cursors.problems()).toEqual([])
+})

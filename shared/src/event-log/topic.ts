@@ -3,6 +3,7 @@ import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { FIRST, type Offset, offsetOf } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
+import { MAX_APPEND_BYTES } from './append.ts'
 import { preconditionErrorOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
 import type { TopicId } from './log-identity.ts'
@@ -27,6 +28,7 @@ export type TopicKind = {
 }
 /** With `uncompressed` the broker stores compressed batches of other producers in a form that every reader knows. */
 const COMPRESSION = 'compression.type'
+const MAX_BATCH = 'max.message.bytes'
 const UNREADABLE_COMPRESSIONS = ['lz4', 'snappy']
 /** What is lost with the first events, and what to do: for operators of the service, and for consumers. */
 const LOG: TopicKind = {
@@ -223,6 +225,9 @@ function warningsOf(topic: string, configuration: Configuration, replicas: numbe
     const value = configuration.get(name)
     if (value !== wanted) warnings.push(`${name} is ${value}: set it to ${wanted} in production`)
   }
+  const batchBytes = Number(configuration.get(MAX_BATCH))
+  if (batchBytes < 2 * MAX_APPEND_BYTES)
+    warnings.push(`${MAX_BATCH} is ${batchBytes}: under load larger batches are refused; set it to 1048588 or more`)
   if (configuration.get(COMPRESSION) === 'producer') {
     const unreadable = UNREADABLE_COMPRESSIONS.join(' or ')
     warnings.push(

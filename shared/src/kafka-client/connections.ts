@@ -1,6 +1,6 @@
 // How a client of kafkajs connects, logs in, is refused, and disconnects.
 
-/** The part of the session that passes before the next login. */
+/** The part of a short session that passes before the next login. */
 const SESSION_PART = 0.75
 const LONGEST_REST_MS = 10_000
 const REFUSAL = /_AUTHORIZATION_FAILED$/
@@ -9,8 +9,8 @@ type Connection = { sessionLifetime: { toNumber(): number }; reauthenticationThr
 
 /**
  * kafkajs logs in again 10 s before the end of a session. A session of 10 s or less then never begins: each request
- * logs in again, until the broker refuses it with ILLEGAL_SASL_STATE. This logs in again after three quarters of the
- * session, and at the latest 10 s before its end. Brokers accept one login a second.
+ * logs in again, until the broker refuses it with ILLEGAL_SASL_STATE. This logs in again 10 s before the end of a
+ * session, or a quarter of the session before it if that is less. Brokers accept one login a second.
  */
 export function withAnySession<C extends new (options: object) => Connection>(Original: C): C {
   class SessionConnection extends (Original as new (options: object) => Connection) {}

@@ -39,19 +39,6 @@ export function firstClaimOf(id: PlantId, { entry, checkpoint }: LookUpResult, w
   return first === undefined ? { is: 'absent' } : { is: 'claimed', first }
 }
 
-export type WindowDecision = { is: 'decided'; first: Claim } | { is: 'waiting' } | { is: 'notCovered' }
-
-/**
- * The first claim of an id that was appended after a look-up without an entry at `checkpoint`. The window decides only
- * while it still starts at that look-up (`T0 <= C + 1`): a window that has moved on may have dropped the first claim
- * and hold a later one. Then only the read model's entry decides.
- */
-export function decideByWindow(id: PlantId, checkpoint: Offset, window: WindowReader): WindowDecision {
-  if (hasCoverageGap(window, checkpoint)) return { is: 'notCovered' }
-  const first = window.firstClaim(id)
-  return first === undefined ? { is: 'waiting' } : { is: 'decided', first }
-}
-
 export type Verdict = 'created' | 'duplicate'
 
 /** The verdict on a create with the event id `own`, once the first claim of its plant id is known. */

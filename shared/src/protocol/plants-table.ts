@@ -13,8 +13,8 @@ export type FirstClaimsOf = {
 }
 
 /**
- * The part of a span that a table does not have yet which is written up to a checkpoint; undefined when records lie
- * between the two.
+ * The records of a span that a table written up to `written` still lacks; undefined when the span begins after
+ * `written`.
  */
 export function unwritten(written: Checkpoint, { from, records, next }: LogSpan): LogSpan | undefined {
   if (from.offset > written.offset) return undefined

@@ -3,6 +3,8 @@ import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 
 export type { Logger }
 
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error']
+
 /** The log of a process: one JSON object a line on stdout. */
 export function createLog(name: string, level: string, destination?: DestinationStream): Logger {
   const options = {

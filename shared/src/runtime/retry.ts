@@ -58,6 +58,23 @@ export async function retry<T>(
   }
 }
 
+/**
+ * Does the work for each item, one after the other, and then throws the first error: an item that fails delays no other.
+ * A PreconditionError is thrown at once.
+ */
+export async function eachApart<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const errors: unknown[] = []
+  for (const item of items) {
+    try {
+      await work(item)
+    } catch (error) {
+      if (error instanceof PreconditionError) throw error
+      errors.push(error)
+    }
+  }
+  if (errors.length > 0) throw errors[0]
+}
+
 export type Repeated = {
   /** The failure of the last call; undefined when it succeeded. */
   problem(): string | undefined

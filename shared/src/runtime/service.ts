@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PreconditionError } from './failures.ts'
-import { createLog, type Logger } from './json-log.ts'
+import { createLog, LOG_LEVELS, type Logger } from './json-log.ts'
 import { openLogStream } from './log-stream.ts'
 
 /** EX_CONFIG of sysexits.h: a restart does not help, a person has to change something. */
@@ -22,7 +22,7 @@ export type ServiceContext = {
   fail(error: Error): void
   /** Why the process is about to end; undefined while it is not. */
   ending(): string | undefined
-  /** Registers a call for the end. The last one registered is closed first; one that takes longer than this is left. */
+  /** Registers a call for the end. The last one registered is called first; after `withinMs` the next one follows. */
   closeLater(close: Close, withinMs?: number): void
 }
 
@@ -33,11 +33,12 @@ export type ServiceContext = {
  */
 export async function runService(
   name: string,
-  level: string | undefined,
+  level = 'info',
   start: (context: ServiceContext) => Promise<void>,
 ): Promise<void> {
   const stream = openLogStream(name)
-  const log = createLog(name, level || 'info', stream)
+  // The settings are checked later, and a level that they refuse has to be logged.
+  const log = createLog(name, LOG_LEVELS.includes(level) ? level : 'info', stream)
   const closers: { close: Close; withinMs: number }[] = []
   const hurry = new AbortController()
   let ending: string | undefined

@@ -1,6 +1,7 @@
 import type { Kafka } from '../event-log/connection.ts'
 import { type Readers, readReaders } from '../event-log/groups.ts'
 import { checkTopic, type TopicSettings } from '../event-log/topic.ts'
+import { EntryError } from '../plant/entry.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import type { PartitionGenerations } from '../read-model/generations.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
@@ -104,7 +105,7 @@ async function orBroken<T>(request: () => Promise<T>): Promise<{ found?: T; brok
   try {
     return { found: await request() }
   } catch (error) {
-    if (error instanceof PreconditionError) return { broken: error.message }
+    if (error instanceof PreconditionError || error instanceof EntryError) return { broken: error.message }
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import { preconditionErrorOf } from '../event-log/broker-errors.ts'
 import { readLatestRows, type TableSource } from '../event-log/latest-rows.ts'
 import { checkTopic, TABLE } from '../event-log/topic.ts'
 import { allPartitions } from '../plant/position.ts'
@@ -10,10 +11,12 @@ export type TableStatus = { topic: string; behind: number }
 /** More plants than these are counted without a look at whether they can be read. */
 const TAIL_MAX_PLANTS = 1_000
 
-/** Reads how far the table is. Throws a PreconditionError when its topic is not as required. */
+/** Reads how far the table is. Throws a PreconditionError when its topic is not as required, or Kafka refuses it. */
 export async function readTable(source: TableSource, { list }: Pick<ReadModel, 'list'>): Promise<TableStatus> {
   const { kafka, table, partitions } = source
-  await checkTopic(kafka, { topic: table, partitions }, TABLE)
+  await checkTopic(kafka, { topic: table, partitions }, TABLE).catch((error: unknown) => {
+    throw preconditionErrorOf(error, { topic: table })
+  })
   const all = allPartitions(partitions)
   const latest = await readLatestRows(source, all)
   const written = all.map((partition) => writtenUpTo(latest.get(partition)).offset)

@@ -2,6 +2,7 @@ import { type Static, type TObject, Type } from 'typebox'
 import { KAFKA_SETTINGS } from '../event-log/kafka-settings.ts'
 import { REDIS_SETTINGS } from '../read-model/redis-settings.ts'
 import { PreconditionError } from '../runtime/failures.ts'
+import { LOG_LEVELS } from '../runtime/json-log.ts'
 import { TRACING_SETTINGS } from '../tracing/tracing-settings.ts'
 
 export const TOPIC_NAME = /^[a-zA-Z0-9._-]{1,249}$/
@@ -28,7 +29,7 @@ export const SERVICE_SETTINGS = {
   ...TRACING_SETTINGS,
   ...STORE_SETTINGS,
   HOST: Type.String({ default: '127.0.0.1' }),
-  LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info' }),
+  LOG_LEVEL: Type.Enum(LOG_LEVELS, { default: 'info' }),
 }
 
 /** The topic of the table; undefined without a table. Throws a PreconditionError when it is that of the log. */

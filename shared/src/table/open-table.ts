@@ -6,7 +6,8 @@ import type { Log } from '../runtime/log.ts'
 import type { Time } from '../runtime/time.ts'
 import type { Stores } from '../stores/open-stores.ts'
 import type { StartState } from '../stores/preconditions.ts'
-import { ANOTHER_LOG_REMEDY, type TableStores } from './table-writer.ts'
+import { ANOTHER_LOG_REMEDY } from './assert-rows-of-log.ts'
+import type { TableStores } from './table-writer.ts'
 
 const REMEDY = `this is not the log that the table was written from. ${ANOTHER_LOG_REMEDY}`
 

@@ -4,7 +4,7 @@ import { textLengthOf } from '../plant/plant.ts'
 import type { LogRecord, NewRecord } from '../plant/plant-created.ts'
 import { plantStored, type Row } from '../plant/plant-stored.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
-import { type Checkpoint, checkpointBefore } from '../protocol/checkpoint.ts'
+import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { claimsOf, type LogSpan, unwritten, writtenUpTo } from '../protocol/plants-table.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
 import { messageOf, PreconditionError } from '../runtime/failures.ts'
@@ -12,6 +12,7 @@ import { formatPartitions } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
+import { assertRowsOfLog } from './assert-rows-of-log.ts'
 import { lookUpRows, type PartitionClaims } from './look-up-rows.ts'
 
 /** The table, and the log that it is written from. */
@@ -64,9 +65,6 @@ export const TABLE_LIMITS = {
 /** About what a record takes in memory, without its texts. */
 const RECORD_BYTES = 200
 const BYTES_PER_CODE_UNIT = 2
-/** What to do about a table that was written from another log. */
-export const ANOTHER_LOG_REMEDY =
-  'Stop the projectors, delete the topic of the table and create it again, or set PLANTS_TABLE to another one'
 /** Least time between the starts of two cycles: fewer and fuller batches cost less CPU. */
 const MIN_CYCLE_MS = 20
 const RETRY = { firstMs: 100, longestMs: 5_000 }
@@ -138,29 +136,8 @@ export function createTableWriter(options: TableWriterOptions) {
       unread.map(({ partition }) => partition),
       signal,
     )
-    await verify(rows)
+    await assertRowsOfLog(rows, (ranges, onRecords) => readLog(ranges, onRecords, signal))
     for (const state of unread) state.written = writtenUpTo(rows.get(state.partition))
-  }
-
-  /** Throws a PreconditionError unless the log holds the creations of these rows. */
-  async function verify(rows: ReadonlyMap<Partition, Row>): Promise<void> {
-    const found = new Map<Partition, LogRecord>()
-    const rangeOf = ({ offset }: Row): Range => ({ from: checkpointBefore(offset), end: after(offset) })
-    const ranges = new Map([...rows].map(([partition, row]) => [partition, rangeOf(row)]))
-    const read = async (partition: Partition, records: readonly LogRecord[]) => {
-      for (const record of records) found.set(partition, record)
-    }
-    if (ranges.size > 0) await readLog(ranges, read, signal)
-    for (const [partition, row] of rows) {
-      const { offset, claim } = found.get(partition) ?? {}
-      if (offset !== row.offset || claim?.eventId !== row.eventId) {
-        throw new PreconditionError(
-          `the table was written from another log: offset ${row.offset} of partition ${partition} does not hold event ` +
-            `${row.eventId}. ${ANOTHER_LOG_REMEDY}`,
-          'another-log',
-        )
-      }
-    }
   }
 
   /** Takes the queued records that follow what is written. */
@@ -284,7 +261,7 @@ export function createTableWriter(options: TableWriterOptions) {
       return [`the table is not written in ${partitions}: ${first.waitsFor}`]
     },
 
-    /** Resolves when nothing is in flight. What is not written then, the next writer of the partition writes. */
+    /** Resolves when nothing is in flight. The next writer of the partition writes the rest. */
     async close(): Promise<void> {
       closing.abort()
       wake.resolve()

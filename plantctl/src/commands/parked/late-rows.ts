@@ -1,25 +1,33 @@
 import { appendsOf, createAppender } from '@plant-store/shared/event-log/append.ts'
 import { readLatestRows } from '@plant-store/shared/event-log/latest-rows.ts'
-import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
+import { checkTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
+import { assertRowsOfLog } from '@plant-store/shared/table/assert-rows-of-log.ts'
 import { lookUpRows } from '@plant-store/shared/table/look-up-rows.ts'
 import type { Store } from '../../store/open-store.ts'
+import { logReader } from '../../store/read-log.ts'
 
 /**
  * Writes rows of claims that nobody could read when the table passed them. A claim after the latest row is left to the
- * projectors: a row must not be in the table before all rows before it are.
+ * projectors: a row must not be in the table before all rows before it are. Throws a PreconditionError for a table that
+ * is not as required, or was written from another log.
  */
 export async function openLateRows(
-  { kafka, readModel, partitions, log }: Omit<Store, 'close'>,
+  store: Omit<Store, 'close'>,
   table: string,
   wanted: readonly Partition[],
   signal: AbortSignal,
 ) {
-  const { topicId } = await readEnds(kafka, table, TABLE.lost)
+  const { kafka, readModel, partitions, log } = store
+  const { topicId } = await checkTopic(kafka, { topic: table, partitions }, TABLE)
   const latestRows = await readLatestRows({ kafka, table, partitions, log, signal, time: systemTime }, wanted)
+  await assertRowsOfLog(
+    latestRows,
+    logReader(store, signal, () => {}),
+  )
   const appender = createAppender(kafka, table, topicId)
 
   return {

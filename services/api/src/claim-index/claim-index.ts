@@ -7,7 +7,7 @@ import { createReadFloor, hasCoverageGap } from '@plant-store/shared/protocol/co
 import { createRetention, createWindow, type Window } from '@plant-store/shared/protocol/window.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { repeat } from '@plant-store/shared/runtime/retry.ts'
+import { eachApart, repeat } from '@plant-store/shared/runtime/retry.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 
 const READ_CHECKPOINTS_EVERY_MS = 1_000
@@ -58,12 +58,12 @@ export function createClaimIndex(options: ClaimIndexOptions) {
   let rest: { ended: Promise<void>; wake: AbortController } | undefined
 
   async function readCheckpoints(): Promise<void> {
-    for (const [p, window] of windows.entries()) {
+    await eachApart(windows.entries(), async ([p, window]) => {
       const { checkpoint } = await readModel.meta(p as Partition)
       readModelOffsets[p] = checkpoint.offset
       const before = retentions[p]?.add(checkpoint.offset)
       if (before !== undefined) window.dropBefore(before)
-    }
+    })
   }
   const checkpointReads = repeat({
     time,
@@ -128,7 +128,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
       if (!pass(partition, records, next)) wakeTail()
       return next
     },
-    /** After a fetch with only own claims the tail rests: the acknowledgements of the next ones come without it. */
+    /** After a fetch that brought only own claims the tail rests: acknowledgements add the next ones without it. */
     async rest(partition) {
       if (time.now() >= awakeUntil) {
         rest ??= startRest()

@@ -1,6 +1,12 @@
-import { type Appender, AppendRefused, type BaseOffsets } from '@plant-store/shared/event-log/append.ts'
+import {
+  type Appender,
+  AppendRefused,
+  type BaseOffsets,
+  bytesOf,
+  MAX_APPEND_BYTES,
+} from '@plant-store/shared/event-log/append.ts'
 import { EntryError } from '@plant-store/shared/plant/entry.ts'
-import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import type { Offset } from '@plant-store/shared/plant/position.ts'
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { messageOf } from '@plant-store/shared/runtime/failures.ts'
@@ -17,10 +23,8 @@ export const CYCLE_LIMITS = {
   /** A create that queues behind one that has waited half of its time would hardly be in time. */
   maxQueueAgeMs: 5_000,
   maxBatchRecords: 2_000,
-  /** Well below Kafka's `message.max.bytes` of 1 MiB; kafkajs does not split a batch. */
-  maxBatchBytes: 512 * 1_024,
+  maxBatchBytes: MAX_APPEND_BYTES,
 }
-const RECORD_OVERHEAD_BYTES = 200
 /** Least time between the starts of two cycles, unless a create was alone: fewer and fuller batches cost less CPU. */
 const MIN_CYCLE_MS = 4
 const LOOK_UP_RETRY_MS = 50
@@ -52,7 +56,7 @@ export function createCommitCycle(
     let bytes = 0
     for (const pending of queue) {
       if (records === limits.maxBatchRecords || bytes >= limits.maxBatchBytes) break
-      bytes += bytesOf(pending)
+      bytes += bytesOf(pending.record)
       records++
     }
     queuedBytes -= bytes
@@ -109,7 +113,7 @@ export function createCommitCycle(
 
   /**
    * Appends until Kafka acknowledges the append or all its creates are resolved. If a failed attempt did reach the log,
-   * the log has the record twice, with the same event id: one creation. Creates that a first attempt refused are resolved.
+   * the log has the record twice, with the same event id: one creation. Creates whose first attempt Kafka refused are resolved.
    */
   async function append(batch: readonly PendingCreate[]): Promise<void> {
     for (
@@ -152,7 +156,7 @@ export function createCommitCycle(
       const ageMs = pending.submittedAt - oldest.submittedAt
       if (queuedBytes >= limits.maxQueuedBytes || ageMs >= limits.maxQueueAgeMs) return false
       queue.push(pending)
-      queuedBytes += bytesOf(pending)
+      queuedBytes += bytesOf(pending.record)
       // A microtask later, so that creates which arrive together share a cycle.
       running ??= Promise.resolve().then(run)
       return true
@@ -163,7 +167,7 @@ export function createCommitCycle(
       const index = queue.indexOf(pending)
       if (index === -1) return
       queue.splice(index, 1)
-      queuedBytes -= bytesOf(pending)
+      queuedBytes -= bytesOf(pending.record)
     },
 
     /** Why creates wait for Kafka in vain; empty as soon as none waits, so that the next one finds out. */
@@ -185,10 +189,6 @@ export function createCommitCycle(
   }
 }
 
-function bytesOf({ record }: PendingCreate): number {
-  return RECORD_OVERHEAD_BYTES + record.key.length + record.value.length
-}
-
 type BatchLookUp = {
   pending: PendingCreate
   entry: PartitionLookUp['entries'][number]
@@ -197,13 +197,7 @@ type BatchLookUp = {
 
 /** Looks up all ids of the batch in one round trip; each result has the checkpoint of the moment of its look-up. */
 export async function lookUpBatch(readModel: LookUp, batch: readonly PendingCreate[]): Promise<BatchLookUp> {
-  const byPartition = new Map<Partition, PendingCreate[]>()
-  for (const pending of batch) {
-    const others = byPartition.get(pending.partition)
-    if (others === undefined) byPartition.set(pending.partition, [pending])
-    else others.push(pending)
-  }
-  const groups = [...byPartition]
+  const groups = [...Map.groupBy(batch, ({ partition }) => partition)]
   const lookUps = await readModel.lookUp(
     groups.map(([partition, group]) => ({ partition, ids: group.map(({ id }) => id) })),
   )

@@ -16,9 +16,8 @@ import { CYCLE_LIMITS, createCommitCycle, lookUpBatch } from './commit-cycle.ts'
 import type { CreateTracing } from './create-span.ts'
 import { PendingCreate, type PendingCreateContext, type Resolution } from './pending-create.ts'
 
-export type Outcome =
-  | { is: Verdict; partition: Partition; offset: Offset }
-  | { is: 'notWritten' | 'outcomeUnknown' | 'coverageGap'; cause?: unknown }
+type Failure = { is: 'notWritten' | 'outcomeUnknown' | 'coverageGap'; cause?: unknown }
+export type Outcome = { is: Verdict; partition: Partition; offset: Offset } | Failure
 
 export type CreatePlant = {
   plant: NewPlant
@@ -120,6 +119,7 @@ export function createPlantCreation(
     // The owner of a keyed create may be writing the same event as the creates that wait for it.
     const timedOut = keyed ? 'outcomeUnknown' : 'notWritten'
     let mayBeWritten = false
+    const failed = (failure: Failure): Outcome => (mayBeWritten ? { is: 'outcomeUnknown' } : failure)
     while (true) {
       const claimed = claimIndex.window(partition).firstClaim(plant.id)
       // A random event id is not in the log yet, so an existing claim of the plant id is another create's.
@@ -128,15 +128,15 @@ export function createPlantCreation(
       if (owner === undefined) {
         const claim = { id: plant.id, eventId, plant: plantOf(plant) }
         const resolution = await start(claim, record, remainingMs(), span).resolution
-        if (resolution.is === 'decided') return verdictOn(resolution.first)
-        return resolution.is === 'notWritten' && mayBeWritten ? { is: 'outcomeUnknown' } : resolution
+        return resolution.is === 'decided' ? verdictOn(resolution.first) : failed(resolution)
       }
-      // Waits for the first claim, not for the owner's response. If the owner fails, starts again.
+      // Waits for the first claim, not for the owner's response. If the owner alone fails, starts again.
       const resolution = await withTimeout<Resolution>(time, remainingMs(), owner.resolution, {
         is: timedOut,
       })
       if (resolution.is === 'decided') return verdictOn(resolution.first)
       if (remainingMs() <= 0) return { is: timedOut }
+      if (resolution.is === 'coverageGap') return failed(resolution)
       if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true
     }
   }

@@ -1,7 +1,7 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim, NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import { decideByWindow, firstClaimOf, type WindowReader } from '@plant-store/shared/protocol/coverage.ts'
+import { firstClaimOf, hasCoverageGap, type WindowReader } from '@plant-store/shared/protocol/coverage.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { OwnClaim } from '../claim-index/claim-index.ts'
 import type { CreateSpan } from './create-span.ts'
@@ -139,13 +139,14 @@ export class PendingCreate {
   /** The first claim of this id was added to the window. */
   firstClaimSeen(window: WindowReader): void {
     if (!this.isAppended) return
-    const decision = decideByWindow(this.id, this.checkpoint, window)
-    if (decision.is === 'decided') this.resolve({ is: 'decided', first: decision.first })
+    // A window that has moved on since the look-up may have dropped the first claim, and hold a later one.
+    const seen = firstClaimOf(this.id, { entry: undefined, checkpoint: this.checkpoint }, window)
+    if (seen.is === 'claimed') this.resolve({ is: 'decided', first: seen.first })
   }
 
   /** Whether the window has moved on, so that only an entry of the read model can decide. */
   needsEntry(window: WindowReader): boolean {
-    return this.isAppended && decideByWindow(this.id, this.checkpoint, window).is === 'notCovered'
+    return this.isAppended && hasCoverageGap(window, this.checkpoint)
   }
 
   entryFound(first: Claim): void {

@@ -10,7 +10,7 @@ export type PageLimits = {
 
 /**
  * Bounds the pages in flight. A page costs a thousand times what another response does: work of the event loop and of
- * Redis while it is read, which delays creates, and memory until the client has read it. A page is in flight for both.
+ * Redis while it is read, which delays creates, and memory until the client has read it. A page counts until then.
  */
 export function createPageBudget({ maxPlants, readTimeoutMs }: PageLimits) {
   let plants = 0

@@ -19,10 +19,10 @@ const RETRY = { firstMs: 2, longestMs: 50 }
 const MAX_IDS_PER_LOOK_UP = 1_000
 
 /**
- * Looks up the first claims in the service's read model in Redis, at a URL (`redis://…` or `rediss://…`) or where the
- * service's settings `REDIS_…` say, for example those of `process.env`: stores nothing and reads nothing twice. An event is delivered when the service's projector has applied it. While Redis is unreachable,
- * or was emptied and is being rebuilt, the consumer waits and reports a problem. Needs the package ioredis and read
- * access.
+ * Looks up the first claims in the service's read model, at a Redis URL or where the `REDIS_…` settings in `redis` say,
+ * for example those of `process.env`. It stores nothing and reads nothing twice. An event is delivered once the projector
+ * has applied it. While Redis is unreachable, or emptied and being rebuilt, the consumer waits and reports a problem.
+ * Needs the package ioredis and read access.
  */
 export function inReadModel(place: { redisUrl: string } | { redis: NodeJS.ProcessEnv }): FirstClaims {
   return {

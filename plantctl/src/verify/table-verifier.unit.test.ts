@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { expect, it } from 'vitest'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { createTableVerifier } from './table-verifier.ts'
+
+const P = 0 as Partition
+const { id, ...plant } = newPlant(1n)
+const claim: Claim = { id, plant, eventId: randomUUID() as EventId, offset: 0 as Offset }
+
+/** Verifies an empty table, whose only row is due: `readLatest` tells how far the table is. */
+function verify(readLatest: () => Promise<ReadonlyMap<Partition, Offset>>) {
+  const verifier = createTableVerifier({
+    readCheckpoints: async () => [0 as Offset],
+    readLogEnds: async () => [1 as Offset],
+    readTableEnds: async () => [0 as Offset],
+    async readLog(_ranges, onRecords) {
+      onRecords(P, [{ offset: claim.offset, claim }])
+    },
+    async readTable() {},
+    readLatest,
+    patience: { everyMs: 1, giveUpAfterMs: 5 },
+  })
+  return verifier.verify([P])
+}
+
+it('a row that does not come is a difference', async () => {
+  const { findings } = await verify(async () => new Map())
+  expect(findings.listed).toEqual([{ partition: P, what: 'rowsBehind', plants: 1 }])
+})
+
+it.each([new Error('no broker responds'), new PreconditionError('the topic is gone')])(
+  'a failure to read the table is no difference: %s',
+  async (error) => {
+    await expect(verify(() => Promise.reject(error))).rejects.toBe(error)
+  },
+)

@@ -1,0 +1,53 @@
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { createTableTopic, createTestTopic, setTopicConfig } from '../../../tests/support/topic.ts'
+import type { NewRecord } from '../plant/plant-created.ts'
+import type { Offset, Partition } from '../plant/position.ts'
+import { BEFORE_LOG } from '../protocol/checkpoint.ts'
+import { systemTime } from '../runtime/time.ts'
+import { createAppender } from './append.ts'
+import { replay } from './replay.ts'
+import { checkTopic, TABLE } from './topic.ts'
+
+const P = 0 as Partition
+const QUICKLY = { 'min.cleanable.dirty.ratio': '0.001', 'segment.ms': '100', 'max.compaction.lag.ms': '100' }
+const READ_WITHIN_MS = 10_000
+const COMPACTED_WITHIN = { timeout: 120_000, interval: 1_000 }
+
+const recordOf = (key: number, bytes: number): NewRecord => ({
+  ...{ partition: P, key: Buffer.from(`key ${key}`), value: Buffer.alloc(bytes, 'x'), headers: {} },
+})
+const batchOf = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, n) => recordOf(first + n, 40_000))
+
+it('a replay gets past a batch whose last records Kafka has compacted, though the next one does not fit beside it', async () => {
+  const table = await createTableTopic(await createTestTopic(inject('kafkaBrokers'), 1))
+  await setTopicConfig(table, { 'cleanup.policy': 'compact', ...QUICKLY })
+  const appender = createAppender(table.kafka, table.topic)
+  onTestFinished(appender.close)
+  const ends = () => checkTopic(table.kafka, table, TABLE)
+
+  async function read(): Promise<Offset[]> {
+    const offsets: Offset[] = []
+    const { ends: until } = await ends()
+    await replay({
+      ...{ ...table, log: quietLog, time: systemTime, ends, signal: AbortSignal.timeout(READ_WITHIN_MS) },
+      read: ({ offset }) => ({ offset }),
+      ranges: new Map([[P, { from: BEFORE_LOG, end: until[0] as Offset }]]),
+      onRecords(_partition, records) {
+        offsets.push(...records.map(({ offset }) => offset))
+      },
+    })
+    return offsets
+  }
+
+  // Key 9 is the last record of the first batch and the first of the second.
+  await appender.append(batchOf(0, 9))
+  await appender.append(batchOf(9, 18))
+  await vi.waitFor(async () => {
+    // Each append ends a segment; only ended ones are compacted.
+    await appender.append([recordOf(100, 1)])
+    expect(await read()).not.toContain(9)
+  }, COMPACTED_WITHIN)
+  expect(await read()).toEqual(expect.arrayContaining([8, 10, 19]))
+})

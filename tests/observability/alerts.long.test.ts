@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { it, onTestFinished } from 'vitest'
-import { idsWhile, onConnections, send } from '../support/client.ts'
+import { createPlant, idsWhile, onConnections, send } from '../support/client.ts'
 import { startOwnKafka } from '../support/own-stores.ts'
 import { pause, resume, startRedisProcess } from '../support/redis-processes.ts'
 import { setTopicConfig } from '../support/topic.ts'
@@ -73,8 +73,17 @@ provoke('Kafka refuses the table', async () => {
 })
 
 provoke('more requests than a limit allows', async () => {
-  const { untilFiring } = await start({ REQUESTS_MAX: '8' }, { connections: 16 })
+  const { api, untilFiring } = await start({ REQUESTS_MAX: '8' })
+  const firstId = 1_000_000n
+  let isGoing = true
+  const requests = onConnections(
+    16,
+    idsWhile(() => isGoing),
+    (id) => createPlant(api.url, firstId + id, 'one too many'),
+  )
   await untilFiring('PlantStoreNearLimit', 'PlantStoreOverload')
+  isGoing = false
+  await requests
 })
 
 provoke('an issuer without keys', async () => {

@@ -1,4 +1,5 @@
 import { refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
@@ -60,7 +61,7 @@ export async function connectStore({ env, printError, stderrIsTerminal, signal }
     await Promise.race([
       Promise.all([
         assertResponds(`Redis at ${addresses.redis}${from}`, stores.readModel.ready),
-        assertResponds(`Kafka at ${addresses.kafka}${from}`, () => connectKafka(stores)),
+        assertResponds(`Kafka at ${addresses.kafka}${from}`, () => withAdmin(stores.kafka, async () => {})),
       ]),
       rejectionBy(signal),
     ])
@@ -69,12 +70,6 @@ export async function connectStore({ env, printError, stderrIsTerminal, signal }
     throw error
   }
   return { ...stores, log }
-}
-
-async function connectKafka({ kafka }: Stores): Promise<void> {
-  const admin = kafka.admin()
-  await admin.connect()
-  await admin.disconnect()
 }
 
 /**

@@ -1,4 +1,4 @@
-import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
+import { PARKED, reasonName } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
@@ -9,8 +9,6 @@ import { Counter, Histogram } from 'prom-client'
 import type { createProjector } from './projector.ts'
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2]
-
-const REASONS = new Map(Object.entries(PARKED).map(([reason, number]) => [number, reason]))
 
 type Observed = Pick<ReadModel, 'apply' | 'meta'>
 type Counts = Pick<PartitionMeta, 'plants' | 'voids' | 'parked'>
@@ -29,7 +27,7 @@ export function addProjectorMetrics(metrics: Metrics) {
     labelNames: ['reason'],
     registers,
   })
-  for (const reason of REASONS.values()) parked.inc({ reason }, 0)
+  for (const reason of Object.keys(PARKED)) parked.inc({ reason }, 0)
   const durations = new Histogram({
     name: 'plant_store_projector_apply_duration_seconds',
     help: 'Time of each call that applies a batch to the read model, including failed calls.',
@@ -151,7 +149,7 @@ export function addProjectorMetrics(metrics: Metrics) {
   function countApplied(batch: Parameters<Observed['apply']>[3]): void {
     records.inc(batch.length)
     for (const { parked: number } of batch) {
-      if (number !== undefined) parked.inc({ reason: REASONS.get(number) as string })
+      if (number !== undefined) parked.inc({ reason: reasonName(number) })
     }
   }
 }

@@ -137,8 +137,8 @@ async function run(settings, progress, stop, started) {
 }
 
 /**
- * Stops everything within 10 s, or later by a longer DRAIN_MS. The apis are first: they need both stores to complete the
- * requests in flight.
+ * Stops everything within 10 s, or later by a longer DRAIN_MS. The apis are first: they need both stores to complete
+ * the requests in flight.
  *
  * @param {Settings} settings
  * @param {Map<string, RunningProcess>} running

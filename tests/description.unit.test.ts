@@ -194,7 +194,10 @@ function resolved(response: Response): Response {
   return response.$ref === undefined ? response : (resolve(response.$ref) as Response)
 }
 
-/** The rows of a table in Markdown that begin with a number, as they are shown: HTML goes unseen, what is escaped does not. */
+/**
+ * The rows of a table in Markdown that begin with a number, as they are shown: HTML goes unseen, what is escaped does
+ * not.
+ */
 function tableIn(markdown: string): [number, string][] {
   return [...markdown.matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, number, message = '']) => [
     Number(number),

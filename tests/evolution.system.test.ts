@@ -20,14 +20,18 @@ import { createTableTopic, tableTopicOf } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 import { plantCreatedVersion2, WITH_VERSION_2 } from './support/version-2.ts'
 
-// The release under test plays the older one, as processes of its own; the newer one knows a version more, and is the same code.
+// The release under test plays the older one, as processes of its own; the newer one knows a version more, and is the
+// same code.
 
 const DUPLICATE_ID = 40003
 const UNREADABLE_PLANT = 50001
 const STOP_GRACE_MS = 10_000
 const newerReader = ({ partitions }: PlantStore) => recordReader(partitions, WITH_VERSION_2)
 
-/** Ids 0 to 199: of every four one claimed in version 1, one in version 2, and two in both, each time the other one first. */
+/**
+ * Ids 0 to 199: of every four one claimed in version 1, one in version 2, and two in both, each time the other one
+ * first.
+ */
 function claims(partitions: number): NewRecord[] {
   const write = [plantCreated, plantCreatedVersion2] as const
   const [first, again] = [0, 1].map((version) =>

@@ -3,8 +3,9 @@ import { connect, type Socket } from 'node:net'
 import { type CreateResponse, readResponse } from './response.ts'
 
 /**
- * One connection of a load generator, with one request at a time on it. Leaner than a client for everybody, since on few
- * cores a load takes what it costs from what it measures. A connection that ended is opened again by the next request.
+ * One connection of a load generator, with one request at a time on it. Leaner than a client for everybody, since on
+ * few cores a load takes what it costs from what it measures. A connection that ended is opened again by the next
+ * request.
  */
 export function createConnection(
   { hostname, port }: URL,

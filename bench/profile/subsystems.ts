@@ -34,7 +34,10 @@ const NATIVE = 'native code'
 const NODE = 'Node: HTTP, sockets, timers'
 const OTHER = 'other packages'
 
-/** What of the process's time each subsystem took, without the time in which it had nothing to do. What Node did for a caller is the caller's. */
+/**
+ * What of the process's time each subsystem took, without the time in which it had nothing to do. What Node did for a
+ * caller is the caller's.
+ */
 export function timeBySubsystem(profile: CpuProfile, { from, to }: Interval): Map<string, number> {
   const names = subsystemsOf(profile.nodes)
   const spent = new Map<string, number>()

@@ -6,7 +6,9 @@ import type { OpenLoadRun } from '../side-by-side/open-load.ts'
 /** The results of one run, as stored in docs/bench/results.json. Runs are in the order of their rounds. */
 export type Results = Circumstances & {
   connections: number
-  /** The extent of the run: the figures of a short one are less reliable. `leftOut` names the parts that did not run. */
+  /**
+   * The extent of the run: the figures of a short one are less reliable. `leftOut` names the parts that did not run.
+   */
   effort: { rounds: number; seconds: number; leftOut: readonly string[] }
   creates: CreatesRow[]
   openLoad: OpenLoadRow[]

@@ -7,7 +7,10 @@ export type Table = {
 
 const GAP = '  '
 
-/** For a terminal: aligned, and without trailing blanks. No letter of ours is wider than one cell, or two units of UTF-16. */
+/**
+ * For a terminal: aligned, and without trailing blanks. No letter of ours is wider than one cell, or two units of
+ * UTF-16.
+ */
 export function plainTable({ head, rows, words }: Table): string {
   const widths = head.map((title, column) =>
     Math.max(...[head, ...rows].map((cells) => (cells[column] ?? title).length)),

@@ -15,8 +15,8 @@ const startTimeoutMs = 120_000
 const users = ['admin', 'api', 'projector', 'plantctl']
 
 /**
- * The stores as production has them, as processes with their data in the local folder: three brokers with TLS, passwords
- * and ACLs; a Redis with two replicas and three sentinels.
+ * The stores as production has them, as processes with their data in the local folder: three brokers with TLS,
+ * passwords and ACLs; a Redis with two replicas and three sentinels.
  *
  * @param {Launch} launch
  * @param {AbortSignal} signal

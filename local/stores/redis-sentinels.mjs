@@ -7,8 +7,8 @@ import { answersPing, startRedis, writeConfig } from './redis.mjs'
 /** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
 /** @typedef {import('./certificates.mjs').Trusted} Trusted */
 /**
- * `peerPort` is for clients and for servers and sentinels among each other: the plain port, unless they use TLS. `start`
- * starts a server that has ended again, on its ports.
+ * `peerPort` is for clients and for servers and sentinels among each other: the plain port, unless they use TLS.
+ * `start` starts a server that has ended again, on its ports.
  * @typedef {RunningProcess & { port: number, peerPort: number, start: (signal?: AbortSignal) => Promise<RunningProcess> }} RunningServer
  *
  * @typedef {object} ServerOptions

@@ -7,8 +7,8 @@ import { Failure } from '../processes/failure.mjs'
 const INSTALL_TIMEOUT_MS = 300_000
 
 /**
- * Installs requirements from PyPI into a virtual environment of their own below `.local`, unless they are there already.
- * Resolves to the folder of their commands. Throws a Failure that says what to do.
+ * Installs requirements from PyPI into a virtual environment of their own below `.local`, unless they are there
+ * already. Resolves to the folder of their commands. Throws a Failure that says what to do.
  */
 export async function installPython(name: string, requirementsFile: string): Promise<string> {
   const folder = join(cacheDir, name)

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
-// Loaded before a service by --import. The time of day is off by as many ms as CLOCK_FILE says, which is read at the start
-// and at each SIGUSR2. Timers and `performance.now()` follow the monotonic clock, which does not jump on real machines
-// either.
+// Loaded before a service by --import. The time of day is off by as many ms as CLOCK_FILE says, which is read at the
+// start and at each SIGUSR2. Timers and `performance.now()` follow the monotonic clock, which does not jump on real
+// machines either.
 
 const file = process.env.CLOCK_FILE ?? ''
 const RealDate = Date

@@ -51,8 +51,8 @@ type Places = {
 
 /**
  * The cluster that production has, as processes of this machine: three brokers, a Redis with two replicas and three
- * sentinels or a Redis Cluster, two apis, two projectors, and a consumer of each kind of first claims. Every connection passes toxiproxy.
- * Services and consumers are not started yet.
+ * sentinels or a Redis Cluster, two apis, two projectors, and a consumer of each kind of first claims. Every connection
+ * passes toxiproxy. Services and consumers are not started yet.
  */
 export async function startCluster({ dir, redis: redisKind, bug, former, onEnd }: ClusterOptions) {
   const processes = new Map<string, RunningProcess>()

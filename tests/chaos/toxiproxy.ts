@@ -29,7 +29,9 @@ export type Link = {
 
 export type Toxiproxy = Awaited<ReturnType<typeof startToxiproxy>>
 
-/** Starts toxiproxy (https://github.com/Shopify/toxiproxy) as a process; `link` puts it before a port of this machine. */
+/**
+ * Starts toxiproxy (https://github.com/Shopify/toxiproxy) as a process; `link` puts it before a port of this machine.
+ */
 export async function startToxiproxy(dir: string, onSpawn: (running: RunningProcess) => void) {
   const command = await ensureToxiproxy()
   const port = await freePort()

@@ -2,7 +2,8 @@ import { createRequire } from 'node:module'
 import { onTestFinished } from 'vitest'
 import { freePort } from '../../local/processes/port.mjs'
 
-// The package of the benchmarks has PostgreSQL and its client. It is installed for these tests, not for the type checker.
+// The package of the benchmarks has PostgreSQL and its client. It is installed for these tests, not for the type
+// checker.
 const BENCH = new URL('../../bench/', import.meta.url)
 
 type Server = { url: string; stop(): Promise<void> }

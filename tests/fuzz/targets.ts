@@ -15,8 +15,8 @@ import { parseTraceparent, plantCreated, readRecord } from '../../shared/src/pla
 import { formatToken, type Partition, parseToken, partitionOf } from '../../shared/src/plant/position.ts'
 import { PreconditionError } from '../../shared/src/runtime/failures.ts'
 
-// Each export is a fuzz target: a function of bytes that come from outside. It throws when the code under test throws an
-// error that it does not declare, or returns what it should not.
+// Each export is a fuzz target: a function of bytes that come from outside. It throws when the code under test throws
+// an error that it does not declare, or returns what it should not.
 
 export { httpRequest } from './http-request.ts'
 

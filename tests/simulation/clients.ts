@@ -173,7 +173,9 @@ export function createClients(
     createNew: (api: SimulatedApi, random: Random, id: PlantId) => create(api, newRequest(random, id)),
     readAt: (api: SimulatedApi, id: PlantId, position?: LogPosition) => read(api, id, tokenOf([position])),
 
-    /** At rest: no event of a create that was 'not written' is in the log, and every event there was sent by somebody. */
+    /**
+     * At rest: no event of a create that was 'not written' is in the log, and every event there was sent by somebody.
+     */
     checkLog(foreign: ReadonlySet<EventId>): void {
       for (const partition of log.ends().keys()) {
         for (const { claim } of log.records(partition as never)) {

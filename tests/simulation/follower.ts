@@ -72,7 +72,9 @@ export function createSimulatedFollower(
       partitionCursors.assign(assigned)
     },
 
-    /** Fetches, or delivers what was fetched; does nothing without records, or while the last delivery is in progress. */
+    /**
+     * Fetches, or delivers what was fetched; does nothing without records, or while the last delivery is in progress.
+     */
     deliver(partition: Partition, random: Random, isCalm = false): void {
       const cursor = cursorOf(partition)
       if (cursor.busy || cursor.paused) return

@@ -145,7 +145,9 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
   return Object.fromEntries(entries.map(([id, bytes]) => [id, decodeEntry(parsePlantId(id) ?? fail(id), bytes)]))
 }
 
-/** The content of a Redis with these keys. Redis has no empty keys, and a count has no field before its first increment. */
+/**
+ * The content of a Redis with these keys. Redis has no empty keys, and a count has no field before its first increment.
+ */
 export function asStored({ live, filling, generations }: PartitionKeys): Record<string, unknown> {
   const stored: Record<string, unknown> = {
     ...(live !== undefined && { live }),

@@ -8,8 +8,9 @@ const INSTALL_TIMEOUT_MS = 120_000
 const VERSION_TIMEOUT_MS = 30_000
 
 /**
- * The programs of a package of Debian and Ubuntu, given by their paths there: those on the PATH, or else of the package,
- * which is fetched once and not installed. Undefined, with a warning about what is not tried, where neither can be had.
+ * The programs of a package of Debian and Ubuntu, given by their paths there: those on the PATH, or else of the
+ * package, which is fetched once and not installed. Undefined, with a warning about what is not tried, where neither
+ * can be had.
  */
 export async function findPrograms<Name extends string>(
   packageName: string,

@@ -4,8 +4,8 @@ import { expect } from 'vitest'
 const PAGE = new URL('../../docs/how-to/connect-secured-stores.md', import.meta.url)
 
 /**
- * The rights that the documentation gives for a server, in addition for a node of a cluster, and for a sentinel; for the
- * topics of the tests.
+ * The rights that the documentation gives for a server, in addition for a node of a cluster, and for a sentinel; for
+ * the topics of the tests.
  */
 export function documentedRights(): { server: string[]; clusterNode: string[]; sentinel: string[] } {
   const page = readFileSync(PAGE, 'utf8').replaceAll('\\\n', '')

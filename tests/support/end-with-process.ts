@@ -1,6 +1,6 @@
 /**
- * Has `end` called before this process exits, also when a signal ends it; exit listeners are all that it has time for then.
- * Returns what calls it earlier instead.
+ * Has `end` called before this process exits, also when a signal ends it; exit listeners are all that it has time for
+ * then. Returns what calls it earlier instead.
  */
 export function endWithProcess(end: () => void): () => void {
   const endNow = () => {
@@ -8,8 +8,9 @@ export function endWithProcess(end: () => void): () => void {
     end()
   }
   process.once('exit', endNow)
-  // What leads a process group of its own does not hear Ctrl-C. Not `once`: a second signal would end this process before its exit
-  // listeners have run, and signal-exit, which comes with testcontainers, kills one whose listeners it takes for all gone.
+  // What leads a process group of its own does not hear Ctrl-C. Not `once`: a second signal would end this process
+  // before its exit listeners have run, and signal-exit, which comes with testcontainers, kills one whose listeners it
+  // takes for all gone.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, exitBySignal)
   return endNow
 }

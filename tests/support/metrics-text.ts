@@ -10,8 +10,8 @@ const NUMBER = /^(?:[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?inf|nan)$/i
 const SUFFIXES: Record<string, readonly string[]> = { histogram: ['_bucket', '_sum', '_count'] }
 
 /**
- * Reads metrics in the text format of Prometheus, version 0.0.4. Throws for whatever the format does not allow: a line of
- * another kind, samples without help and type or apart from them, one twice, buckets that do not add up.
+ * Reads metrics in the text format of Prometheus, version 0.0.4. Throws for whatever the format does not allow: a line
+ * of another kind, samples without help and type or apart from them, one twice, buckets that do not add up.
  */
 export function parseMetrics(text: string): Map<string, MetricFamily> {
   if (!text.endsWith('\n')) throw new Error('the last line has no end')

@@ -37,8 +37,8 @@ const LISTENERS = ['PLAINTEXT', 'SASL_PLAINTEXT', 'SASL_SSL', 'SSL'] as const
 
 /**
  * A Kafka of three brokers with ACLs. Whoever comes without a name, at `brokers`, may do everything; all others only
- * what an ACL allows: at `sasl` by PLAIN without encryption, at `saslTls` by PLAIN, SCRAM and OAUTHBEARER, at `tls` by a
- * certificate.
+ * what an ACL allows: at `sasl` by PLAIN without encryption, at `saslTls` by PLAIN, SCRAM and OAUTHBEARER, at `tls` by
+ * a certificate.
  */
 export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {} }: SecuredKafkaOptions) {
   const { kafkaClasspath: classpath, java } = await ensureJars({ redis: false })

@@ -46,7 +46,10 @@ export function registerWorker(run: string): void {
   note(run, process.pid, process.pid)
 }
 
-/** Kills the workers of the run, so that they start no other processes. Vitest itself ends those of a run that is complete. */
+/**
+ * Kills the workers of the run, so that they start no other processes. Vitest itself ends those of a run that is
+ * complete.
+ */
 export function endWorkers(run: string): void {
   kill(run, (target) => target > 0)
 }

@@ -12,7 +12,9 @@ import { quietLog } from './quiet-log.ts'
 
 export type VerifiedLog = Awaited<ReturnType<typeof openVerifiedLog>>
 
-/** A log of some partitions in memory, projected into a real Redis by the product's own apply, and verified from there. */
+/**
+ * A log of some partitions in memory, projected into a real Redis by the product's own apply, and verified from there.
+ */
 export async function openVerifiedLog(redisUrl: string, partitions: number) {
   const topic = `plants-${randomUUID()}`
   const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, topic, partitions }, quietLog)

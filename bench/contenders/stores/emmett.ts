@@ -9,12 +9,14 @@ type PlantCreated = Event<'PlantCreated', Plant & { id: string }>
 
 const PARTITION = 0 as Partition
 /**
- * A stream that does not exist is expected. Not STREAM_DOES_NOT_EXIST: emmett-postgresql 0.42 takes that for "any version",
- * and appends a second creation to the stream that is there.
+ * A stream that does not exist is expected. Not STREAM_DOES_NOT_EXIST: emmett-postgresql 0.42 takes that for "any
+ * version", and appends a second creation to the stream that is there.
  */
 const NEW_STREAM = 0n
 
-/** A stream for each plant, in emmett's event store, without projections; its schema is made before the first request. */
+/**
+ * A stream for each plant, in emmett's event store, without projections; its schema is made before the first request.
+ */
 export const openEmmett: OpenStore = async ({ postgresUrl = '', poolSize }) => {
   const pool = new Pool({ connectionString: postgresUrl, max: Number(poolSize) })
   const eventStore = getPostgreSQLEventStore(postgresUrl, { connectionOptions: { pool } })

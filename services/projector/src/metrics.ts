@@ -59,7 +59,9 @@ export function addProjectorMetrics(metrics: Metrics) {
   const applied = rateOf(records)
 
   return {
-    /** The records since the last call, the time of their batches, and how far the read model and the table are behind. */
+    /**
+     * The records since the last call, the time of their batches, and how far the read model and the table are behind.
+     */
     async sample({ lag }: { lag(): number | undefined }, table?: Pick<TableWriter, 'lag'>): Promise<Sample> {
       const ofTable = table === undefined ? {} : { tableLag: table.lag() ?? null }
       return { ...(await batches()), perSecond: await applied(), lag: lag() ?? null, ...ofTable }

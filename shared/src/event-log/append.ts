@@ -12,8 +12,8 @@ export type Appender = ReturnType<typeof createAppender>
 
 /**
  * The offset of an append's first record in each partition; its other records of the partition follow without a gap.
- * Undefined when the topic id is not known or the broker is older than Kafka 4.1: the append is by the topic's name, and
- * the topic may have been recreated.
+ * Undefined when the topic id is not known or the broker is older than Kafka 4.1: the append is by the topic's name,
+ * and the topic may have been recreated.
  */
 export type BaseOffsets = ReadonlyMap<Partition, Offset> | undefined
 
@@ -66,8 +66,8 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     connect,
 
     /**
-     * Resolves when all in-sync replicas have the records. Rejects with an AppendRefused when certainly none of them was
-     * written; after any other error, any of them may be in the log.
+     * Resolves when all in-sync replicas have the records. Rejects with an AppendRefused when certainly none of them
+     * was written; after any other error, any of them may be in the log.
      */
     async append(records: readonly NewRecord[]): Promise<BaseOffsets> {
       const used = producer

@@ -43,7 +43,9 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     /** Kafka answers a fetch when this many bytes are there, or after the wait. */
     minBytes: number
     maxWaitMs: number
-    /** Waits after a fetch that returned records; after one without, a record is fetched at once. No waits unless given. */
+    /**
+     * Waits after a fetch that returned records; after one without, a record is fetched at once. No waits unless given.
+     */
     fetchPace?: FetchPace
     /** The size limit of a fetch. Its first batch may be larger. */
     maxBytes?: number

@@ -18,8 +18,8 @@ export type RecordSink<R extends LogRecord = LogRecord> = {
   onRecords(partition: Partition, records: R[], next: Checkpoint, from: Checkpoint): Promise<Checkpoint>
   /**
    * Called after each delivery of new records; the next fetch of all partitions with the same leader waits for it.
-   * Resolves with the checkpoint to continue from, which is beyond the delivery when the sink has received later records
-   * in another way. It must not reject.
+   * Resolves with the checkpoint to continue from, which is beyond the delivery when the sink has received later
+   * records in another way. It must not reject.
    */
   rest?(partition: Partition): Promise<Checkpoint>
   /** Called once, when the log can not be followed any more. */
@@ -33,8 +33,8 @@ export type RecordSource = {
   /** Makes the next delivery of a partition start at this offset. */
   seek(partition: Partition, offset: Offset): void
   /**
-   * The next offset to be written in each partition, from its leader. Throws a PreconditionError when the topic is not as
-   * required.
+   * The next offset to be written in each partition, from its leader. Throws a PreconditionError when the topic is not
+   * as required.
    */
   ends(): Promise<Offset[]>
 }
@@ -95,8 +95,8 @@ export function createPartitionCursors<R extends LogRecord>(
 
   /**
    * Loads the checkpoints of these partitions and seeks there. Those that fail are retried apart, so that they delay no
-   * other. The ends of the log are read after the checkpoints: a checkpoint that advanced in between would otherwise seem
-   * to lie beyond the end.
+   * other. The ends of the log are read after the checkpoints: a checkpoint that advanced in between would otherwise
+   * seem to lie beyond the end.
    */
   async function loadCheckpoints(
     loading: ReadonlyMap<Partition, PartitionCursor>,

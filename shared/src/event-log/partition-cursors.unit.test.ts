@@ -24,8 +24,8 @@ function deliveryOf(requested: number, last: number): Delivery {
 }
 
 /**
- * The cursor of one partition, at offset 4 unless `checkpointOf` says otherwise, and where it was sought to. `leader` has
- * the end of the log.
+ * The cursor of one partition, at offset 4 unless `checkpointOf` says otherwise, and where it was sought to. `leader`
+ * has the end of the log.
  */
 async function openCursor(
   { checkpointOf = async () => at(4), ...sink }: Pick<RecordSink, 'onRecords' | 'rest'> & Partial<RecordSink>,

@@ -89,8 +89,8 @@ type Cluster = { connectionPoolBuilder: PoolBuilder; connect(): Promise<void>; d
 type ErrorClass = new (message: string, options: { broker: string }) => Error & { retriable: boolean }
 
 /**
- * kafkajs connects again for a request that began before `disconnect` and needs a connection after it. Nothing ends that
- * connection, and it keeps the process running. This rejects such a request, until the client is connected again.
+ * kafkajs connects again for a request that began before `disconnect` and needs a connection after it. Nothing ends
+ * that connection, and it keeps the process running. This rejects such a request, until the client is connected again.
  */
 export function withFinalDisconnect(createBuilder: (options: object) => PoolBuilder, ConnectionError: ErrorClass) {
   return function createFinalBuilder(options: object): PoolBuilder {

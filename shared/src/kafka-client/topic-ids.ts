@@ -225,7 +225,9 @@ type LookUpTopicId = (topic: string) => TopicId | undefined
 
 /** A client of kafkajs whose requests name topics by id. */
 type ByTopicId = {
-  /** Each request from now on uses the id that this function returns at that time, or the name while it returns none. */
+  /**
+   * Each request from now on uses the id that this function returns at that time, or the name while it returns none.
+   */
   byTopicId(topicIdOf: LookUpTopicId): void
 }
 export type ConsumerByTopicId = Consumer & ByTopicId

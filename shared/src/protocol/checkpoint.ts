@@ -42,10 +42,10 @@ export function outOfBounds({ offset }: Checkpoint, end: Offset): string | undef
 
 /**
  * Compares a delivery with the reader's checkpoint. Offsets may jump inside a delivery (control records, aborted
- * transactions), but not between the checkpoint and the requested offset: a delivery that was requested further on needs
- * a seek. So does one that ends earlier: after an offset that a lagging replica does not have, kafkajs starts from the
- * beginning of the log. Records that the reader has passed are left out. A delivery that ends before the checkpoint may come from a
- * replica that lags behind its leader: only the leader can confirm that the log ends there.
+ * transactions), but not between the checkpoint and the requested offset: a delivery that was requested further on
+ * needs a seek. So does one that ends earlier: after an offset that a lagging replica does not have, kafkajs starts
+ * from the beginning of the log. Records that the reader has passed are left out. A delivery that ends before the
+ * checkpoint may come from a replica that lags behind its leader: only the leader can confirm that the log ends there.
  */
 export function decideDelivery<R extends LogRecord>(
   checkpoint: Checkpoint,

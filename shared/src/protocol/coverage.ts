@@ -49,9 +49,9 @@ export function verdict(own: EventId, first: { eventId: EventId }): Verdict {
 export type ReadFloor = ReturnType<typeof createReadFloor>
 
 /**
- * The monotonic-read floor (H): per partition the highest offset that this instance has ever shown, and at its start the
- * log's last one. "Absent" is a valid result only when the reach is at least H. Otherwise a client could lose a plant
- * that this instance showed before.
+ * The monotonic-read floor (H): per partition the highest offset that this instance has ever shown, and at its start
+ * the log's last one. "Absent" is a valid result only when the reach is at least H. Otherwise a client could lose a
+ * plant that this instance showed before.
  */
 export function createReadFloor(lastOffsets: readonly Offset[]) {
   const floors = [...lastOffsets]

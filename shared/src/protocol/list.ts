@@ -20,7 +20,9 @@ export type Candidates = { claims: Claim[]; isComplete: boolean; reach: Offset }
 /** The beginning of a span, as far as it is certain; `isEnd` when the partition has no plants after these. */
 export type KnownSpan = { claims: Claim[]; isEnd: boolean }
 
-/** The offsets that the reach must include: `token` to show anything to this client, `readFloor` (H) to end the list. */
+/**
+ * The offsets that the reach must include: `token` to show anything to this client, `readFloor` (H) to end the list.
+ */
 export type RequiredReach = { token: Offset; readFloor: Offset }
 
 export type ListLimits = {
@@ -77,7 +79,9 @@ export function knownSpan(
   return { claims, isEnd }
 }
 
-/** Without an entry, or with one after the checkpoint (which is the candidate itself), the id was not claimed before. */
+/**
+ * Without an entry, or with one after the checkpoint (which is the candidate itself), the id was not claimed before.
+ */
 function isFirst(entry: LookUpResult['entry'], checkpoint: Offset): boolean {
   return entry === undefined || entry.offset >= after(checkpoint)
 }

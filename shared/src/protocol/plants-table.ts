@@ -28,8 +28,8 @@ export function claimsOf({ records }: Pick<LogSpan, 'records'>): Claim[] {
 /**
  * The rule: the first claim of an id is the row of its plant; every other claim is void. The read model knows which
  * claim is the first one, but only of claims up to its checkpoint: after a failover it may be behind. Returns undefined
- * while it does not know. The plant of a claim that this release cannot read is that of the entry, which a newer release
- * may have written; a claim that nobody could read yet has no row.
+ * while it does not know. The plant of a claim that this release cannot read is that of the entry, which a newer
+ * release may have written; a claim that nobody could read yet has no row.
  */
 export function rowsOf(claims: readonly Claim[], { checkpoint, entries }: FirstClaimsOf): Row[] | undefined {
   const rows: Row[] = []

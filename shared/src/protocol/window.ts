@@ -65,7 +65,8 @@ export function createWindow(from: Offset, maxBytes: number) {
 
 /**
  * Claims in log order, of which the oldest are dropped. The memory of packed claims is freed only as a whole, so two of
- * them take turns: new claims are added to `newer`; when all of `older` are dropped, it is emptied and they change roles.
+ * them take turns: new claims are added to `newer`; when all of `older` are dropped, it is emptied and they change
+ * roles.
  */
 function createClaimQueue() {
   let older = createPackedClaims({ plantsPerSpan: CLAIMS_PER_SPAN })
@@ -131,8 +132,8 @@ function createClaimQueue() {
 const bytesOf = (claims: PackedClaims, number: number): number => CLAIM_OVERHEAD_BYTES + claims.bytesAt(number)
 
 /**
- * The number of the first claim after this offset, from `from` on. By binary search, without a scan of those before: the
- * end of a list is requested again and again, and a window keeps claims for a while after the read model has them.
+ * The number of the first claim after this offset, from `from` on. By binary search, without a scan of those before:
+ * the end of a list is requested again and again, and a window keeps claims for a while after the read model has them.
  */
 function indexAfter(claims: PackedClaims, from: number, offset: Offset): number {
   let [low, high] = [from, claims.size]
@@ -150,8 +151,8 @@ function claimsOf(claims: PackedClaims, from: number, max: number): Claim[] {
 }
 
 /**
- * How far a window may drop its claims: up to the lowest of the last `readings` checkpoints. Counted in readings, not in
- * time. When a failover makes the read model fall back, the window still covers the offsets that it lost.
+ * How far a window may drop its claims: up to the lowest of the last `readings` checkpoints. Counted in readings, not
+ * in time. When a failover makes the read model fall back, the window still covers the offsets that it lost.
  */
 export function createRetention(readings: number) {
   const checkpoints: Offset[] = []

@@ -55,8 +55,8 @@ if new then
   redis.call('HSET', meta_key, 'checkpoint', meta[1], 'event', meta[2], 'fold', ARGV[2], 'partitions', ARGV[3])
   redis.call('SET', KEYS[1], generation)
 end
--- Redis checks the right to a command when it is called: each one that follows is tried before the checkpoint moves. The
--- first three change nothing; the last one fails because of the key's type before Redis 7, which can be asked.
+-- Redis checks the right to a command when it is called: each one that follows is tried before the checkpoint moves.
+-- The first three change nothing; the last one fails because of the key's type before Redis 7, which can be asked.
 redis.call('HGET', meta_key, 'checkpoint')
 redis.call('HSETNX', meta_key, 'checkpoint', '')
 redis.call('HINCRBY', meta_key, 'checkpoint', 0)

@@ -65,8 +65,8 @@ export type Patience = { patienceMs?: number }
 /**
  * A connection that reconnects automatically, with the files that the settings name as they are then. Calls reject at
  * once while Redis is unreachable; with `patienceMs`, those to a single server or behind sentinels wait so long for it,
- * and are sent again after a lost connection, so each call has to bear being executed twice. Throws a PreconditionError for
- * settings that are missing or contradict each other.
+ * and are sent again after a lost connection, so each call has to bear being executed twice. Throws a PreconditionError
+ * for settings that are missing or contradict each other.
  */
 export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log, { patienceMs }: Patience = {}) {
   const access = redisAccessOf(settings)

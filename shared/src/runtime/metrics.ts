@@ -15,8 +15,8 @@ export const { version } = JSON.parse(readFileSync(new URL('../../package.json',
 export type Metrics = Registry
 
 /**
- * Creates a registry with the version of this service and Node's default metrics: memory, CPU, event-loop delay. Only the
- * OpenMetrics format, used when `withExemplars`, has exemplars.
+ * Creates a registry with the version of this service and Node's default metrics: memory, CPU, event-loop delay. Only
+ * the OpenMetrics format, used when `withExemplars`, has exemplars.
  */
 export function createMetrics(service: string, { withExemplars = false } = {}): Metrics {
   const metrics = new Registry()

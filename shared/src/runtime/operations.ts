@@ -27,8 +27,8 @@ const TIMEOUTS_CHECKED_EVERY_MS = 1_000
 
 /**
  * Opens the operations port: `/livez` responds with 200 while the process runs; `/readyz` with 200 when the service is
- * ready, otherwise with 503 and the reasons; `/metrics` is for Prometheus; `pages` has the rest. Every failure is `{ "error", "message" }`.
- * Connections, headers and times are bounded, so that no client here can stall the process.
+ * ready, otherwise with 503 and the reasons; `/metrics` is for Prometheus; `pages` has the rest. Every failure is `{
+ * "error", "message" }`. Connections, headers and times are bounded, so that no client here can stall the process.
  */
 export async function openOperationsPort(port: number, host: string, parts: OperationsParts) {
   const metricsText = singleFlight(() => parts.metrics.metrics())

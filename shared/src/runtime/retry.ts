@@ -59,8 +59,8 @@ export async function retry<T>(
 }
 
 /**
- * Does the work for each item, one after the other, and then throws the first error: an item that fails delays no other.
- * A PreconditionError is thrown at once.
+ * Does the work for each item, one after the other, and then throws the first error: an item that fails delays no
+ * other. A PreconditionError is thrown at once.
  */
 export async function eachApart<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
   const errors: unknown[] = []

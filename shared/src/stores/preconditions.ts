@@ -30,8 +30,8 @@ export type Service = Extract<Program, 'api' | 'projector'>
 /**
  * Waits for Kafka and Redis and checks all that the write protocol relies on. Throws a PreconditionError as soon as
  * one precondition does not hold, and any other error when a store does not respond for 2 minutes. `onFailure` receives
- * why it still waits. A refusal of Kafka may end by itself, because users, rights and secrets reach the brokers and this
- * process at different times. So it is a PreconditionError only after the 2 minutes.
+ * why it still waits. A refusal of Kafka may end by itself, because users, rights and secrets reach the brokers and
+ * this process at different times. So it is a PreconditionError only after the 2 minutes.
  */
 export async function checkPreconditions(
   stores: Stores,

@@ -34,7 +34,10 @@ export type TableWriterOptions = TableStores & {
   log: Log
   time: Time
   limits?: typeof TABLE_LIMITS
-  /** Called when a retry does not help, such as with the table of another log. Without it, there is a retry all the same. */
+  /**
+   * Called when a retry does not help, such as with the table of another log. Without it, there is a retry all the
+   * same.
+   */
   onHalt?: (error: Error) => void
 }
 

@@ -16,8 +16,8 @@ const Protocol = Type.Optional(Type.Enum(['grpc', 'http/protobuf', 'http/json'])
 const isRatio = (text: string) => /^(0|1|[01]?\.\d+|1\.0+)$/.test(text) && Number(text) <= 1
 
 /**
- * The standard variables of OpenTelemetry that turn tracing on or that its SDK would ignore with a warning when they are
- * wrong, or whose defaults are ours. The SDK reads these and all its others from the environment itself.
+ * The standard variables of OpenTelemetry that turn tracing on or that its SDK would ignore with a warning when they
+ * are wrong, or whose defaults are ours. The SDK reads these and all its others from the environment itself.
  */
 export const TRACING_SETTINGS = {
   OTEL_EXPORTER_OTLP_ENDPOINT: Endpoint,

@@ -5,7 +5,9 @@ import { plainFirstClaims } from '../../support/plain-first-claims.ts'
 import type { Random } from '../random.ts'
 import type { World } from './world.ts'
 
-/** All kinds of first claims: new at each start, stored across the starts of one member, and read from the read model. */
+/**
+ * All kinds of first claims: new at each start, stored across the starts of one member, and read from the read model.
+ */
 export function createClaimKinds(world: World, random: Random) {
   const kept = new Map<number, FirstClaims>()
 

@@ -182,7 +182,10 @@ export function createClaimIndex(options: ClaimIndexOptions) {
       firstClaimListener = listener
     },
 
-    /** Totals of all partitions; `gaps` counts partitions, `readModelLag` offsets that the read model is behind the tail. */
+    /**
+     * Totals of all partitions; `gaps` counts partitions, `readModelLag` offsets that the read model is behind the
+     * tail.
+     */
     totals(): { claims: number; bytes: number; gaps: number; readModelLag: number } {
       const totals = { claims: 0, bytes: 0, gaps: 0, readModelLag: 0 }
       for (const [p, window] of windows.entries()) {

@@ -113,7 +113,8 @@ export function createCommitCycle(
 
   /**
    * Appends until Kafka acknowledges the append or all its creates are resolved. If a failed attempt did reach the log,
-   * the log has the record twice, with the same event id: one creation. Creates whose first attempt Kafka refused are resolved.
+   * the log has the record twice, with the same event id: one creation. Creates whose first attempt Kafka refused are
+   * resolved.
    */
   async function append(batch: readonly PendingCreate[]): Promise<void> {
     for (

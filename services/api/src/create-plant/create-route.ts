@@ -78,9 +78,9 @@ export const createPlantRoute: FastifyPluginAsyncTypebox<{
 }
 
 /**
- * The key in an Idempotency-Key header: a String without parameters, as in draft-ietf-httpapi-idempotency-key-header, or
- * the same text without quotes; both spellings are the same key. Undefined without the header. Throws an HttpError for
- * an invalid one.
+ * The key in an Idempotency-Key header: a String without parameters, as in draft-ietf-httpapi-idempotency-key-header,
+ * or the same text without quotes; both spellings are the same key. Undefined without the header. Throws an HttpError
+ * for an invalid one.
  */
 export function parseIdempotencyKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined

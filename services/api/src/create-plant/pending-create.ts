@@ -7,8 +7,8 @@ import type { OwnClaim } from '../claim-index/claim-index.ts'
 import type { CreateSpan } from './create-span.ts'
 
 /**
- * `queued`: certainly not in the log. `appended`: sent to Kafka for the first time. `uncertain`: an attempt to append it
- * has ended without an outcome, so that only the log decides. `resolved`: has a resolution.
+ * `queued`: certainly not in the log. `appended`: sent to Kafka for the first time. `uncertain`: an attempt to append
+ * it has ended without an outcome, so that only the log decides. `resolved`: has a resolution.
  */
 type State = 'queued' | 'appended' | 'uncertain' | 'resolved'
 

@@ -24,8 +24,8 @@ export type Certificate = {
 }
 
 /**
- * Opens the certificate that the settings name; undefined when they name none. The files are read again every 5 s. While
- * they cannot be used, the previous certificate stays. Throws a PreconditionError when the first read fails.
+ * Opens the certificate that the settings name; undefined when they name none. The files are read again every 5 s.
+ * While they cannot be used, the previous certificate stays. Throws a PreconditionError when the first read fails.
  */
 export function openCertificate(
   { HTTP_TLS_CERT_FILE, HTTP_TLS_KEY_FILE }: CertificateSettings,

@@ -110,7 +110,8 @@ export function respondToNodeFailures(server: Server, latestOn: LatestResponse):
   const unreadable = new WeakSet<Socket>()
   // Prepended, because Fastify's own listener may respond at once.
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    // Node drops what follows an Upgrade in the same packet: a client would match later responses to the wrong requests.
+    // Node drops what follows an Upgrade in the same packet: a client would match later responses to the wrong
+    // requests.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
   })
   server.on('clientError', (error: Error & { code?: string }, socket: Socket) => {

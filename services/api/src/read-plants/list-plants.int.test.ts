@@ -18,8 +18,8 @@ const WINDOW_BYTES = 12 * 1_048_576
 const NO_TOKEN = new Map<Partition, Offset>()
 
 /**
- * The lister of an api on a real Redis, with a log that the test writes. A written claim goes to the windows at once, and
- * to the read model with `project`.
+ * The lister of an api on a real Redis, with a log that the test writes. A written claim goes to the windows at once,
+ * and to the read model with `project`.
  */
 async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends = [] as number[] } = {}) {
   const topic = `plants-${randomUUID()}`

@@ -20,9 +20,9 @@ const MAX_IDS_PER_LOOK_UP = 1_000
 
 /**
  * Looks up the first claims in the service's read model, at a Redis URL or where the `REDIS_…` settings in `redis` say,
- * for example those of `process.env`. It stores nothing and reads nothing twice. An event is delivered once the projector
- * has applied it. While Redis is unreachable, or emptied and being rebuilt, the consumer waits and reports a problem.
- * Needs the package ioredis and read access.
+ * for example those of `process.env`. It stores nothing and reads nothing twice. An event is delivered once the
+ * projector has applied it. While Redis is unreachable, or emptied and being rebuilt, the consumer waits and reports a
+ * problem. Needs the package ioredis and read access.
  */
 export function inReadModel(place: { redisUrl: string } | { redis: NodeJS.ProcessEnv }): FirstClaims {
   return {

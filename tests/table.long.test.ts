@@ -16,7 +16,7 @@ import { startPlantctl } from './support/plantctl.ts'
 import { followTable, WITH_TABLE } from './support/plants-table.ts'
 import { quietLog } from './support/quiet-log.ts'
 import { untilReady } from './support/readiness.ts'
-import { createTableTopic, setTopicConfig, type TestTopic } from './support/topic.ts'
+import { COMPACTED_AT_ONCE, createTableTopic, setTopicConfig, type TestTopic } from './support/topic.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const kafkaBrokers = inject('kafkaBrokers')
@@ -83,8 +83,7 @@ async function countRecords({ kafka, topic, partitions }: TestTopic): Promise<nu
 it('a table that Kafka has compacted has each plant, and tells where it ends', async () => {
   const store = await createPlantStore({ kafkaBrokers, redisUrl: inject('redisUrl') })
   const table = await createTableTopic(store)
-  const quickly = { 'min.cleanable.dirty.ratio': '0.001', 'segment.ms': '100', 'max.compaction.lag.ms': '100' }
-  await setTopicConfig(table, { 'cleanup.policy': 'compact', ...quickly })
+  await setTopicConfig(table, COMPACTED_AT_ONCE)
   const [api, first] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   const ids = (from: number) => Array.from({ length: 300 }, (_, n) => BigInt(from + n))
   await onConnections(8, ids(0), (id) => createPlant(api.url, id, `plant ${id}`))

@@ -13,6 +13,13 @@ import type { Kafka } from 'kafkajs'
 import { expect, vi } from 'vitest'
 import { quietLog } from './quiet-log.ts'
 
+/** With these settings Kafka compacts a topic soon. */
+export const COMPACTED_AT_ONCE = {
+  'cleanup.policy': 'compact',
+  'min.cleanable.dirty.ratio': '0.001',
+  'segment.ms': '100',
+  'max.compaction.lag.ms': '100',
+}
 const KNOWN_WITHIN_MS = 20_000
 const RETRY_EVERY_MS = 20
 

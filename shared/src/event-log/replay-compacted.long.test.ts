@@ -1,6 +1,6 @@
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import { createTableTopic, createTestTopic, setTopicConfig } from '../../../tests/support/topic.ts'
+import { COMPACTED_AT_ONCE, createTableTopic, createTestTopic, setTopicConfig } from '../../../tests/support/topic.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
 import { BEFORE_LOG } from '../protocol/checkpoint.ts'
@@ -10,7 +10,6 @@ import { replay } from './replay.ts'
 import { checkTopic, TABLE } from './topic.ts'
 
 const P = 0 as Partition
-const QUICKLY = { 'min.cleanable.dirty.ratio': '0.001', 'segment.ms': '100', 'max.compaction.lag.ms': '100' }
 const READ_WITHIN_MS = 10_000
 const COMPACTED_WITHIN = { timeout: 120_000, interval: 1_000 }
 
@@ -22,7 +21,7 @@ const batchOf = (first: number, last: number) =>
 
 it('a replay gets past a batch whose last records Kafka has compacted, though the next one does not fit beside it', async () => {
   const table = await createTableTopic(await createTestTopic(inject('kafkaBrokers'), 1))
-  await setTopicConfig(table, { 'cleanup.policy': 'compact', ...QUICKLY })
+  await setTopicConfig(table, COMPACTED_AT_ONCE)
   const appender = createAppender(table.kafka, table.topic)
   onTestFinished(appender.close)
   const ends = () => checkTopic(table.kafka, table, TABLE)

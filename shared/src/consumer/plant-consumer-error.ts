@@ -35,9 +35,15 @@ export function consumerErrorOf(error: unknown, fallback: PlantConsumerErrorCode
   if (error instanceof PlantConsumerError) return error
   // A precondition that is not about the log is about the stored first claims: errors of handlers do not get here.
   const code = error instanceof PreconditionError ? (error.fault ?? 'first-claims') : fallback
-  const message =
-    code === 'kafka-unreachable'
-      ? `Kafka does not reply (${messageOf(error)}): check that brokers has its addresses and that they are reachable`
-      : messageOf(error)
-  return new PlantConsumerError(code, message, { cause: error })
+  return new PlantConsumerError(code, messageFor(code, messageOf(error)), { cause: error })
+}
+
+function messageFor(code: PlantConsumerErrorCode, reason: string): string {
+  if (code === 'not-authorized') {
+    return `${reason}. A consumer needs Read and Describe on the topic and Read on its group`
+  }
+  if (code === 'kafka-unreachable') {
+    return `Kafka does not reply (${reason}): check that brokers has its addresses and that they are reachable`
+  }
+  return reason
 }

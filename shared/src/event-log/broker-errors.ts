@@ -137,9 +137,5 @@ export function preconditionErrorOf(error: unknown, resources: Resources): unkno
     )
   }
   const refusal = refusalOf(error, resources)
-  if (refusal === undefined) return error
-  return new PreconditionError(
-    `${refusal}. A consumer needs Read and Describe on the topic and Read on its group`,
-    'not-authorized',
-  )
+  return refusal === undefined ? error : new PreconditionError(refusal, 'not-authorized')
 }

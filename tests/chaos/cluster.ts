@@ -54,13 +54,17 @@ type Places = {
  * sentinels or a Redis Cluster, two apis, two projectors, and a consumer of each kind of first claims. Every connection
  * passes toxiproxy. Services and consumers are not started yet.
  */
-export async function startCluster({ dir, redis: redisKind, bug, former, onEnd }: ClusterOptions) {
+export async function startCluster({ dir, onEnd, ...options }: ClusterOptions) {
   const processes = new Map<string, RunningProcess>()
   let isEnding = false
   const places: Places = {
     logDir: join(dir, 'logs'),
     dataDir: join(dir, 'data'),
-    onSpawn: (running) => void processes.set(running.name, running),
+    onSpawn(running) {
+      processes.set(running.name, running)
+      // The start of another one has failed in the meantime.
+      if (isEnding) void running.stop({ graceMs: 0 })
+    },
     onUnexpectedEnd(member, exit) {
       if (isEnding) return
       onEnd(member.name, exit)
@@ -69,6 +73,20 @@ export async function startCluster({ dir, redis: redisKind, bug, former, onEnd }
   }
   for (const folder of [places.logDir, places.dataDir]) mkdirSync(folder, { recursive: true })
 
+  /** Ends all processes at once. */
+  async function end(): Promise<void> {
+    isEnding = true
+    await Promise.all([...processes.values()].map((running) => running.stop({ graceMs: 0 })))
+  }
+  try {
+    return { ...(await startMembers(places, options)), end }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+async function startMembers(places: Places, { redis: redisKind, bug, former }: Omit<ClusterOptions, 'dir' | 'onEnd'>) {
   const toxiproxy = await startToxiproxy(places.logDir, places.onSpawn)
   const { kafka, redis } = await startStores(toxiproxy, redisKind, places)
   const admin = createKafka(kafka.brokers.split(','), 'chaos', quietLog)
@@ -98,12 +116,6 @@ export async function startCluster({ dir, redis: redisKind, bug, former, onEnd }
     /** A run of plantctl, directly at the brokers. */
     plantctl: (...args: string[]) =>
       startPlantctl(args, { PATH: process.env.PATH, ...settings, KAFKA_BROKERS: kafka.brokers }).ended,
-
-    /** Ends all processes at once. */
-    async end(): Promise<void> {
-      isEnding = true
-      await Promise.all([...processes.values()].map((running) => running.stop({ graceMs: 0 })))
-    },
   }
 }
 

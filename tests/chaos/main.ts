@@ -69,15 +69,19 @@ async function main(): Promise<number> {
   if (values.bugs) return hunt(firstSeed, positionals[0] ?? '')
   const former = values.former === undefined ? undefined : await checkOut(values.former)
   const runs: Summary[] = []
-  for (let seed = firstSeed; seed < firstSeed + count; seed++) {
-    console.log(`Seed ${seed}`)
-    const played = await run({ seed, minutes, redis, experiments, fault: values.fault, former, say: console.log })
-    runs.push(summaryOf(played))
-    for (const violation of played.violations) console.log(`  VIOLATION ${violation}`)
-    if (played.violations.length > 0) console.log(`  See ${played.dir}`)
-    else rmSync(played.dir, { recursive: true, force: true, maxRetries: 10 })
+  try {
+    for (let seed = firstSeed; seed < firstSeed + count; seed++) {
+      console.log(`Seed ${seed}`)
+      const played = await run({ seed, minutes, redis, experiments, fault: values.fault, former, say: console.log })
+      runs.push(summaryOf(played))
+      for (const violation of played.violations) console.log(`  VIOLATION ${violation}`)
+      if (played.violations.length > 0) console.log(`  See ${played.dir}`)
+      else rmSync(played.dir, { recursive: true, force: true, maxRetries: 10 })
+    }
+  } finally {
+    // Of those before a start that failed, too.
+    if (runs.length > 0) process.stdout.write(reportOf(runs))
   }
-  process.stdout.write(reportOf(runs))
   return runs.some(({ violations }) => violations.length > 0) ? 1 : 0
 }
 

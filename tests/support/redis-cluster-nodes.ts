@@ -104,9 +104,10 @@ async function formCluster(clients: readonly Redis[], nodes: readonly RunningNod
   }, PATIENCE)
 }
 
+/** The port of the bus is drawn, because above it are the ports of outgoing connections. */
 async function portWithBus(): Promise<number> {
   while (true) {
-    const port = await freePort()
-    if (await isPortFree(port + BUS_OFFSET, '127.0.0.1')) return port
+    const port = (await freePort()) - BUS_OFFSET
+    if (await isPortFree(port, '127.0.0.1')) return port
   }
 }

@@ -57,8 +57,10 @@ const MODULE_PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirn
  * A private copy of the CommonJS modules of kafkajs. The application may load kafkajs, too, and must not see the
  * corrections. Clearing `require.cache` is not enough, because kafkajs requires many of its modules only when it needs
  * them. Packages that kafkajs requires are shared. Throws when the installed version is not the expected one.
+ *
+ * @param globals what the modules find under these names instead of global objects
  */
-export function createPrivateKafkajs(version = VERSION) {
+export function createPrivateKafkajs(version = VERSION, globals: Readonly<Record<string, unknown>> = {}) {
   const manifest = createRequire(import.meta.url).resolve('kafkajs/package.json')
   const root = dirname(manifest)
   const installed = JSON.parse(readFileSync(manifest, 'utf8'))
@@ -88,8 +90,9 @@ export function createPrivateKafkajs(version = VERSION) {
       const resolved = sharedRequire.resolve(name)
       return resolved.startsWith(root + sep) ? loadFile(resolved) : sharedRequire(name)
     }
-    const compiled = compileFunction(source, MODULE_PARAMETERS, { filename: file })
-    compiled.call(module.exports, module.exports, require, module, file, dirname(file))
+    const compiled = compileFunction(source, [...MODULE_PARAMETERS, ...Object.keys(globals)], { filename: file })
+    const { exports } = module
+    compiled.call(exports, exports, require, module, file, dirname(file), ...Object.values(globals))
   }
 
   return {
@@ -101,6 +104,14 @@ export function createPrivateKafkajs(version = VERSION) {
       loaded.set(join(root, path), { exports })
     },
   }
+}
+
+/**
+ * kafkajs measures time by the system clock. When that is set back by an hour, a consumer sends no heartbeat for an
+ * hour, and its group expels it; when it is set forward, all requests in flight time out. This `now` does not jump.
+ */
+class MonotonicDate extends Date {
+  static override now = () => Math.trunc(performance.timeOrigin + performance.now())
 }
 
 type RequestQueue = {
@@ -124,7 +135,7 @@ function correctedQueue(RequestQueue: new (...options: unknown[]) => RequestQueu
      */
     override scheduleCheckPendingRequests(): void {
       if (this.pending.length === 0 || this.throttleCheckTimeoutId !== null) return
-      const throttledMs = this.throttledUntil - Date.now()
+      const throttledMs = this.throttledUntil - MonotonicDate.now()
       this.throttleCheckTimeoutId = setTimeout(
         () => {
           this.throttleCheckTimeoutId = null
@@ -164,7 +175,7 @@ async function setDefaultOffset(
   this.resolveOffset({ topic, partition, offset: '-1' })
 }
 
-const modules = createPrivateKafkajs()
+const modules = createPrivateKafkajs(VERSION, { Date: MonotonicDate })
 
 function load(): typeof import('kafkajs') {
   // Each replacement comes before the modules that use it are loaded.

@@ -65,6 +65,31 @@ describe('the timer of the request queue', () => {
   })
 })
 
+describe('the heartbeats of a consumer', () => {
+  const INTERVAL_MS = 2_000
+  const HOUR_MS = 3_600_000
+  const ConsumerGroup = kafkajsModule('src/consumer/consumerGroup.js')
+  beforeEach(() => {
+    vi.useFakeTimers()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it.each([-HOUR_MS, HOUR_MS])('follow each other at the interval when the clock jumps by %d ms', async (jumpMs) => {
+    const group = new ConsumerGroup({ logger: { namespace() {} }, instrumentationEmitter: { emit() {} } })
+    const heartbeat = vi.fn(async () => {})
+    Object.assign(group, { memberId: 'member', coordinator: { heartbeat } })
+    vi.setSystemTime(Date.now() + jumpMs)
+    vi.advanceTimersByTime(INTERVAL_MS - 1)
+    await group.heartbeat({ interval: INTERVAL_MS })
+    expect(heartbeat).toHaveBeenCalledTimes(0)
+    vi.advanceTimersByTime(1)
+    await group.heartbeat({ interval: INTERVAL_MS })
+    expect(heartbeat).toHaveBeenCalledTimes(1)
+  })
+})
+
 describe('cluster metadata', () => {
   const Cluster = kafkajsModule('src/cluster/index.js')
 

@@ -55,10 +55,10 @@ export function startClients(apis: readonly Api[], history: History, seed: numbe
 
   /** Sends a request, and says which process it reached and when. */
   async function timed<T>(api: Api, act: () => Promise<T>) {
-    const [startedAt, life] = [history.now(), api.lives()]
+    const [startedAt, process] = [history.now(), api.startedAt()]
     const result = await act()
     const times = { api: api.name, startedAt, endedAt: history.now() }
-    return { result, requested: { ...times, ...(api.lives() === life && { life }) } }
+    return { result, requested: { ...times, ...(api.startedAt() === process && { since: history.at(process) }) } }
   }
 
   async function create(api: Api, id: number, name: string, key?: string): Promise<Response | undefined> {

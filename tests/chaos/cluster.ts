@@ -22,7 +22,7 @@ const DOWN_AFTER_MS = 2_000
 const START_TIMEOUT_MS = 180_000
 const TOPIC_PATIENCE = { everyMs: 200, giveUpAfterMs: 60_000 }
 /** The exit code of a service that needs a person; it is not started again. */
-export const HALTED = 78
+const HALTED = 78
 const RESTART_AFTER_MS = 1_000
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>
@@ -39,7 +39,7 @@ export type ClusterOptions = {
   /** The folder of another release, which the services start with. */
   former: string | undefined
   /** Called when a process ends by itself; it is started again, as an orchestrator would. */
-  onEnd(member: string, exit: Exit): void
+  onEnd(member: Member, exit: Exit): void
 }
 
 type Places = {
@@ -67,7 +67,7 @@ export async function startCluster({ dir, onEnd, ...options }: ClusterOptions) {
     },
     onUnexpectedEnd(member, exit) {
       if (isEnding) return
-      onEnd(member.name, exit)
+      onEnd(member, exit)
       if (exit.code !== HALTED) setTimeout(() => void member.start().catch(() => undefined), RESTART_AFTER_MS)
     },
   }

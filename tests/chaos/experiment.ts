@@ -49,7 +49,8 @@ export async function runExperiment(
     withTimeout(act()).catch((error: Error) => void failures.push(`${fault.kind}: ${error.message}`))
 
   const startedAt = history.now()
-  await Promise.all([delay(holdMs), ...faults.map((fault) => attempt(fault, fault.inject))])
+  const context = { isAlone: faults.length === 1 }
+  await Promise.all([delay(holdMs), ...faults.map((fault) => attempt(fault, () => fault.inject(context)))])
   await Promise.all(faults.map(async (fault) => fault.heal && attempt(fault, fault.heal)))
   const healedAt = history.now()
   const recovered = await untilRecovered(cluster, history, healedAt)
@@ -74,7 +75,7 @@ function drawOfKind(kind: string, cluster: Cluster, random: Random): Fault {
     const fault = drawFault(cluster, random)
     if (fault.kind.includes(kind)) return fault
   }
-  throw new Error(`no fault has "${kind}" in its name`)
+  throw new Error(`--fault ${kind}: no fault has this in its name`)
 }
 
 const describe = ({ kind, targets }: Fault) => `${kind} (${targets.length > 3 ? targets[0] : targets.join(', ')})`

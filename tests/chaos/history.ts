@@ -3,10 +3,10 @@ import { appendFileSync } from 'node:fs'
 /** Milliseconds since the run began. All times of a history are from one clock, that of the recording process. */
 type Timed = { startedAt: number; endedAt: number }
 /**
- * `life` counts the starts of the api. It is absent if the api was started again during the request, so that it is not
- * known which process responded.
+ * `since` is when the process of the api was started. It is absent if the api was started again during the request, so
+ * that it is not known which process responded.
  */
-type Requested = Timed & { api: string; life?: number }
+type Requested = Timed & { api: string; since?: number }
 /** `status` is absent when no response came, `error` for a success; `responseName` is the name of the plant in it. */
 type Responded = { status?: number; error?: number; position?: string; responseName?: string }
 
@@ -40,6 +40,8 @@ export function createHistory(file: string) {
   return {
     requests: requests as readonly Request[],
     now: () => performance.now() - startedAt,
+    /** The time at a `performance.now()` of this process. */
+    at: (ms: number) => ms - startedAt,
 
     add(request: Request): void {
       requests.push(request)

@@ -104,7 +104,8 @@ function judgeRead(request: ReadRequest, winners: Winners, shown: Shown, partiti
   const [partition, offset] = (sent ?? '').split('-').map(Number)
   if (partition === partitionOf(Buffer.from(String(id)), partitions) && (offset as number) >= winner.offset)
     broken('404 for a plant that the position covers', { request, winner })
-  if (shown.wasBefore(request, id)) broken('404 for a plant that this api had shown', { request, winner })
+  if (shown.wasBefore(request, id))
+    broken('404 for a plant that this api had shown or found in the log', { request, winner })
 }
 
 function judgeList(request: ListRequest, winners: Winners, shown: Shown, broken: Broken): void {
@@ -123,36 +124,41 @@ function judgeList(request: ListRequest, winners: Winners, shown: Shown, broken:
     listed.add(item.id)
   }
   for (const id of shown.allBefore(request))
-    if (!listed.has(id)) broken('a list omits a plant that its api had shown', { list, id })
+    if (!listed.has(id)) broken('a list omits a plant that its api had shown or found in the log', { list, id })
 }
 
 type Shown = ReturnType<typeof createShownPlants>
 
-/** Which plants each process of an api has shown, and since when. */
+/** Which plants were shown, when first, and by which api. */
 function createShownPlants() {
-  const since = new Map<string, Map<number, number>>()
+  const byAny = new Map<number, number>()
+  const byApi = new Map<string, Map<number, number>>()
 
-  function show(process: string, id: number, at: number): void {
-    const ids = since.get(process) ?? new Map<number, number>()
-    since.set(process, ids)
+  function show(api: string, id: number, at: number): void {
+    const byThis = byApi.get(api) ?? new Map<number, number>()
+    byApi.set(api, byThis)
     // Requests come in the order of their ends: the first one is the earliest.
-    if (!ids.has(id)) ids.set(id, at)
+    for (const firsts of [byAny, byThis]) if (!firsts.has(id)) firsts.set(id, at)
   }
-  const processOf = ({ api, life }: Request) => (life === undefined ? undefined : `${api} ${life}`)
-  const shownBy = (request: Request) => since.get(processOf(request) ?? '')
+
+  /** What the process that responded has to know: what its api has shown, in earlier processes, too, and its log had. */
+  function* known({ api, startedAt, since = -Infinity }: Request): Generator<[Map<number, number>, number]> {
+    yield [byApi.get(api) ?? new Map(), startedAt]
+    yield [byAny, since]
+  }
 
   return {
     add(request: Request): void {
-      const process = processOf(request)
-      if (process === undefined) return
-      if (request.kind === 'list') for (const { id } of request.items ?? []) show(process, id, request.endedAt)
-      else if (request.status === 200 || request.error === DUPLICATE_ID) show(process, request.id, request.endedAt)
+      const { api, endedAt } = request
+      if (request.kind === 'list') for (const { id } of request.items ?? []) show(api, id, endedAt)
+      else if (request.status === 200 || request.error === DUPLICATE_ID) show(api, request.id, endedAt)
     },
 
-    wasBefore: (request: Request, id: number): boolean => (shownBy(request)?.get(id) ?? Infinity) < request.startedAt,
+    wasBefore: (request: Request, id: number): boolean =>
+      known(request).some(([firsts, before]) => (firsts.get(id) ?? Infinity) < before),
 
-    allBefore: (request: Request): number[] =>
-      [...(shownBy(request) ?? [])].filter(([, at]) => at < request.startedAt).map(([id]) => id),
+    allBefore: (request: Request): Iterable<number> =>
+      known(request).flatMap(([firsts, before]) => [...firsts].filter(([, at]) => at < before).map(([id]) => id)),
   }
 }
 

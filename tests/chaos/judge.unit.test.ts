@@ -7,6 +7,8 @@ const PARTITIONS = 2
 const NOT_WRITTEN = { status: 503, error: 50301 }
 const UNKNOWN = { status: 503, error: 50302 }
 const DUPLICATE = { status: 400, error: 40003 }
+const DENIED = '404 for a plant that this api had shown or found in the log'
+const OMITTED = 'a list omits a plant that its api had shown or found in the log'
 /** Two ids of one partition. */
 const [ID, OTHER_ID] = idsIn(0) as [number, number]
 
@@ -15,7 +17,12 @@ function idsIn(partition: number): number[] {
   return ids.filter((id) => partitionOf(Buffer.from(String(id)), PARTITIONS) === partition)
 }
 
-const at = (startedAt: number, endedAt = startedAt + 1, api = 'api-1', life = 1) => ({ startedAt, endedAt, api, life })
+const at = (startedAt: number, endedAt = startedAt + 1, api = 'api-1', since = 0) => ({
+  startedAt,
+  endedAt,
+  api,
+  since,
+})
 const claim = (offset: number, id: number, name: string): LoggedClaim => ({
   ...{ partition: 0, offset, id, name },
   eventId: `event of ${name}`,
@@ -55,7 +62,10 @@ it.each<[what: string, evidence: Evidence]>([
   ['the base of all others', evidenceWith([])],
   ['a plant read', evidenceWith([read(ID, { status: 200, responseName: 'first' })])],
   ['a plant not yet read by another api', evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-2') })])],
-  ['a plant not yet read after a restart', evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-1', 2) })])],
+  [
+    'a plant not yet read by an api that was started',
+    evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-2', 2) })]),
+  ],
   ['a read that overlaps the create', evidenceWith([read(ID, { status: 404, ...at(1.5, 11) })])],
   ['a position before the plant', evidenceWith([read(OTHER_ID, { status: 404, sent: '0-1', ...at(10) })])],
   [
@@ -101,7 +111,9 @@ it.each<[rule: string, evidence: Evidence]>([
   ['a read shows another plant than the log', evidenceWith([read(ID, { status: 200, responseName: 'second' })])],
   ['a read shows another plant than the log', evidenceWith([read(81, { status: 200, responseName: 'invented' })])],
   ['404 for a plant that the position covers', evidenceWith([read(OTHER_ID, { status: 404, sent: '0-2' })])],
-  ['404 for a plant that this api had shown', evidenceWith([read(ID, { status: 404 })])],
+  [DENIED, evidenceWith([read(ID, { status: 404 })])],
+  [DENIED, evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-1', 9) })])],
+  [DENIED, evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-2', 9) })])],
   [
     'a list has another plant than the log',
     evidenceWith([
@@ -129,7 +141,8 @@ it.each<[rule: string, evidence: Evidence]>([
       ]),
     ]),
   ],
-  ['a list omits a plant that its api had shown', evidenceWith([list([{ id: OTHER_ID, name: 'other' }])])],
+  [OMITTED, evidenceWith([list([{ id: OTHER_ID, name: 'other' }])])],
+  [OMITTED, evidenceWith([list([{ id: OTHER_ID, name: 'other' }], at(10, 11, 'api-2', 9))])],
   [
     'consumer-by-memory was given a void claim',
     evidenceWith([], { deliveries: new Map([['consumer-by-memory', [...evidenceWith([]).log]]]) }),

@@ -72,7 +72,7 @@ export async function startKafka({ toxiproxy, clients, dir, logDir, ...options }
         },
         isReady: () => answersKafka(place.plain),
       })
-    return createMember({ ...options, name, start })
+    return createMember({ ...options, name, start, mayEnd: true })
   })
   await Promise.all(nodes.map((node) => node.start()))
   return {

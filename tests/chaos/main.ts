@@ -92,7 +92,8 @@ function redisKindOf(text: string): RedisKind {
 
 function experimentsOf(text: string): readonly [from: number, to: number] {
   const [, from, to = from] = EXPERIMENTS.exec(text) ?? []
-  if (from === undefined) throw new Error(`--experiments ${text}: expected a number, or two as in 3-4`)
+  if (from === undefined || Number(to) < Number(from))
+    throw new Error(`--experiments ${text}: expected a number, or two as in 3-4`)
   return [Number(from), Number(to)]
 }
 
@@ -104,7 +105,7 @@ async function hunt(seed: number, part: string): Promise<number> {
   console.log('| planted bug | fault | seconds | caught by |\n|---|---|---:|---|')
   for (const [bug, fault] of bugs) {
     const startedAt = performance.now()
-    const { violations } = await run({
+    const { judged } = await run({
       seed,
       minutes: MINUTES_FOR_A_BUG,
       redis: 'sentinels',
@@ -112,9 +113,9 @@ async function hunt(seed: number, part: string): Promise<number> {
       bug,
       say: () => {},
     })
-    if (violations.length === 0) missed++
+    if (judged.length === 0) missed++
     const seconds = Math.round((performance.now() - startedAt) / 1000)
-    console.log(`| ${bug} | ${fault} | ${seconds} | ${violations[0]?.split(': {')[0]?.slice(0, 80) ?? 'MISSED'} |`)
+    console.log(`| ${bug} | ${fault} | ${seconds} | ${judged[0]?.split(': {')[0]?.slice(0, 80) ?? 'MISSED'} |`)
   }
   console.log(`\n${bugs.length - missed} of ${bugs.length} caught`)
   return missed === 0 ? 0 : 1

@@ -9,15 +9,19 @@ export type MemberOptions = {
   /** The process, if it runs already. */
   running?: RunningProcess
   start(): Promise<RunningProcess>
+  /** Whether it may end by itself, as a broker does when its disk is full. */
+  mayEnd?: boolean
+  /** Whether it has to end by SIGTERM, as a broker without a quorum does not. */
+  endsBySigterm?: boolean
   /** Called when the process has ended and nobody here ended it. */
   onUnexpectedEnd(member: Member, exit: Exit): void
 }
 
 /** One process of the cluster. It keeps its name, its ports and its data over all its starts. */
-export function createMember({ name, running: first, start, onUnexpectedEnd }: MemberOptions) {
+export function createMember({ name, running: first, start, mayEnd, endsBySigterm, onUnexpectedEnd }: MemberOptions) {
   let running: RunningProcess | undefined
   let starting: Promise<void> | undefined
-  let lives = 0
+  let startedAt = -Infinity
   let endIsExpected = false
 
   function follow(started: RunningProcess): void {
@@ -31,7 +35,7 @@ export function createMember({ name, running: first, start, onUnexpectedEnd }: M
   }
 
   async function startOnce(): Promise<void> {
-    lives++
+    startedAt = performance.now()
     follow(await start())
   }
 
@@ -59,17 +63,20 @@ export function createMember({ name, running: first, start, onUnexpectedEnd }: M
 
   const member = {
     name,
-    /** How often it was started: a higher number is another process. */
-    lives: () => lives,
+    mayEnd,
+    /** The `performance.now()` before its last start: a higher number is another process. */
+    startedAt: () => startedAt,
 
     /** Resolves when it is started as `start` does, at once if it is running. */
     start: startUnlessRunning,
     /** Resolves when it has ended. */
     kill: () => end('SIGKILL'),
-    /** Ends it with this signal, and starts it again. */
-    async restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-      await end(signal)
+    /** Ends it with this signal, and starts it again. Rejects if it had to end by SIGTERM and was killed. */
+    async restart(how: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+      const exit = await end(how)
       await startUnlessRunning()
+      if (how === 'SIGTERM' && endsBySigterm && exit?.signal === 'SIGKILL')
+        throw new Error(`${name} did not end within ${STOP_GRACE_MS / 1000} s after SIGTERM`)
     },
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),

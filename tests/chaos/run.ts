@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { cacheDir } from '../../local/places.mjs'
 import { describeExit } from '../../local/processes/process.mjs'
 import { startClients } from './clients.ts'
-import { type Cluster, HALTED, type RedisKind, startCluster, TOPIC } from './cluster.ts'
+import { type Cluster, type RedisKind, startCluster, TOPIC } from './cluster.ts'
 import { areReady, type Experiment, runExperiment, untilRecovered } from './experiment.ts'
 import { createHistory, type Request } from './history.ts'
 import { type Evidence, judge } from './judge.ts'
@@ -39,6 +39,8 @@ export type Run = {
   experiments: Experiment[]
   requests: readonly Request[]
   violations: string[]
+  /** Those of the violations that the judge found. */
+  judged: string[]
 }
 
 /** Starts a cluster, runs experiments on it under load, and judges what clients and consumers were told. */
@@ -57,18 +59,20 @@ export async function run({
   const violations: string[] = []
   const cluster = await startCluster({
     ...{ dir, redis, bug, former },
-    onEnd(member, exit) {
-      say(`  ${member} ended by itself: ${describeExit(exit)}`)
-      if (exit.code === HALTED) violations.push(`${member} halted`)
+    onEnd({ name, mayEnd }, exit) {
+      const text = `${name} ended by itself: ${describeExit(exit)}`
+      say(`  ${text}`)
+      if (!mayEnd) violations.push(text)
     },
   })
+  let clients: ReturnType<typeof startClients> | undefined
   try {
     const history = createHistory(join(dir, 'history.jsonl'))
     await Promise.all([...cluster.services, ...cluster.consumers].map((member) => member.start()))
     const startedAt = history.now()
     while (!(await areReady(cluster.services)) && history.now() < startedAt + START_TIMEOUT_MS)
       await delay(LOOK_EVERY_MS)
-    const clients = startClients(cluster.apis, history, seed)
+    clients = startClients(cluster.apis, history, seed)
     const experiments: Experiment[] = []
     if (!(await untilRecovered(cluster, history, startedAt))) violations.push('the cluster did not get ready')
     const [first, last] = chosen ?? [1, Infinity]
@@ -84,11 +88,13 @@ export async function run({
     await clients.stop()
     history.flush()
     const evidence = await collect(cluster, history.requests)
-    violations.push(...judge(evidence), ...(await judgeStores(cluster)), ...secretsIn(cluster.logDir))
+    const judged = [...judge(evidence), ...(await judgeStores(cluster)), ...secretsIn(cluster.logDir)]
+    violations.push(...judged)
     writeFileSync(join(dir, 'violations.txt'), violations.map((violation) => `${violation}\n`).join(''))
     writeFileSync(join(dir, 'log.jsonl'), evidence.log.map((claim) => `${JSON.stringify(claim)}\n`).join(''))
-    return { seed, dir, lastedMs, experiments, requests: history.requests, violations }
+    return { seed, dir, lastedMs, experiments, requests: history.requests, violations, judged }
   } finally {
+    await clients?.stop()
     await cluster.end()
   }
 }

@@ -63,7 +63,7 @@ async function createService(
     ...{ ...preloading(options.bug, CLOCK), CLOCK_FILE: clockFile },
   }
   let folder = options.former
-  const member = createProgram(name, () => argumentsOf(kind, folder), env, options)
+  const member = createProgram(name, () => argumentsOf(kind, folder), env, options, true)
   /** Sets the time of day of its processes off by this much. */
   function setClockOff(byMs: number): void {
     writeFileSync(clockFile, String(byMs))
@@ -92,8 +92,13 @@ export const createConsumers = (options: ServiceOptions) =>
     return { ...createProgram(name, () => args, preloading(options.bug), options), deliveries: task.deliveries }
   })
 
-function createProgram(name: string, args: () => string[], env: NodeJS.ProcessEnv, options: ServiceOptions) {
-  const { logDir, onSpawn, onUnexpectedEnd } = options
+function createProgram(
+  name: string,
+  args: () => string[],
+  env: NodeJS.ProcessEnv,
+  { logDir, onSpawn, onUnexpectedEnd }: ServiceOptions,
+  endsBySigterm = false,
+) {
   const logFile = join(logDir, `${name}.log`)
   const program = { name, command: process.execPath, logFile, env: { PATH: process.env.PATH, ...env } }
   async function start(): Promise<RunningProcess> {
@@ -101,7 +106,7 @@ function createProgram(name: string, args: () => string[], env: NodeJS.ProcessEn
     onSpawn(running)
     return running
   }
-  return createMember({ name, start, onUnexpectedEnd })
+  return createMember({ name, start, onUnexpectedEnd, endsBySigterm })
 }
 
 /** Has Node load these files first, and the one that plants the bug. */

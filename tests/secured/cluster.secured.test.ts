@@ -58,7 +58,8 @@ it(
     for (const [name, pid] of Object.entries(restarted)) {
       await load.untilMore(SOME_CREATES)
       process.kill(pid, 'SIGTERM')
-      const killing = name.startsWith('redis') ? setTimeout(() => process.kill(pid, 'SIGKILL'), GRACE_MS) : undefined
+      const kill = () => alive([pid]).forEach((still) => void process.kill(still, 'SIGKILL'))
+      const killing = name.startsWith('redis') ? setTimeout(kill, GRACE_MS) : undefined
       // The next one is known when it is ready. Brokers must have all records before the next broker ends.
       await vi.waitFor(() => expect(readRun(localDir)?.pids[name], name).not.toBe(pid), RESTART)
       clearTimeout(killing)

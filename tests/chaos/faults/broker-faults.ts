@@ -36,7 +36,12 @@ export const BROKER_FAULTS: readonly Draw[] = [
 async function limitFileSize(member: Member, bytes: string): Promise<void> {
   const pid = member.pid()
   if (pid === undefined) return
-  await runCommand('prlimit', ['--pid', String(pid), `--fsize=${bytes}:${UNLIMITED}`], {
-    timeoutMs: COMMAND_TIMEOUT_MS,
-  })
+  const { code, output, missing } = await runCommand(
+    'prlimit',
+    ['--pid', String(pid), `--fsize=${bytes}:${UNLIMITED}`],
+    { timeoutMs: COMMAND_TIMEOUT_MS },
+  )
+  if (missing) throw new Error('prlimit not found: install util-linux')
+  // It may have ended in the meantime.
+  if (code !== 0 && member.pid() === pid) throw new Error(`prlimit: ${output}`)
 }

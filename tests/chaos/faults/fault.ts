@@ -6,7 +6,7 @@ import type { Member } from '../member.ts'
 export type Fault = {
   kind: string
   targets: readonly string[]
-  inject(): Promise<void>
+  inject(context: { isAlone: boolean }): Promise<void>
   /** Removes what was injected. What heals by itself has none. */
   heal?(): Promise<void>
 }

@@ -1,5 +1,5 @@
 import { readRun } from '../local/launch/run-file.mjs'
-import { readSettings } from '../local/launch/settings.mjs'
+import { localDirOf } from '../local/launch/settings.mjs'
 import { root } from '../local/places.mjs'
 import { runForeground } from '../local/processes/command.mjs'
 import { describe, Failure } from '../local/processes/failure.mjs'
@@ -42,7 +42,7 @@ async function main([name, ...rest]) {
 
 /** @returns {NodeJS.ProcessEnv} */
 function environment() {
-  const run = readRun(readSettings(process.env).localDir)
+  const run = readRun(localDirOf(process.env))
   if (run === undefined || process.env.KAFKA_BROKERS) return process.env
   const table = run.table === 'on' ? `${run.topic}.table` : run.table
   return { PLANTS_TOPIC: run.topic, PLANTS_TABLE: table, ...process.env, KAFKA_BROKERS: run.kafkaBrokers }

@@ -1,6 +1,6 @@
 import { readRun } from './launch/run-file.mjs'
 import { argumentsOf } from './launch/service.mjs'
-import { namesRedis, readSettings } from './launch/settings.mjs'
+import { localDirOf, namesRedis } from './launch/settings.mjs'
 import { digestOf } from './launch/token.mjs'
 import { root } from './places.mjs'
 import { runForeground } from './processes/command.mjs'
@@ -49,8 +49,7 @@ async function main(args) {
  * @returns {NodeJS.ProcessEnv}
  */
 function environmentOf(name) {
-  const { localDir } = readSettings(process.env)
-  const run = readRun(localDir)
+  const run = readRun(localDirOf(process.env))
   const { PLANT_STORE_TOKEN, ...own } = process.env
   /** @type {NodeJS.ProcessEnv} */
   const env = { ...(run && settingsOfRun(run, own)), ...own }

@@ -32,7 +32,7 @@ import { tokenPattern, tokenRule } from './token.mjs'
  */
 export function readSettings(env, stores, cluster = false) {
   const { PORT, HOST, OPS_PORT, PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE } = env
-  const { PLANT_STORE_TOKEN, PLANT_STORE_LOCAL_DIR } = env
+  const { PLANT_STORE_TOKEN } = env
   /** @type {string[]} */
   const wrong = []
   /** @param {string} name @param {string} value @param {string} expected @param {boolean} isRight */
@@ -56,7 +56,7 @@ export function readSettings(env, stores, cluster = false) {
     partitions: number('PLANTS_PARTITIONS', PLANTS_PARTITIONS || '12', 1000),
     table: text('PLANTS_TABLE', PLANTS_TABLE || 'on', 'on, off or a Kafka topic name', /^[\w.-]{1,249}$/),
     token: PLANT_STORE_TOKEN && text('PLANT_STORE_TOKEN', PLANT_STORE_TOKEN, tokenRule, tokenPattern),
-    localDir: resolve(root, PLANT_STORE_LOCAL_DIR || '.local'),
+    localDir: localDirOf(env),
     cluster,
     ...(cluster ? clusterOf(stores, wrong) : storesOf(env, stores, wrong)),
   }
@@ -67,6 +67,13 @@ export function readSettings(env, stores, cluster = false) {
   if (wrong.length > 0) throw new Failure(`Invalid settings:\n  ${wrong.join('\n  ')}`)
   return settings
 }
+
+/**
+ * The folder of `npm start`: its data, logs and `run.json`.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ */
+export const localDirOf = ({ PLANT_STORE_LOCAL_DIR }) => resolve(root, PLANT_STORE_LOCAL_DIR || '.local')
 
 /**
  * @typedef {'api' | 'projector'} ServiceKind

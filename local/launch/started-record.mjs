@@ -16,6 +16,9 @@ import { readRun, removeRun } from './run-file.mjs'
  * @typedef {{ processes: Record<string, Process>, dockerProject?: string }} Started
  */
 
+/** Those of a cluster have numbers. */
+const STORE = /^(kafka|redis|sentinel)/
+
 /**
  * @param {string} localDir
  * @param {(names: string[]) => void} onLeftovers called before the leftovers of an earlier launcher are stopped
@@ -33,9 +36,10 @@ export async function claim(localDir, onLeftovers) {
     const { launcher } = earlier.processes
     if (launcher && isAlive(launcher)) throw alreadyRunning(localDir, launcher.pid)
     await endLeftovers(earlier, onLeftovers)
-    removeRun(localDir)
-    rmSync(file, { force: true })
+    // Another launcher that was started at the same time may have ended them, too, and be running by now.
+    if (read(file).processes.launcher?.identity === earlier.processes.launcher?.identity) rmSync(file, { force: true })
   }
+  removeRun(localDir)
   const write = () => writeWhole(file, JSON.stringify(started))
   return {
     /** @param {string} name @param {number} pid */
@@ -77,9 +81,19 @@ async function endLeftovers(earlier, onLeftovers) {
   if (alive.length === 0 && !containers) return
   onLeftovers([...alive.map(([name]) => name), ...(containers ? ['Kafka and Redis in Docker'] : [])])
   // The services first: without their stores they would only log errors. No client waits for their responses.
-  const { kafka, redis, ...services } = earlier.processes
-  await endAll(Object.values(services), { graceMs: 1000 })
-  await Promise.all([containers?.stop(), endAll([kafka, redis], { graceMs: 4000 })])
+  const isStore = (/** @type {[string, Process]} */ [name]) => STORE.test(name)
+  const { stores = [], services = [] } = Object.groupBy(alive, (entry) => (isStore(entry) ? 'stores' : 'services'))
+  await endAll(
+    services.map(([, entry]) => entry),
+    { graceMs: 1000 },
+  )
+  await Promise.all([
+    containers?.stop(),
+    endAll(
+      stores.map(([, entry]) => entry),
+      { graceMs: 4000 },
+    ),
+  ])
 }
 
 /**

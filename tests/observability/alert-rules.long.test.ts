@@ -160,8 +160,17 @@ const CASES: Case[] = [
     ],
   ),
   ['tokens cannot be checked', failing(50305, '0+1x80'), { '1m': [], '1m15s': ['PlantStoreTokensUnchecked'] }],
-  ['the first internal error', failing(50000, '_x19 1x60'), { '4m30s': [], '4m45s': ['PlantStoreInternalError'] }],
+  ['the first internal error', failing(50000, '_x23 1x56'), { '5m30s': [], '5m45s': ['PlantStoreInternalError'] }],
   ['internal errors of an hour ago', failing(50000, '3x80'), { '20m': [] }],
+  [
+    'internal errors before Prometheus was away',
+    {
+      ...failing(50000, '3x20 _x40 3x40'),
+      'up{job="plant-store", instance="api"}': '1x20 _x40 1x40',
+      'up{job="plant-store", instance="projector"}': '1x20 _x40 1x40',
+    },
+    { '16m': [] },
+  ],
   ['a record is parked', { [PARKED]: '2x19 3x60' }, { '4m45s': [], '5m': ['PlantStoreUnreadableRecords'] }],
   ['plants that cannot be read', failing(50001, '0+1x80'), { '3m': ['PlantStoreUnreadableRecords'] }],
   [

@@ -7,7 +7,7 @@ import type { World } from './world.ts'
 export type Schedule = {
   calm: number
   workload: Workload
-  /** Window sizes of apis, in bytes per partition: 300 have room for no plant, 400 for one, 800 for two. */
+  /** Window sizes of apis, in bytes per partition: 100 have room for no plant, 190 for one, 380 for two. */
   windows: readonly number[]
   /** Without those of rebuilds when there are none. */
   weights: readonly number[]

@@ -9,6 +9,8 @@ import type { History } from './history.ts'
 const HOLD_MS = { least: 4_000, most: 15_000 }
 const PAIR = 0.35
 const INJECT_TIMEOUT_MS = 180_000
+/** A broker that is started again may need another one that the other fault has taken. */
+const HEAL_WITHIN_MS = 90_000
 const RECOVERED_WITHIN_MS = 90_000
 const LOOK_EVERY_MS = 200
 const DRAWS = 1_000
@@ -50,8 +52,9 @@ export async function runExperiment(
 
   const startedAt = history.now()
   const context = { isAlone: faults.length === 1 }
-  await Promise.all([delay(holdMs), ...faults.map((fault) => attempt(fault, () => fault.inject(context)))])
-  await Promise.all(faults.map(async (fault) => fault.heal && attempt(fault, fault.heal)))
+  const injected = Promise.all(faults.map((fault) => attempt(fault, () => fault.inject(context))))
+  await Promise.all([delay(holdMs), Promise.race([injected, delay(HEAL_WITHIN_MS, undefined, { ref: false })])])
+  await Promise.all([injected, ...faults.map(async (fault) => fault.heal && attempt(fault, fault.heal))])
   const healedAt = history.now()
   const recovered = await untilRecovered(cluster, history, healedAt)
   return {

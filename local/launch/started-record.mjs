@@ -81,19 +81,10 @@ async function endLeftovers(earlier, onLeftovers) {
   if (alive.length === 0 && !containers) return
   onLeftovers([...alive.map(([name]) => name), ...(containers ? ['Kafka and Redis in Docker'] : [])])
   // The services first: without their stores they would only log errors. No client waits for their responses.
-  const isStore = (/** @type {[string, Process]} */ [name]) => STORE.test(name)
-  const { stores = [], services = [] } = Object.groupBy(alive, (entry) => (isStore(entry) ? 'stores' : 'services'))
-  await endAll(
-    services.map(([, entry]) => entry),
-    { graceMs: 1000 },
-  )
-  await Promise.all([
-    containers?.stop(),
-    endAll(
-      stores.map(([, entry]) => entry),
-      { graceMs: 4000 },
-    ),
-  ])
+  const of = (/** @type {boolean} */ areStores) =>
+    alive.filter(([name]) => STORE.test(name) === areStores).map(([, entry]) => entry)
+  await endAll(of(false), { graceMs: 1000 })
+  await Promise.all([containers?.stop(), endAll(of(true), { graceMs: 4000 })])
 }
 
 /**

@@ -31,6 +31,7 @@ export function createHistory(file: string) {
   const requests: Request[] = []
   let unwritten: string[] = []
   const startedAt = performance.now()
+  const at = (ms: number) => ms - startedAt
 
   function flush(): void {
     if (unwritten.length > 0) appendFileSync(file, `${unwritten.join('\n')}\n`)
@@ -39,9 +40,9 @@ export function createHistory(file: string) {
 
   return {
     requests: requests as readonly Request[],
-    now: () => performance.now() - startedAt,
+    now: () => at(performance.now()),
     /** The time at a `performance.now()` of this process. */
-    at: (ms: number) => ms - startedAt,
+    at,
 
     add(request: Request): void {
       requests.push(request)

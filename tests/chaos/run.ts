@@ -6,7 +6,7 @@ import { describeExit } from '../../local/processes/process.mjs'
 import { startClients } from './clients.ts'
 import { type Cluster, type RedisKind, startCluster, TOPIC } from './cluster.ts'
 import { areReady, type Experiment, runExperiment, untilRecovered } from './experiment.ts'
-import { createHistory, type Request } from './history.ts'
+import { createHistory, type History, type Request } from './history.ts'
 import { type Evidence, judge } from './judge.ts'
 import { readDeliveries, readLog } from './log.ts'
 import { TOKEN } from './services.ts'
@@ -44,16 +44,8 @@ export type Run = {
 }
 
 /** Starts a cluster, runs experiments on it under load, and judges what clients and consumers were told. */
-export async function run({
-  seed,
-  minutes,
-  redis,
-  experiments: chosen,
-  fault,
-  bug,
-  former,
-  say,
-}: RunOptions): Promise<Run> {
+export async function run(options: RunOptions): Promise<Run> {
+  const { seed, redis, bug, former, say } = options
   const dir = join(cacheDir, 'chaos', String(seed))
   rmSync(dir, { recursive: true, force: true })
   const violations: string[] = []
@@ -65,14 +57,35 @@ export async function run({
       if (!mayEnd) violations.push(text)
     },
   })
-  let clients: ReturnType<typeof startClients> | undefined
   try {
     const history = createHistory(join(dir, 'history.jsonl'))
     await Promise.all([...cluster.services, ...cluster.consumers].map((member) => member.start()))
     const startedAt = history.now()
     while (!(await areReady(cluster.services)) && history.now() < startedAt + START_TIMEOUT_MS)
       await delay(LOOK_EVERY_MS)
-    clients = startClients(cluster.apis, history, seed)
+    const { experiments, endedAt } = await play(cluster, history, { ...options, startedAt }, violations)
+    history.flush()
+    const evidence = await collect(cluster, history.requests)
+    const judged = [...judge(evidence), ...(await judgeStores(cluster)), ...secretsIn(cluster.logDir)]
+    violations.push(...judged)
+    writeFileSync(join(dir, 'violations.txt'), violations.map((violation) => `${violation}\n`).join(''))
+    writeFileSync(join(dir, 'log.jsonl'), evidence.log.map((claim) => `${JSON.stringify(claim)}\n`).join(''))
+    const lastedMs = endedAt - startedAt
+    return { seed, dir, lastedMs, experiments, requests: history.requests, violations, judged }
+  } finally {
+    await cluster.end()
+  }
+}
+
+/** Runs one experiment after the other under load, until the time is over or something has gone wrong. */
+async function play(
+  cluster: Cluster,
+  history: History,
+  { seed, minutes, experiments: chosen, fault, say, startedAt }: RunOptions & { startedAt: number },
+  violations: string[],
+) {
+  const clients = startClients(cluster.apis, history, seed)
+  try {
     const experiments: Experiment[] = []
     if (!(await untilRecovered(cluster, history, startedAt))) violations.push('the cluster did not get ready')
     const [first, last] = chosen ?? [1, Infinity]
@@ -84,18 +97,9 @@ export async function run({
       if (experiment.recoveredAt === undefined) violations.push(`experiment ${number}: not recovered`)
       violations.push(...experiment.failures.map((failure) => `experiment ${number}: ${failure}`))
     }
-    const lastedMs = history.now() - startedAt
-    await clients.stop()
-    history.flush()
-    const evidence = await collect(cluster, history.requests)
-    const judged = [...judge(evidence), ...(await judgeStores(cluster)), ...secretsIn(cluster.logDir)]
-    violations.push(...judged)
-    writeFileSync(join(dir, 'violations.txt'), violations.map((violation) => `${violation}\n`).join(''))
-    writeFileSync(join(dir, 'log.jsonl'), evidence.log.map((claim) => `${JSON.stringify(claim)}\n`).join(''))
-    return { seed, dir, lastedMs, experiments, requests: history.requests, violations, judged }
+    return { experiments, endedAt: history.now() }
   } finally {
-    await clients?.stop()
-    await cluster.end()
+    await clients.stop()
   }
 }
 

@@ -18,7 +18,7 @@ const CONSUMER_PROGRAM = new URL('../support/consumer-process.ts', import.meta.u
 const PLANT_BUG = new URL('plant-bug.ts', import.meta.url).pathname
 const CLOCK = new URL('clock.ts', import.meta.url).pathname
 
-export type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd'> & {
+export type ServiceOptions = Pick<MemberOptions, 'onUnexpectedEnd' | 'endsBySigterm'> & {
   dataDir: string
   logDir: string
   /** Settings of all programs, without the way to Kafka. */
@@ -63,7 +63,7 @@ async function createService(
     ...{ ...preloading(options.bug, CLOCK), CLOCK_FILE: clockFile },
   }
   let folder = options.former
-  const member = createProgram(name, () => argumentsOf(kind, folder), env, options, true)
+  const member = createProgram(name, () => argumentsOf(kind, folder), env, { ...options, endsBySigterm: true })
   /** Sets the time of day of its processes off by this much. */
   function setClockOff(byMs: number): void {
     writeFileSync(clockFile, String(byMs))
@@ -92,13 +92,8 @@ export const createConsumers = (options: ServiceOptions) =>
     return { ...createProgram(name, () => args, preloading(options.bug), options), deliveries: task.deliveries }
   })
 
-function createProgram(
-  name: string,
-  args: () => string[],
-  env: NodeJS.ProcessEnv,
-  { logDir, onSpawn, onUnexpectedEnd }: ServiceOptions,
-  endsBySigterm = false,
-) {
+function createProgram(name: string, args: () => string[], env: NodeJS.ProcessEnv, options: ServiceOptions) {
+  const { logDir, onSpawn, onUnexpectedEnd, endsBySigterm = false } = options
   const logFile = join(logDir, `${name}.log`)
   const program = { name, command: process.execPath, logFile, env: { PATH: process.env.PATH, ...env } }
   async function start(): Promise<RunningProcess> {

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest'
 import { readRun } from '../../local/launch/run-file.mjs'
 import { errorOf } from '../support/client.ts'
 import { startCreates, startPatientCreates } from '../support/endless-creates.ts'
-import { alive, npmStart, prepareStart, stopStart } from '../support/npm-start.ts'
+import { alive, killAlive, npmStart, prepareStart, stopStart } from '../support/npm-start.ts'
 import { startPlantctl } from '../support/plantctl.ts'
 
 const LIMIT_MS = 600_000
@@ -58,8 +58,7 @@ it(
     for (const [name, pid] of Object.entries(restarted)) {
       await load.untilMore(SOME_CREATES)
       process.kill(pid, 'SIGTERM')
-      const kill = () => alive([pid]).forEach((still) => void process.kill(still, 'SIGKILL'))
-      const killing = name.startsWith('redis') ? setTimeout(kill, GRACE_MS) : undefined
+      const killing = name.startsWith('redis') ? setTimeout(killAlive, GRACE_MS, [pid]) : undefined
       // The next one is known when it is ready. Brokers must have all records before the next broker ends.
       await vi.waitFor(() => expect(readRun(localDir)?.pids[name], name).not.toBe(pid), RESTART)
       clearTimeout(killing)

@@ -80,7 +80,7 @@ export async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args
     // Those that were restarted, too. The launcher ends first: it would start again what is killed.
     const pids = { ...run.pids, ...readRun(localDir)?.pids }
     await launcher.stop({ graceMs: STOP_MS })
-    for (const pid of alive(Object.values(pids))) process.kill(pid, 'SIGKILL')
+    killAlive(Object.values(pids))
   })
   return { ...run, launcher, log }
 }
@@ -88,6 +88,11 @@ export async function npmStart(localDir: string, env: NodeJS.ProcessEnv, ...args
 /** Ends it as Ctrl-C does. */
 export async function stopStart(launcher: RunningProcess): Promise<void> {
   expect(await launcher.stop({ graceMs: STOP_MS })).toEqual({ code: 0, signal: null })
+}
+
+/** Ends those of the processes that run. */
+export function killAlive(pids: number[]): void {
+  for (const pid of alive(pids)) process.kill(pid, 'SIGKILL')
 }
 
 /** Those of the processes that run. */

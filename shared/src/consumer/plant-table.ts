@@ -1,4 +1,3 @@
-import { preconditionErrorOf } from '../event-log/broker-errors.ts'
 import { createKafka } from '../event-log/connection.ts'
 import { createFollower } from '../event-log/follow.ts'
 import { createThrowawayGroups, groupPrefix } from '../event-log/groups.ts'
@@ -42,13 +41,7 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
   const { brokers, clientId, table, log, onPlant, connectWithinMs } = options
   const kafka = createKafka(brokers, clientId, log, options)
   const ends = () => readEnds(kafka, table, TABLE.lost)
-  const first = await retry(
-    () =>
-      ends().catch((error: unknown) => {
-        throw preconditionErrorOf(error, { topic: table })
-      }),
-    { ...CONNECT_RETRY, giveUpAfterMs: connectWithinMs },
-  ).catch((error: unknown) => {
+  const first = await retry(ends, { ...CONNECT_RETRY, giveUpAfterMs: connectWithinMs }).catch((error: unknown) => {
     throw consumerErrorOf(error, 'kafka-unreachable')
   })
   const partitions = first.ends.length

@@ -1,11 +1,23 @@
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { runCommand } from '../../../local/processes/command.mjs'
 import { pick } from '../../simulation/random.ts'
+import { type Cluster, TOPIC } from '../cluster.ts'
 import type { Member } from '../member.ts'
-import { COMMAND_TIMEOUT_MS, type Draw, killed } from './fault.ts'
+import { COMMAND_TIMEOUT_MS, type Draw, every, killed } from './fault.ts'
 
 const UNLIMITED = 'unlimited'
 
 export const BROKER_FAULTS: readonly Draw[] = [
+  // Creates go to all partitions all the time, so it acknowledges some when it dies.
+  (cluster, random) => {
+    const { brokers } = cluster
+    const partition = random.below(TOPIC.partitions)
+    return {
+      ...{ kind: 'leader: kill -9', targets: [`of partition ${partition}`, ...brokers.map(({ name }) => name)] },
+      inject: async () => void (await (await leaderOf(partition, cluster)).kill()),
+      heal: () => every(brokers, (broker) => broker.start()),
+    }
+  },
   ({ brokers }, random) => {
     const left = pick(brokers, random)
     return killed(
@@ -32,6 +44,14 @@ export const BROKER_FAULTS: readonly Draw[] = [
     }
   },
 ]
+
+async function leaderOf(partition: number, { admin, brokers }: Cluster): Promise<Member> {
+  const { topics } = await withAdmin(admin, (admin) => admin.fetchTopicMetadata({ topics: [TOPIC.topic] }))
+  const leader = topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)?.leader
+  const broker = brokers.find(({ name }) => name === `kafka-${leader}`)
+  if (broker === undefined) throw new Error(`partition ${partition} has no leader`)
+  return broker
+}
 
 async function limitFileSize(member: Member, bytes: string): Promise<void> {
   const pid = member.pid()

@@ -20,6 +20,10 @@ describe.skipIf(inject('storeSource') !== 'docker')('docker compose up, with the
         vi.waitFor(async () => expect(await plantctl('status')).toMatch(/^No problems/m), RECOVERED)
       await store.up()
       await expectNoProblems()
+      for (const service of ['api', 'projector']) {
+        const passwords = await store.run('exec', '-T', service, 'ls', '/run/passwords')
+        expect(passwords.trim(), 'the password of its own user and no other').toBe(service)
+      }
 
       const load = startPatientCreates(store.url)
       for (const service of ['kafka-2', 'redis', 'sentinel-1', 'api', 'projector']) {

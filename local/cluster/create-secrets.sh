@@ -1,5 +1,6 @@
 # The certificates of the brokers and the passwords of the users of docker-compose.cluster.yml, made at the first start:
-# in /run/stores what clients need, in /run/brokers what only brokers may read. Runs in the image of Kafka, with its Java.
+# in /run/stores what clients need, in /run/passwords a directory for each user, in /run/brokers what only brokers may
+# read. Runs in the image of Kafka, with its Java.
 set -eu
 cd /run/brokers
 store() { keytool -storepass plant-store -storetype PKCS12 "$@" 2>&1; }
@@ -17,10 +18,9 @@ if [ ! -f /run/stores/authority.crt ]; then
   store -keystore kafka.p12 -importcert -alias kafka -noprompt -file kafka.crt
   cp authority.crt /run/stores/authority.crt # last: it says that all of them are there
 fi
-mkdir -p /run/stores/passwords
 for user in admin api projector plantctl; do
-  file=/run/stores/passwords/$user
+  file=/run/passwords/$user/password
   [ -s "$file" ] || od -An -N24 -tx1 /dev/urandom | tr -d ' \n' > "$file"
 done
-chown -R 1000:1000 /run/brokers /run/stores
-chmod 400 /run/brokers/*.p12 /run/stores/passwords/*
+chown -R 1000:1000 /run/brokers /run/stores /run/passwords
+chmod 400 /run/brokers/*.p12 /run/passwords/*/password

@@ -12,7 +12,9 @@ default.api.timeout.ms=120000
 END
 for user in admin api projector plantctl; do
   echo "user $user"
+  # In a file, because everybody on the machine can read the arguments of a process.
+  printf 'SCRAM-SHA-512=password=%s\n' "$(cat "/run/passwords/$user/password")" > /tmp/user.properties
   /opt/kafka/bin/kafka-configs.sh --bootstrap-server kafka:9094,kafka-2:9094,kafka-3:9094 \
     --command-config /tmp/broker.properties --alter --entity-type users --entity-name "$user" \
-    --add-config "SCRAM-SHA-512=[password=$(cat "/run/stores/passwords/$user")]"
+    --add-config-file /tmp/user.properties
 done

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
@@ -14,6 +15,7 @@ import { checkTopic } from './topic.ts'
 
 const PARTITIONS = 3
 const WAIT_MS = 40_000
+const NOBODY_LISTENS = 1
 
 async function openAppender({ kafka, topic }: TestTopic, topicId?: TopicId) {
   const appender = createAppender(kafka, topic, topicId)
@@ -90,6 +92,17 @@ describe('appending', () => {
       const eventIds = followed.delivered.flatMap(({ records }) => records.map(({ claim }) => claim?.eventId))
       expect(eventIds).toContain(String(last.headers.ce_id))
     }, WAIT_MS)
+  })
+
+  it('connects at its first append when Kafka could not be reached before', async () => {
+    const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+    let isReachable = false
+    const kafka = createImpatientKafka(inject('kafkaBrokers'), {
+      socketFactory: ({ host, port, onConnect }) => connect(isReachable ? port : NOBODY_LISTENS, host, onConnect),
+    })
+    const appender = await openAppender({ ...topic, kafka })
+    isReachable = true
+    await appender.append([recordOf(1n)])
   })
 
   it('works again after a connection that died without being closed', async () => {

@@ -48,7 +48,7 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
   let producer = newProducer()
   let isConnected = false
 
-  async function connect(): Promise<void> {
+  async function connectProducer(): Promise<void> {
     await producer.connect()
     isConnected = true
   }
@@ -63,7 +63,11 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
   }
 
   return {
-    connect,
+    /** Connects, so that the first append need not. Never rejects: after a failure the next append connects. */
+    async connect(): Promise<void> {
+      const used = producer
+      await connectProducer().catch(() => replace(used).catch(() => {}))
+    },
 
     /**
      * Resolves when all in-sync replicas have the records. Rejects with an AppendRefused when certainly none of them
@@ -73,7 +77,7 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
       const used = producer
       void used.takeProduceRequests()
       try {
-        if (!isConnected) await connect()
+        if (!isConnected) await connectProducer()
         const acknowledged = await used.sendBatch({
           acks: ACKS_ALL,
           timeout: PRODUCE_TIMEOUT_MS,

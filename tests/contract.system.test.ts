@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createPlant, expectErrorShape, readPlant, send } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 
@@ -160,7 +161,7 @@ describe('refusals', () => {
 it('reads a header however many precede it', async () => {
   const { write, responses } = openRaw(api.url)
   write(`GET /plants/404 HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(2_100)}Authorization: Bearer ${TOKEN}\r\n\r\n`)
-  await vi.waitFor(() => expect(responses()).toMatchObject([{ status: 404 }]))
+  await eventually(() => expect(responses()).toMatchObject([{ status: 404 }]))
 })
 
 it('no token is ever logged', () => {

@@ -7,6 +7,7 @@ import type { Browser, Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { hasBrowser, openBrowser } from './support/browser.ts'
 import { createPlant, readPlant, send } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
 import { createPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { createTrustedAuthority } from './support/trusted-authority.ts'
@@ -87,7 +88,7 @@ it.each([
   const settings = { LOG_LEVEL: 'debug', ...(trusted !== undefined && { TRUST_PROXY: trusted }) }
   const [api] = await Promise.all([store.startApi(settings), store.startProjector()])
   await readPlant(api.url, 1n, { 'x-forwarded-for': `203.0.113.9, ${CLIENT}`, 'x-request-id': 'forwarded' })
-  const line = await vi.waitFor(() => {
+  const line = await eventually(() => {
     const lines = readFileSync(api.logFile, 'utf8').split('\n')
     const found = lines.find((text) => text.includes('"requestId":"forwarded"'))
     if (found === undefined) throw new Error('no line yet')

@@ -7,6 +7,7 @@ import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createPlant, errorOf, readPlant, send } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { type MetricFamily, parseMetrics } from './support/metrics-text.ts'
 import { startOwnRedis } from './support/own-stores.ts'
@@ -192,18 +193,18 @@ describe('the metrics', () => {
       // No log reaches this position: it waits.
       const head = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\nPlants-Position: 0-999999`
       write(`GET /plants/1 HTTP/1.1\r\n${head}\r\n\r\n`)
-      await vi.waitFor(async () => expect(sumOf(await scrape(api), 'plant_store_http_requests_under_way')).toBe(1))
+      await eventually(async () => expect(sumOf(await scrape(api), 'plant_store_http_requests_under_way')).toBe(1))
       // A client that only closed its sending side would still get a response.
       socket.resetAndDestroy()
     })
     await untilGrown('plant_store_http_requests_total', { route: '/plants/:id', status: '0' }, 1)
-    await vi.waitFor(async () => expect(sumOf(await scrape(api), 'plant_store_http_requests_under_way')).toBe(0))
+    await eventually(async () => expect(sumOf(await scrape(api), 'plant_store_http_requests_under_way')).toBe(0))
   })
 
   it('count connections and unreadable requests', async () => {
     const { untilGrown } = await growthOf(api, async () => {
       const open = openRaw(api.url)
-      await vi.waitFor(async () => expect(sumOf(await scrape(api), 'plant_store_http_connections')).toBeGreaterThan(0))
+      await eventually(async () => expect(sumOf(await scrape(api), 'plant_store_http_connections')).toBeGreaterThan(0))
       open.write('nonsense\r\n\r\n')
       await open.closed
     })
@@ -313,7 +314,7 @@ describe('the id of a request', () => {
     async (given) => {
       const response = await readPlant(api.url, 1n, { 'x-request-id': given })
       expect(response?.headers['x-request-id']).toBe(given)
-      await vi.waitFor(() => expect(linesOf(api, given)).not.toEqual([]))
+      await eventually(() => expect(linesOf(api, given)).not.toEqual([]))
     },
   )
 
@@ -333,7 +334,7 @@ describe('the id of a request', () => {
   it('is a new one when the request has several', async () => {
     const { write, responses } = openRaw(api.url)
     write('GET /nothing HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\r\nX-Request-Id: b\r\n\r\n')
-    await vi.waitFor(() => expect(responses()).toHaveLength(1))
+    await eventually(() => expect(responses()).toHaveLength(1))
     expect(responses()[0]?.headers['x-request-id']).toMatch(UUID)
   })
 
@@ -357,7 +358,7 @@ describe('the id of a request', () => {
       headers: { ...headers, 'x-request-id': id },
     })
     expect([response?.status, response?.headers['x-request-id']]).toEqual([status, id])
-    await vi.waitFor(() => expect(linesOf(api, id)).toHaveLength(1))
+    await eventually(() => expect(linesOf(api, id)).toHaveLength(1))
     expect(linesOf(api, id)[0]).toMatchObject({ method, status, requestId: id })
   })
 })
@@ -366,7 +367,7 @@ describe('the log', () => {
   it('has a line for each request at debug: the request, its outcome, its duration and its caller', async () => {
     const id = randomUUID()
     const { response } = await create(500n, { 'x-request-id': id, traceparent: TRACEPARENT })
-    await vi.waitFor(() => expect(linesOf(api, id)).toHaveLength(1))
+    await eventually(() => expect(linesOf(api, id)).toHaveLength(1))
     const position = String(response?.headers['plants-position'])
     expect(linesOf(api, id)[0]).toEqual({
       ...{
@@ -418,7 +419,7 @@ describe('the log', () => {
     }
     const id = randomUUID()
     await readPlant(api.url, 1n, { 'x-request-id': id })
-    await vi.waitFor(() => expect(linesOf(api, id)).toHaveLength(1))
+    await eventually(() => expect(linesOf(api, id)).toHaveLength(1))
     for (const service of [api, projector]) {
       const text = readFileSync(service.logFile, 'utf8')
       expect(text).not.toMatch(/secret/i)
@@ -435,12 +436,12 @@ describe('the log', () => {
     expect((await createPlant(quiet.url, 1n, 'n', headers(created))).response?.status).toBe(200)
     expect((await createPlant(quiet.url, 1n, 'n', headers(refused))).response?.status).toBe(400)
     await redis.stop()
-    await vi.waitFor(async () => expect(sumOf(await scrape(quiet), 'plant_store_read_model_reachable')).toBe(0))
+    await eventually(async () => expect(sumOf(await scrape(quiet), 'plant_store_read_model_reachable')).toBe(0))
     expect(errorOf((await createPlant(quiet.url, 2n, 'secret-name', headers(failed))).response)).toBe(50301)
     expect(errorOf(await readPlant(quiet.url, 3n, headers(unread)))).toBe(50303)
     const common = { level: 'warn', msg: 'request failed', status: 503, caller: 'tests' }
     const problems = expect.arrayContaining(['redis: not reachable'])
-    await vi.waitFor(() => expect(linesOf(quiet, unread)).toHaveLength(1))
+    await eventually(() => expect(linesOf(quiet, unread)).toHaveLength(1))
     expect(linesOf(quiet, unread)).toMatchObject([
       { ...common, error: 50303, failure: 'coverageGap', method: 'GET', route: '/plants/:id', problems },
     ])

@@ -8,6 +8,7 @@ import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { argumentsOf } from '../local/launch/service.mjs'
 import { freePort } from '../local/processes/port.mjs'
 import { type Create, createPlant, errorOf, send } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openRedis, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
@@ -91,7 +92,7 @@ it('SIGTERM while Kafka hangs: each create in flight gets the outcome that is kn
   await kafka.pause()
   const creates = Array.from({ length: 50 }, (_, n) => createPlant(api.url, BigInt(n + 1), `plant ${n + 1}`))
   // All of them are accepted: a later request on another connection has its response.
-  await vi.waitFor(async () => expect((await send(`${api.url}/nothing`, {}))?.status).toBe(404))
+  await eventually(async () => expect((await send(`${api.url}/nothing`, {}))?.status).toBe(404))
   process.kill(api.pid, 'SIGTERM')
   const settled = await Promise.all(creates)
 
@@ -130,9 +131,9 @@ it('creates that wait when an api closes get a response, and none is accepted af
   const [api] = await Promise.all([store.startApi({ READ_DEADLINE_MS: '2500', DRAIN_MS: '0' }), store.startProjector()])
   const waiting = openRaw(api.url)
   waiting.write(`GET /plants/1 HTTP/1.1\r\n${auth}Plants-Position: 0-999999\r\n\r\n`)
-  await vi.waitFor(async () => expect((await send(`${api.url}/nothing`, {}))?.status).toBe(404))
+  await eventually(async () => expect((await send(`${api.url}/nothing`, {}))?.status).toBe(404))
   process.kill(api.pid, 'SIGTERM')
-  await vi.waitFor(async () => expect(await fetch(`${api.url}/nothing`).catch(() => 'refused')).toBe('refused'))
+  await eventually(async () => expect(await fetch(`${api.url}/nothing`).catch(() => 'refused')).toBe('refused'))
   waiting.write(`GET /plants/2 HTTP/1.1\r\n${auth}\r\n`)
   await waiting.closed
   expect(waiting.responses().map(({ body }) => JSON.parse(body).error)).toEqual([50303, 50300])
@@ -161,7 +162,7 @@ it('a second SIGTERM cuts the drain short', async () => {
   const store = await createPlantStore(stores)
   const [api] = await Promise.all([store.startApi({ DRAIN_MS: '120000' }), store.startProjector()])
   process.kill(api.pid, 'SIGTERM')
-  await vi.waitFor(() => expect(readFileSync(api.logFile, 'utf8')).toMatch(/"stopping"/))
+  await eventually(() => expect(readFileSync(api.logFile, 'utf8')).toMatch(/"stopping"/))
   process.kill(api.pid, 'SIGTERM')
   expect(await endWithin(60_000, api.exited)).toMatchObject({ code: 0 })
 })
@@ -183,9 +184,9 @@ async function openBeforeTheEnd() {
   const store = await createPlantStore(stores)
   const [api] = await Promise.all([store.startApi({ DRAIN_MS: '3000' }), store.startProjector()])
   const idle = openRaw(api.url)
-  await vi.waitFor(() => expect(idle.socket.readyState).toBe('open'))
+  await eventually(() => expect(idle.socket.readyState).toBe('open'))
   process.kill(api.pid, 'SIGTERM')
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect(await (await fetch(`${api.opsUrl}/readyz`)).json()).toMatchObject({ reasons: ['stopping'] })
   })
   return { api, idle }

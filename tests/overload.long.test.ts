@@ -1,6 +1,7 @@
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { describe, expect, inject, it, vi } from 'vitest'
 import { createPlant, errorOf, onConnections, readPlant, send } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
 import { createPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
@@ -23,7 +24,7 @@ describe('when too many requests are in flight', () => {
     ])
     const connections = Array.from({ length: 3 }, () => openRaw(api.url))
     for (const { write } of connections) write(waiting())
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const refused = await send(`${api.url}/plants`, { method: 'POST', headers: { authorization: '' } })
       expect(refused).toMatchObject({
         status: 503,
@@ -52,7 +53,7 @@ describe('when too many requests are in flight', () => {
     const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' })
     const leaver = openRaw(api.url)
     leaver.write(waiting().repeat(3))
-    await vi.waitFor(async () => expect(errorOf(await readPlant(api.url, 1n))).toBe(OVERLOADED))
+    await eventually(async () => expect(errorOf(await readPlant(api.url, 1n))).toBe(OVERLOADED))
     leaver.socket.destroy()
     await leaver.closed
     expect(errorOf(await readPlant(api.url, 1n))).toBe(OVERLOADED)
@@ -83,7 +84,7 @@ describe('when there are too many connections', () => {
     }
     const [first, second] = [requestOnNewConnection(), requestOnNewConnection()]
     for (const connection of [first, second]) {
-      await vi.waitFor(() => expect(bodiesOf(connection)).toEqual([40400]))
+      await eventually(() => expect(bodiesOf(connection)).toEqual([40400]))
     }
     const third = requestOnNewConnection()
     await third.closed
@@ -91,19 +92,19 @@ describe('when there are too many connections', () => {
     expect(third.responses()[0]).toMatchObject({ headers: { connection: 'close', 'retry-after': '1' } })
 
     const silent = [openRaw(api.url), openRaw(api.url)]
-    await Promise.all(silent.map(({ socket }) => vi.waitFor(() => expect(socket.readyState).toBe('open'))))
+    await Promise.all(silent.map(({ socket }) => eventually(() => expect(socket.readyState).toBe('open'))))
     const fifth = requestOnNewConnection()
     await fifth.closed
     expect(fifth.received()).toBe('')
 
     for (const { socket } of [first, ...silent]) socket.destroy()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const connection = requestOnNewConnection()
-      await vi.waitFor(() => expect(connection.responses()).toHaveLength(1))
+      await vi.waitFor(() => expect(connection.responses()).toHaveLength(1), 1_000)
       const [error] = bodiesOf(connection)
       connection.socket.destroy()
       expect(error).toBe(40400)
-    }, 10_000)
+    })
   })
 })
 

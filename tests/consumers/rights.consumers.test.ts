@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { consumeInto, eventually, newGroup } from '../support/consumed-plants.ts'
+import { consumeInto, newGroup } from '../support/consumed-plants.ts'
+import { eventually } from '../support/eventually.ts'
 import { openTopic } from '../support/open-topic.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'

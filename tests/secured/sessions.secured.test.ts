@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { createPlant, idsWhile, onConnections } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
 import { createPlantStore } from '../support/plant-store.ts'
 import { untilReady } from '../support/readiness.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
@@ -36,7 +37,7 @@ it('no create fails while sessions of 2 s begin and end', async () => {
   expect(creates.length).toBeGreaterThan(SESSIONS * CONNECTIONS)
   expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])
   await untilReady(...services)
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { checkpoint } = await store.readModel.meta(0 as never)
     expect(checkpoint.offset).toBeGreaterThan(0)
   })

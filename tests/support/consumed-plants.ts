@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type ConsumeOptions, consumePlants, type PlantCreated } from '@plant-store/shared/consumer/consumer.ts'
-import { inject, onTestFinished, vi } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { plainFirstClaims } from './plain-first-claims.ts'
 import { quietLog } from './quiet-log.ts'
 
@@ -18,7 +18,3 @@ export async function consumeInto(topic: string, options: Partial<ConsumeOptions
   onTestFinished(() => consumer.stop())
   return { ...consumer, events }
 }
-
-const WAIT_MS = 30_000
-
-export const eventually = (expectation: () => void) => vi.waitFor(expectation, { timeout: WAIT_MS, interval: 20 })

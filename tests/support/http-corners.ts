@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { expectErrorShape, readPlant } from './client.ts'
+import { eventually } from './eventually.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './plant-store.ts'
 import { openRaw, type RawResponse } from './raw-connection.ts'
 
@@ -356,11 +357,11 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       const connection = openRaw(api.url)
       const body = '{"id":95,"name":"n"}'
       connection.write(head('POST /plants', json, `Content-Length: ${body.length}`, 'Expect: 100-continue'))
-      await vi.waitFor(() => expect(connection.responses()).toMatchObject([{ status: 100 }]))
+      await eventually(() => expect(connection.responses()).toMatchObject([{ status: 100 }]))
       connection.write(body)
-      await vi.waitFor(() => expect(connection.responses()).toMatchObject([{ status: 100 }, { status: 200 }]))
+      await eventually(() => expect(connection.responses()).toMatchObject([{ status: 100 }, { status: 200 }]))
       connection.write(head('GET /plants/95'))
-      await vi.waitFor(() => expect(connection.responses()).toHaveLength(3))
+      await eventually(() => expect(connection.responses()).toHaveLength(3))
       expect(connection.responses()[2]).toMatchObject({ status: 200 })
     })
 
@@ -440,7 +441,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       const connection = openRaw(api.url)
       const refused = `POST /plants HTTP/1.1\r\nHost: x\r\n${json}\r\nTransfer-Encoding: chunked\r\n\r\n`
       connection.write(refused)
-      await vi.waitFor(() => expect(connection.responses()).toHaveLength(1))
+      await eventually(() => expect(connection.responses()).toHaveLength(1))
       connection.write('nonsense\r\n')
       await connection.closed
       expect(connection.responses()).toHaveLength(1)

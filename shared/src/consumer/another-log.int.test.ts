@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { consumeInto, eventually, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import type { TestTopic } from '../../../tests/support/topic.ts'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { consumeInto, eventually, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { MAX_INT64, MIN_INT64, newPlant } from '../../../tests/support/generated-plants.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'

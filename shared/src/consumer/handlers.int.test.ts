@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { consumeInto, eventually, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { delay, systemTime } from '../runtime/time.ts'
 import type { DeadLetter } from './handlers.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import { consumeInto, eventually, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { createKafka } from '../event-log/connection.ts'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it, vi } from 'vitest'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { EventId } from '../plant/event-id.ts'
@@ -39,7 +40,7 @@ async function openCursor(
     { partitions: 1, time: systemTime, log: quietLog },
   )
   cursors.assign([P])
-  await vi.waitFor(() => expect(sought).toEqual([4]))
+  await eventually(() => expect(sought).toEqual([4]))
   return { deliver: (delivery: Delivery) => cursors.deliver(P, () => delivery), sought, halts }
 }
 
@@ -123,7 +124,7 @@ it('a partition whose checkpoint cannot be loaded delays no other, and starts wh
     { partitions: 2, time: systemTime, log: quietLog },
   )
   cursors.assign([healthy, failing])
-  await vi.waitFor(() => expect(sought).toEqual([[healthy, 4]]))
+  await eventually(() => expect(sought).toEqual([[healthy, 4]]))
   expect(await cursors.deliver(healthy, () => deliveryOf(5, 9))).toBe(9)
   expect(cursors.problems()).toEqual(['partition 1: checkpoint not loaded: its slot is moving'])
   isAway = false

@@ -1,4 +1,5 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { TestTopic } from '../../../tests/support/topic.ts'
@@ -145,7 +146,7 @@ describe('replaying a log', () => {
       async onRecords() {
         const before = watches
         skippedMs += 3_600_000
-        await vi.waitFor(() => expect(watches).toBeGreaterThan(before + 1))
+        await eventually(() => expect(watches).toBeGreaterThan(before + 1))
       },
     })
     expect(skippedMs).toBeGreaterThan(0)

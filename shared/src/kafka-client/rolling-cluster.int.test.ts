@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import type { Cluster } from 'kafkajs'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { kafkajs, kafkajsModule } from './kafkajs.ts'
 import type { ConsumerByTopicId, TopicId } from './topic-ids.ts'
 
@@ -126,7 +127,7 @@ it('asks a broker again for its versions after it was upgraded at the same addre
   await fetchFrom(cluster, '1')
   highest[FETCH] = 13
   broker.cut()
-  await vi.waitFor(() => expect(cluster.isConnected()).toBe(false))
+  await eventually(() => expect(cluster.isConnected()).toBe(false))
   // The broker of this test does not know the response.
   await fetchFrom(cluster, '1').catch(() => {})
   const versions = broker.requests.filter(({ apiKey }) => apiKey === FETCH).map(({ version }) => version)

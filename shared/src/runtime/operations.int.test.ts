@@ -1,5 +1,6 @@
 import { request } from 'node:http'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { openRaw } from '../../../tests/support/raw-connection.ts'
 import { createMetrics } from './metrics.ts'
@@ -132,7 +133,7 @@ describe('unusual requests to the operations port', () => {
     const { url } = await openPort()
     const connection = openRaw(url)
     connection.write('GET /livez HTTP/1.1\r\n\r\n')
-    await vi.waitFor(() => expect(connection.responses()).toMatchObject([{ status: 200 }]))
+    await eventually(() => expect(connection.responses()).toMatchObject([{ status: 200 }]))
   })
 
   it('nonsense after a request gets no response, because it would be taken for that to the request', async () => {
@@ -160,12 +161,12 @@ describe('unusual requests to the operations port', () => {
     const { url } = await openPort({ metrics: { ...noMetrics, metrics } })
     const many = Array.from({ length: 10 }, () => openRaw(url))
     for (const { write } of many) write('GET /metrics HTTP/1.1\r\n\r\n')
-    await vi.waitFor(() => expect(texts).toHaveLength(1))
+    await eventually(() => expect(texts).toHaveLength(1))
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     texts[0]?.('first')
-    for (const { responses } of many) await vi.waitFor(() => expect(responses()).toMatchObject([{ body: 'first' }]))
+    for (const { responses } of many) await eventually(() => expect(responses()).toMatchObject([{ body: 'first' }]))
     const later = fetch(`${url}/metrics`)
-    await vi.waitFor(() => expect(texts).toHaveLength(2))
+    await eventually(() => expect(texts).toHaveLength(2))
     texts[1]?.('second')
     expect(await (await later).text()).toBe('second')
   })
@@ -189,11 +190,11 @@ describe('unusual requests to the operations port', () => {
     const { url } = await openPort()
     const many = Array.from({ length: 100 }, () => openRaw(url))
     for (const { write } of many) write('GET /livez HTTP/1.1\r\n\r\n')
-    for (const { responses } of many) await vi.waitFor(() => expect(responses()).toHaveLength(1))
+    for (const { responses } of many) await eventually(() => expect(responses()).toHaveLength(1))
     const surplus = openRaw(url)
     await surplus.closed
     expect(surplus.received()).toBe('')
     many[0]?.socket.destroy()
-    await vi.waitFor(async () => expect((await fetch(`${url}/livez`)).status).toBe(200))
+    await eventually(async () => expect((await fetch(`${url}/livez`)).status).toBe(200))
   })
 })

@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { exportJWK, exportSPKI, FlattenedSign, generateKeyPair, SignJWT } from 'jose'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../../../../tests/support/eventually.ts'
 import { AUDIENCE, type Claims, ISSUER, startIssuer } from '../../../../tests/support/issuer.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { jwts } from './jwt.ts'
@@ -193,7 +194,7 @@ describe('the keys', () => {
     expect(await callerOf(await sign())).toBe(ANN)
     await publish('two')
     const before = issuer.requests.count
-    await vi.waitFor(() => expect(issuer.requests.count).toBeGreaterThan(before + 2))
+    await eventually(() => expect(issuer.requests.count).toBeGreaterThan(before + 2))
     expect(await callerOf(await sign())).toBe('invalidToken')
   })
 
@@ -280,7 +281,7 @@ describe('an outage', () => {
     issuer.respond = () => {}
     const { callerOf, logged, close } = accept(issuer.url, { timeoutMs: 2 ** 30 })
     const waiting = callerOf(await issuer.sign(GOOD))
-    await vi.waitFor(() => expect(issuer.requests.count).toBe(1))
+    await eventually(() => expect(issuer.requests.count).toBe(1))
     await close()
     expect(await waiting).toBe('tokensUncheckable')
     expect(logged).toEqual([])

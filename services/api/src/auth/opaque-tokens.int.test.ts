@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../../../../tests/support/eventually.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
 import { findToken, openTokenFile } from './opaque-tokens.ts'
@@ -25,9 +26,9 @@ describe('the tokens of a file', () => {
     const { callerOf } = await openFile(file)
     expect(['old', 'new'].map(callerOf)).toEqual(['ann', undefined])
     writeFileSync(file, `${entry('ann', 'old')}\n${entry('ann', 'new')}\n`)
-    await vi.waitFor(() => expect(['old', 'new'].map(callerOf)).toEqual(['ann', 'ann']))
+    await eventually(() => expect(['old', 'new'].map(callerOf)).toEqual(['ann', 'ann']))
     writeFileSync(file, `${entry('ann', 'new')}\n`)
-    await vi.waitFor(() => expect(['old', 'new'].map(callerOf)).toEqual([undefined, 'ann']))
+    await eventually(() => expect(['old', 'new'].map(callerOf)).toEqual([undefined, 'ann']))
   })
 
   it('stay valid while the file is missing or invalid, and each error is logged once', async () => {
@@ -35,12 +36,12 @@ describe('the tokens of a file', () => {
     writeFileSync(file, entry('ann', 'a'))
     const { callerOf, errors } = await openFile(file)
     rmSync(file)
-    await vi.waitFor(() => expect(errors).toEqual([expect.stringMatching(/ENOENT.*stay valid/)]))
+    await eventually(() => expect(errors).toEqual([expect.stringMatching(/ENOENT.*stay valid/)]))
     writeFileSync(file, 'no entry')
-    await vi.waitFor(() => expect(errors).toEqual([expect.anything(), expect.stringMatching(/stay valid/)]))
+    await eventually(() => expect(errors).toEqual([expect.anything(), expect.stringMatching(/stay valid/)]))
     expect(callerOf('a')).toBe('ann')
     writeFileSync(file, entry('bob', 'a'))
-    await vi.waitFor(() => expect(callerOf('a')).toBe('bob'))
+    await eventually(() => expect(callerOf('a')).toBe('bob'))
     expect(errors).toHaveLength(2)
   })
 

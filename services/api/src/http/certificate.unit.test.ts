@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
-import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createAuthority } from '../../../../local/stores/certificates.mjs'
+import { eventually } from '../../../../tests/support/eventually.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { openCertificate } from './certificate.ts'
 
@@ -60,19 +61,19 @@ describe('a certificate', () => {
     const old = await open()
     expect(nameOf(old)).toBe('first')
     write(second)
-    await vi.waitFor(async () => expect(nameOf(await open())).toBe('second'))
+    await eventually(async () => expect(nameOf(await open())).toBe('second'))
     expect(certificate.expiresAt()).toBeGreaterThan(Date.now() / 1_000)
     writeFileSync(used.cert, '-----BEGIN CERTIFICATE-----\nx')
-    await vi.waitFor(() => expect(lines.at(-1)).toMatchObject({ level: 'error' }))
+    await eventually(() => expect(lines.at(-1)).toMatchObject({ level: 'error' }))
     expect(lines.at(-1)?.msg).toMatch(/HTTP_TLS_CERT_FILE names .*used\.crt.*the previous certificate stays/)
     expect(nameOf(await open())).toBe('second')
     write(first)
-    await vi.waitFor(async () => expect(nameOf(await open())).toBe('first'))
+    await eventually(async () => expect(nameOf(await open())).toBe('first'))
     expect(lines.filter(({ level }) => level === 'info')).toHaveLength(2)
 
     old.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     server.once('request', (_request, response) => response.end('as before'))
-    await vi.waitFor(() => expect(String(old.read() ?? '')).toMatch(/as before/))
+    await eventually(() => expect(String(old.read() ?? '')).toMatch(/as before/))
   })
 })
 

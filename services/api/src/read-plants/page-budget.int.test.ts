@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../../../../tests/support/eventually.ts'
 import { createPageBudget } from './page-budget.ts'
 
 /** Larger than the buffers of a connection. */
@@ -39,7 +40,7 @@ async function openServer(readTimeoutMs = LONG_MS) {
       socket.on('error', () => undefined).pause()
       const before = decisions.length
       socket.write(`GET /${limit} HTTP/1.1\r\nHost: x\r\n\r\n`)
-      await vi.waitFor(() => expect(decisions).toHaveLength(before + 1))
+      await eventually(() => expect(decisions).toHaveLength(before + 1))
       return { socket, decision: decisions.at(-1) }
     },
   }
@@ -60,7 +61,7 @@ describe('the page budget', () => {
     socket.resetAndDestroy()
     expect((await server.request(1)).decision).toBe('refused')
     server.pages[0]?.complete()
-    await vi.waitFor(async () => expect((await server.request(10)).decision).toBe('started'))
+    await eventually(async () => expect((await server.request(10)).decision).toBe('started'))
   })
 
   it('counts a complete page until its client has read it', async () => {
@@ -69,20 +70,20 @@ describe('the page budget', () => {
     server.pages[0]?.complete()
     expect((await server.request(1)).decision).toBe('refused')
     socket.resume()
-    await vi.waitFor(async () => expect((await server.request(10)).decision).toBe('started'))
+    await eventually(async () => expect((await server.request(10)).decision).toBe('started'))
   })
 
   it('does not count a page that failed', async () => {
     const server = await openServer()
     await server.request(10)
     server.pages[0]?.fail()
-    await vi.waitFor(async () => expect((await server.request(10)).decision).toBe('started'))
+    await eventually(async () => expect((await server.request(10)).decision).toBe('started'))
   })
 
   it('closes the connection of a client that does not read its page in time', async () => {
     const server = await openServer(50)
     await server.request(10)
     server.pages[0]?.complete()
-    await vi.waitFor(async () => expect((await server.request(10)).decision).toBe('started'))
+    await eventually(async () => expect((await server.request(10)).decision).toBe('started'))
   })
 })

@@ -20,6 +20,9 @@ import { clientsByTopicId, fetchByTopicId } from './topic-ids.ts'
 
 // kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.
 
+/** The length of null. */
+const NO_BYTES = -1
+type KafkaDecoder = { readInt32(): number }
 /** The corrections replace modules of this version. */
 const VERSION = '2.2.4'
 
@@ -175,6 +178,17 @@ async function setDefaultOffset(
   this.resolveOffset({ topic, partition, offset: '-1' })
 }
 
+/**
+ * Reads bytes after their length. A negative length, which only damage brings about, would move the decoder back: it
+ * would decode the same messages again until the memory is full.
+ */
+function withoutNegativeLengths(readBytes: (this: KafkaDecoder, length: number) => Buffer | null) {
+  return function (this: KafkaDecoder, length = this.readInt32()) {
+    if (length < NO_BYTES) throw new RangeError(`${length} bytes cannot be read`)
+    return readBytes.call(this, length)
+  }
+}
+
 const modules = createPrivateKafkajs(VERSION, { Date: MonotonicDate })
 
 function load(): typeof import('kafkajs') {
@@ -183,6 +197,7 @@ function load(): typeof import('kafkajs') {
   modules.replace(REQUEST_QUEUE, correctedQueue(modules.load(REQUEST_QUEUE)))
   const { lookupCodec, lookupCodecByAttributes } = modules.load(COMPRESSION)
   const [Decoder, decodeMessageSet] = [modules.load(DECODER), modules.load(DECODE_MESSAGE_SET)]
+  Decoder.prototype.readBytes = withoutNegativeLengths(Decoder.prototype.readBytes)
   const decodeRecords = recordsDecoder(lookupCodecByAttributes, Decoder, decodeMessageSet)
   modules.replace(DECODE_FETCHED, sizedRecordsDecoder(decodeRecords))
   modules.replace(FETCH, fetchByTopicId(modules.load(FETCH), decodeRecords))

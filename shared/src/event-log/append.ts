@@ -59,14 +59,14 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
   async function replace(failed: ProducerByTopicId): Promise<void> {
     producer = newProducer()
     isConnected = false
-    await failed.disconnect()
+    await failed.disconnect().catch(() => {})
   }
 
   return {
     /** Connects, so that the first append need not. Never rejects: after a failure the next append connects. */
     async connect(): Promise<void> {
       const used = producer
-      await connectProducer().catch(() => replace(used).catch(() => {}))
+      await connectProducer().catch(() => replace(used))
     },
 
     /**
@@ -87,7 +87,7 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
       } catch (error) {
         const refusal = refusalOf(error, { topic })
         const isRefused = refusal !== undefined && (await areAllRefused(used.takeProduceRequests()))
-        await replace(used).catch(() => {})
+        await replace(used)
         throw isRefused ? new AppendRefused(refusal) : error
       }
     },

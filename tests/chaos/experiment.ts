@@ -33,18 +33,19 @@ type Choice = {
   seed: number
   /** From 1 on: together with the seed it determines what is drawn. */
   number: number
-  /** A part of the kind of the only fault, if that is to be chosen. */
-  fault?: string | undefined
+  /** Parts of kinds of faults: the experiments have these in turn, each alone. Drawn unless given. */
+  kinds?: readonly string[] | undefined
 }
 
 /** An experiment injects one or two faults, holds them, removes them, and waits until everything works again. */
 export async function runExperiment(
   cluster: Cluster,
   history: History,
-  { seed, number, fault }: Choice,
+  { seed, number, kinds }: Choice,
 ): Promise<Experiment> {
   const random = createRandom(seed * 10_007 + number)
-  const faults = fault === undefined ? drawFaults(cluster, random) : [drawOfKind(fault, cluster, random)]
+  const kind = kinds?.[(number - 1) % kinds.length]
+  const faults = kind === undefined ? drawFaults(cluster, random) : [drawOfKind(kind, cluster, random)]
   const holdMs = HOLD_MS.least + random.below(HOLD_MS.most - HOLD_MS.least)
   const failures: string[] = []
   const attempt = (fault: Fault, act: () => Promise<void>) =>

@@ -18,7 +18,7 @@ Redis with replicas and sentinels, two apis, two projectors and three consumers,
   npm run chaos -- --minutes 1 --seed 7          the faults that follow from this seed
   npm run chaos -- --runs 40                     so many runs, each with the next seed
   npm run chaos -- --seed 7 --experiments 3-4    only these experiments of a run
-  npm run chaos -- --fault "redis: FLUSHALL"     only this fault, again and again
+  npm run chaos -- --fault "redis: FLUSHALL"     only this fault; with several --fault, these in turn
   npm run chaos -- --redis cluster               a Redis Cluster instead of a Redis with sentinels
   npm run chaos -- --former v1.0.0               starts the services of another release, named by a revision of git, and
                                                  changes to this one and back
@@ -50,7 +50,7 @@ async function main(): Promise<number> {
       seed: { type: 'string' },
       runs: { type: 'string' },
       experiments: { type: 'string' },
-      fault: { type: 'string' },
+      fault: { type: 'string', multiple: true },
       redis: { type: 'string', default: 'sentinels' },
       former: { type: 'string' },
       bugs: { type: 'boolean' },
@@ -72,7 +72,7 @@ async function main(): Promise<number> {
   try {
     for (let seed = firstSeed; seed < firstSeed + count; seed++) {
       console.log(`Seed ${seed}`)
-      const played = await run({ seed, minutes, redis, experiments, fault: values.fault, former, say: console.log })
+      const played = await run({ seed, minutes, redis, experiments, kinds: values.fault, former, say: console.log })
       runs.push(summaryOf(played))
       for (const violation of played.violations) console.log(`  VIOLATION ${violation}`)
       if (played.violations.length > 0) console.log(`  See ${played.dir}`)
@@ -109,7 +109,7 @@ async function hunt(seed: number, part: string): Promise<number> {
       seed,
       minutes: MINUTES_FOR_A_BUG,
       redis: 'sentinels',
-      fault,
+      kinds: [fault],
       bug,
       say: () => {},
     })

@@ -21,8 +21,8 @@ export type RunOptions = {
   redis: RedisKind
   /** The experiments to run, from this number to this one; all that fit into the minutes unless given. */
   experiments?: readonly [from: number, to: number] | undefined
-  /** A part of the kind of fault that every experiment has, alone. */
-  fault?: string | undefined
+  /** Parts of kinds of faults: the experiments have these in turn, each alone. Drawn unless given. */
+  kinds?: readonly string[] | undefined
   /** The name of a bug of the simulation to plant. */
   bug?: string | undefined
   /** The folder of another release, which the services start with. */
@@ -81,7 +81,7 @@ export async function run(options: RunOptions): Promise<Run> {
 async function play(
   cluster: Cluster,
   history: History,
-  { seed, minutes, experiments: chosen, fault, say, startedAt }: RunOptions & { startedAt: number },
+  { seed, minutes, experiments: chosen, kinds, say, startedAt }: RunOptions & { startedAt: number },
   violations: string[],
 ) {
   const clients = startClients(cluster.apis, history, seed)
@@ -91,7 +91,7 @@ async function play(
     const [first, last] = chosen ?? [1, Infinity]
     const until = history.now() + minutes * 60_000
     for (let number = first; number <= last && history.now() < until && violations.length === 0; number++) {
-      const experiment = await runExperiment(cluster, history, { seed, number, fault })
+      const experiment = await runExperiment(cluster, history, { seed, number, kinds })
       experiments.push(experiment)
       say(`  ${lineOf(experiment)}`)
       if (experiment.recoveredAt === undefined) violations.push(`experiment ${number}: not recovered`)

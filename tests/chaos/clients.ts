@@ -18,7 +18,8 @@ const NEWEST = 0.5
 const UNKNOWN_ID = 0.1
 const GIVE_UP_RETRIES_AFTER_MS = 60_000
 const LIST_EVERY_MS = 5_000
-const LIST_LIMIT = 1_000
+/** Plants of a page: with few, a page soon starts at a plant that only the window of the api has. */
+const LIST_LIMITS = [100, 1_000]
 /** Longer than any deadline of the api: whoever waits longer has lost the connection without knowing. */
 const RESPONSE_TIMEOUT_MS = 20_000
 
@@ -103,14 +104,15 @@ export function startClients(apis: readonly Api[], history: History, seed: numbe
 
   async function listOnce(random: Random): Promise<void> {
     const api = pick(apis, random)
-    const { result, requested } = await timed(api, () => listAll(api))
+    const limit = pick(LIST_LIMITS, random)
+    const { result, requested } = await timed(api, () => listAll(api, limit))
     history.add({ kind: 'list', ...requested, ...result })
   }
 
-  async function listAll(api: Api) {
+  async function listAll(api: Api, limit: number) {
     const items: { id: number; name: string }[] = []
     for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-      const page = await send(api, `/plants?limit=${LIST_LIMIT}${cursor && `&cursor=${cursor}`}`)
+      const page = await send(api, `/plants?limit=${limit}${cursor && `&cursor=${cursor}`}`)
       if (page?.status !== 200) return { ...(page?.body.error !== undefined && { error: page.body.error }) }
       items.push(...(page.body.items ?? []).map(({ id, name }) => ({ id, name })))
       cursor = page.body.next

@@ -111,13 +111,16 @@ export function startClients(apis: readonly Api[], history: History, seed: numbe
 
   async function listAll(api: Api, limit: number) {
     const items: { id: number; name: string }[] = []
-    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+    let cursor: string | undefined = ''
+    // A broken api may have no last page.
+    while (cursor !== undefined && going) {
       const page = await send(api, `/plants?limit=${limit}${cursor && `&cursor=${cursor}`}`)
-      if (page?.status !== 200) return { ...(page?.body.error !== undefined && { error: page.body.error }) }
+      if (page?.status !== 200)
+        return { items, isComplete: false, ...(page?.body.error !== undefined && { error: page.body.error }) }
       items.push(...(page.body.items ?? []).map(({ id, name }) => ({ id, name })))
       cursor = page.body.next
     }
-    return { items }
+    return { items, isComplete: cursor === undefined }
   }
 
   async function client(number: number, act: (random: Random) => Promise<void>, thinkMs = THINK_MS): Promise<void> {

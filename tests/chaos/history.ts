@@ -20,8 +20,13 @@ export type CreateRequest = {
   Responded
 /** `sent` is the position that the request carried. */
 export type ReadRequest = { kind: 'read'; id: number; sent?: string } & Requested & Responded
-/** A list from its first to its last page, all from one api; absent `items` if a page failed. */
-export type ListRequest = { kind: 'list'; items?: readonly { id: number; name: string }[]; error?: number } & Requested
+/** A list from its first page on, all from one api; not complete if a page failed, or the run ended before the last. */
+export type ListRequest = {
+  kind: 'list'
+  items: readonly { id: number; name: string }[]
+  isComplete: boolean
+  error?: number
+} & Requested
 export type Request = CreateRequest | ReadRequest | ListRequest
 
 export type History = ReturnType<typeof createHistory>

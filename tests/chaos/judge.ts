@@ -109,7 +109,6 @@ function judgeRead(request: ReadRequest, winners: Winners, shown: Shown, partiti
 }
 
 function judgeList(request: ListRequest, winners: Winners, shown: Shown, broken: Broken): void {
-  if (request.items === undefined) return
   const { items, ...list } = request
   const listed = new Set<number>()
   const lastOffsets = new Map<number, number>()
@@ -123,6 +122,7 @@ function judgeList(request: ListRequest, winners: Winners, shown: Shown, broken:
     if (listed.has(item.id)) broken('a list has a plant twice', { list, item })
     listed.add(item.id)
   }
+  if (!request.isComplete) return
   for (const id of shown.allBefore(request))
     if (!listed.has(id)) broken('a list omits a plant that its api had shown or found in the log', { list, id })
 }
@@ -150,7 +150,7 @@ function createShownPlants() {
   return {
     add(request: Request): void {
       const { api, endedAt } = request
-      if (request.kind === 'list') for (const { id } of request.items ?? []) show(api, id, endedAt)
+      if (request.kind === 'list') for (const { id } of request.items) show(api, id, endedAt)
       else if (request.status === 200 || request.error === DUPLICATE_ID) show(api, request.id, endedAt)
     },
 

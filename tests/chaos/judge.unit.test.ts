@@ -35,8 +35,7 @@ const created = (id: number, name: string, position: string, more: Partial<Creat
   create(id, name, { status: 200, responseName: name, position, ...more })
 const read = (id: number, more: Partial<ReadRequest>): ReadRequest => ({ kind: 'read', id, ...at(10), ...more })
 const list = (items: ListRequest['items'], more: Partial<ListRequest> = {}): ListRequest => ({
-  ...{ kind: 'list', ...at(10), ...more },
-  ...(items !== undefined && { items }),
+  ...{ kind: 'list', items, isComplete: true, ...at(10), ...more },
 })
 
 /** Two plants, a void claim and a create without outcome; `requests` are additional ones. */
@@ -77,7 +76,7 @@ it.each<[what: string, evidence: Evidence]>([
       ]),
     ]),
   ],
-  ['a list that failed', evidenceWith([list(undefined)])],
+  ['a list that failed', evidenceWith([list([{ id: OTHER_ID, name: 'other' }], { isComplete: false })])],
   ['a retried create', evidenceWith([create(OTHER_ID, 'other', NOT_WRITTEN), created(OTHER_ID, 'other', '0-2')])],
 ])('is no violation: %s', (_what, evidence) => {
   expect(judge(evidence)).toEqual([])
@@ -139,6 +138,18 @@ it.each<[rule: string, evidence: Evidence]>([
         { id: ID, name: 'first' },
         { id: ID, name: 'first' },
       ]),
+    ]),
+  ],
+  [
+    'a list has a plant twice',
+    evidenceWith([
+      list(
+        [
+          { id: ID, name: 'first' },
+          { id: ID, name: 'first' },
+        ],
+        { isComplete: false },
+      ),
     ]),
   ],
   [OMITTED, evidenceWith([list([{ id: OTHER_ID, name: 'other' }])])],

@@ -68,6 +68,6 @@ function rowOf(kind: string, all: readonly Measured[]): string {
 const sorted = <T>(entries: [string, T][]) => entries.sort(([a], [b]) => a.localeCompare(b))
 
 function responseOf(request: Request): string {
-  if (request.kind === 'list') return request.items === undefined ? String(request.error ?? 'none') : '200'
+  if (request.kind === 'list') return request.isComplete ? '200' : String(request.error ?? 'none')
   return String(request.error ?? request.status ?? 'none')
 }

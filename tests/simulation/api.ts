@@ -101,14 +101,14 @@ export async function startApi(
   })
 
   function startReading() {
-    const { watched, reach } = watchReach(readModel, claimIndex, 'last')
-    return { ...createPlantReader(watched, claimIndex, { ...common, deadlineMs: READ_DEADLINE_MS }), reach }
+    const { watchedModel, watchedIndex, reach } = watchReach(readModel, claimIndex, 'last')
+    return { ...createPlantReader(watchedModel, watchedIndex, { ...common, deadlineMs: READ_DEADLINE_MS }), reach }
   }
 
   function startListing() {
-    const { watched, reach } = watchReach(readModel, claimIndex, 'furthest')
+    const { watchedModel, watchedIndex, reach } = watchReach(readModel, claimIndex, 'furthest')
     const options = { ...common, deadlineMs: READ_DEADLINE_MS, limits: LIST_LIMITS }
-    return { ...createPlantLister(watched, claimIndex, options), reach }
+    return { ...createPlantLister(watchedModel, watchedIndex, options), reach }
   }
 
   const api: SimulatedApi = {
@@ -134,27 +134,22 @@ export async function startApi(
 }
 
 /**
- * The read model for one request, and the reach at its last response, or at the one with the furthest reach for a
- * request that reads a partition several times.
+ * Read model and windows for one request, and the reach when it last looked at a window: then it decided. For a request
+ * that reads a partition several times, the furthest of these reaches.
  */
 function watchReach(readModel: SimulatedReadModel, claimIndex: ClaimIndex, counts: 'last' | 'furthest') {
-  const reaches = new Map<Partition, { checkpoint: Offset; reach: number }>()
-  function reachOf(partition: Partition, checkpoint: Offset): number {
-    const { start, next } = claimIndex.window(partition)
-    return start > checkpoint + 1 ? checkpoint : Math.max(checkpoint, next - 1)
-  }
+  const checkpoints = new Map<Partition, Offset>()
+  const reaches = new Map<Partition, number>()
   function addResponses(
     requests: readonly { partition: Partition }[],
     responses: readonly { checkpoint: Offset }[],
   ): void {
     for (const [n, { partition }] of requests.entries()) {
-      const { checkpoint } = responses[n] as { checkpoint: Offset }
-      const reach = reachOf(partition, checkpoint)
-      if (counts === 'furthest' && reach < (reaches.get(partition)?.reach ?? -1)) continue
-      reaches.set(partition, { checkpoint, reach })
+      checkpoints.set(partition, (responses[n] as { checkpoint: Offset }).checkpoint)
+      if (counts === 'last') reaches.delete(partition)
     }
   }
-  const watched: Pick<typeof readModel, 'lookUp' | 'list'> = {
+  const watchedModel: Pick<typeof readModel, 'lookUp' | 'list'> = {
     async lookUp(requests) {
       const responses = await readModel.lookUp(requests)
       addResponses(requests, responses)
@@ -166,12 +161,15 @@ function watchReach(readModel: SimulatedReadModel, claimIndex: ClaimIndex, count
       return responses
     },
   }
-  return {
-    watched,
-    /** At the response of Redis or now: the read decided in between. */
-    reach(partition: Partition): number {
-      const { checkpoint, reach } = reaches.get(partition) ?? { checkpoint: BEFORE_FIRST, reach: -1 }
-      return Math.max(reach, reachOf(partition, checkpoint))
+  const watchedIndex: ClaimIndex = {
+    ...claimIndex,
+    window(partition) {
+      const window = claimIndex.window(partition)
+      const checkpoint = checkpoints.get(partition) ?? BEFORE_FIRST
+      const reach = window.start > checkpoint + 1 ? checkpoint : Math.max(checkpoint, window.next - 1)
+      reaches.set(partition, Math.max(reach, reaches.get(partition) ?? BEFORE_FIRST))
+      return window
     },
   }
+  return { watchedModel, watchedIndex, reach: (partition: Partition) => reaches.get(partition) ?? BEFORE_FIRST }
 }

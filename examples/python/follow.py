@@ -30,8 +30,10 @@ def follow(brokers: str, topic: str, store: OwnStore, until_end: bool) -> None:
     try:
         partitions = count_partitions(consumer, topic)
         store.begin_log(topic, partitions)
-        begin(consumer, topic, partitions, store.positions())
-        Following(consumer, store, partitions).go_on(until_end)
+        # Read once: another process may move them at any moment.
+        positions = store.positions()
+        begin(consumer, topic, partitions, positions)
+        Following(consumer, store, partitions, positions).go_on(until_end)
     finally:
         consumer.close()
 
@@ -57,11 +59,10 @@ def begin(consumer: Consumer, topic: str, partitions: int, positions: dict[int, 
 
 
 class Following:
-    def __init__(self, consumer: Consumer, store: OwnStore, partitions: int) -> None:
-        self.consumer, self.store, self.partitions = consumer, store, partitions
-        self.positions = store.positions()
+    def __init__(self, consumer: Consumer, store: OwnStore, partitions: int, positions: dict[int, Position]) -> None:
+        self.consumer, self.store, self.partitions, self.positions = consumer, store, partitions, positions
         # The events that the log must still hold to be the same log.
-        self.unproven = dict(self.positions)
+        self.unproven = dict(positions)
         self.at_end: set[int] = set()
 
     def go_on(self, until_end: bool) -> None:

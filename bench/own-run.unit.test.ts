@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { identify } from '../local/processes/process-identity.mjs'
+import { eventually } from '../tests/support/eventually.ts'
 
 const OWN_RUN = new URL('own-run.ts', import.meta.url)
 const PROCESS = new URL('../local/processes/process.mjs', import.meta.url)
@@ -27,7 +28,7 @@ it('the processes of a benchmark end with it, also after a second signal', async
   try {
     expect(child.exitCode).toBe(128 + 15)
     expect(pid).toBeGreaterThan(0)
-    await expect.poll(() => identify(pid)).toBe(undefined)
+    await eventually(() => expect(identify(pid)).toBe(undefined))
   } finally {
     if (identify(pid) !== undefined) process.kill(pid, 'SIGKILL')
   }

@@ -5,6 +5,7 @@ import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkp
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { eventually } from '../../../../tests/support/eventually.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { createClaimIndex } from '../claim-index/claim-index.ts'
@@ -202,7 +203,7 @@ describe('a page', () => {
     const hasIt = partitionOf(Buffer.from('1'), PARTITIONS)
     const listed = firstCursor(PARTITIONS).listed.map((_, partition) => (partition === hasIt ? 1 : 0))
     const list = store.list(10, { partition: hasIt, listed })
-    await expect.poll(() => store.reads.length).toBeGreaterThan(2)
+    await eventually(() => expect(store.reads.length).toBeGreaterThan(2))
     await store.write(1n)
     expect(await list).toEqual({ is: 'page', claims: [], shown: NO_TOKEN })
   })

@@ -14,7 +14,7 @@ export const RANGE = '5s'
 const QUICK_RULES = RULES.replaceAll(/\[(?:5m|1h)\]/g, `[${RANGE}]`)
   .replaceAll('offset 5m', `offset ${RANGE}`)
   .replaceAll(/for: \d+[ms]/g, 'for: 1s')
-/** Some hundred creates a second, which leaves the cores to other tests. */
+/** Some hundred creates a second on a quiet machine: the cores are left to other tests. */
 const CONNECTIONS = 4
 const WAIT = { timeout: 60_000, interval: 100 }
 const STOP_GRACE_MS = 5_000
@@ -45,7 +45,7 @@ export async function startWatchedStore(
     await load
   })
   await vi.waitFor(async () => {
-    expect(await prometheus.values('plant_store:creates:rate5m > 100')).toHaveLength(1)
+    expect(await prometheus.values('plant_store:creates:rate5m > 1')).toHaveLength(1)
     expect(await prometheus.values('count(plant_store_build_info)')).toEqual([2])
     // Until it has seen both services and the projector has its partitions, some alerts fire.
     expect(await prometheus.firing()).toEqual([])

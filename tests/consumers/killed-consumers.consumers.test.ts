@@ -1,9 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { newGroup } from '../support/consumed-plants.ts'
-import { eventually } from '../support/eventually.ts'
 import { createKilledConsumer, type Noted } from '../support/killed-consumer.ts'
 import { createMixedClaims } from '../support/mixed-claims.ts'
 import { createPlantStore } from '../support/plant-store.ts'
@@ -17,6 +16,8 @@ const APPEND_EVERY_MS = 10
 const MAX_EVENTS = 300
 const MAX_MORE_MS = 30
 const WORK_MS = 2
+/** Up to all events, which are more the slower the machine is. */
+const CATCH_UP = { timeout: 120_000, interval: 500 }
 
 /** The position and event id of each creation. */
 function creationsOf({ states }: Truth): string[] {
@@ -69,7 +70,7 @@ async function openWrittenStore() {
 /** Checks what processes noted against the truth: all creations, nothing else, and by each process in log order. */
 async function expectCreations(noted: () => Noted[], creations: readonly string[]): Promise<void> {
   const places = () => new Set(noted().map(placeOf))
-  await eventually(() => expect(places().size).toBeGreaterThanOrEqual(creations.length))
+  await vi.waitFor(() => expect(places().size).toBeGreaterThanOrEqual(creations.length), CATCH_UP)
   expect([...places()].sort()).toEqual(creations)
   const lasts = new Map<string, number>()
   for (const { life, partition, offset } of noted()) {

@@ -65,11 +65,14 @@ export async function run(options: RunOptions): Promise<Run> {
       await delay(LOOK_EVERY_MS)
     const { experiments, endedAt } = await play(cluster, history, { ...options, startedAt }, violations)
     history.flush()
-    const evidence = await collect(cluster, history.requests)
-    const judged = [...judge(evidence), ...(await judgeStores(cluster)), ...secretsIn(cluster.logDir)]
+    const judged = await judgeRun(cluster, history, dir).catch((error: Error) => {
+      // What never recovered may have no log that can be read.
+      if (violations.length === 0) throw error
+      violations.push(`not judged: ${error.message}`)
+      return []
+    })
     violations.push(...judged)
     writeFileSync(join(dir, 'violations.txt'), violations.map((violation) => `${violation}\n`).join(''))
-    writeFileSync(join(dir, 'log.jsonl'), evidence.log.map((claim) => `${JSON.stringify(claim)}\n`).join(''))
     const lastedMs = endedAt - startedAt
     return { seed, dir, lastedMs, experiments, requests: history.requests, violations, judged }
   } finally {
@@ -107,6 +110,12 @@ function lineOf({ number, faults, startedAt, healedAt, recoveredAt }: Experiment
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
   const recovery = recoveredAt === undefined ? 'NOT RECOVERED' : `recovered after ${seconds(recoveredAt - healedAt)}`
   return `${number}. ${faults.join(' + ')}: ${seconds(healedAt - startedAt)}, ${recovery}`
+}
+
+async function judgeRun(cluster: Cluster, { requests }: History, dir: string): Promise<string[]> {
+  const evidence = await collect(cluster, requests)
+  writeFileSync(join(dir, 'log.jsonl'), evidence.log.map((claim) => `${JSON.stringify(claim)}\n`).join(''))
+  return [...judge(evidence), ...(await judgeStores(cluster)), ...secretsIn(cluster.logDir)]
 }
 
 async function collect(cluster: Cluster, requests: readonly Request[]): Promise<Evidence> {

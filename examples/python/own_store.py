@@ -40,7 +40,12 @@ class OwnStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            raise SystemExit("Another process has locked this store: one at a time.") from error
         try:
             yield
         except BaseException:

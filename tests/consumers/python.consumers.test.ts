@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { createTopic } from '@plant-store/shared/event-log/topic.ts'
 import { createPrivateKafkajs } from '@plant-store/shared/kafka-client/kafkajs.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
@@ -40,10 +41,11 @@ type Encoder = { writeVarIntBytes(bytes: Buffer): Encoder }
 
 async function openStore() {
   const topic = await openTopic()
-  const own = ['--store', join(temporaryFolder(), 'python.sqlite')]
+  const file = join(temporaryFolder(), 'python.sqlite')
+  const own = ['--store', file]
   const settings = { KAFKA_BROKERS: inject('kafkaBrokers'), PLANTS_TOPIC: topic.topic }
   return {
-    topic,
+    ...{ topic, file },
     follow: () => startExample('python', [...own, 'follow'], settings),
     followToEnd: () => runExample('python', [...own, 'follow', '--until-end'], settings),
     async plants(): Promise<number> {
@@ -86,6 +88,16 @@ it('stops at a record whose headers its client cannot return, and names its posi
   await expect(followToEnd()).rejects.toThrow('Partition 0 has a record at offset 2 with a header whose name')
 })
 
+it('stops when another process does not release the store', async () => {
+  const { topic, file, followToEnd } = await openStore()
+  await topic.append(3)
+  await followToEnd()
+  const other = new DatabaseSync(file)
+  onTestFinished(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  await expect(followToEnd()).rejects.toThrow('Another process has locked this store: one at a time.')
+})
+
 it.each([
   ['is empty', 0],
   ['has a position', 3],
@@ -102,5 +114,7 @@ it.each([
     written += (await topic.append(10)).length
   }
   await vi.waitFor(async () => expect(await plants()).toBe(written), { timeout: WAIT_MS })
-  expect(both.map(({ output }) => output()).join('')).toMatch(/Another process has moved partition 0/)
+  // Which of them depends on how long the other one writes without a pause.
+  const output = both.map((one) => one.output()).join('')
+  expect(output).toMatch(/^Another process has (moved partition 0 in|locked) this store: one at a time\.$/m)
 })

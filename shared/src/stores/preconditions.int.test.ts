@@ -73,9 +73,9 @@ async function watchTopic(kafkaBrokers?: string) {
 describe('the watch of the preconditions ends the service, also without new events, for', () => {
   // The watch starts afterwards: a look in between would find no topic, or an empty one.
   it.each([
-    [5, /another log: .* passed offset 9, but the log ends before offset \d .* delete the keys/],
-    [20, /another log: the topic had the id \S{22}, it has \S{22}: .* delete the keys/],
-  ])('a recreated topic with %i records', async (records, message) => {
+    ['fewer', 5, /another log: .* passed offset 9, but the log ends before offset 5 .* delete the keys/],
+    ['more', 20, /another log: the topic had the id \S{22}, it has \S{22}: .* delete the keys/],
+  ])('a recreated topic with %s records than the reader has passed', async (_than, records, message) => {
     const topic = await openPassedTopic()
     await recreateTopic(topic, records)
     topic.watch()

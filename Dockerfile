@@ -23,8 +23,8 @@ FROM node AS system
 RUN rm -rf /usr/local/lib/node_modules /usr/local/include /usr/local/share /opt/* /root/.npm \
     /usr/lib/*/gconv /var/cache/* /var/log/* \
   && find /usr/local/bin -mindepth 1 ! -name node -delete \
-  # A named volume takes its first owner from here.
-  && install -d -o 1000 -g 1000 /run/plant-store \
+  # Named volumes take their first owner from here.
+  && install -d -o 1000 -g 1000 /run/plant-store /run/plant-store-token \
   && find / -xdev -newer /usr/local/bin/node -exec touch --no-dereference --date=@0 {} +
 
 FROM scratch

@@ -6,7 +6,8 @@ import { cacheDir } from '../local/places.mjs'
 import { endOf, runCommand } from '../local/processes/command.mjs'
 import { Failure } from '../local/processes/failure.mjs'
 import { withLock } from '../local/processes/lock.mjs'
-import { findJava } from '../local/stores/jars.mjs'
+import { findJava, javaEnvironment, javaLanguage } from '../local/stores/java.mjs'
+import { installPython } from '../local/toolchain/python.ts'
 
 // How to run each example. Downloads and compiled files go into a folder below .local, named by a digest of their
 // sources.
@@ -14,14 +15,14 @@ import { findJava } from '../local/stores/jars.mjs'
 const here = fileURLToPath(new URL('.', import.meta.url))
 const BUILD_TIMEOUT_MS = 300_000
 
-/** @typedef {{ command: string, args: string[] }} Program */
+/** @typedef {{ command: string, args: string[], env?: NodeJS.ProcessEnv }} Program */
 
 /** @type {Record<string, (signal?: AbortSignal) => Promise<Program>>} */
 export const PROGRAMS = {
   'search-index': async () => typescript('search-index'),
   'own-table': async () => typescript('own-table'),
-  python: (signal) => python('python', signal),
-  'python-table': (signal) => python('python-table', signal),
+  python: () => python('python'),
+  'python-table': () => python('python-table'),
   java: (signal) => java('java', ['Main'], signal),
   'java-streams': (signal) => java('java-streams', ['Main'], signal),
   connect: (signal) => connect('connect', 'file-sink.properties', signal),
@@ -41,22 +42,12 @@ function typescript(name) {
 
 /**
  * @param {string} name
- * @param {AbortSignal} [signal]
  * @returns {Promise<Program>}
  * @throws {Failure} that says what to install
  */
-async function python(name, signal) {
-  const requirements = join(here, name, 'requirements.txt')
-  const folder = await built('python', [requirements], signal, async (target, run) => {
-    const isRecent = 'import sys; sys.exit(sys.version_info < (3, 10))'
-    const found = await runCommand('python3', ['-c', isRecent], { timeoutMs: BUILD_TIMEOUT_MS, signal })
-    if (found.code !== 0)
-      throw new Failure('The example needs Python: install python3, 3.10 or newer, with its venv module.')
-    await run('python3', '-m', 'venv', target)
-    const pip = ['-m', 'pip', 'install', '--quiet', '--requirement', requirements]
-    await run(join(target, 'bin', 'python'), ...pip)
-  })
-  return { command: join(folder, 'bin', 'python'), args: ['-B', join(here, name, 'main.py')] }
+async function python(name) {
+  const commands = await installPython(`examples/${name}`, join(here, name, 'requirements.txt'))
+  return { command: join(commands, 'python'), args: ['-B', join(here, name, 'main.py')] }
 }
 
 /**
@@ -80,7 +71,8 @@ async function java(name, main, signal) {
   const classpath = [join(folder, 'classes'), join(folder, 'lib', '*')].join(delimiter)
   return {
     command: program,
-    args: ['-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classpath, ...main],
+    env: javaEnvironment(),
+    args: [...javaLanguage, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classpath, ...main],
   }
 }
 
@@ -122,7 +114,7 @@ async function built(name, sources, signal, build) {
     // Built in place, not renamed afterwards: a virtual environment contains its own path.
     rmSync(folder, { recursive: true, force: true })
     await build(folder, async (command, ...args) => {
-      const options = { timeoutMs: BUILD_TIMEOUT_MS, signal, onStart: alsoHeldBy }
+      const options = { env: javaEnvironment(), timeoutMs: BUILD_TIMEOUT_MS, signal, onStart: alsoHeldBy }
       const { code, output, missing } = await runCommand(command, args, options)
       if (missing) throw new Failure(`${command} not found: install it, the ${name} example is built with it.`)
       if (code !== 0) throw new Failure(`The ${name} example could not be built: ${command} said\n${endOf(output)}`)

@@ -17,7 +17,7 @@ const help = `Runs an example of a consumer. Downloads and builds what it needs.
   npm run example -- connect-jdbc            the table into PostgreSQL at JDBC_URL by Kafka Connect (the same)
 
 Each has a README in examples. KAFKA_BROKERS, PLANTS_TOPIC and PLANTS_TABLE name the topics to read: by default those of
-a running npm start, else localhost:9092, plants and plants.table.
+a running npm start, else localhost:19092, plants and plants.table.
 `
 
 process.exitCode = await main(process.argv.slice(2)).catch((error) => {
@@ -36,14 +36,17 @@ async function main([name, ...rest]) {
   }
   const prepare = PROGRAMS[name]
   if (prepare === undefined) throw new Failure(`There is no example ${name}: ${Object.keys(PROGRAMS).join(', ')}.`)
-  const { command, args } = await prepare()
-  return runForeground(command, [...args, ...rest], { cwd: process.env.INIT_CWD ?? root, env: environment() })
+  const { command, args, env = process.env } = await prepare()
+  return runForeground(command, [...args, ...rest], { cwd: process.env.INIT_CWD ?? root, env: environment(env) })
 }
 
-/** @returns {NodeJS.ProcessEnv} */
-function environment() {
-  const run = readRun(localDirOf(process.env))
-  if (run === undefined || process.env.KAFKA_BROKERS) return process.env
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {NodeJS.ProcessEnv}
+ */
+function environment(env) {
+  const run = readRun(localDirOf(env))
+  if (run === undefined || env.KAFKA_BROKERS) return env
   const table = run.table === 'on' ? `${run.topic}.table` : run.table
-  return { PLANTS_TOPIC: run.topic, PLANTS_TABLE: table, ...process.env, KAFKA_BROKERS: run.kafkaBrokers }
+  return { PLANTS_TOPIC: run.topic, PLANTS_TABLE: table, ...env, KAFKA_BROKERS: run.kafkaBrokers }
 }

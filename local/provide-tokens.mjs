@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseTokenEntries } from '@plant-store/shared/access/token-entry.ts'
+import { parseTokenEntries, parseTokenFile } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { digestOf, storedToken, tokenPattern, tokenRule } from './launch/token.mjs'
 import { describe, Failure } from './processes/failure.mjs'
@@ -11,9 +11,9 @@ import { writeWhole } from './processes/whole-file.mjs'
 // here, where the name of the setting is known.
 
 try {
-  const { TOKENS_DIR = '.', ...env } = process.env
+  const { TOKENS_DIR = '.', DIGESTS_DIR = '.', ...env } = process.env
   const { digests, message } = choose(env, TOKENS_DIR)
-  writeWhole(join(TOKENS_DIR, 'token-digests'), `${digests.trim()}\n`)
+  writeWhole(join(DIGESTS_DIR, 'token-digests'), `${digests.trim()}\n`)
   console.log(message)
 } catch (error) {
   console.error(error instanceof PreconditionError ? error.message : describe(error))
@@ -28,7 +28,7 @@ try {
 function choose(env, dir) {
   const { PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE: file, PLANT_STORE_TOKEN } = env
   if (PLANT_STORE_TOKEN_DIGESTS) return entriesOf(PLANT_STORE_TOKEN_DIGESTS, 'PLANT_STORE_TOKEN_DIGESTS')
-  if (file) return entriesOf(readSecret(file, env.SECRET ?? ''), file)
+  if (file) return entriesOf(readSecret(file, env.SECRET ?? ''), file, parseTokenFile)
   if (PLANT_STORE_TOKEN) {
     if (!tokenPattern.test(PLANT_STORE_TOKEN)) throw new Failure(`PLANT_STORE_TOKEN: expected ${tokenRule}.`)
     return {
@@ -44,8 +44,8 @@ function choose(env, dir) {
  * @param {string} digests
  * @param {string} origin
  */
-function entriesOf(digests, origin) {
-  const count = parseTokenEntries(digests, origin).length
+function entriesOf(digests, origin, parse = parseTokenEntries) {
+  const count = parse(digests, origin).length
   return {
     digests,
     message: `The api accepts ${count === 1 ? 'the token' : `the ${count} tokens`} of ${origin}.`,

@@ -8,6 +8,7 @@ import { describe, Failure } from './processes/failure.mjs'
 // CHANGELOG.md says of it.
 
 const CHART = 'deploy/helm/plant-store/Chart.yaml'
+const CONTRACTS = ['docs/openapi.yaml', 'docs/asyncapi.yaml']
 const TAG = /^v(\d+\.\d+\.\d+)$/
 
 /**
@@ -29,6 +30,10 @@ export function releaseNotes(tag, read) {
   for (const field of chart === undefined ? [] : ['version', 'appVersion']) {
     const found = new RegExp(`^${field}: *"?([^"\\s]+)`, 'm').exec(chart ?? '')?.[1]
     if (found !== version) problems.push(`${CHART} has ${field} ${found}`)
+  }
+  for (const contract of CONTRACTS) {
+    const found = /^ {2}version: (.*)/m.exec(read(contract) ?? '')?.[1]
+    if (found !== version) problems.push(`${contract} has version ${found}`)
   }
   const changelog = read('CHANGELOG.md') ?? ''
   const notes = sectionOf(changelog, version)

@@ -1,13 +1,12 @@
 import { delimiter, dirname, join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { root } from './places.mjs'
 import { runForeground } from './processes/command.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 import { prepare } from './toolchain/prepare.mjs'
 
-// node local/run.mjs [--with FOLDER] NAME… [-- ARGS…]: runs scripts of package.json one after another. It first
-// installs what they need, and the packages of the separate package in FOLDER, and puts the Node of the services first
-// on the PATH. ARGS go to the last script.
+// node local/run.mjs [--production | --with FOLDER] COMMAND ARGS…: runs a command of the project. It first installs the
+// packages that the command needs: also for development, unless --production is given, and for the separate package in
+// FOLDER. The Node of the services and the commands of the packages come first on the PATH.
 
 process.exitCode = await main(process.argv.slice(2)).catch((error) => {
   console.error(describe(error))
@@ -15,27 +14,15 @@ process.exitCode = await main(process.argv.slice(2)).catch((error) => {
 })
 
 /**
- * @param {string[]} args
- * @returns {Promise<number>} the exit code of the first script that failed, else 0
+ * @param {string[]} words
+ * @returns {Promise<number>} the exit code
  */
-async function main(args) {
-  const split = args.includes('--') ? args.indexOf('--') : args.length
-  const { values, positionals: names } = parseArgs({
-    args: args.slice(0, split),
-    options: { with: { type: 'string' } },
-    allowPositionals: true,
-  })
-  const rest = args.slice(split + 1)
-  if (names.length === 0)
-    throw new Failure('No script named. Usage: node local/run.mjs [--with FOLDER] NAME… [-- ARGS…]')
-  const extraFolder = values.with && join(root, values.with)
-  const node = await prepare({ dev: true, extraFolder })
-  const { PATH = '' } = process.env
-  const env = { ...process.env, PATH: dirname(node) + delimiter + PATH }
-  for (const [index, name] of names.entries()) {
-    const isLast = index === names.length - 1
-    const code = await runForeground('npm', ['run', name, '--', ...(isLast ? rest : [])], { cwd: root, env })
-    if (code !== 0) return code
-  }
-  return 0
+async function main(words) {
+  const production = words[0] === '--production'
+  const extraFolder = words[0] === '--with' ? join(root, words[1] ?? '') : undefined
+  const [command, ...args] = words.slice(production ? 1 : extraFolder ? 2 : 0)
+  if (!command) throw new Failure('Usage: node local/run.mjs [--production | --with FOLDER] COMMAND ARGS…')
+  const node = await prepare({ dev: !production, extraFolder })
+  const PATH = [dirname(node), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
+  return runForeground(command, args, { cwd: root, env: { ...process.env, PATH } })
 }

@@ -1,9 +1,12 @@
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { bringUp } from './launch/bring-up.mjs'
 import { help, welcome } from './launch/help.mjs'
 import { createProgress } from './launch/progress.mjs'
 import { removeRun, writeRun } from './launch/run-file.mjs'
+import { stopGraceMs } from './launch/service.mjs'
 import { portsOf, readSettings, servicesOf, urlsOf } from './launch/settings.mjs'
 import { claim } from './launch/started-record.mjs'
 import { forget } from './launch/stores.mjs'
@@ -50,7 +53,7 @@ async function main(args) {
     process.stdout.write(help)
     return 0
   }
-  const settings = readSettings(process.env, options.with, options.cluster)
+  const settings = readSettings(process.env, options)
   const progress = createProgress(process.stdout)
   const started = await claim(settings.localDir, (names) => {
     progress.say(`Stopping what an earlier npm start left running: ${names.join(', ')}`)
@@ -66,17 +69,33 @@ async function main(args) {
   try {
     await checkPorts(settings)
     if (options.fresh) await forget(settings, progress)
+    keepPrivate(settings.localDir)
     return await run(settings, progress, stop, started)
   } finally {
     started.remove()
   }
 }
 
+/**
+ * Plants, logs and passwords are readable by this user only. The folder has downloads as well, for every user.
+ *
+ * @param {string} localDir
+ */
+function keepPrivate(localDir) {
+  for (const folder of [join(localDir, 'data'), join(localDir, 'logs')]) {
+    mkdirSync(folder, { recursive: true })
+    chmodSync(folder, 0o700)
+  }
+}
+
 /** @param {Settings} settings */
 async function checkPorts(settings) {
-  for (const { port, what, setting } of portsOf(settings)) {
-    if (await isPortFree(port, settings.host)) continue
-    throw new Failure(`Port ${port} of ${settings.host}, for ${what}, is in use: set ${setting} to another port.`)
+  for (const { port, host, what, setting } of portsOf(settings)) {
+    if (await isPortFree(port, host)) continue
+    throw new Failure(
+      `Port ${port} of ${host}, for ${what}, is in use: end the program that listens there, set ${setting} to another ` +
+        `port, or move all ports, as in \`npm start -- --port ${settings.port + 1000}\`.`,
+    )
   }
 }
 
@@ -137,21 +156,19 @@ async function run(settings, progress, stop, started) {
 }
 
 /**
- * Stops everything within 10 s, or later by a longer DRAIN_MS. The apis are first: they need both stores to complete
- * the requests in flight.
+ * Stops everything. The apis are first: they need both stores to complete the requests in flight. A store that takes
+ * longer than its limit is killed, which loses nothing.
  *
  * @param {Settings} settings
  * @param {Map<string, RunningProcess>} running
  * @param {Containers | undefined} containers
  */
 async function stopAll(settings, running, containers) {
-  /** @param {import('./launch/settings.mjs').ServiceKind} kind @param {number} graceMs */
-  const stop = (kind, graceMs) => {
+  for (const kind of /** @type {const} */ (['api', 'projector'])) {
     const services = servicesOf(settings).filter((service) => service.kind === kind)
-    return Promise.all(services.map(async ({ name }) => running.get(name)?.stop({ graceMs })))
+    const graceMs = stopGraceMs(kind, process.env)
+    await Promise.all(services.map(async ({ name }) => running.get(name)?.stop({ graceMs })))
   }
-  await stop('api', Number(process.env.DRAIN_MS || 500) + 3500)
-  await stop('projector', 2000)
   await Promise.all([containers?.stop(), ...[...running.values()].map((store) => store.stop({ graceMs: 2500 }))])
 }
 
@@ -170,6 +187,7 @@ function readOptions(args) {
       args,
       options: {
         with: { type: 'string' },
+        port: { type: 'string' },
         cluster: { type: 'boolean' },
         fresh: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
@@ -177,7 +195,9 @@ function readOptions(args) {
     })
     return values
   } catch (error) {
-    throw new Failure(`${/** @type {Error} */ (error).message}. The options are --with, --cluster, --fresh and --help.`)
+    throw new Failure(
+      `${/** @type {Error} */ (error).message}. The options are --with, --port, --cluster, --fresh and --help.`,
+    )
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ApiSettings } from '@plant-store/api/src/settings.ts'
 import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
 import { expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { root } from '../local/places.mjs'
 
 it('docker compose passes on all settings that docs/reference/settings.md names', () => {
@@ -10,4 +11,17 @@ it('docker compose passes on all settings that docs/reference/settings.md names'
   const settings = Object.keys({ ...SERVICE_SETTINGS, ...ApiSettings.properties })
   const missing = settings.filter((setting) => !new RegExp(`\\$\\{${setting}\\b`).test(compose))
   expect(missing.sort()).toEqual(['HOST', 'OTEL_SERVICE_NAME'])
+})
+
+it('of all containers only the one that creates the token can read it; the api has its digest', () => {
+  const { services } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true })
+  const placesOf = (service: string): string[] => services[service].volumes ?? []
+  const { TOKENS_DIR, DIGESTS_DIR } = services.setup.environment
+  const volumeAt = (place: string) =>
+    placesOf('setup')
+      .find((volume) => volume.endsWith(`:${place}`))
+      ?.split(':')[0]
+  const readersOf = (place: string) =>
+    Object.keys(services).filter((name) => placesOf(name).some((volume) => volume.startsWith(`${volumeAt(place)}:`)))
+  expect([readersOf(TOKENS_DIR), readersOf(DIGESTS_DIR)]).toEqual([['setup'], ['setup', 'api']])
 })

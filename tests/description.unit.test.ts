@@ -50,11 +50,26 @@ describe('the description', () => {
     })
   })
 
-  it('names the scope that each operation requires', () => {
-    for (const [name, { security }] of operations) {
+  it('names the scope that each operation requires, in words: only OAuth 2 schemes can declare scopes', () => {
+    for (const [name, { description, security }] of operations) {
       const scope = name.startsWith('get ') ? 'plants:read' : 'plants:write'
-      expect(security, name).toEqual([{ bearer: [scope] }])
+      expect([description, security], name).toEqual([expect.stringContaining(`scope \`${scope}\``), undefined])
     }
+  })
+
+  it('has what generators and linters ask for: tags, a contact, and names that collide with nothing', () => {
+    const { tags, info, components } = document as { tags?: { name: string }[] } & typeof document
+    expect(info).toMatchObject({ contact: { name: expect.any(String) } })
+    for (const [name, { tags: own }] of operations) expect(own, name).toEqual(tags?.map((tag) => tag.name))
+    // Go calls the constructor of Plant NewPlant, and many languages have a built-in Error.
+    expect(components.schemas).toMatchObject({
+      NewPlant: { 'x-go-name': 'PlantToCreate' },
+      Error: { 'x-go-name': 'Failure' },
+    })
+  })
+
+  it('speaks of no document that its reader does not have', () => {
+    expect(text).not.toMatch(/specification/i)
   })
 
   it('has no dangling reference and no unused component', () => {

@@ -2,6 +2,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant, readPlant } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
 
 const BEYOND_DOUBLES = 9007199254740993n
@@ -56,6 +57,22 @@ it.runIf(isPossible)(
     expect(complaints).toEqual([])
   },
 )
+
+it.runIf(isPossible)('the page /docs is as dark as the system', async () => {
+  const page = await browser.newPage({ viewport: VIEWPORT, colorScheme: 'dark' })
+  await page.goto(`${api.url}/docs`)
+  await page.locator('.opblock').last().waitFor()
+  const lightness = (of: string) =>
+    page.evaluate(
+      `Number(getComputedStyle(document.querySelector('${of}')).${
+        of === 'html' ? 'backgroundColor' : 'color'
+      }.match(/\\d+/)[0])`,
+    )
+  expect(await lightness('html')).toBeLessThan(64)
+  expect(await lightness('.info h1')).toBeGreaterThan(192)
+  await page.emulateMedia({ colorScheme: 'light' })
+  await eventually(async () => expect(await lightness('.info h1')).toBeLessThan(64))
+})
 
 /** All operations are visible without scrolling, and the table of error numbers follows them. */
 async function expectOperationsFirst(page: Page): Promise<void> {

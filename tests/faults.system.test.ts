@@ -1,14 +1,21 @@
-import { expect, inject, it, vi } from 'vitest'
-import { type Create, createPlant, errorOf, idsWhile, onConnections } from './support/client.ts'
+import { randomUUID } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { partitionOf } from '@plant-store/shared/plant/position.ts'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { type Create, createPlant, errorOf, idsFrom, idsWhile, onConnections, readPlant } from './support/client.ts'
 import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore } from './support/plant-store.ts'
-import { untilNotReady, untilReady } from './support/readiness.ts'
+import { untilNotice, untilReady } from './support/readiness.ts'
+import { temporaryFolder } from './support/temporary-folder.ts'
 import { setTopicConfig } from './support/topic.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const kafkaBrokers = inject('kafkaBrokers')
 const stores = { kafkaBrokers, redisUrl: inject('redisUrl') }
 const RECOVERY_MS = 60_000
+// A change of settings replaces all of them.
+const KEPT_SETTINGS = { 'retention.ms': '-1', 'retention.bytes': '-1' }
 
 it('kill -9 of the projector: creates continue, and the next projector catches up', async () => {
   const store = await createPlantStore(stores)
@@ -82,15 +89,59 @@ it('kill -9 of the broker: every response is true, and creates resume', async ()
   await expectReadModelToEqual(truth, store)
 })
 
-it('appends that fail for more than 10 s are named while creates wait for them', async () => {
-  const store = await createPlantStore(stores)
-  const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '60000' }), store.startProjector()])
-  // A change of settings replaces all of them.
-  const kept = { 'retention.ms': '-1', 'retention.bytes': '-1' }
-  await setTopicConfig(store, { ...kept, 'max.message.bytes': '1' })
+it('a broker that does not respond for 10 s is named while creates wait, and they succeed when it does', async () => {
+  const kafka = await startOwnKafka()
+  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: stores.redisUrl })
+  const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '120000' }), store.startProjector()])
+  await kafka.pause()
   const waiting = createPlant(api.url, 1n, 'Monstera')
-  expect(await untilNotReady(api, /kafka: no append acknowledged for 1\d s/)).toHaveLength(2)
-  await setTopicConfig(store, { ...kept, 'max.message.bytes': '1000000' })
+  await untilNotice(api, /^partition \d: no append acknowledged for 10 s: (no response|Kafka cannot be reached)/)
+  await kafka.resume()
   expect((await waiting).response?.status).toBe(200)
   await untilReady(api)
+})
+
+it('a record that Kafka refuses fails alone, and at once', async () => {
+  const store = await createPlantStore(stores)
+  const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '120000' }), store.startProjector()])
+  await setTopicConfig(store, { ...KEPT_SETTINGS, 'max.message.bytes': '3000' })
+  const names = Array.from({ length: 40 }, (_, n) => (n % 10 === 0 ? '🌵'.repeat(1_000) : `plant ${n}`))
+  const creates = await Promise.all(names.map((name, n) => createPlant(api.url, BigInt(n), name)))
+  const errors = creates.map(({ response }) => errorOf(response))
+  expect(errors).toEqual(names.map((_, n) => (n % 10 === 0 ? 50301 : undefined)))
+})
+
+it('an api whose clock Kafka does not accept writes nothing, and says so at once', async () => {
+  const store = await createPlantStore(stores)
+  const clockFile = join(temporaryFolder(), 'off-ms')
+  writeFileSync(clockFile, String(2 * 3_600_000))
+  const clock = new URL('chaos/clock.ts', import.meta.url).href
+  const [ahead, right] = await Promise.all([
+    store.startApi({ CREATE_DEADLINE_MS: '120000', CLOCK_FILE: clockFile, NODE_OPTIONS: `--import ${clock}` }),
+    store.startApi(),
+    store.startProjector(),
+  ])
+  await setTopicConfig(store, { ...KEPT_SETTINGS, 'message.timestamp.after.max.ms': '3600000' })
+  const refused = await Promise.all(idsFrom(0, 5).map((id) => createPlant(ahead.url, id, `plant ${id}`)))
+  expect(refused.map(({ response }) => errorOf(response))).toEqual(Array(5).fill(50301))
+  expect(readFileSync(ahead.logFile, 'utf8')).toMatch(/Kafka does not accept the time of a record: correct the clock/)
+  expect((await createPlant(right.url, 0n, 'Monstera')).response?.status).toBe(200)
+})
+
+it('an open transaction of another producer holds back its partition only', async () => {
+  const store = await createPlantStore(stores)
+  const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '2000' }), store.startProjector()])
+  const producer = store.kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
+  await producer.connect()
+  onTestFinished(() => producer.disconnect())
+  const transaction = await producer.transaction()
+  await transaction.send({ topic: store.topic, messages: [{ partition: 0, key: 'foreign', value: 'x' }] })
+  const creates = await Promise.all(idsFrom(0, 30).map((id) => createPlant(api.url, id, `plant ${id}`)))
+  const held = creates.filter(({ id }) => partitionOf(Buffer.from(String(id)), store.partitions) === 0)
+  const others = creates.filter((create) => !held.includes(create))
+  expect(new Set(others.map(({ response }) => response?.status))).toEqual(new Set([200]))
+  expect(new Set(held.map(({ response }) => errorOf(response)))).toEqual(new Set([50302]))
+  await transaction.commit()
+  const [first] = held as [Create, ...Create[]]
+  await vi.waitFor(async () => expect((await readPlant(api.url, first.id))?.status).toBe(200), { timeout: RECOVERY_MS })
 })

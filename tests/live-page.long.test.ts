@@ -3,7 +3,15 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant } from './support/client.ts'
-import { openPlantStore, type PlantStore, type RunningApi, type RunningService } from './support/plant-store.ts'
+import { eventually } from './support/eventually.ts'
+import { startOwnRedis } from './support/own-stores.ts'
+import {
+  createPlantStore,
+  openPlantStore,
+  type PlantStore,
+  type RunningApi,
+  type RunningService,
+} from './support/plant-store.ts'
 import { WITH_TABLE } from './support/plants-table.ts'
 import { createTableTopic } from './support/topic.ts'
 
@@ -44,6 +52,8 @@ it.runIf(isPossible)(
     await untilVerdict(page, /^All is well\.$/)
     const readModel = page.getByRole('listitem').filter({ hasText: 'Read model' })
     await readModel.filter({ hasText: '0plants' }).waitFor()
+    await page.getByText(/^Plant Store api \d+\.\d+\.\d+, running for/).waitFor()
+    expect(await page.getByRole('cell', { name: 'none' }).count()).toBe(store.partitions)
 
     let startedAt = performance.now()
     expect((await createPlant(api.url, 1n, NAME)).response?.status).toBe(200)
@@ -53,6 +63,10 @@ it.runIf(isPossible)(
       .getByRole('listitem')
       .filter({ hasText: /This api.*, window \d+% used/ })
       .waitFor()
+
+    // The only value of its series: no line leads to it.
+    await eventually(async () => expect(await page.evaluate(isDrawn('Time of a create', '--water'))).toBe(true))
+    await page.getByText(/^Time of a create: .* median, .* 99 %$/).waitFor()
 
     const another = await browser.newPage()
     await another.goto(projector.opsUrl)
@@ -69,7 +83,7 @@ it.runIf(isPossible)(
 
     startedAt = performance.now()
     await projector.stop({ graceMs: STOP_GRACE_MS })
-    await untilVerdict(page, /^No projector is running: .* Start one/)
+    await untilVerdict(page, /^No projector is in the consumer group: .* Start one/)
     console.log(`the stopped projector was shown after ${Math.round(performance.now() - startedAt)} ms`)
     await store.startProjector()
     await untilVerdict(page, /^All is well\.$/)
@@ -83,6 +97,30 @@ it.runIf(isPossible)(
     await untilVerdict(page, /^Connection lost: the service has not responded for \d+ s\.$/)
   },
 )
+
+it.runIf(isPossible)('the page shows the numbers of the read model as unknown while Redis is away', async () => {
+  const redis = await startOwnRedis()
+  const own = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: redis.url })
+  const cutOff = await own.startApi()
+  const page = await browser.newPage()
+  await page.goto(cutOff.opsUrl)
+  const readModel = page.getByRole('listitem').filter({ hasText: 'Read model' })
+  await readModel.filter({ hasText: /0plants, 0 records behind$/ }).waitFor()
+  await redis.stop()
+  await readModel.filter({ hasText: /\?plants, \? records behind$/ }).waitFor()
+})
+
+/** An expression for the browser: true when the chart with this caption has a pixel in this colour. */
+const isDrawn = (caption: string, colour: string) => `(() => {
+  const figure = [...document.querySelectorAll('figure')].find((one) => one.textContent.startsWith('${caption}'))
+  const canvas = figure.querySelector('canvas')
+  const wanted = getComputedStyle(document.documentElement).getPropertyValue('${colour}')
+  const [r, g, b] = wanted.match(/[0-9a-f]{2}/g).map((hex) => Number.parseInt(hex, 16))
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true })
+  copy.drawImage(canvas, 0, 0)
+  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height)
+  return data.some((_, n) => n % 4 === 0 && data[n] === r && data[n + 1] === g && data[n + 2] === b)
+})()`
 
 /** Appends a record that is no event. */
 async function parkRecord(): Promise<void> {

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { describe, expect, inject, it, vi } from 'vitest'
 import { createPlant, errorOf, onConnections, readPlant, send } from './support/client.ts'
@@ -107,6 +109,33 @@ describe('when there are too many connections', () => {
     })
   })
 })
+
+it.runIf(process.platform === 'linux')(
+  'while no file descriptor is free, services close new connections; then they work again',
+  async () => {
+    const store = await createPlantStore(stores)
+    const services = await Promise.all([store.startApi(), store.startProjector()])
+    const [api, projector] = services
+    for (const { pid } of services) {
+      const inUse = readdirSync(`/proc/${pid}/fd`).length
+      execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${inUse + 20}`])
+    }
+    const idle = [api.url, api.opsUrl, projector.opsUrl].map((url) => Array.from({ length: 50 }, () => openRaw(url)))
+    for (const connections of idle) {
+      await eventually(() => expect(connections.some(({ socket }) => socket.closed)).toBe(true))
+    }
+    const [accepted] = idle.flat().filter(({ socket }) => !socket.closed)
+    accepted?.write(
+      `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n` +
+        'Content-Length: 19\r\n\r\n{"id":1,"name":"n"}',
+    )
+    await eventually(() => expect(accepted?.responses()).toHaveLength(1))
+    for (const { socket } of idle.flat()) socket.destroy()
+    await eventually(async () => expect((await createPlant(api.url, 2n, 'n')).response?.status).toBe(200))
+    expect((await createPlant(api.url, 3n, 'n')).response?.status).toBe(200)
+    expect((await fetch(`${projector.opsUrl}/readyz`)).status).toBe(200)
+  },
+)
 
 describe('a client that does not read', () => {
   it('is not waited for: its connection is closed, and a client that only waits gets its response', async () => {

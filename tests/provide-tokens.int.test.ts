@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { runCommand } from '../local/processes/command.mjs'
@@ -10,11 +10,16 @@ const digestOf = (token: string) => createHash('sha256').update(token).digest('h
 const entry = (token: string) => `ann:${digestOf(token)}`
 const LIMIT_MS = 20_000
 
-/** Runs it as docker-compose.yml does, with a folder in place of the volume. */
+/** Runs it as docker-compose.yml does, with folders in place of the volumes. */
 async function provideTokens(settings: Record<string, string>, folder = temporaryFolder()) {
-  const env = { PATH: process.env.PATH, TOKENS_DIR: folder, ...settings }
+  const digestsDir = temporaryFolder()
+  const env = { PATH: process.env.PATH, TOKENS_DIR: folder, DIGESTS_DIR: digestsDir, ...settings }
   const { code, output } = await runCommand(process.execPath, [program], { env, timeoutMs: LIMIT_MS })
-  const provided = () => readFileSync(join(folder, 'token-digests'), 'utf8')
+  const provided = () => {
+    // The api sees all that is here, so the token is elsewhere.
+    expect(readdirSync(digestsDir)).toEqual(['token-digests'])
+    return readFileSync(join(digestsDir, 'token-digests'), 'utf8')
+  }
   return { code, output, provided }
 }
 
@@ -67,4 +72,12 @@ it.each([
   const { code, output } = await provideTokens(settings as Record<string, string>)
   expect(code).toBe(1)
   expect(output).toMatch(message)
+})
+
+it('refuses a file that is cut off', async () => {
+  const mounted = join(temporaryFolder(), 'secret')
+  writeFileSync(mounted, entry('of-the-file'))
+  const { code, output } = await provideTokens({ PLANT_STORE_TOKEN_DIGESTS_FILE: './my-digests', SECRET: mounted })
+  expect(code).toBe(1)
+  expect(output).toMatch(/my-digests does not end with a line break/)
 })

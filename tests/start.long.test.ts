@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, inject, it } from 'vitest'
+import { expect, inject, it, onTestFinished } from 'vitest'
 import { type Run, readRun } from '../local/launch/run-file.mjs'
 import { createPlant, readPlant } from './support/client.ts'
 import { alive, launch, NOWHERE, npmStart, prepareStart, stopStart } from './support/npm-start.ts'
@@ -14,6 +16,10 @@ it('npm start: a plant survives a restart and a kill -9 of launcher and broker; 
   const { localDir, environment } = await prepareStart()
 
   const first = await npmStart(localDir, environment)
+  for (const folder of ['data', 'logs']) expect(statSync(join(localDir, folder)).mode & 0o777).toBe(0o700)
+  expect(first.kafkaBrokers).toBe(`127.0.0.1:${environment.KAFKA_PORT}`)
+  expect(first.redisUrl).toBe(`redis://127.0.0.1:${environment.REDIS_PORT}`)
+  expect(first.log()).toContain(`${first.url}/docs`)
   expect(first.dockerProject === undefined).toBe(source === 'processes')
   expect(statSync(join(localDir, 'run.json')).mode & 0o777).toBe(0o600)
   expect((await createPlant(first.url, 1n, 'Monstera')).response?.status).toBe(200)
@@ -52,6 +58,16 @@ it('npm start --with docker fails without a Docker engine', async () => {
   const { launcher, log } = await launch(localDir, environment, '--with', 'docker')
   expect(await launcher.exited).toEqual({ code: 1, signal: null })
   expect(log()).toMatch(/--with docker: (no Docker engine responds|there is no docker command)/)
+})
+
+it('npm start names the port that is taken, its setting and the way to move all ports', async () => {
+  const { localDir, environment } = await prepareStart()
+  const holder = createServer().listen(Number(environment.KAFKA_PORT), '127.0.0.1')
+  onTestFinished(() => void holder.close())
+  await once(holder, 'listening')
+  const { launcher, log } = await launch(localDir, environment)
+  expect(await launcher.exited).toEqual({ code: 1, signal: null })
+  expect(log()).toMatch(/Port \d+ of 127\.0\.0\.1, for Kafka, is in use.*set KAFKA_PORT.*npm start -- --port \d+/)
 })
 
 it('npm start says that the plants of the last start are in other stores', async () => {

@@ -15,7 +15,7 @@ it('of two that start after a killed launcher, one gets the folder, and the brok
     launcher: { pid: 1, identity: 'of a process that has ended' },
     'kafka-1': { pid: left.pid, identity: identify(left.pid as number) },
   }
-  writeFileSync(join(dir, 'started.json'), JSON.stringify({ processes }))
+  writeFileSync(join(dir, 'started.json.1'), JSON.stringify({ processes }))
   const claims = await Promise.allSettled([claim(dir, () => {}), claim(dir, () => {})])
   expect(claims.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   expect(claims.find(({ status }) => status === 'rejected')).toMatchObject({

@@ -55,7 +55,7 @@ async function rebuild(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   const next = table.startRebuild()
   const { positions, ...counts } = await replayPlants({
-    ...kafkaOptions({ ...process.env, KAFKA_BROKERS: process.env.KAFKA_BROKERS || 'localhost:9092' }),
+    ...kafkaOptions({ ...process.env, KAFKA_BROKERS: process.env.KAFKA_BROKERS || 'localhost:19092' }),
     topic: process.env.PLANTS_TOPIC || 'plants',
     onPlantsCreated: (events) => next.add(events.map(({ id, name, tag = null }) => ({ id, name, tag }))),
     // Called in log order too. If the table has the id already, this claim is void and nothing is added.

@@ -6,7 +6,7 @@ import os
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
 topic = os.environ.get("PLANTS_TABLE", "plants.table")
-brokers = os.environ.get("KAFKA_BROKERS", "localhost:9092")
+brokers = os.environ.get("KAFKA_BROKERS", "localhost:19092")
 consumer = Consumer({"bootstrap.servers": brokers, "group.id": "python-table", "enable.partition.eof": True})
 unread = set(consumer.list_topics(topic).topics[topic].partitions)
 consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in unread])

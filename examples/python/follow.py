@@ -33,6 +33,7 @@ def follow(brokers: str, topic: str, store: OwnStore, until_end: bool) -> None:
         # Read once: another process may move them at any moment.
         positions = store.positions()
         begin(consumer, topic, partitions, positions)
+        print(f"Following {topic} into {store.path}; Ctrl-C ends it.", flush=True)
         Following(consumer, store, partitions, positions).go_on(until_end)
     finally:
         consumer.close()
@@ -64,14 +65,18 @@ class Following:
         # The events that the log must still hold to be the same log.
         self.unproven = dict(positions)
         self.at_end: set[int] = set()
+        self.read = 0
 
     def go_on(self, until_end: bool) -> None:
         while not (until_end and len(self.at_end) == self.partitions):
             messages = self.consumer.consume(BATCH_RECORDS, BATCH_WAIT_S)
+            read = self.read
             # Plants and positions in one transaction: after a crash both are there or neither.
             with self.store.transaction():
                 for message in messages:
                     self.take(message)
+            if self.read > read:
+                print(f"{self.read} records read", flush=True)
 
     def take(self, message: Message) -> None:
         partition, error = message.partition(), message.error()
@@ -91,7 +96,7 @@ class Following:
         if expected is not None and found != expected:
             raise SystemExit(
                 f"Partition {partition} does not hold at offset {expected.offset} what was read there: this is another "
-                "log, or it lost its end. Delete the store's file to start again, if this log is the right one."
+                f"log, or it lost its end. Delete {self.store.path}* to start again, if this log is the right one."
             )
         return expected is not None
 
@@ -100,6 +105,7 @@ class Following:
         self.store.take(read_record(message.key(), message.value(), headers_of(message), partition, self.partitions))
         self.store.move(partition, self.positions.get(partition), position)
         self.positions[partition] = position
+        self.read += 1
 
 
 def headers_of(message: Message) -> list[tuple[str, bytes | None]] | None:

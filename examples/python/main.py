@@ -31,7 +31,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--store", type=Path, default=STORE, help="the SQLite file")
     commands = parser.add_subparsers(dest="command", required=True)
     follow_command = commands.add_parser("follow", help="read the topic, then wait for new events")
-    follow_command.add_argument("--brokers", default=os.environ.get("KAFKA_BROKERS") or "localhost:9092")
+    follow_command.add_argument("--brokers", default=os.environ.get("KAFKA_BROKERS") or "localhost:19092")
     follow_command.add_argument("--topic", default=os.environ.get("PLANTS_TOPIC") or "plants")
     follow_command.add_argument("--until-end", action="store_true", help="exit at the end of the topic")
     commands.add_parser("dump", help="write all plants to a file, as JSON Lines").add_argument("file", type=Path)

@@ -31,6 +31,7 @@ class Position(NamedTuple):
 class OwnStore:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
         # Without an isolation level, the module starts no transaction of its own.
         self.db = sqlite3.connect(path, isolation_level=None)
         self.db.execute("PRAGMA journal_mode = WAL")
@@ -62,7 +63,7 @@ class OwnStore:
             elif known != (topic, partitions):
                 raise SystemExit(
                     f"This store was filled from topic {known[0]} with {known[1]} partitions, and this is {topic} with "
-                    f"{partitions}: its file can't be used for it. Delete the file to start again."
+                    f"{partitions}: its file can't be used for it. Delete {self.path}* to start again."
                 )
 
     def positions(self) -> dict[int, Position]:

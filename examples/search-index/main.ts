@@ -29,6 +29,8 @@ try {
 } catch (error) {
   if (!(error instanceof PlantConsumerError)) throw error
   console.error(error.message)
+  const isOfAnotherLog = ['another-log', 'partitions-changed', 'first-claims'].includes(error.code)
+  if (isOfAnotherLog) console.error(`To fill the index from this log, delete ${values.index}*`)
   process.exitCode = 1
 } finally {
   index.close()
@@ -50,7 +52,7 @@ async function follow(): Promise<void> {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   const consumer = await consumePlants({
-    ...kafkaOptions({ ...process.env, KAFKA_BROKERS: process.env.KAFKA_BROKERS || 'localhost:9092' }),
+    ...kafkaOptions({ ...process.env, KAFKA_BROKERS: process.env.KAFKA_BROKERS || 'localhost:19092' }),
     topic: process.env.PLANTS_TOPIC || 'plants',
     groupId: index.groupId(),
     // It also detects another log. The group cannot: a recreated Kafka has no groups.

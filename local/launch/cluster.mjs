@@ -40,15 +40,22 @@ async function startCluster({ settings, progress, onSpawn, keep }, programs, sig
   const secretOf = (/** @type {string} */ user) => join(dir, 'passwords', user)
   const passwords = Object.fromEntries(users.map((user) => [user, storedSecret(secretOf(user))]))
   const common = { logDir, onSpawn, startTimeoutMs }
+  const from = (/** @type {number} */ port) => () => port++
   const [kafka, redis] = await sideBySide(
     signal,
     (signal) =>
       progress.step('Kafka, three brokers', () =>
-        startKafkaCluster({ ...common, dir: join(dir, 'kafka'), classpath, java, passwords, signal }),
+        startKafkaCluster({
+          ...{ ...common, dir: join(dir, 'kafka'), nextPort: from(settings.kafkaPort) },
+          ...{ classpath, java, passwords, signal },
+        }),
       ),
     (signal) =>
       progress.step('Redis, two replicas and three sentinels', () =>
-        startSentinels({ ...common, dir: join(dir, 'redis'), redisServer, appendOnly: true, signal }),
+        startSentinels({
+          ...{ ...common, dir: join(dir, 'redis'), nextPort: from(settings.redisPort) },
+          ...{ redisServer, appendOnly: true, signal },
+        }),
       ),
   )
   for (const process of [...kafka.nodes, ...redis.servers, ...redis.sentinels]) keep(process, process.start)

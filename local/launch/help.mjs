@@ -10,6 +10,7 @@ export const help = `Plant Store on this machine: a real Kafka and Redis, the to
                               else processes. Each has its own data.
   npm start -- --cluster      three Kafka brokers with TLS, passwords and ACLs, a Redis with two replicas and three
                               sentinels, two apis and two projectors, as processes; takes about 3 GB of memory
+  npm start -- --port PORT    moves all ports, for a second clone: the api's to PORT, the others as far
   npm start -- --fresh        first deletes all plants stored here (the token stays)
   npm run start:api           one more api, or the only one; needs KAFKA_BROKERS and REDIS_URL,
   npm run start:projector     or a running npm start. Each has a --help.
@@ -22,6 +23,8 @@ Settings, from the environment:
   PORT                   3000        the api
   HOST                   127.0.0.1   address both services listen on
   OPS_PORT               3100        operations port of the api; those of the other services are the next ones
+  KAFKA_PORT             19092       Kafka on 127.0.0.1; its controller and the brokers of a cluster use the next ones
+  REDIS_PORT             16379       Redis on 127.0.0.1; the other servers and the sentinels of a cluster likewise
   PLANT_STORE_TOKEN      generated   bearer token of the api
   PLANTS_TOPIC           plants      topic; created if missing
   PLANTS_PARTITIONS      12          its partitions, fixed at its creation
@@ -60,6 +63,7 @@ Create a plant:
 Read it:
   curl -i ${url}/plants/1 ${auth}
 
+Every operation, to see and try: ${url}/docs
 Live page: ${Object.values(opsUrls)[0]}
 Logs: ${logs}${inDocker}   Stop: Ctrl-C   More: npm start -- --help
 `

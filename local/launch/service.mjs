@@ -35,6 +35,16 @@ export const argumentsOf = (kind, folder = root) => [
 ]
 
 /**
+ * How long a service may take to end: longer than it allows itself (`runService`; an api drains first), because after
+ * SIGKILL a create in flight gets no response.
+ *
+ * @param {ServiceKind} kind
+ * @param {NodeJS.ProcessEnv} env
+ */
+export const stopGraceMs = (kind, { DRAIN_MS }) =>
+  Math.max(10_000, kind === 'api' ? Number(DRAIN_MS || 500) + 9_500 : 0)
+
+/**
  * @param {Service} service
  * @param {Environment} environment
  * @returns {Promise<RunningProcess>} at once, before it is ready

@@ -11,6 +11,8 @@ import { tokenPattern, tokenRule } from './token.mjs'
  * @property {string} host
  * @property {boolean} https whether the apis speak HTTPS
  * @property {number} opsPort of the api; the other services' are the next ones
+ * @property {number} kafkaPort of the first broker that is started; its other ports and brokers have the next ones
+ * @property {number} redisPort of the first Redis that is started; other servers and sentinels have the next ones
  * @property {boolean} cluster whether the stores are replicated and secured, with two of each service
  * @property {string} topic
  * @property {number} partitions
@@ -23,15 +25,22 @@ import { tokenPattern, tokenRule } from './token.mjs'
  * @property {string} localDir data, logs, token and run.json, as an absolute path
  */
 
+const DEFAULT_PORTS = { PORT: 3000, OPS_PORT: 3100, KAFKA_PORT: 19_092, REDIS_PORT: 16_379 }
+const MAX_PORT = 65_535
+/** A broker of a cluster has a port for clients, brokers and controllers each. */
+const CLUSTER = { kafkaPorts: 9, redisPorts: 6 }
+/** The controller of the only broker has a port as well. */
+const SINGLE = { kafkaPorts: 2, redisPorts: 1 }
+
 /**
  * @param {NodeJS.ProcessEnv} env
- * @param {string} [stores] the value of `--with`: docker, processes or external
- * @param {boolean} [cluster] whether `--cluster` is given
+ * @param {{ with?: string, cluster?: boolean, port?: string }} [options] of the command line. with: docker, processes or
+ *   external; port: the api's, by which the defaults of all other ports move as well
  * @returns {Settings}
  * @throws {Failure} that names each setting with a bad value
  */
-export function readSettings(env, stores, cluster = false) {
-  const { PORT, HOST, OPS_PORT, PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE } = env
+export function readSettings(env, { with: stores, cluster = false, port: first } = {}) {
+  const { HOST, PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE } = env
   const { PLANT_STORE_TOKEN } = env
   /** @type {string[]} */
   const wrong = []
@@ -46,12 +55,21 @@ export function readSettings(env, stores, cluster = false) {
     Number(check(name, value, `a whole number from 1 to ${max}`, /^\d{1,9}$/.test(value) && within(value, max)))
   /** @param {string} name @param {string} value @param {string} expected @param {RegExp} pattern */
   const text = (name, value, expected, pattern) => check(name, value, expected, pattern.test(value))
+  const distance = first === undefined ? 0 : number('--port', first, MAX_PORT) - DEFAULT_PORTS.PORT
+  /** @param {keyof typeof DEFAULT_PORTS} name @param {number} [count] of ports in a row */
+  const portOf = (name, count = 1) => {
+    const chosen = first !== undefined && name === 'PORT' ? first : env[name]
+    return number(name, chosen || String(DEFAULT_PORTS[name] + distance), MAX_PORT + 1 - count)
+  }
+  const { kafkaPorts, redisPorts } = cluster ? CLUSTER : SINGLE
 
   const settings = {
-    port: number('PORT', PORT || '3000', 65_535),
+    port: portOf('PORT'),
     host: text('HOST', HOST || '127.0.0.1', 'an address to listen on, such as 127.0.0.1', /^[\w.:-]+$/),
     https: Boolean(env.HTTP_TLS_CERT_FILE),
-    opsPort: number('OPS_PORT', OPS_PORT || '3100', 65_534),
+    opsPort: portOf('OPS_PORT', 2),
+    kafkaPort: portOf('KAFKA_PORT', kafkaPorts),
+    redisPort: portOf('REDIS_PORT', redisPorts),
     topic: text('PLANTS_TOPIC', PLANTS_TOPIC || 'plants', 'a Kafka topic name', /^[\w.-]{1,249}$/),
     partitions: number('PLANTS_PARTITIONS', PLANTS_PARTITIONS || '12', 1000),
     table: text('PLANTS_TABLE', PLANTS_TABLE || 'on', 'on, off or a Kafka topic name', /^[\w.-]{1,249}$/),
@@ -60,9 +78,10 @@ export function readSettings(env, stores, cluster = false) {
     cluster,
     ...(cluster ? clusterOf(stores, wrong) : storesOf(env, stores, wrong)),
   }
-  const ports = portsOf(settings).map(({ port }) => port)
-  if (new Set(ports).size < ports.length) {
-    wrong.push(`OPS_PORT=${settings.opsPort}: the ports ${ports.join(', ')} of the services must differ`)
+  const ports = new Map()
+  for (const { port, what } of portsOf(settings)) {
+    if (ports.has(port)) wrong.push(`${port} is the port of both ${ports.get(port)} and ${what}`)
+    ports.set(port, what)
   }
   if (wrong.length > 0) throw new Failure(`Invalid settings:\n  ${wrong.join('\n  ')}`)
   return settings
@@ -100,13 +119,25 @@ export function servicesOf({ port, opsPort, cluster }) {
 
 /**
  * @param {Settings} settings
- * @returns {{ port: number, what: string, setting: string }[]} every port that the services listen on
+ * @returns {{ port: number, host: string, what: string, setting: string }[]} every port that is listened on
  */
-export const portsOf = (settings) =>
-  servicesOf(settings).flatMap(({ name, port, opsPort }) => [
-    ...(port === undefined ? [] : [{ port, what: `the ${name}`, setting: 'PORT' }]),
-    { port: opsPort, what: `the operations port of the ${name}`, setting: 'OPS_PORT' },
-  ])
+export function portsOf(settings) {
+  const { host, cluster, hasKafka, hasRedis, kafkaPort, redisPort } = settings
+  const { kafkaPorts, redisPorts } = cluster ? CLUSTER : SINGLE
+  const storePorts = (/** @type {number} */ first, /** @type {number} */ count, /** @type {string} */ what) =>
+    Array.from({ length: count }, (_, n) => ({
+      ...{ port: first + n, host: '127.0.0.1', what },
+      setting: `${what.toUpperCase()}_PORT`,
+    }))
+  return [
+    ...servicesOf(settings).flatMap(({ name, port, opsPort }) => [
+      ...(port === undefined ? [] : [{ port, host, what: `the ${name}`, setting: 'PORT' }]),
+      { port: opsPort, host, what: `the operations of the ${name}`, setting: 'OPS_PORT' },
+    ]),
+    ...storePorts(kafkaPort, hasKafka ? 0 : kafkaPorts, 'Kafka'),
+    ...storePorts(redisPort, hasRedis ? 0 : redisPorts, 'Redis'),
+  ]
+}
 
 /**
  * @param {Settings} settings
@@ -135,7 +166,6 @@ export function urlsOf(settings) {
  * @returns {Pick<Settings, 'source' | 'hasKafka' | 'hasRedis'>}
  */
 function storesOf(env, stores, wrong) {
-  const { KAFKA_BROKERS, REDIS_URL } = env
   // An explicit choice overrides the environment.
   if (stores === 'docker' || stores === 'processes') {
     return { source: stores, hasKafka: false, hasRedis: false }
@@ -143,16 +173,9 @@ function storesOf(env, stores, wrong) {
   if (stores !== undefined && stores !== 'external') {
     wrong.push(`--with ${stores}: expected docker, processes or external`)
   }
-  const [hasKafka, hasRedis] = [Boolean(KAFKA_BROKERS), namesRedis(env)]
+  const [hasKafka, hasRedis] = [Boolean(env.KAFKA_BROKERS), namesRedis(env)]
   if (stores === 'external' && !(hasKafka && hasRedis)) {
     wrong.push('--with external: set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere')
-  }
-  if (KAFKA_BROKERS && !brokers.test(KAFKA_BROKERS)) {
-    wrong.push(`KAFKA_BROKERS=${KAFKA_BROKERS}: expected host:port,host:port`)
-  }
-  // Its value is not shown: it may hold a password.
-  if (REDIS_URL && !redis.test(REDIS_URL)) {
-    wrong.push('REDIS_URL: expected redis://host:port or rediss://…')
   }
   return { source: undefined, hasKafka, hasRedis }
 }
@@ -175,9 +198,6 @@ function clusterOf(stores, wrong) {
  */
 export const namesRedis = ({ REDIS_URL, REDIS_SENTINELS, REDIS_CLUSTER_NODES }) =>
   Boolean(REDIS_URL || REDIS_SENTINELS || REDIS_CLUSTER_NODES)
-
-const redis = /^rediss?:\/\/\S+$/
-const brokers = /^[^\s,:]+:\d{1,5}(,[^\s,:]+:\d{1,5})*$/
 
 /** @param {string} value @param {number} max */
 const within = (value, max) => Number(value) >= 1 && Number(value) <= max

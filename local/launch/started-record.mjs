@@ -1,14 +1,13 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '../processes/failure.mjs'
+import { take } from '../processes/lock.mjs'
 import { identify } from '../processes/process-identity.mjs'
-import { createWhole, writeWhole } from '../processes/whole-file.mjs'
 import { createContainers, whyNoDocker } from '../stores/docker.mjs'
 import { readRun, removeRun } from './run-file.mjs'
 
 /**
- * `started.json`: everything that one `npm start` has started, including itself, from its first moment on. It keeps a
+ * The lock `started.json`: everything that one `npm start` has started, including itself, from its first moment on. It keeps a
  * second `npm start` from using the same data, and lets the next one stop what a killed launcher left running. Pids
  * alone would not do, because the system reuses them.
  *
@@ -25,22 +24,19 @@ const STORE = /^(kafka|redis|sentinel)/
  * @throws {Failure} when another launcher runs there
  */
 export async function claim(localDir, onLeftovers) {
-  const file = join(localDir, 'started.json')
   /** @type {Started} */
   const started = { processes: { launcher: { pid: process.pid, identity: String(identify(process.pid)) } } }
-  const maxAttempts = 5
-  for (let attempt = 0; !createWhole(file, JSON.stringify(started)); attempt += 1) {
-    if (attempt === maxAttempts)
-      throw new Failure(`Another npm start is starting in ${localDir} at the same time: try again.`)
-    const earlier = read(file)
-    const { launcher } = earlier.processes
-    if (launcher && isAlive(launcher)) throw alreadyRunning(localDir, launcher.pid)
-    await endLeftovers(earlier, onLeftovers)
-    // Another launcher that was started at the same time may have ended them, too, and be running by now.
-    if (read(file).processes.launcher?.identity === earlier.processes.launcher?.identity) rmSync(file, { force: true })
-  }
+  /** @type {Process | undefined} */
+  let launcher
+  const lock = take(join(localDir, 'started.json'), JSON.stringify(started), (text) => {
+    launcher = read(text).processes.launcher
+    return isAlive(launcher)
+  })
+  if (lock === undefined) throw alreadyRunning(localDir, launcher?.pid)
+  for (const text of lock.earlier) await endLeftovers(read(text), onLeftovers)
+  lock.forgetEarlier()
   removeRun(localDir)
-  const write = () => writeWhole(file, JSON.stringify(started))
+  const write = () => lock.write(JSON.stringify(started))
   return {
     /** @param {string} name @param {number} pid */
     add(name, pid) {
@@ -52,20 +48,20 @@ export async function claim(localDir, onLeftovers) {
       started.dockerProject = project
       write()
     },
-    remove: () => rmSync(file, { force: true }),
+    remove: lock.release,
   }
 }
 
 /**
  * @param {string} localDir
- * @param {number} pid
+ * @param {number | undefined} pid
  */
 function alreadyRunning(localDir, pid) {
   const run = readRun(localDir)
   const where = run ? `at ${run.url}` : 'and still starting'
   return new Failure(
     `Plant Store is already running ${where} (pid ${pid}). Stop it with Ctrl-C there or \`kill ${pid}\`, ` +
-      'or set PLANT_STORE_LOCAL_DIR, PORT and OPS_PORT for a second one.',
+      'or set PLANT_STORE_LOCAL_DIR and use --port for a second one.',
   )
 }
 
@@ -128,7 +124,7 @@ function end(entry, signal) {
 const isAlive = (entry) => entry !== undefined && identify(entry.pid) === entry.identity
 
 /**
- * @param {string} file
+ * @param {string} text
  * @returns {Started}
  */
-const read = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { processes: {} })
+const read = (text) => (text === '' ? { processes: {} } : JSON.parse(text))

@@ -130,18 +130,18 @@ export function environmentFor({ settingsOf }, role) {
  * @returns {Promise<Stores>}
  */
 async function startInDocker({ settings, progress, onContainers }, signal) {
-  const { hasKafka, hasRedis, localDir } = settings
+  const { hasKafka, hasRedis, localDir, kafkaPort, redisPort } = settings
   const containers = createContainers(projectOf(localDir))
   /** @type {import('../stores/docker.mjs').Store[]} */
   const stores = []
   if (!hasKafka) stores.push('kafka')
   if (!hasRedis) stores.push('redis')
   onContainers(containers)
-  const options = { startTimeoutMs, signal }
-  const ports = await progress.step('Kafka and Redis in Docker', () => containers.start(stores, options))
+  const options = { ports: { kafka: kafkaPort, redis: redisPort }, startTimeoutMs, signal }
+  await progress.step('Kafka and Redis in Docker', () => containers.start(stores, options))
   const started = {
-    kafkaBrokers: hasKafka ? undefined : `127.0.0.1:${ports.kafka}`,
-    redisUrl: hasRedis ? undefined : `redis://127.0.0.1:${ports.redis}`,
+    kafkaBrokers: hasKafka ? undefined : `127.0.0.1:${kafkaPort}`,
+    redisUrl: hasRedis ? undefined : `redis://127.0.0.1:${redisPort}`,
   }
   return openStores(started, containers.project)
 }
@@ -179,9 +179,10 @@ async function startAsProcesses(launch, programs, signal) {
  */
 async function bringUpKafka({ settings, progress, onSpawn, keep }, { java, kafkaClasspath }, signal) {
   const { dir, logFile } = placesOf('kafka', settings)
-  const options = { dir, logFile, java, classpath: kafkaClasspath, onSpawn, startTimeoutMs }
+  const ports = { port: settings.kafkaPort, controllerPort: settings.kafkaPort + 1 }
+  const options = { ...ports, dir, logFile, java, classpath: kafkaClasspath, onSpawn, startTimeoutMs }
   const kafka = await progress.step('Kafka', () => startKafka({ ...options, signal }))
-  keep(kafka, (signal) => startKafka({ ...options, port: kafka.port, signal }))
+  keep(kafka, (signal) => startKafka({ ...options, signal }))
   return kafka.brokers
 }
 
@@ -192,9 +193,9 @@ async function bringUpKafka({ settings, progress, onSpawn, keep }, { java, kafka
  */
 async function bringUpRedis({ settings, progress, onSpawn, keep }, { redisServer }, signal) {
   const { dir, logFile } = placesOf('redis', settings)
-  const options = { dir, logFile, redisServer, appendOnly: true, onSpawn, startTimeoutMs }
+  const options = { dir, logFile, redisServer, port: settings.redisPort, appendOnly: true, onSpawn, startTimeoutMs }
   const redis = await progress.step('Redis', () => startRedis({ ...options, signal }))
-  keep(redis, (signal) => startRedis({ ...options, port: redis.port, signal }))
+  keep(redis, (signal) => startRedis({ ...options, signal }))
   return redis.url
 }
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import { Failure } from './failure.mjs'
+import { frame } from './log-file.mjs'
 import { stopGroup, trackGroup } from './process.mjs'
 
 /**
@@ -79,10 +80,10 @@ export function runForeground(command, args, options) {
 /**
  * @param {string} text
  * @param {number} [count]
- * @returns {string} the last lines that are not blank, indented
+ * @returns {string} the last lines that are not blank, indented; without stack frames
  */
 export function endOf(text, count = 8) {
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !frame.test(line))
   return lines
     .slice(-count)
     .map((line) => `  ${line}`)

@@ -1,8 +1,67 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from './failure.mjs'
 import { identify } from './process-identity.mjs'
 import { createWhole, writeWhole } from './whole-file.mjs'
+
+/**
+ * Takes a lock unless it is held. Its file is the one of FILE.1, FILE.2, … with the highest number. Only a holder with a
+ * higher number deletes a file: after a look at an abandoned lock, another process may have taken it.
+ *
+ * @param {string} file
+ * @param {string} text of the new holder, not empty
+ * @param {(text: string) => boolean} isHeld called with the text of the last holder, '' when it has released the lock
+ */
+export function take(file, text, isHeld) {
+  while (true) {
+    const numbers = numbersOf(file)
+    const texts = numbers.map((number) => read(`${file}.${number}`))
+    if (isHeld(texts.at(-1) ?? '')) return undefined
+    const number = (numbers.at(-1) ?? 0) + 1
+    const own = `${file}.${number}`
+    if (!createWhole(own, text)) continue
+    if (numbersOf(file).at(-1) !== number) {
+      // Several processes have had the lock since it was looked at.
+      rmSync(own, { force: true })
+      continue
+    }
+    const forgetEarlier = () => {
+      for (const earlier of numbers) rmSync(`${file}.${earlier}`, { force: true })
+    }
+    return {
+      /** Texts of holders that have ended without a release. */
+      earlier: texts.filter((earlier) => earlier !== ''),
+      forgetEarlier,
+      write: (/** @type {string} */ text) => writeWhole(own, text),
+      release() {
+        forgetEarlier()
+        writeWhole(own, '')
+      },
+    }
+  }
+}
+
+/** @param {string} file */
+function numbersOf(file) {
+  const start = `${basename(file)}.`
+  try {
+    const names = readdirSync(dirname(file)).filter((name) => name.startsWith(start))
+    const ends = names.map((name) => name.slice(start.length)).filter((end) => /^\d+$/.test(end))
+    return ends.map(Number).sort((a, b) => a - b)
+  } catch {
+    return []
+  }
+}
+
+/** @param {string} file */
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
 
 /**
  * Runs work that only one process at a time may do; the others wait. A lock is ignored when all its holders have ended.
@@ -12,50 +71,35 @@ import { createWhole, writeWhole } from './whole-file.mjs'
  * @param {object} options
  * @param {number} options.waitTimeoutMs
  * @param {AbortSignal | undefined} [options.signal] ends the waiting
- * @param {(alsoHeldBy: (pid: number) => void) => Promise<T>} work alsoHeldBy names a program doing the work,
- *   which goes on when we are killed
+ * @param {(alsoHeldBy: (pid: number) => void) => Promise<T>} work alsoHeldBy names a program doing the work, which
+ *   continues when this process is killed
  * @returns {Promise<T>}
  */
 export async function withLock(file, { waitTimeoutMs, signal }, work) {
   const deadline = Date.now() + waitTimeoutMs
   const own = holder(process.pid)
-  while (!take(file, own)) {
+  let lock = take(file, own, isHeld)
+  for (; lock === undefined; lock = take(file, own, isHeld)) {
     signal?.throwIfAborted()
-    if (Date.now() > deadline) {
-      throw new Failure(`Another process holds the lock ${file}: wait for its end. If there is none, remove the file.`)
-    }
+    if (Date.now() > deadline) throw new Failure(`Another process holds the lock ${file}: wait for its end.`)
     await delay(100)
   }
   try {
-    return await work((pid) => writeWhole(file, own + holder(pid)))
+    return await work((pid) => lock.write(own + holder(pid)))
   } finally {
-    rmSync(file, { force: true })
+    lock.release()
   }
 }
 
 /** @param {number} pid */
 const holder = (pid) => `${pid} ${identify(pid)}\n`
 
-/**
- * @param {string} file
- * @param {string} own
- */
-function take(file, own) {
-  // Created with its content, so that no process reads a lock without its holder.
-  if (createWhole(file, own)) return true
-  if (!isHeld(file)) rmSync(file, { force: true })
-  return false
-}
-
-/** @param {string} file */
-function isHeld(file) {
-  try {
-    const holders = readFileSync(file, 'utf8').trim().split('\n')
-    return holders.some((line) => {
+/** @param {string} text */
+const isHeld = (text) =>
+  text
+    .trim()
+    .split('\n')
+    .some((line) => {
       const [pid, ...identity] = line.split(' ')
-      return identify(Number(pid)) === identity.join(' ')
+      return pid !== '' && identify(Number(pid)) === identity.join(' ')
     })
-  } catch {
-    return false
-  }
-}

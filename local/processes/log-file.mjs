@@ -1,6 +1,9 @@
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 
+/** A stack frame of Java or JavaScript. The message is before it. */
+export const frame = /^\s+(at |\.\.\. \d+ (more|common frames))/
+
 /**
  * @param {string} path
  * @param {{ from?: number, maxBytes?: number }} [range] where to start reading, and the most to read: of a
@@ -22,7 +25,7 @@ export function readLog(path, { from = 0, maxBytes = 1024 * 1024 } = {}) {
 }
 
 /**
- * The end of a log, for a person: of JSON lines only the message and the error's message.
+ * The end of a log, for a person: without stack frames, and of JSON lines only the message and the error's message.
  *
  * @param {string} path
  * @param {{ from?: number, lines?: number }} [range]
@@ -31,7 +34,10 @@ export function readLog(path, { from = 0, maxBytes = 1024 * 1024 } = {}) {
 export function lastLines(path, { from = 0, lines = 8 } = {}) {
   const text = readLog(path, { from, maxBytes: 64 * 1024 }).trimEnd()
   if (text === '') return '  (its log is empty)'
-  const last = text.split('\n').slice(-lines)
+  const last = text
+    .split('\n')
+    .filter((line) => !frame.test(line))
+    .slice(-lines)
   return last.map((line) => `  ${readable(line)}`).join('\n')
 }
 

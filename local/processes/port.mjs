@@ -15,13 +15,11 @@ const drawn = new Set()
  *
  * @param {number} part from 0 on
  * @param {number} parts
- * @returns {string} PLANT_STORE_PORTS for a launcher that this process starts: as many ports, which nobody else draws
  */
 export function drawPortsFrom(part, parts) {
-  const size = Math.floor((TO - FROM) / parts / 2)
-  const from = FROM + 2 * part * size
+  const size = Math.floor((TO - FROM) / parts)
+  const from = FROM + part * size
   range = { from, to: from + size }
-  return `${from + size}-${from + 2 * size}`
 }
 
 /** @param {string} text */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /**
  * Distinguishes a process from a later one with the same pid: by its start time and the boot.
@@ -49,5 +49,27 @@ function identifyByPs(pid) {
     return state.startsWith('Z') ? undefined : started.join(' ')
   } catch {
     return undefined
+  }
+}
+
+/**
+ * @param {string} text
+ * @returns {number[]} the pids of all processes with this text in their arguments
+ */
+export function findProcesses(text) {
+  if (process.platform !== 'linux') {
+    const rows = execFileSync('ps', ['-A', '-ww', '-o', 'pid=,args='], { encoding: 'utf8' }).split('\n')
+    return rows.filter((row) => row.includes(text)).map((row) => Number.parseInt(row, 10))
+  }
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.filter((pid) => argumentsOf(pid).includes(text)).map(Number)
+}
+
+/** @param {string} pid */
+function argumentsOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
   }
 }

@@ -29,8 +29,9 @@ export function createWhole(file, text) {
   try {
     linkSync(part, file)
     return true
-  } catch {
-    return false
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false
+    throw error
   } finally {
     rmSync(part)
   }

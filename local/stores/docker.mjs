@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { root } from '../places.mjs'
 import { endOf, runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
-import { freePort } from '../processes/port.mjs'
 import { answersKafka } from './kafka.mjs'
 import { answersPing } from './redis.mjs'
 
@@ -57,12 +56,10 @@ export function createContainers(project) {
      * Starts these stores and resolves when they serve.
      *
      * @param {Store[]} stores
-     * @param {{ startTimeoutMs: number, signal: AbortSignal }} options
-     * @returns {Promise<Record<Store, number>>} their ports on 127.0.0.1
+     * @param {{ ports: Record<Store, number>, startTimeoutMs: number, signal: AbortSignal }} options ports: on 127.0.0.1
      */
-    async start(stores, { startTimeoutMs, signal }) {
+    async start(stores, { ports, startTimeoutMs, signal }) {
       living.add(project)
-      const ports = { kafka: await freePort(), redis: await freePort() }
       const env = {
         KAFKA_PORT: String(ports.kafka),
         REDIS_PORT: String(ports.redis),
@@ -71,7 +68,6 @@ export function createContainers(project) {
       }
       await compose(project, ['up', '--detach', '--no-build', ...stores], { env, signal })
       for (const store of stores) await untilUp(project, store, ports[store], { startTimeoutMs, signal })
-      return ports
     },
 
     /** Stops and removes the containers; their volumes stay. */

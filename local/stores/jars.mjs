@@ -6,6 +6,7 @@ import { cacheDir } from '../places.mjs'
 import { endOf, runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
 import { withLock } from '../processes/lock.mjs'
+import { findJava, javaEnvironment } from './java.mjs'
 
 const pom = fileURLToPath(new URL('pom.xml', import.meta.url))
 
@@ -52,7 +53,7 @@ async function fetchJars(dir, signal, alsoHeldBy) {
   const part = `${dir}.part`
   rmSync(part, { recursive: true, force: true })
   const args = ['-B', '-q', '-f', pom, 'generate-resources', `-Dtarget=${part}`, `-Dredis.platform=${platform()}`]
-  const options = { cwd: cacheDir, timeoutMs: 600_000, signal, onStart: alsoHeldBy }
+  const options = { cwd: cacheDir, env: javaEnvironment(), timeoutMs: 600_000, signal, onStart: alsoHeldBy }
   const { code, output, missing } = await runCommand('mvn', args, options)
   const instead = 'or start Docker, or set KAFKA_BROKERS and REDIS_URL to a Kafka and a Redis that run elsewhere.'
   if (missing) throw new Failure(`mvn not found: install Maven (it fetches Kafka and Redis), ${instead}`)
@@ -99,25 +100,4 @@ async function findRedisServer(command, signal) {
   const [, major, minor] = /v=(\d+)\.(\d+)/.exec(output) ?? []
   const isNewEnough = Number(major) > 6 || (Number(major) === 6 && Number(minor) >= 2)
   return code === 0 && isNewEnough ? command : undefined
-}
-
-const oldestJava = 17
-
-/**
- * @param {AbortSignal} [signal]
- * @returns {Promise<string>} the java program: of JAVA_HOME when that is set, else the one on the PATH
- * @throws {Failure} when there is none that Kafka runs on
- */
-export async function findJava(signal) {
-  const { JAVA_HOME } = process.env
-  const java = JAVA_HOME ? join(JAVA_HOME, 'bin', 'java') : 'java'
-  const advice = `Install Java ${oldestJava} or newer, or start Docker, or set KAFKA_BROKERS to an existing Kafka.`
-  const { code, output, missing } = await runCommand(java, ['-version'], { timeoutMs: 20_000, signal })
-  // macOS has a stub named java that only prints that Java is missing.
-  if (missing || code !== 0) throw new Failure(`${java} not found or not working: ${advice}`)
-  const version = /version "([^"]+)"/.exec(output)?.[1] ?? 'unknown'
-  // Java 8 called itself 1.8.
-  const major = Number(version.replace(/^1\./, '').split(/[.\-+]/)[0])
-  if (!(major >= oldestJava)) throw new Failure(`${java} is version ${version}, which is too old. ${advice}`)
-  return java
 }

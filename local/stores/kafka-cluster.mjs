@@ -13,6 +13,7 @@ import { answersKafka, localNode, newClusterId, startNode } from './kafka.mjs'
  * @property {string} logDir
  * @property {string} classpath of the Kafka jars
  * @property {string} [java]
+ * @property {() => number | Promise<number>} [nextPort] called for each port; by default a free one
  * @property {Record<string, string>} passwords by user; `admin` may do everything, all others what ACLs allow
  * @property {number} [startTimeoutMs]
  * @property {AbortSignal} [signal] ends the start
@@ -32,15 +33,16 @@ const brokerName = 'kafka'
  *
  * @param {ClusterOptions} options
  */
-export async function startKafkaCluster({ dir, logDir, passwords, ...options }) {
+export async function startKafkaCluster({ dir, logDir, passwords, nextPort = freePort, ...options }) {
   const authority = createAuthority(join(dir, 'certificates'))
   const keyStore = keyStoreOf(authority, join(dir, 'certificates', 'kafka.pem'))
+  // All at once: the ports for clients are the first ones and in a row.
   const places = await Promise.all(
     nodeIds.map(async (id) => ({
       id,
-      client: await freePort(),
-      broker: await freePort(),
-      controller: await freePort(),
+      client: await nextPort(),
+      broker: await nextPort(),
+      controller: await nextPort(),
     })),
   )
   const common = commonSettings(keyStore, authority.ca, places)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +8,7 @@ import { Failure } from '../processes/failure.mjs'
 import { freePort } from '../processes/port.mjs'
 import { startProcess, untilReady } from '../processes/process.mjs'
 import { answers } from './answers.mjs'
+import { javaEnvironment, javaLanguage } from './java.mjs'
 
 /** @typedef {import('../processes/process.mjs').RunningProcess} RunningProcess */
 
@@ -24,14 +25,13 @@ export const defaultJavaArgs = [...javaArgsForLoad, '-XX:TieredStopAtLevel=1']
  * broker serves requests: about 2.5 s on an empty dir, less on its own data, 5 s after a kill -9 (the
  * controller first waits until the session of the broker that died has run out).
  *
- * @param {Omit<NodeOptions, 'name' | 'settings' | 'isReady'> & { port?: number }} options port: of the broker; default:
- *   a free one
+ * @param {Omit<NodeOptions, 'name' | 'settings' | 'isReady'> & { port?: number, controllerPort?: number }} options port:
+ *   of the broker; default of both: a free one
  * @returns {Promise<RunningProcess & { brokers: string, port: number }>}
  */
-export async function startKafka({ port: chosen, ...options }) {
-  const port = chosen ?? (await freePort())
+export async function startKafka({ port: chosen, controllerPort: chosenToo, ...options }) {
+  const [port, controllerPort] = [chosen ?? (await freePort()), chosenToo ?? (await freePort())]
   const listener = `PLAINTEXT://127.0.0.1:${port}`
-  const controllerPort = await freePort()
   const settings = {
     'node.id': 1,
     // Static voters, because `--standalone` would store the controller's port in the data.
@@ -72,13 +72,16 @@ export async function startNode(options) {
   const { clusterId = newClusterId(), formatArgs = [] } = options
   const config = writeConfig(dir, settings)
   const logging = `-Dlog4j2.configurationFile=${fileURLToPath(new URL('log4j2.properties', import.meta.url))}`
-  const jvm = [logging, ...javaArgs, '-cp', classpath]
+  const jvm = [...javaLanguage, logging, ...javaArgs, '-cp', classpath]
+  const env = javaEnvironment()
   if (!isFormatted(dir)) {
     // With an equals sign, because a cluster id may start with a dash and would be taken for an option.
     const args = [`--cluster-id=${clusterId}`, '--config', config, ...formatArgs]
-    await format(java, [...jvm, 'kafka.tools.StorageTool', 'format', ...args], { signal, timeoutMs: startTimeoutMs })
+    await format(java, [...jvm, 'kafka.tools.StorageTool', 'format', ...args], dir, {
+      ...{ env, signal, timeoutMs: startTimeoutMs },
+    })
   }
-  const running = await startProcess({ name, command: java, args: [...jvm, 'kafka.Kafka', config], logFile })
+  const running = await startProcess({ name, command: java, args: [...jvm, 'kafka.Kafka', config], env, logFile })
   onSpawn?.(running)
   await untilReady(running, { isReady, startTimeoutMs, signal })
   return running
@@ -89,7 +92,8 @@ export const newClusterId = () => Buffer.from(randomUUID().replaceAll('-', ''), 
 /**
  * @param {number} port
  * @param {(to: { port: number, host: string }) => import('node:net').Socket} [open]
- * @returns {Promise<boolean>} whether the broker has started; it replies to nothing before
+ * @returns {Promise<boolean>} whether the broker has started; it replies to nothing before, and Docker opens the port
+ *   earlier
  */
 export function answersKafka(port, open = connect) {
   // ApiVersions (18), version 0, correlation id 7, no client id; the reply starts with its length and that id.
@@ -110,12 +114,18 @@ const dataDir = (dir) => join(dir, 'data')
 const isFormatted = (dir) => existsSync(join(dataDir(dir), 'meta.properties'))
 
 /**
+ * Its arguments, which may have passwords, are in a file: every user of the machine can read the arguments of a process.
+ *
  * @param {string} java
  * @param {string[]} args
- * @param {{ signal: AbortSignal | undefined, timeoutMs: number }} options
+ * @param {string} dir
+ * @param {{ env: NodeJS.ProcessEnv, signal: AbortSignal | undefined, timeoutMs: number }} options
  */
-async function format(java, args, options) {
-  const { code, output, missing } = await runCommand(java, args, options)
+async function format(java, args, dir, options) {
+  const file = join(dir, 'format.args')
+  const quoted = args.map((arg) => `"${arg.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"\n`)
+  writeFileSync(file, quoted.join(''), { mode: 0o600 })
+  const { code, output, missing } = await runCommand(java, [`@${file}`], options).finally(() => rmSync(file))
   if (missing) throw new Failure(`kafka could not be started: ${java} not found. Install Java 17 or newer.`)
   if (code !== 0) throw new Failure(`Kafka's data directory could not be formatted:\n${endOf(output)}`)
 }
@@ -135,9 +145,16 @@ function writeConfig(dir, settings) {
     ...settings,
   }
   const lines = Object.entries(all).map(([key, value]) => `${key}=${value}\n`)
-  writeFileSync(file, lines.join(''))
+  // Java reads such files as Latin-1 with escapes.
+  const escaped = lines
+    .join('')
+    .replaceAll('\\', '\\\\')
+    .replace(/[^\0-\x7f]/g, unicodeEscape)
+  writeFileSync(file, escaped)
   return file
 }
+
+const unicodeEscape = (/** @type {string} */ unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** What every node on a developer's machine needs to be set to otherwise than the defaults. */
 export const localNode = {

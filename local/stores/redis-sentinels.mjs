@@ -18,6 +18,7 @@ import { answersPing, startRedis, writeConfig } from './redis.mjs'
  * @property {number} [startTimeoutMs]
  * @property {AbortSignal} [signal] ends the start
  * @property {(running: RunningProcess) => void} [onSpawn] called for each process, before it is ready
+ * @property {() => number | Promise<number>} [nextPort] called for each port; by default a free one
  * @property {Trusted | undefined} [tls] all of them connect to each other, and clients to them, by TLS
  */
 
@@ -40,10 +41,10 @@ const quorum = 2
  *   of the master at the sentinels, their addresses separated by commas, and the processes; the master is the first server
  */
 export async function startSentinels({ replicas = 2, downAfterMs = 1_000, appendOnly = false, tls, ...options }) {
-  const { dir, logDir = dir, reachedAt = async (_, port) => port } = options
+  const { dir, logDir = dir, nextPort = freePort, reachedAt = async (_, port) => port } = options
   /** @param {number} n @param {Record<string, string | string[]>} more */
   const startServer = async (n, more) => {
-    const [name, port] = [`redis-${n}`, await freePort()]
+    const [name, port] = [`redis-${n}`, await nextPort()]
     const { settings: listen, peerPort: own } = await listenFor(port, tls)
     const peerPort = await reachedAt(name, own)
     const settings = { ...listen, 'replica-announce-ip': '127.0.0.1', 'replica-announce-port': String(peerPort) }
@@ -90,7 +91,8 @@ async function listenFor(port, tls) {
  * @returns {Promise<RunningServer>}
  */
 async function startSentinel(name, config, { dir, logDir = dir, redisServer, startTimeoutMs = 30_000, ...options }) {
-  const port = await freePort()
+  const { nextPort = freePort } = options
+  const port = await nextPort()
   const { settings, peerPort } = await listenFor(port, options.tls)
   const own = join(dir, name)
   mkdirSync(own, { recursive: true })

@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheDir, root } from '../places.mjs'
-import { endOf, runCommand } from '../processes/command.mjs'
+import { runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
 import { withLock } from '../processes/lock.mjs'
+import { npm } from './npm.mjs'
 
 /** From this version on, Node runs `.ts` files directly. */
 const oldestMajor = 24
@@ -27,10 +28,10 @@ export async function ensureNode({ signal } = {}) {
     if (!(await isRightVersion(node, signal))) await fetchNode(name, signal, alsoHeldBy)
   })
   if (await isRightVersion(node, signal)) return node
-  throw new Failure(`The Node ${version} fetched for ${os}-${process.arch} does not run here. ${advice}`)
+  throw new Failure(
+    `The Node ${version} fetched for ${os}-${process.arch} does not run here. Install Node ${oldestMajor} or newer.`,
+  )
 }
-
-const advice = `Install Node ${oldestMajor} or newer and try again.`
 
 /**
  * @param {string} node
@@ -51,11 +52,8 @@ async function fetchNode(name, signal, alsoHeldBy) {
   const part = join(cacheDir, 'node.part')
   rmSync(part, { recursive: true, force: true })
   mkdirSync(part, { recursive: true })
-  const flags = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  const args = ['install', '--prefix', part, ...flags, `${name}@${version}`]
-  const options = { cwd: part, timeoutMs: 300_000, signal, onStart: alsoHeldBy }
-  const { code, output } = await runCommand('npm', args, options)
-  if (code !== 0) throw new Failure(`npm could not fetch Node ${version} (${name}). ${advice}\n${endOf(output)}`)
+  const args = ['install', '--prefix', part, '--no-save', '--no-package-lock', `${name}@${version}`]
+  await npm(args, { cwd: part, what: `Node ${version} (${name})`, signal, onStart: alsoHeldBy })
   rmSync(join(cacheDir, 'node'), { recursive: true, force: true })
   renameSync(part, join(cacheDir, 'node'))
 }

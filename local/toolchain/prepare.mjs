@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { root } from '../places.mjs'
-import { endOf, runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
 import { withLock } from '../processes/lock.mjs'
 import { killLivingGroups } from '../processes/process.mjs'
+import { findProcesses } from '../processes/process-identity.mjs'
 import { sideBySide } from '../processes/side-by-side.mjs'
 import { ensureNode } from './node.mjs'
+import { npm } from './npm.mjs'
 
 const reportAfterMs = 1000
 
@@ -65,13 +66,17 @@ export async function ensureInstalled({ dev, folder = root, signal }) {
   const lock = { waitTimeoutMs: 600_000, signal }
   await withLock(join(root, '.local', 'install.lock'), lock, async (alsoHeldBy) => {
     if (isInstalled(folder, dev)) return
+    // They load packages when they start again, some also later.
+    const services = findProcesses(join(folder, 'services') + sep)
+    if (services.length > 0)
+      throw new Failure(
+        `Packages in ${folder} have to be installed, but services run from there (pid ${services.join(', ')}): ` +
+          'stop npm start and other services, and try again. The installation deletes what they load.',
+      )
     const installed = readLock(folder, 'node_modules/.package-lock.json')
     const hasDev = Object.values(installed).some((locked) => locked.dev)
-    const args = ['ci', '--loglevel=error', ...(dev || hasDev ? [] : ['--omit=dev'])]
-    const options = { cwd: folder, timeoutMs: 600_000, signal, onStart: alsoHeldBy }
-    const { code, output, missing } = await runCommand('npm', args, options)
-    if (missing) throw new Failure('npm not found: install Node 24 or newer, npm comes with it.')
-    if (code !== 0) throw new Failure(`npm ci failed (exit code ${code}):\n${endOf(output)}`)
+    const args = ['ci', ...(dev || hasDev ? [] : ['--omit=dev'])]
+    await npm(args, { cwd: folder, what: `the packages of ${folder}`, signal, onStart: alsoHeldBy })
   })
 }
 

@@ -1,4 +1,5 @@
 import type { CliContext } from './command.ts'
+import { safeOutput } from './terminal/safe-text.ts'
 
 /** The reader of stdout has closed the pipe. */
 export class ClosedPipe extends Error {
@@ -25,18 +26,25 @@ export function openCliContext(process: NodeJS.Process): CliContext {
   // A failed write to stdout rejects `print`. One to stderr can be reported nowhere.
   for (const stream of [stdout, stderr]) stream.on('error', () => {})
 
+  const stdoutIsTerminal = stdout.isTTY === true
+  const colours = stdoutIsTerminal && !env.NO_COLOR
+  const print = (text: string) => write(stdout, safeOutput(text, colours), signal)
+
   return {
     env,
     signal,
-    print: (text) => write(stdout, text, signal),
+    print,
     printResult: (text) =>
-      write(stdout, text, signal).catch((error: unknown) => {
+      print(text).catch((error: unknown) => {
         if (!(error instanceof ClosedPipe)) throw error
       }),
-    printError: (text) => void stderr.write(text),
-    stdoutIsTerminal: stdout.isTTY === true,
+    printData: (text) => (stdoutIsTerminal ? print(text) : write(stdout, text, signal)),
+    printError: (text) => void stderr.write(safeOutput(text, false)),
+    draw: (text) => write(stdout, text, signal),
+    drawError: (text) => void stderr.write(text),
+    stdoutIsTerminal,
     stderrIsTerminal: stderr.isTTY === true,
-    colours: stdout.isTTY === true && !env.NO_COLOR,
+    colours,
     get columns() {
       return sizeOf(stdout, stdout.columns, COLUMNS)
     },

@@ -19,14 +19,20 @@ export type Command = {
 export type CliContext = {
   env: NodeJS.ProcessEnv
   /**
-   * Writes the result of a command to stdout, unchanged; resolves when more may be written. Rejects when the reader
-   * has closed the pipe (`| head`): the run then ends quietly.
+   * Writes the result of a command to stdout, safe for a terminal; resolves when more may be written. Rejects when the
+   * reader has closed the pipe (`| head`): the run then ends quietly.
    */
   print(text: string): Promise<void>
   /** As `print`, where the exit code has the result, too: a reader that has closed the pipe does not change it. */
   printResult(text: string): Promise<void>
-  /** Writes progress, warnings and hints to stderr, unchanged. */
+  /** As `print`, but a program gets each byte unchanged; only a terminal gets escaped text. */
+  printData(text: string): Promise<void>
+  /** Writes warnings and hints to stderr, safe for a terminal. */
   printError(text: string): void
+  /** Writes to stdout unchanged, for a terminal: `text` has its control sequences. */
+  draw(text: string): Promise<void>
+  /** As `draw`, to stderr. */
+  drawError(text: string): void
   stdoutIsTerminal: boolean
   /** Progress may be redrawn in place. */
   stderrIsTerminal: boolean
@@ -45,19 +51,4 @@ export type CliContext = {
 /** Wrong arguments; the message says what is expected. */
 export class UsageError extends Error {
   override name = 'UsageError'
-}
-
-const REDIS_ERRORS = /^(ReplyError|MaxRetriesPerRequestError)$/
-/** Errors of the Redis client that have no name of their own. */
-const REDIS_MESSAGES = /^(Command timed out|Connection is closed|Stream isn't writeable)/
-
-/** Why a run failed. Errors of the Kafka and Redis clients name neither their server nor a remedy. */
-export function formatFailure({ name, message }: Error): string {
-  const server = name.startsWith('KafkaJS')
-    ? 'Kafka'
-    : REDIS_ERRORS.test(name) || REDIS_MESSAGES.test(message)
-      ? 'Redis'
-      : undefined
-  if (server === undefined) return message
-  return `${server} fails: ${message.replace(/\.$/, '')}. Check that it is running, then try again`
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
+import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { ClosedPipe, openCliContext } from './cli-context.ts'
-import { EXIT, type ExitCode, formatFailure, UsageError } from './command.ts'
+import { EXIT, type ExitCode, UsageError } from './command.ts'
 import { COMMANDS, commandOf, overview, unknownCommand } from './commands.ts'
 
 // The operator's command line. Only the result of a command goes to stdout, so that scripts can read it.
@@ -27,7 +28,7 @@ async function main(args: string[]): Promise<ExitCode> {
     if (error instanceof ClosedPipe) return EXIT.ok
     const isUsage = error instanceof UsageError
     const help = name === undefined ? 'plantctl --help' : `plantctl ${name} --help`
-    context.printError(`${formatFailure(error as Error)}\n${isUsage ? `See ${help}\n` : ''}`)
+    context.printError(`${reasonOf(error)}\n${isUsage ? `See ${help}\n` : ''}`)
     return isUsage ? EXIT.usage : EXIT.failed
   }
 }

@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { createRandom, pick, type Random } from '../simulation/random.ts'
-import type { History } from './history.ts'
+import { TOPIC } from './cluster.ts'
+import { type History, largeName } from './history.ts'
 import { type Api, TOKEN } from './services.ts'
 
-const CREATORS = 8
-const KEYED_CREATORS = 4
-const READERS = 4
-const THINK_MS = 30
-/** Of the creates use an id that another create has used or is using. */
+const OPEN_REQUESTS_MAX = 2_000
+/** Share of the creates with a key. */
+const KEYED = 0.2
+/** Share of the creates with a large name. */
+const LARGE = 0.02
+/** Share of the creates that use an id that another create has used or is using. */
 const CONTESTED = 0.2
 /** A contested id is one of the last so many. */
 const RECENT_IDS = 20
-const RECENT_CREATES = 1_000
+const RECENT_CREATES = 10_000
 /** Of the reads are of the newest plant, which the other api may not know yet. */
 const NEWEST = 0.5
 const UNKNOWN_ID = 0.1
@@ -26,12 +29,17 @@ const RESPONSE_TIMEOUT_MS = 20_000
 type Body = { error?: number; name?: string; items?: { id: number; name: string }[]; next?: string }
 type Response = { status: number; body: Body; position?: string; retryAfterMs: number }
 
+const partitionOfId = (id: number): number => partitionOf(Buffer.from(String(id)), TOPIC.partitions)
+
 /**
- * Creates, reads and lists on both apis until it is stopped, and records every request. Clients with an
- * `Idempotency-Key` retry as docs/reference/http-api.md tells them to; the others send each request once.
+ * Sends `rate` creates and as many reads a second to both apis, and lists, until it is stopped, and records every
+ * request. The rate does not depend on the responses: a partition that stands still takes no load from the others.
+ * Clients with an `Idempotency-Key` retry as in docs/reference/http-api.md; the others send each request once.
  */
-export function startClients(apis: readonly Api[], history: History, seed: number) {
+export function startClients(apis: readonly Api[], history: History, { seed, rate }: { seed: number; rate: number }) {
+  const open = new Set<Promise<void>>()
   let going = true
+  let isResting = false
   let nextId = 0
   let nextName = 0
   const created: { id: number; position: string }[] = []
@@ -66,7 +74,8 @@ export function startClients(apis: readonly Api[], history: History, seed: numbe
     const headers = { 'content-type': 'application/json', ...(key !== undefined && { 'idempotency-key': key }) }
     const init = { method: 'POST', headers, body: JSON.stringify({ id, name }) }
     const { result, requested } = await timed(api, () => send(api, '/plants', init))
-    history.add({ ...{ kind: 'create', id, name, keyed: key !== undefined }, ...requested, ...outcomeOf(result) })
+    const asked = { kind: 'create', id, partition: partitionOfId(id), name, keyed: key !== undefined } as const
+    history.add({ ...asked, ...requested, ...outcomeOf(result) })
     if (result?.status === 200 && result.position !== undefined) {
       created.push({ id, position: result.position })
       if (created.length > RECENT_CREATES) created.shift()
@@ -77,12 +86,15 @@ export function startClients(apis: readonly Api[], history: History, seed: numbe
   const drawId = (random: Random) =>
     random.chance(CONTESTED) && nextId > 0 ? Math.max(0, nextId - 1 - random.below(RECENT_IDS)) : nextId++
 
-  async function createOnce(random: Random): Promise<void> {
-    await create(pick(apis, random), drawId(random), `plant ${nextName++}`)
+  async function createOne(random: Random): Promise<void> {
+    const name = `plant ${nextName++}`
+    if (random.chance(LARGE)) await create(pick(apis, random), nextId++, largeName(name))
+    else if (random.chance(KEYED)) await createWithKey(random, drawId(random), name)
+    else await create(pick(apis, random), drawId(random), name)
   }
 
-  async function createWithKey(random: Random): Promise<void> {
-    const [id, name, key] = [drawId(random), `plant ${nextName++}`, randomUUID()]
+  async function createWithKey(random: Random, id: number, name: string): Promise<void> {
+    const key = randomUUID()
     const until = history.now() + GIVE_UP_RETRIES_AFTER_MS
     for (let turn = random.below(apis.length); history.now() < until; turn++) {
       const response = await create(apis[turn % apis.length] as Api, id, name, key)
@@ -99,7 +111,8 @@ export function startClients(apis: readonly Api[], history: History, seed: numbe
     const api = pick(apis, random)
     const headers = { ...(sent !== undefined && { 'plants-position': sent }) }
     const { result, requested } = await timed(api, () => send(api, `/plants/${id}`, { headers }))
-    history.add({ kind: 'read', id, ...(sent !== undefined && { sent }), ...requested, ...outcomeOf(result) })
+    const asked = { kind: 'read', id, partition: partitionOfId(id), ...(sent !== undefined && { sent }) } as const
+    history.add({ ...asked, ...requested, ...outcomeOf(result) })
   }
 
   async function listOnce(random: Random): Promise<void> {
@@ -123,25 +136,42 @@ export function startClients(apis: readonly Api[], history: History, seed: numbe
     return { items, isComplete: cursor === undefined }
   }
 
-  async function client(number: number, act: (random: Random) => Promise<void>, thinkMs = THINK_MS): Promise<void> {
-    const random = createRandom(seed * 1_000 + number)
-    while (going) {
-      await act(random)
-      await delay(random.below(2 * thinkMs))
+  function start(act: (random: Random) => Promise<void>): void {
+    if (open.size >= OPEN_REQUESTS_MAX) return
+    const running = act(random).finally(() => open.delete(running))
+    open.add(running)
+  }
+
+  const random = createRandom(seed)
+  const everyMs = 1_000 / rate
+  async function pace(): Promise<void> {
+    let listAt = 0
+    for (let at = history.now(); going; at = Math.max(at + everyMs, history.now())) {
+      await delay(Math.max(0, at - history.now()))
+      if (isResting) continue
+      start(createOne)
+      start(read)
+      if (at < listAt) continue
+      start(listOnce)
+      listAt = at + LIST_EVERY_MS
     }
   }
-  const acts = [
-    ...Array.from({ length: CREATORS }, () => createOnce),
-    ...Array.from({ length: KEYED_CREATORS }, () => createWithKey),
-    ...Array.from({ length: READERS }, () => read),
-  ]
-  const ended = Promise.all([...acts.map((act, n) => client(n, act)), client(acts.length, listOnce, LIST_EVERY_MS)])
+  const paced = pace()
 
   return {
+    /** Sends nothing for this time, after the last response. */
+    async rest(ms: number): Promise<void> {
+      isResting = true
+      await Promise.all(open)
+      await delay(ms)
+      isResting = false
+    },
+
     /** Resolves when the last response is there. */
     async stop(): Promise<void> {
       going = false
-      await ended
+      await paced
+      await Promise.all(open)
     },
   }
 }

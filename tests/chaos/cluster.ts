@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createKafka } from '@plant-store/shared/event-log/connection.ts'
+import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Exit, RunningProcess } from '../../local/processes/process.mjs'
@@ -16,7 +16,7 @@ import { createMember, type Member } from './member.ts'
 import { APIS, CONSUMERS, createApis, createConsumers, createProjectors, PROJECTORS } from './services.ts'
 import { type Link, startToxiproxy, type Toxiproxy } from './toxiproxy.ts'
 
-export const TOPIC = { topic: 'plants', partitions: 6 }
+export const TOPIC = { topic: 'plants', partitions: 12 }
 /** Longer than the pauses that are to be taken for a slow network, shorter than those that are not. */
 const DOWN_AFTER_MS = 2_000
 const START_TIMEOUT_MS = 180_000
@@ -112,6 +112,14 @@ async function startMembers(places: Places, { redis: redisKind, bug, former }: O
     consumers: createConsumers(options),
     services: [...apis, ...projectors],
     links: [...kafka.links, ...redis.links, ...apis.map(({ link }) => link)],
+
+    /** The broker that leads each partition of the log. */
+    async findLeaders(): Promise<Member[]> {
+      const { topics } = await withAdmin(admin, (admin) => admin.fetchTopicMetadata({ topics: [TOPIC.topic] }))
+      const found = new Map(topics[0]?.partitions.map(({ partitionId, leader }) => [partitionId, leader]))
+      // The nodes have the ids 1, 2 and 3.
+      return Array.from({ length: TOPIC.partitions }, (_, n) => kafka.nodes[(found.get(n) ?? 0) - 1] as Member)
+    },
 
     /** A run of plantctl, directly at the brokers. */
     plantctl: (...args: string[]) =>

@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRandom, type Random } from '../simulation/random.ts'
 import { isReady } from '../support/is-ready.ts'
-import type { Cluster } from './cluster.ts'
+import { type Cluster, TOPIC } from './cluster.ts'
 import { drawFault } from './faults/draw-fault.ts'
-import type { Fault } from './faults/fault.ts'
+import type { Fault, Scene } from './faults/fault.ts'
 import type { History } from './history.ts'
+import type { JudgedExperiment } from './liveness.ts'
 
-const HOLD_MS = { least: 4_000, most: 15_000 }
+/** The longest are for what has to continue within 10 s. */
+const HOLD_MS = { least: 4_000, most: 20_000 }
 const PAIR = 0.35
 const INJECT_TIMEOUT_MS = 180_000
 /** A broker that is started again may need another one that the other fault has taken. */
@@ -15,18 +17,8 @@ const RECOVERED_WITHIN_MS = 90_000
 const LOOK_EVERY_MS = 200
 const DRAWS = 1_000
 
-/** What an experiment did and what it cost. All times are those of the history. */
-export type Experiment = {
-  number: number
-  faults: string[]
-  startedAt: number
-  /** When the faults were removed. */
-  healedAt: number
-  /** When all was ready again, and creates and reads had succeeded on each api; absent if that took too long. */
-  recoveredAt?: number
-  /** Failures of the injection itself, which are failures of the test. */
-  failures: string[]
-}
+/** Failures of the injection itself are failures of the test. */
+export type Experiment = JudgedExperiment & { failures: string[] }
 
 /** What to draw. */
 type Choice = {
@@ -35,18 +27,22 @@ type Choice = {
   number: number
   /** Parts of kinds of faults: the experiments have these in turn, each alone. Drawn unless given. */
   kinds?: readonly string[] | undefined
+  /** Duration of the faults; the one that a fault declares, or a drawn one, unless given. */
+  holdMs?: number | undefined
 }
 
 /** An experiment injects one or two faults, holds them, removes them, and waits until everything works again. */
 export async function runExperiment(
   cluster: Cluster,
   history: History,
-  { seed, number, kinds }: Choice,
+  { seed, number, kinds, holdMs: chosenMs }: Choice,
 ): Promise<Experiment> {
   const random = createRandom(seed * 10_007 + number)
+  const scene = { ...cluster, leaders: await cluster.findLeaders() }
   const kind = kinds?.[(number - 1) % kinds.length]
-  const faults = kind === undefined ? drawFaults(cluster, random) : [drawOfKind(kind, cluster, random)]
-  const holdMs = HOLD_MS.least + random.below(HOLD_MS.most - HOLD_MS.least)
+  const faults = kind === undefined ? drawFaults(scene, random) : [drawOfKind(kind, scene, random)]
+  const drawnMs = HOLD_MS.least + random.below(HOLD_MS.most - HOLD_MS.least)
+  const holdMs = chosenMs ?? Math.max(...faults.map((fault) => fault.holdMs ?? drawnMs))
   const failures: string[] = []
   const attempt = (fault: Fault, act: () => Promise<void>) =>
     withTimeout(act()).catch((error: Error) => void failures.push(`${fault.kind}: ${error.message}`))
@@ -60,23 +56,24 @@ export async function runExperiment(
   const recovered = await untilRecovered(cluster, history, healedAt)
   return {
     ...{ number, faults: faults.map(describe), startedAt, healedAt, failures },
+    effects: faults.map(({ effects = [] }) => effects),
     ...(recovered && { recoveredAt: history.now() }),
   }
 }
 
-function drawFaults(cluster: Cluster, random: Random): Fault[] {
-  const first = drawFault(cluster, random)
+function drawFaults(scene: Scene, random: Random): Fault[] {
+  const first = drawFault(scene, random)
   if (!random.chance(PAIR)) return [first]
   for (let draw = 0; draw < DRAWS; draw++) {
-    const second = drawFault(cluster, random)
+    const second = drawFault(scene, random)
     if (!second.targets.some((target) => first.targets.includes(target))) return [first, second]
   }
   return [first]
 }
 
-function drawOfKind(kind: string, cluster: Cluster, random: Random): Fault {
+function drawOfKind(kind: string, scene: Scene, random: Random): Fault {
   for (let draw = 0; draw < DRAWS; draw++) {
-    const fault = drawFault(cluster, random)
+    const fault = drawFault(scene, random)
     if (fault.kind.includes(kind)) return fault
   }
   throw new Error(`--fault ${kind}: no fault has this in its name`)
@@ -91,16 +88,18 @@ function withTimeout<T>(work: Promise<T>): Promise<T> {
   return Promise.race([work, limit])
 }
 
-/** Everything is ready, and the clients have had a success of each kind on each api since. */
+/** Everything is ready, and the clients have had a success of each kind on each api, and in each partition, since. */
 export async function untilRecovered({ services, apis }: Cluster, history: History, since: number): Promise<boolean> {
   const until = history.now() + RECOVERED_WITHIN_MS
   let checked = history.requests.length
   const missing = new Set(apis.flatMap(({ name }) => [`create ${name}`, `read ${name}`]))
+  for (let partition = 0; partition < TOPIC.partitions; partition++) missing.add(`create ${partition}`)
   while (history.now() < until) {
     for (; checked < history.requests.length; checked++) {
       const request = history.requests[checked]
       if (request === undefined || request.kind === 'list' || request.startedAt < since) continue
-      if (request.status === 200) missing.delete(`${request.kind} ${request.api}`)
+      if (request.status !== 200) continue
+      for (const where of [request.api, request.partition]) missing.delete(`${request.kind} ${where}`)
     }
     if (missing.size === 0 && (await areReady(services))) return true
     await delay(LOOK_EVERY_MS)

@@ -14,12 +14,13 @@ type Responded = { status?: number; error?: number; position?: string; responseN
 export type CreateRequest = {
   kind: 'create'
   id: number
+  partition: number
   name: string
   keyed: boolean
 } & Requested &
   Responded
 /** `sent` is the position that the request carried. */
-export type ReadRequest = { kind: 'read'; id: number; sent?: string } & Requested & Responded
+export type ReadRequest = { kind: 'read'; id: number; partition: number; sent?: string } & Requested & Responded
 /** A list from its first page on, all from one api; not complete if a page failed, or the run ended before the last. */
 export type ListRequest = {
   kind: 'list'
@@ -28,6 +29,11 @@ export type ListRequest = {
   error?: number
 } & Requested
 export type Request = CreateRequest | ReadRequest | ListRequest
+
+/** Some creates have a name that Kafka may refuse, as records above a limit. */
+const LARGE_NAME_CHARACTERS = 900
+export const largeName = (name: string) => `${name} ${'\u{1f33f}'.repeat(LARGE_NAME_CHARACTERS)}`
+export const isLarge = ({ name }: { name: string }) => name.length > LARGE_NAME_CHARACTERS
 
 export type History = ReturnType<typeof createHistory>
 

@@ -1,4 +1,3 @@
-import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { CreateRequest, ListRequest, ReadRequest, Request } from './history.ts'
 
 /** A claim as it is in the log. */
@@ -7,7 +6,6 @@ export type LoggedClaim = { partition: number; offset: number; id: number; event
 export type Delivery = { partition: number; offset: number; eventId: string }
 
 export type Evidence = {
-  partitions: number
   requests: readonly Request[]
   /** All claims, in log order within each partition. */
   log: readonly LoggedClaim[]
@@ -38,7 +36,7 @@ export function judge(evidence: Evidence): string[] {
   for (const request of ended) if (request.kind === 'create') judgeCreate(request, winners, attempts, broken)
   for (const request of ended) shown.add(request)
   for (const request of ended) {
-    if (request.kind === 'read') judgeRead(request, winners, shown, evidence.partitions, broken)
+    if (request.kind === 'read') judgeRead(request, winners, shown, broken)
     if (request.kind === 'list') judgeList(request, winners, shown, broken)
   }
   for (const [consumer, deliveries] of evidence.deliveries) judgeDeliveries(consumer, deliveries, winners, broken)
@@ -95,14 +93,14 @@ function judgeCreate(request: CreateRequest, winners: Winners, attempts: Attempt
   }
 }
 
-function judgeRead(request: ReadRequest, winners: Winners, shown: Shown, partitions: number, broken: Broken): void {
+function judgeRead(request: ReadRequest, winners: Winners, shown: Shown, broken: Broken): void {
   const { status, id, responseName, sent } = request
   const winner = winners.get(id)
   if (status === 200 && winner?.name !== responseName)
     broken('a read shows another plant than the log', { request, winner })
   if (status !== 404 || winner === undefined) return
   const [partition, offset] = (sent ?? '').split('-').map(Number)
-  if (partition === partitionOf(Buffer.from(String(id)), partitions) && (offset as number) >= winner.offset)
+  if (partition === request.partition && (offset as number) >= winner.offset)
     broken('404 for a plant that the position covers', { request, winner })
   if (shown.wasBefore(request, id))
     broken('404 for a plant that this api had shown or found in the log', { request, winner })

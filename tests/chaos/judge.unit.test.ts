@@ -1,21 +1,14 @@
-import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import type { CreateRequest, ListRequest, ReadRequest, Request } from './history.ts'
 import { type Evidence, judge, type LoggedClaim } from './judge.ts'
 
-const PARTITIONS = 2
 const NOT_WRITTEN = { status: 503, error: 50301 }
 const UNKNOWN = { status: 503, error: 50302 }
 const DUPLICATE = { status: 400, error: 40003 }
 const DENIED = '404 for a plant that this api had shown or found in the log'
 const OMITTED = 'a list omits a plant that its api had shown or found in the log'
 /** Two ids of one partition. */
-const [ID, OTHER_ID] = idsIn(0) as [number, number]
-
-function idsIn(partition: number): number[] {
-  const ids = Array.from({ length: 100 }, (_, id) => id)
-  return ids.filter((id) => partitionOf(Buffer.from(String(id)), PARTITIONS) === partition)
-}
+const [ID, OTHER_ID] = [1, 2]
 
 const at = (startedAt: number, endedAt = startedAt + 1, api = 'api-1', since = 0) => ({
   startedAt,
@@ -28,15 +21,27 @@ const claim = (offset: number, id: number, name: string): LoggedClaim => ({
   eventId: `event of ${name}`,
 })
 const create = (id: number, name: string, more: Partial<CreateRequest>): CreateRequest => ({
-  ...{ kind: 'create', id, name, keyed: false, ...at(1) },
+  ...{ kind: 'create', id, partition: 0, name, keyed: false, ...at(1) },
   ...more,
 })
 const created = (id: number, name: string, position: string, more: Partial<CreateRequest> = {}) =>
   create(id, name, { status: 200, responseName: name, position, ...more })
-const read = (id: number, more: Partial<ReadRequest>): ReadRequest => ({ kind: 'read', id, ...at(10), ...more })
+const read = (id: number, more: Partial<ReadRequest>): ReadRequest => ({
+  kind: 'read',
+  id,
+  partition: 0,
+  ...at(10),
+  ...more,
+})
 const list = (items: ListRequest['items'], more: Partial<ListRequest> = {}): ListRequest => ({
   ...{ kind: 'list', items, isComplete: true, ...at(10), ...more },
 })
+
+const [FIRST, SECOND, OTHER] = [
+  { id: ID, name: 'first' },
+  { id: ID, name: 'second' },
+  { id: OTHER_ID, name: 'other' },
+] as const
 
 /** Two plants, a void claim and a create without outcome; `requests` are additional ones. */
 function evidenceWith(requests: readonly Request[], more: Partial<Evidence> = {}): Evidence {
@@ -44,7 +49,6 @@ function evidenceWith(requests: readonly Request[], more: Partial<Evidence> = {}
   const log = [first, claim(1, ID, 'second'), claim(2, OTHER_ID, 'other')]
   const deliveries = [log[0], log[2]].map((each) => each as LoggedClaim)
   return {
-    partitions: PARTITIONS,
     log,
     requests: [
       created(ID, 'first', '0-0'),
@@ -67,16 +71,8 @@ it.each<[what: string, evidence: Evidence]>([
   ],
   ['a read that overlaps the create', evidenceWith([read(ID, { status: 404, ...at(1.5, 11) })])],
   ['a position before the plant', evidenceWith([read(OTHER_ID, { status: 404, sent: '0-1', ...at(10) })])],
-  [
-    'a list',
-    evidenceWith([
-      list([
-        { id: ID, name: 'first' },
-        { id: OTHER_ID, name: 'other' },
-      ]),
-    ]),
-  ],
-  ['a list that failed', evidenceWith([list([{ id: OTHER_ID, name: 'other' }], { isComplete: false })])],
+  ['a list', evidenceWith([list([FIRST, OTHER])])],
+  ['a list that failed', evidenceWith([list([OTHER], { isComplete: false })])],
   ['a retried create', evidenceWith([create(OTHER_ID, 'other', NOT_WRITTEN), created(OTHER_ID, 'other', '0-2')])],
 ])('is no violation: %s', (_what, evidence) => {
   expect(judge(evidence)).toEqual([])
@@ -113,47 +109,12 @@ it.each<[rule: string, evidence: Evidence]>([
   [DENIED, evidenceWith([read(ID, { status: 404 })])],
   [DENIED, evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-1', 9) })])],
   [DENIED, evidenceWith([read(ID, { status: 404, ...at(10, 11, 'api-2', 9) })])],
-  [
-    'a list has another plant than the log',
-    evidenceWith([
-      list([
-        { id: ID, name: 'second' },
-        { id: OTHER_ID, name: 'other' },
-      ]),
-    ]),
-  ],
-  [
-    'a list is not in log order',
-    evidenceWith([
-      list([
-        { id: OTHER_ID, name: 'other' },
-        { id: ID, name: 'first' },
-      ]),
-    ]),
-  ],
-  [
-    'a list has a plant twice',
-    evidenceWith([
-      list([
-        { id: ID, name: 'first' },
-        { id: ID, name: 'first' },
-      ]),
-    ]),
-  ],
-  [
-    'a list has a plant twice',
-    evidenceWith([
-      list(
-        [
-          { id: ID, name: 'first' },
-          { id: ID, name: 'first' },
-        ],
-        { isComplete: false },
-      ),
-    ]),
-  ],
-  [OMITTED, evidenceWith([list([{ id: OTHER_ID, name: 'other' }])])],
-  [OMITTED, evidenceWith([list([{ id: OTHER_ID, name: 'other' }], at(10, 11, 'api-2', 9))])],
+  ['a list has another plant than the log', evidenceWith([list([SECOND, OTHER])])],
+  ['a list is not in log order', evidenceWith([list([OTHER, FIRST])])],
+  ['a list has a plant twice', evidenceWith([list([FIRST, FIRST])])],
+  ['a list has a plant twice', evidenceWith([list([FIRST, FIRST], { isComplete: false })])],
+  [OMITTED, evidenceWith([list([OTHER])])],
+  [OMITTED, evidenceWith([list([OTHER], at(10, 11, 'api-2', 9))])],
   [
     'consumer-by-memory was given a void claim',
     evidenceWith([], { deliveries: new Map([['consumer-by-memory', [...evidenceWith([]).log]]]) }),

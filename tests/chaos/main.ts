@@ -19,6 +19,8 @@ Redis with replicas and sentinels, two apis, two projectors and three consumers,
   npm run chaos -- --runs 40                     so many runs, each with the next seed
   npm run chaos -- --seed 7 --experiments 3-4    only these experiments of a run
   npm run chaos -- --fault "redis: FLUSHALL"     only this fault; with several --fault, these in turn
+  npm run chaos -- --hold-s 30 --rest-s 80       holds each fault for 30 s, and before it sends nothing for 80 s
+  npm run chaos -- --rate 60                     so many creates a second, and as many reads
   npm run chaos -- --redis cluster               a Redis Cluster instead of a Redis with sentinels
   npm run chaos -- --former v1.0.0               starts the services of another release, named by a revision of git, and
                                                  changes to this one and back
@@ -26,10 +28,16 @@ Redis with replicas and sentinels, two apis, two projectors and three consumers,
                                                  each is caught
   npm run chaos -- --bugs "the verdict is"       only those with this in their name
 
+Reproduces a fault ten times, and prints the figures of each repetition:
+  npm run chaos -- --fault "broker: paused" --hold-s 30 --rest-s 80 --rate 40 --experiments 1-10
+
 Prints a report, in Markdown, at the end. Exits with 1 if a guarantee broke: .local/chaos/SEED then has the history, the
 log, the logs of all processes and their data.
 `
 const DEFAULT_MINUTES = '10'
+const DEFAULT_RATE = '40'
+const MAX_RATE = 1_000
+const MAX_SECONDS = 3_600
 const MAX_MINUTES = 600
 const MINUTES_FOR_A_BUG = 1
 const MAX_SEED = 100_000
@@ -50,6 +58,9 @@ async function main(): Promise<number> {
       seed: { type: 'string' },
       runs: { type: 'string' },
       experiments: { type: 'string' },
+      'hold-s': { type: 'string' },
+      'rest-s': { type: 'string' },
+      rate: { type: 'string', default: DEFAULT_RATE },
       fault: { type: 'string', multiple: true },
       redis: { type: 'string', default: 'sentinels' },
       former: { type: 'string' },
@@ -61,18 +72,25 @@ async function main(): Promise<number> {
     process.stdout.write(help)
     return 0
   }
-  const minutes = numberOf('minutes', values.minutes ?? DEFAULT_MINUTES, MAX_MINUTES)
+  const untilEnd = values.experiments === undefined ? DEFAULT_MINUTES : String(MAX_MINUTES)
+  const minutes = numberOf('minutes', values.minutes ?? untilEnd, MAX_MINUTES)
   const firstSeed = numberOf('seed', values.seed ?? String(randomInt(1, MAX_SEED)), MAX_SEED)
   const count = numberOf('runs', values.runs ?? '1', MAX_RUNS)
   const experiments = values.experiments === undefined ? undefined : experimentsOf(values.experiments)
   const redis = redisKindOf(values.redis)
-  if (values.bugs) return hunt(firstSeed, positionals[0] ?? '')
+  const rate = numberOf('rate', values.rate, MAX_RATE)
+  const [holdMs, restMs] = (['hold-s', 'rest-s'] as const).map((name) => {
+    const text = values[name]
+    return text === undefined ? undefined : 1_000 * numberOf(name, text, MAX_SECONDS)
+  })
+  if (values.bugs) return hunt(firstSeed, rate, positionals[0] ?? '')
   const former = values.former === undefined ? undefined : await checkOut(values.former)
   const runs: Summary[] = []
   try {
     for (let seed = firstSeed; seed < firstSeed + count; seed++) {
       console.log(`Seed ${seed}`)
-      const played = await run({ seed, minutes, redis, experiments, kinds: values.fault, former, say: console.log })
+      const chosen = { experiments, kinds: values.fault, holdMs, restMs, rate, former }
+      const played = await run({ ...{ seed, minutes, redis, say: console.log }, ...chosen })
       runs.push(summaryOf(played))
       for (const violation of played.violations) console.log(`  VIOLATION ${violation}`)
       if (played.violations.length > 0) console.log(`  See ${played.dir}`)
@@ -98,7 +116,7 @@ function experimentsOf(text: string): readonly [from: number, to: number] {
 }
 
 /** Plants each bug in a run of its own; all must be caught. */
-async function hunt(seed: number, part: string): Promise<number> {
+async function hunt(seed: number, rate: number, part: string): Promise<number> {
   const bugs = BUGS_TO_CATCH.filter(([name]) => name.includes(part))
   if (bugs.length === 0) throw new Error(`none of the planted bugs has "${part}" in its name`)
   let missed = 0
@@ -106,7 +124,7 @@ async function hunt(seed: number, part: string): Promise<number> {
   for (const [bug, fault] of bugs) {
     const startedAt = performance.now()
     const { judged } = await run({
-      seed,
+      ...{ seed, rate },
       minutes: MINUTES_FOR_A_BUG,
       redis: 'sentinels',
       kinds: [fault],

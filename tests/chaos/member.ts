@@ -71,6 +71,7 @@ export function createMember({ name, running: first, start, mayEnd, endsBySigter
     start: startUnlessRunning,
     /** Resolves when it has ended. */
     kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
     /** Ends it with this signal, and starts it again. Rejects if it had to end by SIGTERM and was killed. */
     async restart(how: 'SIGKILL' | 'SIGTERM'): Promise<void> {
       const exit = await end(how)

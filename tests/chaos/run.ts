@@ -4,16 +4,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { cacheDir } from '../../local/places.mjs'
 import { describeExit } from '../../local/processes/process.mjs'
 import { startClients } from './clients.ts'
-import { type Cluster, type RedisKind, startCluster, TOPIC } from './cluster.ts'
+import { type Cluster, type RedisKind, startCluster } from './cluster.ts'
 import { areReady, type Experiment, runExperiment, untilRecovered } from './experiment.ts'
 import { createHistory, type History, type Request } from './history.ts'
 import { type Evidence, judge } from './judge.ts'
+import { judgeLiveness } from './liveness.ts'
 import { readDeliveries, readLog } from './log.ts'
+import { lineOf, type Run } from './report.ts'
 import { TOKEN } from './services.ts'
 
 const START_TIMEOUT_MS = 60_000
 const CONSUMERS_REACH_END_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 500
+/** After a rest, so that the fault meets requests in flight. */
+const LOAD_BEFORE_FAULT_MS = 2_000
 
 export type RunOptions = {
   seed: number
@@ -23,24 +27,17 @@ export type RunOptions = {
   experiments?: readonly [from: number, to: number] | undefined
   /** Parts of kinds of faults: the experiments have these in turn, each alone. Drawn unless given. */
   kinds?: readonly string[] | undefined
+  /** Duration of each fault; drawn unless given. */
+  holdMs?: number | undefined
+  /** Time without load before each fault. */
+  restMs?: number | undefined
+  /** Creates a second, and as many reads. */
+  rate: number
   /** The name of a bug of the simulation to plant. */
   bug?: string | undefined
   /** The folder of another release, which the services start with. */
   former?: string | undefined
   say(line: string): void
-}
-
-/** `dir` has what is needed to understand a violation. */
-export type Run = {
-  seed: number
-  dir: string
-  /** From the start of the services to the end of the last experiment. */
-  lastedMs: number
-  experiments: Experiment[]
-  requests: readonly Request[]
-  violations: string[]
-  /** Those of the violations that the judge found. */
-  judged: string[]
 }
 
 /** Starts a cluster, runs experiments on it under load, and judges what clients and consumers were told. */
@@ -65,7 +62,7 @@ export async function run(options: RunOptions): Promise<Run> {
       await delay(LOOK_EVERY_MS)
     const { experiments, endedAt } = await play(cluster, history, { ...options, startedAt }, violations)
     history.flush()
-    const judged = await judgeRun(cluster, history, dir).catch((error: Error) => {
+    const judged = await judgeRun(cluster, { requests: history.requests, experiments, dir }).catch((error: Error) => {
       // What never recovered may have no log that can be read.
       if (violations.length === 0) throw error
       violations.push(`not judged: ${error.message}`)
@@ -84,19 +81,23 @@ export async function run(options: RunOptions): Promise<Run> {
 async function play(
   cluster: Cluster,
   history: History,
-  { seed, minutes, experiments: chosen, kinds, say, startedAt }: RunOptions & { startedAt: number },
+  { minutes, experiments: chosen, restMs, say, startedAt, ...options }: RunOptions & { startedAt: number },
   violations: string[],
 ) {
-  const clients = startClients(cluster.apis, history, seed)
+  const clients = startClients(cluster.apis, history, options)
   try {
     const experiments: Experiment[] = []
     if (!(await untilRecovered(cluster, history, startedAt))) violations.push('the cluster did not get ready')
     const [first, last] = chosen ?? [1, Infinity]
     const until = history.now() + minutes * 60_000
     for (let number = first; number <= last && history.now() < until && violations.length === 0; number++) {
-      const experiment = await runExperiment(cluster, history, { seed, number, kinds })
+      if (restMs !== undefined) {
+        await clients.rest(restMs)
+        await delay(LOAD_BEFORE_FAULT_MS)
+      }
+      const experiment = await runExperiment(cluster, history, { ...options, number })
       experiments.push(experiment)
-      say(`  ${lineOf(experiment)}`)
+      say(`  ${lineOf(experiment, history.requests)}`)
       if (experiment.recoveredAt === undefined) violations.push(`experiment ${number}: not recovered`)
       violations.push(...experiment.failures.map((failure) => `experiment ${number}: ${failure}`))
     }
@@ -106,16 +107,13 @@ async function play(
   }
 }
 
-function lineOf({ number, faults, startedAt, healedAt, recoveredAt }: Experiment): string {
-  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
-  const recovery = recoveredAt === undefined ? 'NOT RECOVERED' : `recovered after ${seconds(recoveredAt - healedAt)}`
-  return `${number}. ${faults.join(' + ')}: ${seconds(healedAt - startedAt)}, ${recovery}`
-}
+type Played = Pick<Run, 'requests' | 'experiments' | 'dir'>
 
-async function judgeRun(cluster: Cluster, { requests }: History, dir: string): Promise<string[]> {
+async function judgeRun(cluster: Cluster, { requests, experiments, dir }: Played): Promise<string[]> {
   const evidence = await collect(cluster, requests)
   writeFileSync(join(dir, 'log.jsonl'), evidence.log.map((claim) => `${JSON.stringify(claim)}\n`).join(''))
-  return [...judge(evidence), ...(await judgeStores(cluster)), ...secretsIn(cluster.logDir)]
+  const found = [...judge(evidence), ...judgeLiveness(experiments, requests)]
+  return [...found, ...(await judgeStores(cluster)), ...secretsIn(cluster.logDir)]
 }
 
 async function collect(cluster: Cluster, requests: readonly Request[]): Promise<Evidence> {
@@ -128,7 +126,7 @@ async function collect(cluster: Cluster, requests: readonly Request[]): Promise<
     while (!isComplete() && performance.now() < until) await delay(LOOK_EVERY_MS)
     deliveries.set(name, readDeliveries(file))
   }
-  return { partitions: TOPIC.partitions, requests, log, deliveries }
+  return { requests, log, deliveries }
 }
 
 /** What an operator would be told at the end. */

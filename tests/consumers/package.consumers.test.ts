@@ -37,7 +37,7 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
   const step = (command: string, args: string[], cwd = folder) => stepIn(cwd, command, args)
   const installed = (name: string) => existsSync(join(folder, 'node_modules', name))
 
-  await step('npm', ['run', 'pack:consumer:run', '--', '--pack-destination', folder], root)
+  await step('npm', ['run', 'pack:consumer', '--', '--pack-destination', folder], root)
   const [tarball = ''] = readdirSync(folder)
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'elsewhere', private: true, type: 'module' }))
   await step('npm', ['install', `./${tarball}`, released('kafkajs'), released('@types/node')])

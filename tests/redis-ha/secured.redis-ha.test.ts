@@ -133,8 +133,10 @@ it('a live page that lacks a right says so, and its service stays ready', async 
   await setUser('-scan')
   for (const service of services) {
     await vi.waitFor(async () => {
-      const { status } = (await (await fetch(`${service.opsUrl}/live`)).json()) as { status: { error?: string } }
-      expect(status.error).toMatch(/NOPERM.*scan/)
+      const { status } = (await (await fetch(`${service.opsUrl}/live`)).json()) as { status: { value?: object } }
+      const problem = /^the read model cannot be read: Redis refuses a call: give the user \+scan;.*NOPERM/
+      expect(status.value).toMatchObject({ well: false, problems: [expect.stringMatching(problem)] })
+      expect(status.value).toMatchObject({ totals: { offsets: 0 } })
     }, RECOVERED)
     expect((await fetch(`${service.opsUrl}/readyz`)).status).toBe(200)
   }

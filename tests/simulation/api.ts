@@ -2,12 +2,12 @@ import { type ClaimIndex, createClaimIndex } from '@plant-store/api/src/claim-in
 import { createPlantCreation } from '@plant-store/api/src/create-plant/create-plant.ts'
 import { createPlantLister, type PlantLister } from '@plant-store/api/src/read-plants/list-plants.ts'
 import { createPlantReader, type PlantReader } from '@plant-store/api/src/read-plants/read-plant.ts'
-import { AppendRefused, type BaseOffsets } from '@plant-store/shared/event-log/append.ts'
+import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readStartState } from '@plant-store/shared/stores/preconditions.ts'
+import { createSimulatedAppender, type SentRecord } from './brokers.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import type { ProcessContext } from './process-context.ts'
@@ -17,14 +17,11 @@ const CREATE_DEADLINE_MS = 10_000
 const READ_DEADLINE_MS = 2_000
 const RETRY_MS = 500
 const GIVE_UP_AFTER_MS = 120_000
-const RETENTION_READINGS = 2
 /** Small, so that schedules reach them. */
-const LIMITS = {
-  maxQueuedBytes: 900,
-  maxQueueAgeMs: 5_000,
-  maxBatchRecords: 3,
-  maxBatchBytes: 3 * 300,
-}
+const LIMITS = { maxQueuedBytes: 2_500, maxQueueAgeMs: 5_000, maxBatchIds: 3 }
+const LANE_LIMITS = { maxBatchRecords: 3, maxBatchBytes: 3 * 300 }
+/** Longer than those of the product: each is a step of a schedule. */
+const WAITS = { lookUpEveryMs: 100, lookUpRetryMs: 100, slowMs: 200 }
 const LIST_LIMITS = { maxCandidates: 2, spareCandidates: 1, maxPlantsPerRead: 4 }
 
 export type SimulatedApi = {
@@ -34,7 +31,7 @@ export type SimulatedApi = {
   /** The plants that this instance has shown. */
   shown: Set<PlantId>
   /** The records that it sent to Kafka, in order. */
-  appended: NewRecord[]
+  sent: SentRecord[]
   tail: SimulatedFollower
   claimIndex: ClaimIndex
   creation: ReturnType<typeof createPlantCreation>
@@ -49,14 +46,21 @@ export type SimulatedApi = {
   creating: number
 }
 
+export type SimulatedApiOptions = {
+  windowBytes: number
+  /** Whether the brokers are new enough to report where a batch starts. */
+  reportsBases: boolean
+  /** Above this the tail rests. */
+  sharedLogRecordsPerS: number
+}
+
 /** Starts an api like its main.ts. Resolves when its start state is read; it listens when the log is verified. */
 export async function startApi(
   process: SimulatedProcess,
-  /** `reportsBases`: whether the brokers are new enough to report where a batch starts. */
-  { windowBytes, reportsBases }: { windowBytes: number; reportsBases: boolean },
+  { windowBytes, reportsBases, sharedLogRecordsPerS }: SimulatedApiOptions,
   context: ProcessContext,
 ): Promise<SimulatedApi> {
-  const { clock, log, network, quiet, rules, refusesAppend, onHalt, onApplied } = context
+  const { clock, log, network, quiet, rules, onHalt, onApplied } = context
   const partitions = log.ends().length
   const time = clock.timeOf(process)
   const readModel = connectReadModel(process, network, rules, onApplied)
@@ -66,36 +70,30 @@ export async function startApi(
   const retryOptions = { time, everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS }
   const startState = await retry(() => readStartState(readModel, ends, { partitions }), retryOptions)
   const common = { log: quiet, time, onHalt: (error: Error) => onHalt(process, error) }
+  let tail = undefined as unknown as SimulatedFollower
   const claimIndex = createClaimIndex({
     ...common,
     ...startState,
     readModel,
-    windowMaxBytes: windowBytes * partitions,
-    retentionReadings: RETENTION_READINGS,
-  })
-  const tail = createSimulatedFollower(process, claimIndex.sink, { ...context, time })
-  const appended: NewRecord[] = []
-  const appender = {
-    /** The records of a partition are one batch; the batches of an append are independent of each other. */
-    async append(all: NewRecord[]): Promise<BaseOffsets> {
-      const refused = new Set([...new Set(all.map(({ partition }) => partition))].filter(refusesAppend))
-      const records = all.filter(({ partition }) => !refused.has(partition))
-      appended.push(...records)
-      const what = `append of ${records.map(({ key }) => key.toString()).join(', ') || 'nothing: REFUSED'}`
-      const batches = [...Map.groupBy(records, ({ partition }) => partition)]
-      const parts = batches.map(
-        ([, batch]) =>
-          () =>
-            batch.map(log.append)[0] as Offset,
-      )
-      const bases = await network.call(process, what, parts)
-      if (records.length === 0) throw new AppendRefused('this user may not write')
-      if (refused.size > 0) throw new Error('the leaders of some partitions refuse the append')
-      return reportsBases ? new Map(batches.map(([partition], n) => [partition, bases[n] as Offset])) : undefined
+    follow(sink) {
+      tail = createSimulatedFollower(process, sink, { ...context, time })
+      return { ...tail, lag: () => undefined, updateEnds() {} }
     },
-  }
-  const creation = createPlantCreation(readModel, appender, claimIndex, {
-    ...common,
+    windowMaxBytes: windowBytes * partitions,
+    waits: WAITS,
+    sharedLogRecordsPerS,
+  })
+  const sent: SentRecord[] = []
+  const lanes = createLanes({
+    appender: createSimulatedAppender(process, reportsBases, sent, context),
+    partitions,
+    time,
+    log: quiet,
+    limits: LANE_LIMITS,
+  })
+  const creation = createPlantCreation(readModel, lanes, claimIndex, {
+    time,
+    log: quiet,
     deadlineMs: CREATE_DEADLINE_MS,
     limits: LIMITS,
   })
@@ -115,7 +113,7 @@ export async function startApi(
     process,
     startedAt: startState.ends,
     shown: new Set<PlantId>(),
-    appended,
+    sent,
     tail,
     claimIndex,
     creation,

@@ -52,7 +52,7 @@ export function createClients(
   async function create(api: SimulatedApi, request: CreateRequest): Promise<Outcome> {
     const { plant, eventId } = request
     const { name } = api.process
-    const appendedBefore = api.appended.length
+    const sentBefore = api.sent.length
     trace(() => `${name} gets a create of ${plant.id} (${plant.name}${request.keyed ? ', keyed' : ''})`)
     sent.add(eventId)
     api.waiting++
@@ -62,7 +62,9 @@ export function createClients(
     api.creating--
     trace(() => `${name} responds to ${plant.name} of ${plant.id}: ${describe(outcome)}`)
     if (outcome.is === 'notWritten' || outcome.is === 'coverageGap') {
-      const written = api.appended.slice(appendedBefore).some(({ headers }) => String(headers.ce_id) === eventId)
+      const written = api.sent
+        .slice(sentBefore)
+        .some(({ record, isRefused }) => !isRefused && String(record.headers.ce_id) === eventId)
       const name = outcome.is === 'notWritten' ? 'not written' : 'coverage gap'
       if (written) broken(`"${name}" though it sent the event to Kafka`)
       if (!request.keyed) notWritten.add(eventId)

@@ -11,8 +11,9 @@ const TABLE_WRITER = 'shared/src/table/table-writer.ts'
 const CHUNKS = 'shared/src/read-model/apply.ts'
 const CLAIM_INDEX = 'services/api/src/claim-index/claim-index.ts'
 const CREATE = 'services/api/src/create-plant/create-plant.ts'
-const PENDING = 'services/api/src/create-plant/pending-create.ts'
-const CYCLE = 'services/api/src/create-plant/commit-cycle.ts'
+const FIRST_CLAIMS = 'services/api/src/claim-index/first-claims.ts'
+const LOOK_UPS = 'services/api/src/create-plant/look-ups.ts'
+const LANES = 'shared/src/event-log/lanes.ts'
 const READ = 'services/api/src/read-plants/read-plant.ts'
 const LIST = 'services/api/src/read-plants/list-plants.ts'
 
@@ -47,9 +48,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "own === first.eventId ? 'created' : 'duplicate'",
     "'duplicate'",
   ]),
-  bug('the acknowledgement decides', CYCLE, [
-    'await (tracing === undefined ? append() : tracing.send(unresolved, append))\n',
-    'await (tracing === undefined ? append() : tracing.send(unresolved, append))\n        for (const pending of unresolved) {\n          const eventId = String(pending.record.headers.ce_id) as never\n          pending.entryFound({ id: pending.id, eventId, offset: 0 as Offset, plant: undefined })\n        }\n',
+  bug('the acknowledgement decides', CREATE, [
+    'else firstClaim.undecided()\n',
+    "else firstClaim.undecided()\n      return { is: 'decided' as const, first: { ...claim, offset: written.offset ?? (0 as Offset) } }\n",
   ]),
 
   // The table.
@@ -101,30 +102,65 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // The acknowledgement as a delivery.
   bug('an acknowledgement beyond the known records is added', CLAIM_INDEX, [
-    'if (base === next) found.push([partition, base])',
-    'if (base !== undefined && base >= next) found.push([partition, base])',
+    'if (offset !== window(partition).next) {',
+    'if (offset === undefined || offset < window(partition).next) {',
   ]),
   bug('an acknowledgement is added one offset too early', CLAIM_INDEX, [
-    'if (base === next) found.push([partition, base])',
-    'if (base !== undefined && (base === next || base === after(next))) found.push([partition, next])',
+    'if (offset !== window(partition).next) {',
+    'if (offset === after(window(partition).next)) offset = window(partition).next\n      if (offset !== window(partition).next) {',
   ]),
   bug('what the tail has delivered is added again', CLAIM_INDEX, [
-    'else if (base === undefined || base + own.length > next) return undefined',
-    'else if (base === undefined || base + own.length > next) return undefined\n      else found.push([partition, next])',
+    'if (offset !== window(partition).next) {',
+    'if (offset !== undefined && offset < window(partition).next) offset = window(partition).next\n      if (offset !== window(partition).next) {',
   ]),
   bug('the tail leaves out what is not known yet', CLAIM_INDEX, [
     'if (record.offset < window.next) continue',
     'if (record.offset <= window.next) continue',
   ]),
   bug('the tail delivers again what was acknowledged', CLAIM_INDEX, ['if (record.offset < window.next) continue', '']),
-  rare(8488, 'records of an earlier attempt count as acknowledged', CYCLE, [
-    'claimIndex.acknowledged(unresolved, bases)',
-    'claimIndex.acknowledged(batch, bases)',
+  bug(
+    'the tail rests permanently',
+    CLAIM_INDEX,
+    ['const ms = isLogShared ? 2 * READ_CHECKPOINTS_EVERY_MS : TAIL_REST_MS', 'const ms = Infinity'],
+    ['rest?.wake.abort()\n    if (areRead', 'if (areRead'],
+  ),
+
+  // The tail skips what the read model has, and goes back when the read model falls back.
+  bug('the tail skips an offset that the read model does not have', CLAIM_INDEX, [
+    'windows[partition]?.continueAt(after(checkpoint.offset))',
+    'windows[partition]?.continueAt(after(after(checkpoint.offset)))',
   ]),
-  bug('the tail rests for ever', CLAIM_INDEX, [
-    'delay(time, TAIL_REST_MS, wake.signal)',
-    'delay(time, Infinity, wake.signal)',
+  bug('a window that skips keeps its start', protocol('window'), [
+    '      claims.clear()\n      start = offset\n',
+    '      if (offset < start) start = offset\n',
   ]),
+  bug('a window that skips keeps its claims', protocol('window'), [
+    '      claims.clear()\n      start = offset\n',
+    '      start = offset\n',
+  ]),
+  bug('records after a gap are added to a window that went back', CLAIM_INDEX, [
+    'if (from.offset >= window(partition).next) return passed[partition] as Checkpoint',
+    '',
+  ]),
+  bug('going back lowers the read floor', CLAIM_INDEX, [
+    'rewoundTo[partition] = checkpoint.offset\n',
+    'rewoundTo[partition] = checkpoint.offset\n    readFloor.of = () => checkpoint.offset\n',
+  ]),
+  bug('the tail does not go back', CLAIM_INDEX, [
+    '    const reader = tail.assigned()?.get(partition)\n',
+    '    const reader = undefined\n',
+  ]),
+  bug(
+    'the tail sleeps while no projector runs',
+    CLAIM_INDEX,
+    ['    awakeUntil = time.now()', '    if (isLogShared) return\n    awakeUntil = time.now()'],
+    ['rest?.wake.abort()\n    if (areRead', 'if (areRead'],
+    [' ? 2 * READ_CHECKPOINTS_EVERY_MS :', ' ? Infinity :'],
+    [
+      'isLogShared = areRead === true && others > sharedLogRecordsPerS',
+      'isLogShared ||= areRead === true && others > sharedLogRecordsPerS',
+    ],
+  ),
 
   bug('a record of an unknown version claims nothing', EVENT, [
     'claim: { offset, id, eventId, plant: undefined }, parked: PARKED.unknownVersion',
@@ -177,21 +213,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'return hasCoverageGap(window, checkpoint) || checkpoint > tail ? checkpoint : tail',
     'return hasCoverageGap(window, checkpoint) ? checkpoint : tail',
   ]),
-  bug('a window that has moved on decides', PENDING, [
-    'entry: undefined, checkpoint: this.checkpoint }',
-    'entry: undefined, checkpoint: Infinity as Offset }',
+  bug('a window that has moved on decides', FIRST_CLAIMS, [
+    'entry, checkpoint: each.checkpoint }',
+    'entry, checkpoint: Infinity as Offset }',
   ]),
   rare(
     67770,
     'the window start is read before the look-up',
-    CYCLE,
+    CREATE,
     [
-      'const lookUps = await lookUp(batch)\n',
-      'const starts = batch.map(({ record }) => claimIndex.window(record.partition).start)\n    const lookUps = await lookUp(batch)\n',
+      'const found = await Promise.race([lookUps.find',
+      'const { start } = claimIndex.window(partition)\n      const found = await Promise.race([lookUps.find',
     ],
     [
-      'pending.lookedUp(entry, checkpoint, claimIndex.window(pending.partition), now)',
-      'const window = claimIndex.window(pending.record.partition)\n      const start = starts[batch.indexOf(pending)] as Offset\n      pending.lookedUp(entry, checkpoint, { start, next: window.next, firstClaim: window.firstClaim }, now)',
+      'const known = firstClaimOf(id, { entry, checkpoint }, claimIndex.window(partition))',
+      'const now = claimIndex.window(partition)\n      const known = firstClaimOf(id, { entry, checkpoint }, { start, next: now.next, firstClaim: now.firstClaim })',
     ],
   ),
   rare(
@@ -321,12 +357,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (claimed !== undefined) return verdictOn(claimed)',
   ]),
   bug('a waiter gets the outcome of its owner', CREATE, [
-    "if (resolution.is === 'decided') return verdictOn(resolution.first)\n      if (remaining",
-    "if (resolution.is === 'decided') return { is: 'created', partition, offset: resolution.first.offset }\n      if (remaining",
+    "if (resolution.is === 'decided') return verdictOn(resolution.first)\n      if (deadline",
+    "if (resolution.is === 'decided') return { is: 'created', partition, offset: resolution.first.offset }\n      if (deadline",
   ]),
   bug("a keyed waiter at its deadline is 'not written'", CREATE, [
-    "const timedOut = keyed ? 'outcomeUnknown' : 'notWritten'",
-    "const timedOut = 'notWritten' as 'notWritten' | 'outcomeUnknown'",
+    "{ is: keyed ? 'outcomeUnknown' : 'notWritten' }",
+    "{ is: 'notWritten' }",
   ]),
   rare(2270, "a waiter forgets that the owner's event may be in the log", CREATE, [
     "if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true",
@@ -336,39 +372,56 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'verdictOn(resolution.first) : failed(resolution)',
     "verdictOn(resolution.first) : resolution.is === 'coverageGap' ? resolution : failed(resolution)",
   ]),
-  bug("every create at its deadline is 'not written'", PENDING, [
-    "if (this.isAppended) this.resolve({ is: 'outcomeUnknown' })",
-    "if (this.isAppended) this.resolve({ is: 'notWritten' })",
+  bug("every create at its deadline is 'not written'", CREATE, [
+    'return resolution ?? failureOf(known)',
+    "return resolution ?? { is: 'notWritten' }",
   ]),
-  rare(224, "a refusal after an attempt without an outcome is 'not written'", PENDING, [
-    "if (this.state === 'appended') this.resolve({ is: 'notWritten', cause })",
-    "if (this.isAppended) this.resolve({ is: 'notWritten', cause })",
+  bug("an acknowledged create at its deadline is 'not written'", LANES, [
+    '      entry.mayBeWritten = true\n      entry.resolve',
+    '      entry.resolve',
   ]),
-  bug('entries in Redis never decide', CREATE, ['if (uncovered.length === 0) return', 'return']),
-  bug('a missing entry decides', CREATE, [
-    'if (entry !== undefined) pending.entryFound(entry)',
-    'pending.entryFound(entry ?? { id: pending.id, eventId: String(pending.record.headers.ce_id) as never, offset: 0 as Offset, plant: undefined })',
+  bug("a create in flight at its deadline is 'not written'", LANES, [
+    'return entry.isInFlight || entry.mayBeWritten',
+    'return entry.mayBeWritten',
   ]),
-  bug('the tail decides creates that were not looked up', PENDING, [
-    'if (!this.isAppended) return\n    // A window that has moved on since the look-up may have dropped the first claim, and hold a later one.\n    const seen = firstClaimOf(this.id, { entry: undefined, checkpoint: this.checkpoint }, window)',
-    "if (this.state === 'resolved') return\n    const seen = firstClaimOf(this.id, { entry: undefined, checkpoint: Infinity as Offset }, window)",
+  bug("a refusal after an attempt without an outcome is 'not written'", LANES, [
+    'if (!isForGood || entry.mayBeWritten) return false',
+    'if (!isForGood) return false',
   ]),
-  bug('a create that was resolved in the queue is appended', PENDING, [
-    "if (this.state !== 'queued') return\n    const known",
-    "if (this.state === 'appended') return\n    const known",
+  bug('an attempt without an outcome is forgotten', LANES, [
+    "if (result.is === 'unknown') {\n      entry.mayBeWritten = true\n",
+    "if (result.is === 'unknown') {\n",
   ]),
-  rare(109, 'a failed look-up counts as an absent id', CYCLE, [
-    'for (const pending of unresolved) pending.lookUpFailed(err)\n',
-    'return unresolved.map((pending) => ({ pending, entry: undefined, checkpoint: Infinity as Offset }))\n',
+  bug('a batch is refused for one of its records', LANES, [
+    "(result.why === 'records' && wasAlone)",
+    "result.why === 'records'",
   ]),
-  bug('the checkpoint of the look-up is forgotten', PENDING, [
-    'this.checkpoint = checkpoint',
-    'this.checkpoint = Infinity as Offset',
+  bug('an append that was given up is sent', LANES, ['      dropGivenUp(queue)\n      const lane', '      const lane']),
+  bug('the results of two partitions are exchanged', LANES, [
+    'settle(queue, sent, results.get(queue.partition) as AppendResult)',
+    'settle(queue, sent, [...results.values()].at(-1) as AppendResult)',
   ]),
-
-  bug("a keyed create whose event is in the log is 'outcome unknown'", PENDING, [
-    "if (known.is === 'claimed') this.resolve({ is: 'decided', first: known.first })",
-    "if (known.is === 'claimed') this.resolve(known.first.eventId === String(this.record.headers.ce_id) ? { is: 'outcomeUnknown' } : { is: 'decided', first: known.first })",
+  bug('all records of a batch have its base offset', LANES, ['((base + n) as Offset)', 'base']),
+  bug('entries in Redis never decide', FIRST_CLAIMS, ['if (askedFor.size > 0) await ask()', '']),
+  bug('a missing entry decides', FIRST_CLAIMS, [
+    '      look(each, entry)\n',
+    '      look(each, entry ?? { id: each.id, eventId: each.eventId, offset: 0 as Offset, plant: undefined })\n',
+  ]),
+  bug('the checkpoint of a later look-up is taken before its entry', FIRST_CLAIMS, [
+    'if (entry instanceof EntryError) continue',
+    'if (entry instanceof EntryError) continue\n      each.checkpoint = Infinity as Offset',
+  ]),
+  rare(109, 'a failed look-up counts as an absent id', LOOK_UPS, [
+    '      failure = err\n      return batch\n',
+    '      failure = err\n      for (const { resolve } of batch) resolve({ entry: undefined, checkpoint: Infinity as Offset })\n      return []\n',
+  ]),
+  bug('the checkpoint of the look-up is forgotten', CREATE, [
+    'partition, checkpoint: absent.checkpoint }',
+    'partition, checkpoint: Infinity as Offset }',
+  ]),
+  bug("a keyed create whose event is in the log is 'outcome unknown'", CREATE, [
+    "if (absent.is !== 'absent') return absent",
+    "if (absent.is === 'decided' && absent.first.eventId === claim.eventId) return { is: 'outcomeUnknown' }\n    if (absent.is !== 'absent') return absent",
   ]),
 
   // Following the log.
@@ -453,18 +506,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // The orderly end.
-  bug('a waiter ignores the deadline of the shutdown', CREATE, [
-    'Math.min(deadline, shutdownAt) - time.now()',
-    'deadline - time.now()',
+  bug('a create ignores the deadline of the shutdown', CREATE, [
+    'Math.min(deadlineMs, shutdownAt - time.now())',
+    'deadlineMs',
   ]),
-  rare(2522, 'the shutdown does not wait for waiters', CREATE, [
+  bug('the shutdown does not wait for waiters', CREATE, [
     'await closing.promise',
-    'await Promise.allSettled(owners.values().map(({ resolution }) => resolution))',
+    'await Promise.allSettled(owners.values())',
   ]),
-  bug('the shutdown resolves no create', CREATE, [
-    'for (const pending of owners.values()) pending.deadlinePassed()',
-    '',
-  ]),
+  bug('the shutdown resolves no create', CREATE, ['for (const deadline of deadlines) deadline.pass()', '']),
 
   // The projector.
   bug('an idle projector does not compare its checkpoint', PROJECTOR, ['follower.reloadCheckpoints(moved)', '']),

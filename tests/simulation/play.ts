@@ -3,7 +3,7 @@ import { createRandom } from './random.ts'
 import { REFUSALS, refuseRebuildOfNewerFold } from './refusals.ts'
 import { rebuildWeightsOf, runStep, type Schedule, weightsOf } from './schedule.ts'
 import { flushPromises, settle, settleRebuilds } from './settle.ts'
-import { createWorld, IDS, PARTITIONS } from './world.ts'
+import { createWorld, IDS, LARGE_WINDOW, PARTITIONS } from './world.ts'
 
 export type Played = { broken: string | undefined; lines: string[] }
 
@@ -30,7 +30,7 @@ export function scheduleOf(seed: number): Schedule {
     keyed: random.pick([0.2, 0.6, 0.9]) as number,
     repeated: random.pick([0.1, 0.5]) as number,
   }
-  const windows = random.pick([[190], [380], [100, 380, 40_000]]) as number[]
+  const windows = random.pick([[190], [380], [100, 380, 40_000], [LARGE_WINDOW]]) as number[]
   const steps = Array.from({ length: count }, () => random.below(2 ** 32))
   const ending = random.below(2 ** 32)
   const lists = random.pick([0, 0.3, 0.9]) as number

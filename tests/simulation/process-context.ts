@@ -1,4 +1,5 @@
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
+import type { Brokers } from './brokers.ts'
 import type { Clock, SimulatedProcess } from './clock.ts'
 import type { Log } from './kafka.ts'
 import type { Network } from './network.ts'
@@ -12,8 +13,7 @@ export type ProcessContext = {
   network: Network
   /** Undefined in schedules without one. */
   table: Table | undefined
-  /** Whether the leader of a partition refuses the next append for a missing right. */
-  refusesAppend(): boolean
+  brokers: Brokers
   /** The log of the processes, which discards everything. */
   quiet: ProcessLog
   /** The guarantees of a rebuild. */

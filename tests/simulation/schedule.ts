@@ -12,7 +12,7 @@ export type Schedule = {
   /** Without those of rebuilds when there are none. */
   weights: readonly number[]
   rebuilds: boolean
-  /** Whether Kafka refuses some appends for a missing right. */
+  /** Whether Kafka refuses some appends: all of an attempt, or records with certain event ids. */
   refusesAppends: boolean
   /** Whether projectors write the table. */
   hasTable: boolean
@@ -47,6 +47,7 @@ const STEPS: [weight: number, step: (world: World, random: Random) => void][] = 
   [1, (world, random) => world.appendForeign(random)],
   [0.5, (world, random) => world.skip(random)],
   [0.3, stopApi],
+  [0.7, (world, random) => world.elect(random)],
 ]
 /** Further steps of schedules with rebuilds. */
 const REBUILD_STEPS: typeof STEPS = [

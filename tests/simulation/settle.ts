@@ -1,3 +1,5 @@
+import type { Outcome } from '@plant-store/api/src/create-plant/create-plant.ts'
+import type { ReadPlant } from '@plant-store/api/src/read-plants/read-plant.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -43,7 +45,7 @@ export async function runUntil(
 /** After the last fault: everything must recover, work, and come to rest with every guarantee kept. */
 export async function settle(world: World, random: Random): Promise<void> {
   world.network.calmDown()
-  world.grantAppends()
+  world.brokers.recover()
   world.reconnectAll()
   await flushPromises()
   const stopping = world.started().filter(({ isStopping }) => isStopping)
@@ -60,6 +62,7 @@ export async function settle(world: World, random: Random): Promise<void> {
   if (!(await runUntil(world, random, () => haveEnded() && isAtRest(world)))) {
     return world.broken(`nothing settles: ${unrest(world)}`)
   }
+  if (world.hasLargeWindows) await checkWithoutProjectors(world, random)
   await checkService(world, random)
   await checkRetries(world, random)
   if (!(await runUntil(world, random, isAtRest))) return world.broken(`nothing settles again: ${unrest(world)}`)
@@ -170,6 +173,29 @@ async function checkService(world: World, random: Random): Promise<void> {
       world.broken(`${api.process.name} can't create though all has settled: ${results[0]?.is}`)
     }
   }
+}
+
+/** While no projector runs, the apis create, and read what others have created, by the log alone. */
+async function checkWithoutProjectors(world: World, random: Random): Promise<void> {
+  for (const { process } of world.projecting()) world.crash(process, random)
+  for (const [n, api] of world.listening().entries()) {
+    const id = BigInt(4_000 + n) as PlantId
+    const results: Outcome[] = []
+    void world.clients.createNew(api, random, id).then((outcome) => results.push(outcome))
+    await runUntil(world, random, () => results.length > 0)
+    const [created] = results
+    if (created?.is !== 'created') {
+      world.broken(`${api.process.name} can't create while no projector runs: ${created?.is}`)
+      return
+    }
+    const reads: ReadPlant[] = []
+    for (const other of world.listening())
+      void world.clients.readAt(other, id, created).then((result) => reads.push(result))
+    await runUntil(world, random, () => reads.length === world.listening().length)
+    if (reads.some(({ is }) => is !== 'plant')) world.broken("an api can't read a new plant while no projector runs")
+  }
+  world.startProjector(0, allPartitions(PARTITIONS))
+  if (!(await runUntil(world, random, isAtRest))) world.broken('nothing settles after all projectors were dead')
 }
 
 /** The first rebuild may find a damaged generation and drop it; the second must succeed. */

@@ -13,6 +13,7 @@ import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import { type SimulatedApi, startApi } from './api.ts'
+import { createBrokers } from './brokers.ts'
 import { createClients, type Workload } from './clients.ts'
 import { createClock, type SimulatedProcess } from './clock.ts'
 import { createKafkaLog, type Log } from './kafka.ts'
@@ -35,11 +36,13 @@ import {
 import { createTable } from './table.ts'
 
 export const PARTITIONS = 2
+/** In bytes per partition: has room for all claims of a schedule. */
+export const LARGE_WINDOW = 40_000
 /** Few ids, so that they are claimed repeatedly; both partitions have some. */
 export const IDS = [0n, 1n, 2n, 3n, 7n, -9n] as PlantId[]
 const RESPONSE_SLACK_MS = 100
-/** The share of appends that the leader of a partition refuses, in schedules where it refuses some. */
-const REFUSED = 0.3
+/** Records of others from which on the tail of an api rests. */
+const SHARED_LOG = [0, 1, 1_000]
 const nothing = () => {}
 const quiet = {
   debug: nothing,
@@ -67,12 +70,11 @@ export function createWorld(
   const clock = createClock()
   const log = createKafkaLog(PARTITIONS)
   const network = createNetwork(trace)
-  const refusals = createRandom(ending)
+  const brokers = createBrokers(log, createRandom(ending), refusesAppends)
   const brokenTable = (guarantee: string) => {
     if (!mayHalt) broken(guarantee)
   }
   const table = hasTable ? createTable(log, createRandom(ending + 2), brokenTable) : undefined
-  let mayRefuseAppends = refusesAppends
   const foreign = new Set<EventId>()
   const snapshots: RedisServer[] = [emptyServer(PARTITIONS)]
   /** The last process of each place; an api that is starting has no `api` yet. */
@@ -107,7 +109,7 @@ export function createWorld(
     log,
     network,
     table,
-    refusesAppend: () => mayRefuseAppends && refusals.chance(REFUSED),
+    brokers,
     quiet,
     onApplied,
     rules: createRebuildRules(broken),
@@ -145,9 +147,13 @@ export function createWorld(
     halted,
     firstBroken: () => brokenGuarantee,
 
-    /** From now on no append is refused. */
-    grantAppends(): void {
-      mayRefuseAppends = false
+    brokers,
+    hasLargeWindows: windows.every((bytes) => bytes >= LARGE_WINDOW),
+
+    /** A partition gets another leader, or none. */
+    elect(random: Random): void {
+      const leader = brokers.elect(random)
+      trace(() => `a partition gets the leader ${leader ?? 'none'}`)
     },
 
     master: () => master,
@@ -162,8 +168,12 @@ export function createWorld(
       trace(() => `${process.name} starts with a window of ${windowBytes} bytes`)
       const running: (typeof apis)[number] = { process }
       apis[place] = running
-      const reportsBases = random.chance(0.8)
-      await startApi(process, { windowBytes, reportsBases }, context).then(
+      const options = {
+        windowBytes,
+        reportsBases: random.chance(0.8),
+        sharedLogRecordsPerS: random.pick(SHARED_LOG) as number,
+      }
+      await startApi(process, options, context).then(
         (api) => {
           running.api = api
         },

@@ -14,8 +14,11 @@ export function createImpatientKafka(brokers: string, options: Partial<KafkaConf
   })
 }
 
-/** A client of a real Kafka whose connections can die as behind a dead router: nothing arrives, nothing is closed. */
-export function createCuttableKafka(brokers: string): { kafka: Kafka; cut(): void } {
+/**
+ * A client of a real Kafka whose connections can die as behind a dead router: nothing arrives, nothing is closed. `cut`
+ * resolves when the first bytes are lost.
+ */
+export function createCuttableKafka(brokers: string): { kafka: Kafka; cut(): Promise<void> } {
   const open = new Set<Socket>()
   const kafka = createImpatientKafka(brokers, {
     socketFactory({ host, port, onConnect }) {
@@ -27,8 +30,14 @@ export function createCuttableKafka(brokers: string): { kafka: Kafka; cut(): voi
   })
   return {
     kafka,
-    cut() {
-      for (const socket of open) socket.write = () => true
-    },
+    cut: () =>
+      new Promise((lost) => {
+        for (const socket of open) {
+          socket.write = () => {
+            lost()
+            return true
+          }
+        }
+      }),
   }
 }

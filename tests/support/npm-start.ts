@@ -13,9 +13,8 @@ import { processEnvironment, registerGroup, registerProcess, registerProject } f
 
 const START_MS = 180_000
 const STOP_MS = 10_000
-/** A cluster has two apis, and four services with operations ports. */
-const APIS = 2
-const SERVICES = 4
+/** The number of ports in a row from each setting on that a cluster uses. */
+const PORTS = { PORT: 2, OPS_PORT: 4, KAFKA_PORT: 9, REDIS_PORT: 6 }
 
 /** Nothing listens here: with this as DOCKER_HOST there is no Docker. */
 export const NOWHERE = 'tcp://127.0.0.1:1'
@@ -28,25 +27,33 @@ export async function prepareStart(more: Record<string, string> = {}) {
     registerProject(inject('testRun'), projectOf(localDir))
     onTestFinished(createContainers(projectOf(localDir)).forget)
   }
-  const environment = {
+  const environment: NodeJS.ProcessEnv = {
     ...processEnvironment,
     HOME: process.env.HOME,
     ...(source === 'processes' ? { DOCKER_HOST: NOWHERE } : { DOCKER_HOST: process.env.DOCKER_HOST }),
     PLANT_STORE_LOCAL_DIR: localDir,
     PLANT_STORE_TOKEN: TOKEN,
-    PLANT_STORE_PORTS: process.env.PLANT_STORE_PORTS,
-    PORT: String(await freePorts(APIS)),
-    OPS_PORT: String(await freePorts(SERVICES)),
+    ...(await ownPorts()),
     ...more,
   }
   return { localDir, environment }
 }
 
-/** The first of so many free ports in a row. */
-async function freePorts(count: number): Promise<number> {
+/** The ports of one start, all of them free. */
+async function ownPorts(): Promise<Record<string, string>> {
+  const drawn = new Set<number>()
+  const ports = Object.entries(PORTS).map(async ([name, count]) => [name, String(await freePorts(count, drawn))])
+  return Object.fromEntries(await Promise.all(ports))
+}
+
+/** The first of so many free ports in a row that are not drawn. */
+async function freePorts(count: number, drawn: Set<number>): Promise<number> {
   const first = await freePort()
-  const others = Array.from({ length: count - 1 }, (_, n) => isPortFree(first + n + 1, '127.0.0.1'))
-  return (await Promise.all(others)).every(Boolean) ? first : freePorts(count)
+  const row = Array.from({ length: count }, (_, n) => first + n)
+  const areFree = await Promise.all(row.map((port) => isPortFree(port, '127.0.0.1')))
+  if (!areFree.every(Boolean) || row.some((port) => drawn.has(port))) return freePorts(count, drawn)
+  for (const port of row) drawn.add(port)
+  return first
 }
 
 export type Launched = { launcher: RunningProcess; log: () => string }

@@ -4,11 +4,13 @@ import type { RunningService } from './plant-store.ts'
 
 const WAIT = { timeout: 60_000, interval: 20 }
 
-async function readyz({ opsUrl }: RunningService): Promise<{ status: number; reasons: string[] }> {
+type Readyz = { ready: boolean; reasons: string[]; notices: string[] }
+
+async function readyz({ opsUrl }: RunningService): Promise<Omit<Readyz, 'ready'>> {
   const response = await fetch(`${opsUrl}/readyz`)
-  const { ready, reasons } = (await response.json()) as { ready: boolean; reasons: string[] }
+  const { ready, reasons, notices } = (await response.json()) as Readyz
   expect([response.status, reasons.length === 0]).toEqual(ready ? [200, true] : [503, false])
-  return { status: response.status, reasons }
+  return { reasons, notices }
 }
 
 /** Waits until a service is not ready for this reason; returns all its reasons of that moment. */
@@ -18,6 +20,13 @@ export function untilNotReady(service: RunningService, reason: RegExp, wait = WA
     expect(reasons.join('\n')).toMatch(reason)
     return reasons
   }, wait)
+}
+
+/** Waits until a service has this notice. */
+export async function untilNotice(service: RunningService, notice: RegExp): Promise<void> {
+  await vi.waitFor(async () => {
+    expect((await readyz(service)).notices).toEqual([expect.stringMatching(notice)])
+  }, WAIT)
 }
 
 export async function untilReady(...services: RunningService[]): Promise<void> {

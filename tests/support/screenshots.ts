@@ -11,7 +11,7 @@ import { hasBrowser, openBrowser } from './browser.ts'
 import { endWithProcess } from './end-with-process.ts'
 import { startPlantctl } from './plantctl.ts'
 
-// npm run screenshots: takes the pictures of the live page in docs/images, of a store that it starts.
+// node local/run.mjs node tests/support/screenshots.ts: takes the pictures of the live page in docs/images, of a store that it starts.
 
 const IMAGES = join(root, 'docs/images')
 const VIEWPORT = { width: 1100, height: 900 }

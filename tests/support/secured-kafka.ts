@@ -88,6 +88,12 @@ export async function startSecuredKafka({ users, tokenKeysUrl, moreSettings = {}
     saslTls: addresses('SASL_SSL'),
     tls: addresses('SSL'),
 
+    /** Stops the process of a broker, which keeps its connections, or lets it continue. */
+    signal(nodeId: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+      const node = nodes[NODE_IDS.indexOf(nodeId)]
+      if (node !== undefined) process.kill(-node.pid, signal)
+    },
+
     async stop(): Promise<void> {
       await Promise.all(nodes.map((node) => node.stop({ graceMs: STOP_GRACE_MS })))
     },

@@ -7,4 +7,4 @@ const PORT_PARTS = 5
 
 registerWorker(inject('testRun'))
 // Workers have the ids from 1 on; part 0 is that of the main process.
-process.env.PLANT_STORE_PORTS = drawPortsFrom(Number(process.env.VITEST_POOL_ID) % PORT_PARTS, PORT_PARTS)
+drawPortsFrom(Number(process.env.VITEST_POOL_ID) % PORT_PARTS, PORT_PARTS)

@@ -1,4 +1,4 @@
-import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
+import { offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { formatPartitions } from '@plant-store/shared/runtime/format.ts'
@@ -8,9 +8,8 @@ import { writeExport } from '../export/write-export.ts'
 import { idOf, readOptions } from '../options.ts'
 import { type AsOfPoint, asOfPointOf } from '../store/log-point.ts'
 import { openStore, type Store } from '../store/open-store.ts'
-import { logReader, partitionOfId } from '../store/read-log.ts'
+import { logReader, partitionOfId, readLogEnds } from '../store/read-log.ts'
 import { createReadingProgress } from '../terminal/progress.ts'
-import { safeJson } from '../terminal/safe-text.ts'
 import { formatPlant, plantJson, readPlantAsOf } from './plant-as-of.ts'
 
 const help = `Shows the past: one plant, or all plants, as of an instant or a position of the log.
@@ -101,7 +100,7 @@ async function showOne(
   const partition = partitionOfId(id, store.partitions)
   const ends = await endsAt(store, point, { rest, needed: [partition] })
   const plant = await readPlantAsOf(store, id, ends, signal)
-  await print(json ? `${safeJson(plantJson(plant))}\n` : formatPlant(plant))
+  await print(json ? `${JSON.stringify(plantJson(plant))}\n` : formatPlant(plant))
   return EXIT.ok
 }
 
@@ -122,7 +121,10 @@ async function endsAt(
   point: AsOfPoint,
   { rest, needed = allPartitions(store.partitions) }: { rest: Rest | undefined; needed?: Partition[] },
 ): Promise<Offset[]> {
-  if (point.is === 'moment') return offsetsAt(store.kafka, store.topic, point.ms + 1)
+  if (point.is === 'moment') {
+    await readLogEnds(store)
+    return offsetsAt(store.kafka, store.topic, point.ms + 1)
+  }
   const { positions } = point
   const missing = needed.filter((partition) => !positions.has(partition))
   if (missing.length > 0 && rest === undefined) {
@@ -131,7 +133,7 @@ async function endsAt(
         'to leave out their records',
     )
   }
-  const { ends } = await checkTopic(store.kafka, store)
+  const ends = await readLogEnds(store)
   return ends.map((end, partition) => {
     const position = positions.get(partition as Partition)
     if (position === undefined) return rest === 'now' ? end : FIRST

@@ -1,11 +1,11 @@
-import { checkTopic, offsetsAt } from '@plant-store/shared/event-log/topic.ts'
+import { offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
 import { idOf, limitOf, partitionsOf, readOptions } from '../options.ts'
 import { type LogPoint, logPointOf } from '../store/log-point.ts'
 import { openStore, type Store } from '../store/open-store.ts'
-import { keyOf, partitionOfId } from '../store/read-log.ts'
+import { keyOf, partitionOfId, readLogEnds } from '../store/read-log.ts'
 import { openEventPrinter } from './events/event-printer.ts'
 import { type LogEvent, readEvents } from './events/read-events.ts'
 import { type Rulings, rulingsByReadModel, rulingsOfOneId } from './events/rulings.ts'
@@ -118,14 +118,15 @@ async function print(store: Store, context: CliContext, query: Query, format: Fo
 }
 
 /** The range of each selected partition. */
-async function select({ kafka, topic, partitions }: Store, query: Query): Promise<Map<Partition, OffsetRange>> {
+async function select(store: Store, query: Query): Promise<Map<Partition, OffsetRange>> {
+  const { kafka, topic, partitions } = store
   const { id, named, from, to } = query
   const idsPartition = id === undefined ? undefined : partitionOfId(id, partitions)
   const selected = selectedPartitions(named, idsPartition, [from, to], allPartitions(partitions))
   const offsetsOf = async (point: LogPoint | undefined) =>
     point?.is === 'moment' ? await offsetsAt(kafka, topic, point.ms) : []
   const [fromMoment, toMoment] = [await offsetsOf(from), await offsetsOf(to)]
-  const { ends } = await checkTopic(kafka, { topic, partitions })
+  const ends = await readLogEnds(store)
   return rangesOf({ ...query, partitions: selected }, { ends, fromMoment, toMoment })
 }
 

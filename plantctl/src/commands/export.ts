@@ -1,11 +1,10 @@
-import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { type Command, EXIT } from '../command.ts'
 import { readPlantsOfLog } from '../export/plants-of-log.ts'
 import { readPlantsOfReadModel } from '../export/plants-of-read-model.ts'
 import { writeExport } from '../export/write-export.ts'
 import { readOptions } from '../options.ts'
 import { openStore } from '../store/open-store.ts'
-import { logReader } from '../store/read-log.ts'
+import { logReader, readLogEnds } from '../store/read-log.ts'
 import { createReadingProgress } from '../terminal/progress.ts'
 
 const help = `Writes all plants as JSON Lines, from a replay of the log up to its current end.
@@ -40,7 +39,7 @@ export const exportPlants: Command = {
     try {
       await writeExport(store, context, values.output, async ({ add }) => {
         if (values['from-redis']) return readPlantsOfReadModel(store.readModel, store.partitions, add)
-        const { ends } = await checkTopic(store.kafka, store)
+        const ends = await readLogEnds(store)
         const read = logReader(store, context.signal, progress.onRead)
         await readPlantsOfLog({ read, ends, onPlants: add, onStart: progress.start })
         await progress.end()

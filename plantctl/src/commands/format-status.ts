@@ -3,11 +3,13 @@ import { formatBytes, formatCount, formatNumber, formatPartitions } from '@plant
 import { assess, checkpointOf, lagOf, totalOf } from '@plant-store/shared/status/assess.ts'
 import type { PartitionStatus, StoreStatus } from '@plant-store/shared/status/read-status.ts'
 import { type Column, type Paint, tableLines, wrapLines } from '../terminal/layout.ts'
+import { safeText } from '../terminal/safe-text.ts'
 
 /** With more partitions than this, only those that stand out are shown, at most this many. */
 const ROWS_MAX = 24
 const MEMBERS_MAX = 12
 const SHORT_NAME = 8
+const NAME_CHARACTERS = 100
 
 export type Format = { paint: Paint; columns: number; all: boolean }
 
@@ -26,8 +28,11 @@ export function statusLines(status: StoreStatus, format: Format): string[] {
 
 function verdictLines(status: StoreStatus, { paint, columns }: Format): string[] {
   const { problems, notices } = assess(status)
+  const noticed = notices.length === 0 ? '' : `, ${formatCount(notices.length, 'notice')}`
   const verdict =
-    problems.length === 0 ? paint('green', 'No problems.') : paint('red', formatCount(problems.length, 'problem'))
+    problems.length === 0
+      ? paint(notices.length === 0 ? 'green' : 'yellow', `No problems${noticed}.`)
+      : paint('red', formatCount(problems.length, 'problem'))
   return [
     paint('bold', verdict),
     ...problems.flatMap((problem) => wrapLines(paint('red', '! '), problem, columns)),
@@ -69,7 +74,7 @@ function readerLines({ readers, partitions }: StoreStatus, { paint, columns }: F
   const lines = (title: string, members: readonly Member[]) => {
     const shown = members
       .slice(0, MEMBERS_MAX)
-      .flatMap((member) => wrapLines('  ', formatMember(member, partitions.length), columns))
+      .flatMap((member) => wrapLines('  ', formatMember(member, members, partitions.length), columns))
     const more = members.length > MEMBERS_MAX ? [`  … and ${members.length - MEMBERS_MAX} more`] : []
     return [paint('bold', `${title}: ${members.length === 0 ? 'none' : members.length}`), ...shown, ...more]
   }
@@ -81,14 +86,18 @@ function readerLines({ readers, partitions }: StoreStatus, { paint, columns }: F
   ]
 }
 
-function formatMember({ clientId, host, partitions }: Member, count: number): string {
-  const assignment =
-    partitions.length === count
-      ? 'all partitions'
-      : partitions.length === 0
-        ? 'no partitions yet'
-        : formatPartitions(partitions)
-  return `${clientId} at ${host}: ${assignment}`
+/** Client ids and assignments are what other programs in the group made them. */
+function formatMember(member: Member, members: readonly Member[], count: number): string {
+  const { id, clientId, host, partitions } = member
+  const isAlike = members.some((other) => other !== member && other.clientId === clientId && other.host === host)
+  const name = safeText(isAlike ? `${clientId} ${id}` : clientId, NAME_CHARACTERS)
+  return `${name} at ${host}: ${formatAssignment(partitions, count)}`
+}
+
+function formatAssignment(partitions: Member['partitions'], count: number): string {
+  if (partitions === undefined) return 'unreadable: another program has assigned its partitions'
+  if (partitions.length === count) return 'all partitions'
+  return partitions.length === 0 ? 'no partitions yet' : formatPartitions(partitions)
 }
 
 function partitionLines({ partitions }: StoreStatus, { paint, columns, all }: Format): string[] {
@@ -103,7 +112,12 @@ function partitionLines({ partitions }: StoreStatus, { paint, columns, all }: Fo
 function outstanding(partitions: readonly PartitionStatus[]): PartitionStatus[] {
   return partitions
     .filter(
-      (one) => (lagOf(one) ?? 0) > 0 || one.filling !== undefined || one.leftovers.length > 0 || one.live.parked > 0,
+      (one) =>
+        !one.isRead ||
+        (lagOf(one) ?? 0) > 0 ||
+        one.filling !== undefined ||
+        one.leftovers.length > 0 ||
+        one.live.parked > 0,
     )
     .sort((a, b) => (lagOf(b) ?? 0) - (lagOf(a) ?? 0))
     .slice(0, ROWS_MAX)
@@ -119,7 +133,7 @@ const number = (
   align: 'right',
   cell: (one) => {
     const value = of(one)
-    return value === undefined ? '?' : formatNumber(value)
+    return value === undefined || Number.isNaN(value) ? '?' : formatNumber(value)
   },
   ...(dropRank !== undefined && { dropRank }),
 })
@@ -137,16 +151,16 @@ const COLUMNS: Column<PartitionStatus>[] = [
   number('plants', ({ live }) => live.plants, 1),
   number('voids', ({ live }) => live.voids, 4),
   number('parked', ({ live }) => live.parked, 2),
-  { title: 'size', align: 'right', cell: ({ bytes }) => formatBytes(bytes), dropRank: 4 },
+  { title: 'size', align: 'right', cell: ({ isRead, bytes }) => (isRead ? formatBytes(bytes) : '?'), dropRank: 4 },
   { title: 'generation', cell: formatGenerations, dropRank: 5 },
 ]
 
-function formatGenerations({ live, filling, leftovers }: PartitionStatus): string {
-  const words = [live.live === '' ? 'none' : live.live.slice(0, SHORT_NAME)]
+function formatGenerations({ isRead, live, filling, leftovers }: PartitionStatus): string {
+  const short = (name: string) => safeText(name.slice(0, SHORT_NAME), SHORT_NAME)
+  if (!isRead) return 'unreadable'
+  const words = [live.live === '' ? 'none' : short(live.live)]
   if (filling !== undefined) {
-    words.push(
-      `filling ${filling.generation.slice(0, SHORT_NAME)} (at ${formatNumber(filling.checkpoint?.offset ?? -1)})`,
-    )
+    words.push(`filling ${short(filling.generation)} (at ${formatNumber(filling.checkpoint?.offset ?? -1)})`)
   }
   if (leftovers.length > 0) words.push(`${leftovers.length} leftover`)
   return words.join(', ')

@@ -11,7 +11,6 @@ import { type Command, EXIT } from '../command.ts'
 import { limitOf, partitionsOf, readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import { tableLines } from '../terminal/layout.ts'
-import { safeJson } from '../terminal/safe-text.ts'
 import { parkedAfter } from './parked/parked-records.ts'
 
 const LIMIT = 1_000
@@ -48,7 +47,7 @@ export const parkedList: Command = {
     try {
       const partitions = partitionsOf(values.partition, store.partitions) ?? allPartitions(store.partitions)
       const listing = await list(store, partitions, limit)
-      await context.print(values.json ? `${safeJson(jsonOf(listing))}\n` : textOf(listing, context.columns))
+      await context.print(values.json ? `${JSON.stringify(jsonOf(listing))}\n` : textOf(listing, context.columns))
       return EXIT.ok
     } finally {
       await store.close()

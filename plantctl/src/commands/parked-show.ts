@@ -1,5 +1,4 @@
-import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import { claimsItsId, reasonText } from '@plant-store/shared/plant/plant-created.ts'
+import { claimsItsId, PARKED, reasonText } from '@plant-store/shared/plant/plant-created.ts'
 import {
   after,
   formatPosition,
@@ -10,8 +9,9 @@ import {
 import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
 import { readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
+import { readLogEnds } from '../store/read-log.ts'
 import { createPaint } from '../terminal/layout.ts'
-import { safeJson, safeText } from '../terminal/safe-text.ts'
+import { safeText } from '../terminal/safe-text.ts'
 import { eventHead, eventJson, parkedJson } from './events/format-event.ts'
 import { type LogEvent, readEvents } from './events/read-events.ts'
 import { type ClaimRuling, rulingsByReadModel } from './events/rulings.ts'
@@ -61,8 +61,8 @@ export const parkedShow: Command = {
 
 async function find(store: Store, position: LogPosition, signal: AbortSignal): Promise<FoundRecord> {
   const { partition, offset } = position
-  const { readModel, kafka } = store
-  const { ends } = await checkTopic(kafka, store)
+  const { readModel } = store
+  const ends = await readLogEnds(store)
   if (offset >= (ends[partition] as Offset)) {
     throw new Error(`There is no record at ${formatPosition(position)}: the log ends before offset ${ends[partition]}.`)
   }
@@ -89,7 +89,7 @@ async function find(store: Store, position: LogPosition, signal: AbortSignal): P
 
 function jsonOf({ event, ruling, reason }: FoundRecord, raw: boolean): string {
   const record = JSON.parse(eventJson(event, ruling, raw))
-  return `${safeJson({ ...record, readModel: reason === undefined ? null : parkedJson(reason) })}\n`
+  return `${JSON.stringify({ ...record, readModel: reason === undefined ? null : parkedJson(reason) })}\n`
 }
 
 function textOf({ event, ruling, reason }: FoundRecord, { colours }: CliContext): string {
@@ -103,7 +103,8 @@ function textOf({ event, ruling, reason }: FoundRecord, { colours }: CliContext)
         .map((one) => quoted(one, VALUE_CHARACTERS))
         .join(', ')}`,
   )
-  return `${eventHead(event, ruling, createPaint(colours), 0).join('  ')}
+  const mark = event.parked !== undefined && ruling?.is === 'created' ? 'claimed' : undefined
+  return `${eventHead(event, ruling, createPaint(colours), 0, mark).join('  ')}
 
 key      ${quoted(key, NAME_CHARACTERS)}
 headers
@@ -115,8 +116,15 @@ This release       ${assess(event, reason)}
 `
 }
 
+/** The prospect of an unreadable claim, and the remedy, by its reason. */
+const OUTLOOKS: { [reason: number]: string } = {
+  [PARKED.unknownVersion]: '\nTo read it, upgrade to a release that knows it, then run plantctl parked reapply',
+  [PARKED.unreadablePayload]:
+    '\nMost likely no later release will: the id stays used. Correct its producer, and create the plant under another id',
+}
+
 function assess({ claim, parked }: LogEvent, reason: number | undefined): string {
-  if (parked !== undefined) return `cannot read it: ${reasonText(parked)}`
+  if (parked !== undefined) return `cannot read it: ${reasonText(parked)}${OUTLOOKS[parked] ?? ''}`
   if (reason === undefined) return `reads it: plant ${claim?.id}`
   if (!claimsItsId(reason)) return `reads it as a claim of plant ${claim?.id}: run plantctl rebuild to apply it`
   return `reads it: plant ${claim?.id}. Run plantctl parked reapply to apply it`

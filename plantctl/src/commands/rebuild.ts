@@ -1,4 +1,3 @@
-import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatDuration, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
@@ -7,6 +6,7 @@ import type { PartitionResult } from '../rebuild/finish.ts'
 import { openRebuild } from '../rebuild/open-rebuild.ts'
 import { createRebuildProgress } from '../rebuild/rebuild-progress.ts'
 import { openStore } from '../store/open-store.ts'
+import { readLogEnds } from '../store/read-log.ts'
 import { startProgressLine } from '../terminal/progress.ts'
 import { safeText } from '../terminal/safe-text.ts'
 import { formatDifference } from '../verify/difference.ts'
@@ -67,7 +67,7 @@ async function rebuildWithProgress(context: CliContext, options: Options): Promi
   const store = await openStore({ ...context, printError: (text) => printError(text) })
   try {
     const partitions = partitionsOf(options.partition, store.partitions) ?? allPartitions(store.partitions)
-    const { ends } = await checkTopic(store.kafka, store)
+    const ends = await readLogEnds(store)
     const progress = createRebuildProgress(partitions, ends)
     const startedAt = performance.now()
     const elapsedMs = () => performance.now() - startedAt

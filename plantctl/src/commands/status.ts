@@ -1,3 +1,4 @@
+import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import { assess } from '@plant-store/shared/status/assess.ts'
 import { readStatus, type StatusSource, type StoreStatus } from '@plant-store/shared/status/read-status.ts'
@@ -46,7 +47,7 @@ export const status: Command = {
     const store = await connectStore(context)
     try {
       if (values.watch) return await watch(store, context, { all, json })
-      const found = await retryForSeconds(() => readStatus(sourceOf(store, context)), store.topic)
+      const found = await readStatus(sourceOf(store, context), (request) => retryForSeconds(request, store.topic))
       await context.printResult(`${linesOf(found, context, { all, json }).join('\n')}\n`)
       return assess(found).problems.length === 0 ? EXIT.ok : EXIT.problems
     } finally {
@@ -75,8 +76,8 @@ async function watch(store: Store, context: CliContext, format: Format): Promise
     while (!signal.aborted) {
       const found = await readStatus(sourceOf(store, context)).catch((error: Error) => error)
       const time = new Date().toISOString()
-      if (found instanceof Error) printError(stdoutIsTerminal ? '' : `! ${time} ${found.message}\n`)
-      const lines = found instanceof Error ? [`! ${found.message}`] : linesOf(found, context, format)
+      if (found instanceof Error) printError(stdoutIsTerminal ? '' : `! ${time} ${reasonOf(found)}\n`)
+      const lines = found instanceof Error ? [`! ${reasonOf(found)}`] : linesOf(found, context, format)
       if (stdoutIsTerminal && !format.json)
         await screen.draw([`${time}  every second, Ctrl-C to exit`, '', ...lines], context.rows)
       else if (!(found instanceof Error))

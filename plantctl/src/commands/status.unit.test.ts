@@ -43,6 +43,7 @@ function stateAt(offset: number, changes: Partial<GenerationState> = {}): Genera
 
 const partitionAt = (partition: number, changes: Partial<PartitionStatus> = {}): PartitionStatus => ({
   partition: partition as Partition,
+  isRead: true,
   end: 7 as Offset,
   live: stateAt(6),
   parkedReasons: new Map(),
@@ -53,7 +54,12 @@ const partitionAt = (partition: number, changes: Partial<PartitionStatus> = {}):
 })
 
 function storeOf(count: number, changes: Partial<StoreStatus> = {}): StoreStatus {
-  const member = { clientId: 'plant-store-projector', host: '127.0.0.1', partitions: allPartitions(count) }
+  const member = {
+    id: '0123abcd',
+    clientId: 'plant-store-projector',
+    host: '127.0.0.1',
+    partitions: allPartitions(count),
+  }
   return {
     topic: 'plants',
     partitions: allPartitions(count).map((partition) =>
@@ -62,6 +68,7 @@ function storeOf(count: number, changes: Partial<StoreStatus> = {}): StoreStatus
     readers: { projectorState: 'Stable', projectors: [member], apis: [member], replays: [], rebuilds: [] },
     broken: [],
     warnings: [],
+    openTransactions: [],
     strangeKeys: [],
     ...changes,
   }
@@ -88,10 +95,14 @@ describe('the assessment', () => {
 
   it.each<[string, StoreStatus, RegExp]>([
     ['a precondition is broken', storeOf(12, { broken: ['set retention.ms to -1'] }), /^set retention.ms to -1$/],
-    ['no projector is running', readersWith({ projectors: [] }), /no projector is running.*npm run start:projector/],
+    [
+      'no projector is running',
+      readersWith({ projectors: [] }),
+      /no projector is in the consumer group.*npm run start:projector.*If one runs, Kafka has expelled it/,
+    ],
     [
       'a partition has no projector',
-      readersWith({ projectors: [{ clientId: 'p', host: 'h', partitions: allPartitions(10) }] }),
+      readersWith({ projectors: [{ id: '', clientId: 'p', host: 'h', partitions: allPartitions(10) }] }),
       /no projector reads partitions 10-11/,
     ],
     ['the read model is far behind', storeWith({ end: 10_008 as Offset }), /10,001 records behind the log/],
@@ -133,9 +144,9 @@ describe('the assessment', () => {
       'the projectors rebalance',
       readersWith({
         projectorState: 'PreparingRebalance',
-        projectors: [{ clientId: 'p', host: 'h', partitions: [] }],
+        projectors: [{ id: '', clientId: 'p', host: 'h', partitions: [] }],
       }),
-      /rebalancing/,
+      /rebalancing: .* one that is down/,
     ],
     [
       'a rebuild was interrupted',
@@ -191,6 +202,36 @@ describe('the output', () => {
     )
   })
 
+  it('counts notices in the summary, and tells members of one host apart', () => {
+    const { readers } = storeOf(12)
+    const [one] = readers.projectors
+    const others = { ...one, id: 'fedc4321', clientId: 'plant-store-projector', host: '127.0.0.1', partitions: [] }
+    const shown = lines({
+      ...storeOf(12, { warnings: ['a setting'] }),
+      readers: { ...readers, projectors: [...readers.projectors, others] },
+    })
+    expect(shown).toEqual(
+      expect.arrayContaining([
+        'No problems, 1 notice.',
+        '  plant-store-projector 0123abcd at 127.0.0.1: all partitions',
+        '  plant-store-projector fedc4321 at 127.0.0.1: no partitions yet',
+      ]),
+    )
+  })
+
+  it('escapes what other programs have named', () => {
+    const { readers } = storeOf(12)
+    const apis = [{ id: '', clientId: 'x\x1b[2J\u202e', host: 'h', partitions: undefined }]
+    const store = {
+      ...storeWith({ live: stateAt(6, { live: '\x1b[2J', partitions: 12 }) }),
+      readers: { ...readers, apis },
+    }
+    const shown = lines(store).join('\n')
+    expect(shown).toContain('  x\\x1b[2J\\u{202e} at h: unreadable: another program')
+    expect(shown).toMatch(/3 .* \\x1b\[2J$/m)
+    expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+  })
+
   it('has no line that is wider than the terminal', () => {
     const store = {
       ...storeWith({ end: 10_008 as Offset, leftovers: ['old'] }),
@@ -229,6 +270,6 @@ describe('the output', () => {
       lag: null,
       generation: null,
     })
-    expect(json.totals.offsets).toBeNull()
+    expect(json.totals).toMatchObject({ offsets: null, lag: null })
   })
 })

@@ -1,14 +1,14 @@
 import { readLatestRows } from '@plant-store/shared/event-log/latest-rows.ts'
-import { checkTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
+import { TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { type CliContext, type Command, EXIT, type ExitCode, UsageError } from '../command.ts'
 import { partitionsOf, readOptions } from '../options.ts'
 import { openStore, type Store } from '../store/open-store.ts'
-import { logReader, tableReader } from '../store/read-log.ts'
+import { logReader, readLogEnds, tableReader } from '../store/read-log.ts'
 import { createReadingProgress } from '../terminal/progress.ts'
-import { safeJson, safeText } from '../terminal/safe-text.ts'
+import { safeText } from '../terminal/safe-text.ts'
 import { countOf, type Findings, formatDifference } from '../verify/difference.ts'
 import { createTableVerifier, type VerifiedTable } from '../verify/table-verifier.ts'
 import { createVerifier, type Verified } from '../verify/verifier.ts'
@@ -57,7 +57,7 @@ export const verify: Command = {
         generations: store.readModel.generations,
         partitions: store.partitions,
         time: systemTime,
-        readEnds: async () => (await checkTopic(store.kafka, store)).ends,
+        readEnds: () => readLogEnds(store),
         onStart: progress.start,
         read: logReader(store, context.signal, progress.onRead),
       })
@@ -96,8 +96,8 @@ async function verifyTable(
       const rows = await readLatestRows(source, some)
       return new Map([...rows].map(([partition, { offset }]) => [partition, offset]))
     },
-    readLogEnds: async () => (await checkTopic(kafka, store)).ends,
-    readTableEnds: async () => (await checkTopic(kafka, { ...store, topic: table }, TABLE)).ends,
+    readLogEnds: () => readLogEnds(store),
+    readTableEnds: () => readLogEnds({ ...store, topic: table }, TABLE),
     readLog: logReader(store, signal, progress.onRead),
     readTable: tableReader(store, table, signal, progress.onRead),
     onStart: progress.start,
@@ -113,7 +113,7 @@ async function printJson(
   { partitions, findings }: Verified | VerifiedTable,
   { printResult }: CliContext,
 ): Promise<void> {
-  await printResult(`${safeJson({ differences: findings.listed, more: findings.more, partitions })}\n`)
+  await printResult(`${JSON.stringify({ differences: findings.listed, more: findings.more, partitions })}\n`)
 }
 
 async function printDifferences(

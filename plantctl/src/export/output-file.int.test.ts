@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
@@ -32,4 +33,38 @@ it('refuses a path that cannot be written before anything is read', async () => 
     await expect(openOutputFile(file)).rejects.toThrow(UsageError)
   }
   expect(readdirSync(folder)).toEqual([])
+})
+
+it('replaces the target of a symbolic link, with its mode, and keeps the link', async () => {
+  const folder = temporaryFolder()
+  const [file, link] = [join(folder, 'plants.jsonl'), join(folder, 'link')]
+  writeFileSync(file, 'before', { mode: 0o600 })
+  symlinkSync('plants.jsonl', link)
+  const output = await openOutputFile(link)
+  await output.write('after')
+  await output.finish()
+  expect(lstatSync(link).isSymbolicLink()).toBe(true)
+  expect(readFileSync(file, 'utf8')).toBe('after')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(readdirSync(folder).sort()).toEqual(['link', 'plants.jsonl'])
+})
+
+it('refuses a FIFO, and links to it and to nothing', async () => {
+  const folder = temporaryFolder()
+  const fifo = join(folder, 'fifo')
+  execFileSync('mkfifo', [fifo])
+  symlinkSync('fifo', join(folder, 'link'))
+  symlinkSync('nothing', join(folder, 'dangling'))
+  for (const name of ['fifo', 'link', 'dangling'])
+    await expect(openOutputFile(join(folder, name))).rejects.toThrow(UsageError)
+  expect(lstatSync(fifo).isFIFO()).toBe(true)
+  expect(readdirSync(folder).sort()).toEqual(['dangling', 'fifo', 'link'])
+})
+
+// Only root may make a device node. This one is private: it has the numbers of /dev/null, and lies in the folder.
+it.runIf(process.getuid?.() === 0)('refuses a device', async () => {
+  const device = join(temporaryFolder(), 'null')
+  execFileSync('mknod', [device, 'c', '1', '3'])
+  await expect(openOutputFile(device)).rejects.toThrow(/redirect stdout/)
+  expect(lstatSync(device).isCharacterDevice()).toBe(true)
 })

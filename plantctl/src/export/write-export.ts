@@ -30,13 +30,13 @@ type Export = ReturnType<typeof createExport>
  */
 export async function writeExport(
   { topic }: Pick<Store, 'topic'>,
-  { print, printError }: CliContext,
+  { printData, printError }: CliContext,
   output: string | undefined,
   fill: (target: Export) => Promise<readonly Offset[]>,
 ): Promise<void> {
   const file = output === undefined ? undefined : await openOutputFile(output)
   try {
-    const target = createExport(file?.write ?? print)
+    const target = createExport(file?.write ?? printData)
     const summary = await target.finish(topic, await fill(target))
     await file?.finish()
     const unreadable = summary.unreadable === 0 ? '' : `, ${summary.unreadable} of them not readable by this release`

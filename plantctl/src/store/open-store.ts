@@ -1,4 +1,4 @@
-import { refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
+import { reasonOf, refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
@@ -93,10 +93,7 @@ async function assertResponds(server: string, connect: () => Promise<void>): Pro
     await retryForSeconds(connect)
   } catch (cause) {
     if (cause instanceof PreconditionError) throw cause
-    const { message } = cause as Error
-    throw new Error(`${server} does not respond: ${message}. Check that it is running and that the address is right`, {
-      cause,
-    })
+    throw new Error(`${server} cannot be used: ${reasonOf(cause)}`, { cause })
   }
 }
 

@@ -2,6 +2,7 @@ import { formatDuration, formatNumber } from '@plant-store/shared/runtime/format
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { CliContext } from '../command.ts'
 import { widthOf } from './layout.ts'
+import { safeOutput } from './safe-text.ts'
 
 /** Work of a known size: `passed` of `total` records, of which `before` were passed before this run started. */
 export type Work = { passed: number; before: number; total: number; elapsedMs: number }
@@ -42,16 +43,16 @@ export function startProgressLine(context: CliContext, line: (columns: number) =
   let drawn = ''
 
   function draw(): void {
-    const { stderrColumns, printError } = context
+    const { stderrColumns } = context
     // A line of the terminal's full width would wrap.
-    const text = line(stderrColumns - 1)
+    const text = safeOutput(line(stderrColumns - 1), false)
     const fits = widthOf(text) < stderrColumns
     drawn = fits
       ? text
       : Array.from(text)
           .slice(0, stderrColumns - 1)
           .join('')
-    printError(stderrIsTerminal ? `${CLEAR_LINE}${drawn}` : `${text}\n`)
+    context.drawError(stderrIsTerminal ? `${CLEAR_LINE}${drawn}` : `${text}\n`)
   }
 
   async function run(): Promise<void> {
@@ -65,7 +66,9 @@ export function startProgressLine(context: CliContext, line: (columns: number) =
   const running = run()
   return {
     printError(text: string): void {
-      context.printError(stderrIsTerminal ? `${CLEAR_LINE}${text}${drawn}` : text)
+      if (stderrIsTerminal) context.drawError(CLEAR_LINE)
+      context.printError(text)
+      if (stderrIsTerminal) context.drawError(drawn)
     },
 
     /** Draws the line a last time and leaves it on the screen. */

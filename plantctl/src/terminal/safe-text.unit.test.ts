@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { safeJson, safeText } from './safe-text.ts'
+import { safeOutput, safeText } from './safe-text.ts'
 
 /** Characters that a terminal acts on, reorders or does not show. */
 const HARMFUL: [first: number, last: number][] = [
@@ -44,7 +44,7 @@ it('leaves no unsafe character in any text', () => {
 it('escapes JSON likewise without changing its value', () => {
   fc.assert(
     fc.property(fc.array(fc.dictionary(texts, texts)), (value) => {
-      const json = safeJson(value)
+      const json = safeOutput(JSON.stringify(value), false)
       expect(harmfulIn(json)).toEqual([])
       expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)))
     }),

@@ -1,4 +1,5 @@
 import type { CliContext } from '../command.ts'
+import { safeOutput } from './safe-text.ts'
 
 const ESC = '\x1b['
 // The alternate screen, which keeps the normal one as it was; no cursor, no wrapping of long lines.
@@ -9,22 +10,22 @@ const CLEAR_REST_OF_LINE = `${ESC}K`
 const CLEAR_REST_OF_SCREEN = `${ESC}J`
 
 /** A screen that is redrawn repeatedly. Each drawing is one write over the previous one, so that nothing flickers. */
-export function openScreen({ print }: Pick<CliContext, 'print'>) {
+export function openScreen({ draw, colours }: Pick<CliContext, 'draw' | 'colours'>) {
   let isOpen = false
   return {
     /** Draws the lines that fit into `rows`. */
     async draw(lines: readonly string[], rows: number): Promise<void> {
       const shown =
         lines.length <= rows ? lines : [...lines.slice(0, rows - 1), `… ${lines.length - rows + 1} more lines`]
-      const text = shown.map((line) => line + CLEAR_REST_OF_LINE).join('\r\n')
+      const text = shown.map((line) => safeOutput(line, colours) + CLEAR_REST_OF_LINE).join('\r\n')
       const enter = isOpen ? '' : ENTER
       isOpen = true
-      await print(`${enter}${HOME}${text}${CLEAR_REST_OF_SCREEN}`)
+      await draw(`${enter}${HOME}${text}${CLEAR_REST_OF_SCREEN}`)
     },
 
     /** Returns to the normal screen. */
     async close(): Promise<void> {
-      if (isOpen) await print(LEAVE)
+      if (isOpen) await draw(LEAVE)
       isOpen = false
     },
   }

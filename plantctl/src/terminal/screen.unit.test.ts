@@ -6,7 +6,8 @@ function terminalOf(rows: number) {
   let screen: string[] = []
   let isAlternate = false
   return {
-    async print(text: string): Promise<void> {
+    colours: false,
+    async draw(text: string): Promise<void> {
       if (text.includes('\x1b[?1049h')) isAlternate = true
       if (text.includes('\x1b[?1049l')) isAlternate = false
       const drawn = text.split('\x1b[H')[1]
@@ -35,6 +36,6 @@ it('replaces the previous drawing in one write, and restores the terminal at the
 
 it('writes nothing when nothing was drawn', async () => {
   const written: string[] = []
-  await openScreen({ print: async (text) => void written.push(text) }).close()
+  await openScreen({ colours: false, draw: async (text) => void written.push(text) }).close()
   expect(written).toEqual([])
 })

@@ -5,6 +5,7 @@ import { createPlantRoute } from './create-plant/create-route.ts'
 import { createAdmission, limitRates } from './http/admission.ts'
 import { allowOrigins } from './http/allowed-origins.ts'
 import { sendError, sendFailure, sendUnknownRoute } from './http/error-responses.ts'
+import { connectionsPermitted } from './http/file-descriptors.ts'
 import { acceptJsonBodies } from './http/request-body.ts'
 import { hasEmptyId, headErrorOf } from './http/request-head.ts'
 import { createRequestObserver, type RequestObserverOptions } from './http/request-observer.ts'
@@ -51,6 +52,7 @@ export async function createApp(parts: AppParts) {
   const admission = createAdmission(app, latestOn, {
     maxRequests: limits.REQUESTS_MAX,
     maxConnections: limits.CONNECTIONS_MAX,
+    connectionsPermitted: connectionsPermitted(limits.CONNECTIONS_MAX, log),
   })
   app.addHook('onRequest', (request, reply, done) => {
     const fault = headErrorOf(request.raw)

@@ -1,11 +1,11 @@
 import type { Server } from 'node:http'
-import type { Appender } from '@plant-store/shared/event-log/append.ts'
-import type { Follower } from '@plant-store/shared/event-log/follow.ts'
+import type { LaneOptions } from '@plant-store/shared/event-log/lanes.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { TraceIds } from '@plant-store/shared/runtime/json-log.ts'
 import { addGauge, growthOf, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
 import type { Sample } from '@plant-store/shared/status/history.ts'
 import { Counter, Histogram, Registry } from 'prom-client'
+import type { Authentication } from './auth/open-authentication.ts'
 import type { ClaimIndex } from './claim-index/claim-index.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
 import type { Admission } from './http/admission.ts'
@@ -19,11 +19,11 @@ const RECORDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000]
 /** The parts of a running api that are read at each scrape. */
 export type ObservedParts = {
   server: Server
+  authentication: Authentication
   certificate: Certificate | undefined
   admission: Admission
   creation: PlantCreation
   claimIndex: ClaimIndex
-  tail: Follower
   readModel: ReadModel
   limits: { connections: number; requests: number; queuedBytes: number; windowBytes: number }
 }
@@ -53,25 +53,25 @@ export function addApiMetrics(metrics: Metrics) {
   })
   const appendRecords = new Histogram({
     name: 'plant_store_append_records',
-    help: 'Records per append to the log, including failed appends.',
+    help: 'Records per append request, including failed requests.',
     buckets: RECORDS,
     registers,
   })
   const appendDurations = new Histogram({
     name: 'plant_store_append_duration_seconds',
-    help: 'Time until an append to the log is acknowledged or fails.',
+    help: 'Time until an append request is acknowledged or fails.',
     buckets: SECONDS,
     registers,
   })
   const appendFailures = new Counter({
     name: 'plant_store_append_failures_total',
-    help: 'Appends to the log without acknowledgement. Each is retried while a create waits for it.',
+    help: 'Appends to a partition without acknowledgement. Each is retried while a create waits for it.',
     registers,
   })
-  const acknowledgements = new Counter({
-    name: 'plant_store_append_acknowledgements_total',
-    help: 'Acknowledged appends; decides="yes": its creates did not have to wait for the tail.',
-    labelNames: ['decides'],
+  const verdicts = new Counter({
+    name: 'plant_store_verdicts_total',
+    help: 'Creates that the log has decided, by the acknowledgement of their append, or by the tail or read model: log.',
+    labelNames: ['by'],
     registers,
   })
   const verdictWaits = new Histogram({
@@ -81,52 +81,53 @@ export function addApiMetrics(metrics: Metrics) {
     registers,
   })
 
-  const created = growthOf(durations, { method: 'POST', route: '/plants' })
+  // For the live page alone: what Prometheus scrapes has no label for the result.
+  const creates = new Histogram({ name: 'creates', help: 'Successful creates.', buckets: SECONDS, registers: [] })
+  const created = growthOf(creates)
 
   return {
-    /** The creates since the last call, how far the read model is behind, and the used part of the window. */
-    async sample({ totals }: Pick<ClaimIndex, 'totals'>, limits: { windowBytes: number }): Promise<Sample> {
-      const { readModelLag, bytes } = totals()
-      return { ...(await created()), lag: readModelLag, window: bytes / limits.windowBytes }
+    /** The successful creates since the last call, how far the read model is behind, and the used part of the window. */
+    async sample(claimIndex: Pick<ClaimIndex, 'totals' | 'lag'>, limits: { windowBytes: number }): Promise<Sample> {
+      const { readModelLag, bytes } = claimIndex.totals()
+      // Cut off from the log, this instance does not know what the read model lacks.
+      const lag = claimIndex.lag() === undefined ? null : readModelLag
+      return { ...(await created()), lag, window: bytes / limits.windowBytes }
     },
 
     requestCompleted({ method, route, status, error, durationMs }: CompletedRequest, exemplar?: TraceIds): void {
       requests.inc({ method, route, status, error: error ?? '' })
       const labels = { method, route }
       const value = durationMs / 1_000
+      if (method === 'POST' && route === '/plants' && status === 200) creates.observe(value)
       if (enableExemplars) durations.observe({ labels, value, ...(exemplar && { exemplarLabels: exemplar }) })
       else durations.observe(labels, value)
     },
 
-    acknowledged(isDecided: boolean): void {
-      acknowledgements.inc({ decides: isDecided ? 'yes' : 'no' })
-    },
-
-    verdict(waitedMs: number): void {
+    verdict(waitedMs: number, by: 'acknowledgement' | 'log'): void {
+      verdicts.inc({ by })
       verdictWaits.observe(waitedMs / 1_000)
     },
 
-    /** Wraps an appender so that its appends are measured. */
-    observeAppends({ append }: Pick<Appender, 'append'>): Pick<Appender, 'append'> {
+    /** Wraps an appender so that its requests are measured. */
+    observeAppends({ send, leaderOf, refreshLeaders }: LaneOptions['appender']): LaneOptions['appender'] {
       return {
-        async append(records) {
-          appendRecords.observe(records.length)
+        leaderOf,
+        refreshLeaders,
+        async send(leader, channel, batches, signal) {
+          appendRecords.observe(batches.values().reduce((sum, records) => sum + records.length, 0))
           const done = appendDurations.startTimer()
-          try {
-            return await append(records)
-          } catch (error) {
-            appendFailures.inc()
-            throw error
-          } finally {
-            done()
-          }
+          const results = await send(leader, channel, batches, signal)
+          done()
+          for (const { is } of results.values()) if (is !== 'appended') appendFailures.inc()
+          return results
         },
       }
     },
 
     /** Adds the metrics that are read from the parts. */
     observeParts(parts: ObservedParts): void {
-      const { server, certificate, admission, creation, claimIndex, tail, readModel, limits } = parts
+      const { server, authentication, certificate, admission, creation, claimIndex, readModel, limits } = parts
+      const { tail } = claimIndex
       const gauge = (name: string, help: string, read: () => number | undefined) =>
         addGauge(metrics, `plant_store_${name}`, help, read)
 
@@ -140,11 +141,20 @@ export function addApiMetrics(metrics: Metrics) {
         'When the certificate of the HTTP API expires, in seconds since 1970.',
         () => certificate?.expiresAt(),
       )
-      gauge('http_requests_under_way', 'Requests in flight.', admission.inFlight)
-      gauge('http_requests_under_way_max', 'Most requests in flight, REQUESTS_MAX.', () => limits.requests)
-      gauge('queue_records', 'Creates that wait for the next append.', () => creation.queued().records)
-      gauge('queue_bytes', 'Bytes of the creates that wait for the next append.', () => creation.queued().bytes)
-      gauge('queue_max_bytes', 'Most bytes of the waiting creates, QUEUE_MAX_MIB.', () => limits.queuedBytes)
+      gauge(
+        'token_file_read_timestamp_seconds',
+        'When the token file was last read without an error, in seconds since 1970.',
+        authentication.tokensReadAt,
+      )
+      gauge('http_requests_under_way', 'Requests under way.', admission.inFlight)
+      gauge('http_requests_under_way_max', 'Most requests under way, REQUESTS_MAX.', () => limits.requests)
+      gauge(
+        'queue_records',
+        'Creates between the start of their look-up and their outcome.',
+        () => creation.queued().records,
+      )
+      gauge('queue_bytes', 'Bytes of these creates.', () => creation.queued().bytes)
+      gauge('queue_max_bytes', 'Most bytes of these creates, QUEUE_MAX_MIB.', () => limits.queuedBytes)
       gauge('window_claims', 'Claims in the windows of all partitions.', () => claimIndex.totals().claims)
       gauge('window_bytes', 'Memory of the windows of all partitions, in bytes.', () => claimIndex.totals().bytes)
       gauge('window_max_bytes', 'Most memory of the windows, WINDOW_MAX_MIB.', () => limits.windowBytes)
@@ -153,11 +163,15 @@ export function addApiMetrics(metrics: Metrics) {
         'Partitions with a coverage gap: they accept no creates until the projector has caught up.',
         () => claimIndex.totals().gaps,
       )
-      gauge('tail_lag_records', 'Records in the log that the tail of this instance has not read yet.', tail.lag)
+      gauge(
+        'tail_lag_records',
+        'Records in the log that neither this instance nor the read model has yet.',
+        claimIndex.lag,
+      )
       gauge('tail_partitions', 'Partitions that the tail of this instance follows.', () => tail.assigned()?.size ?? 0)
       gauge(
         'read_model_lag_records',
-        'Records that the tail of this instance has read and the read model has not applied yet.',
+        'Records that this instance has and the read model has not applied yet.',
         () => claimIndex.totals().readModelLag,
       )
       gauge('read_model_reachable', '1 while Redis is connected, else 0.', () => Number(readModel.isReady()))

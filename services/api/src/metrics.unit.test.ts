@@ -1,9 +1,23 @@
+import type { AppendResult } from '@plant-store/shared/event-log/append.ts'
+import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { expect, it } from 'vitest'
 import { parseMetrics } from '../../../tests/support/metrics-text.ts'
 import { addApiMetrics } from './metrics.ts'
 
-const appended = Array.from({ length: 3 }, () => ({}) as never)
+const [P, Q] = [0 as Partition, 1 as Partition]
+const batches = new Map([
+  [P, [{}, {}] as NewRecord[]],
+  [Q, [{}] as NewRecord[]],
+])
+
+/** The observed appender of a broker that responds to a request when the test says so. */
+function observedAppender(metrics: ReturnType<typeof createMetrics>) {
+  const { promise, resolve } = Promise.withResolvers<Map<Partition, AppendResult>>()
+  const appender = { leaderOf: () => 1, refreshLeaders: async () => {}, send: () => promise }
+  return { send: () => addApiMetrics(metrics).observeAppends(appender).send(1, 'healthy', batches), respond: resolve }
+}
 
 async function samplesOf(metrics: ReturnType<typeof createMetrics>, name: string) {
   const families = parseMetrics(await metrics.metrics())
@@ -11,29 +25,20 @@ async function samplesOf(metrics: ReturnType<typeof createMetrics>, name: string
   return Object.fromEntries(samples.map((sample) => [sample.name.slice(name.length), sample.value]))
 }
 
-it('counts and times a failed append like any other, and rethrows its error', async () => {
+it('measures a request, and counts its failed partitions', async () => {
   const metrics = createMetrics('api')
-  const lost = new Error('lost')
-  const failing = addApiMetrics(metrics).observeAppends({
-    append: () => Promise.reject(lost),
-  })
-  await expect(failing.append(appended)).rejects.toBe(lost)
-  expect(await samplesOf(metrics, 'plant_store_append_failures_total')).toEqual({ '': 1 })
+  const { send, respond } = observedAppender(metrics)
+  const sending = send()
   expect(await samplesOf(metrics, 'plant_store_append_records')).toMatchObject({ _count: 1, _sum: 3 })
-  expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
-})
-
-it('measures the duration of an append', async () => {
-  const metrics = createMetrics('api')
-  const { promise, resolve } = Promise.withResolvers<undefined>()
-  const appending = addApiMetrics(metrics)
-    .observeAppends({ append: () => promise })
-    .append(appended)
   expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 0 })
-  resolve(undefined)
-  await appending
+  const results = new Map<Partition, AppendResult>([
+    [P, { is: 'appended', base: 0 as Offset }],
+    [Q, { is: 'unknown', cause: new Error('lost') }],
+  ])
+  respond(results)
+  expect(await sending).toBe(results)
+  expect(await samplesOf(metrics, 'plant_store_append_failures_total')).toEqual({ '': 1 })
   expect(await samplesOf(metrics, 'plant_store_append_duration_seconds')).toMatchObject({ _count: 1 })
-  expect(await samplesOf(metrics, 'plant_store_append_failures_total')).toEqual({ '': 0 })
 })
 
 it('shares nothing between two apis in one process', async () => {
@@ -49,4 +54,20 @@ it('shares nothing between two apis in one process', async () => {
   })
   expect(await samplesOf(first, 'plant_store_http_requests_total')).toEqual({ '': 1 })
   expect(await samplesOf(second, 'plant_store_http_requests_total')).toEqual({})
+})
+
+it('samples the creates that were successful, and no other request', async () => {
+  const { requestCompleted, sample } = addApiMetrics(createMetrics('test'))
+  const totals = () => ({ claims: 0, bytes: 0, gaps: 0, readModelLag: 0 })
+  const sampled = (lag?: number) => sample({ totals, lag: () => lag }, { windowBytes: 1 })
+  const create = { method: 'POST', route: '/plants', status: 200, error: undefined, durationMs: 30 }
+  await sampled()
+  for (const status of [400, 401, 503, 0]) requestCompleted({ ...create, status })
+  requestCompleted({ ...create, method: 'GET' })
+  expect(await sampled()).toMatchObject({ perSecond: 0, p50Ms: null, p99Ms: null })
+  expect([(await sampled()).lag, (await sampled(2)).lag]).toEqual([null, 0])
+  requestCompleted(create)
+  const { perSecond, p50Ms } = await sampled()
+  expect(perSecond).toBeGreaterThan(0)
+  expect(p50Ms).toBeGreaterThan(25)
 })

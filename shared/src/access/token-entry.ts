@@ -52,6 +52,17 @@ export function parseTokenEntries(text: string, origin: string): TokenEntry[] {
   }
 }
 
+/**
+ * Parses the entries of a file. Throws as `parseTokenEntries` does, and for a last line without a line break: the file
+ * may be cut off, and the beginning of an entry may grant more than all of it.
+ */
+export function parseTokenFile(text: string, origin: string): TokenEntry[] {
+  if (!text.endsWith('\n')) {
+    throw new PreconditionError(`settings: ${origin} does not end with a line break: if it is complete, add one`)
+  }
+  return parseTokenEntries(text, origin)
+}
+
 /** The text of an entry that `parseTokenEntries` accepts. */
 export function formatTokenEntry({ label, digest, scopes, expiresAtMs }: TokenEntry): string {
   const expires = expiresAtMs === undefined ? [] : [`${EXPIRES}${formatInstant(expiresAtMs)}`]

@@ -76,6 +76,9 @@ describe('a consumer of another log than before', () => {
     const code = expect.stringMatching(/another-log|topic-missing/)
     const ended = expect(consumer.ended).rejects.toMatchObject({ code })
     await eventually(() => expect(handled).toHaveLength(5))
+    const committed = () => withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics: [name] }))
+    // Otherwise a commit could be on its way while the topic is deleted.
+    await eventually(async () => expect((await committed())[0]?.partitions).toMatchObject([{ offset: '4' }]))
 
     await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [name] }))
     await vi.waitFor(() => createTopic(kafka, topic), WAIT)
@@ -87,8 +90,7 @@ describe('a consumer of another log than before', () => {
     await ended
     expect(handled).toHaveLength(5)
     // Kafka deleted the offset with the old topic. Without its correction, kafkajs would have committed -2.
-    const [offsets] = await withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId, topics: [name] }))
-    expect(offsets?.partitions).toMatchObject([{ offset: '-1' }])
+    expect((await committed())[0]?.partitions).toMatchObject([{ offset: '-1' }])
   })
 })
 
@@ -129,6 +131,21 @@ describe('a consumer of an unusable topic', () => {
       code: 'partitions-changed',
       message: expect.stringContaining('had 1 partitions when the group committed, and has 2'),
     })
+  })
+
+  it('warns once while no broker replies', async () => {
+    const warnings: unknown[] = []
+    const ignore = () => {}
+    const log = {
+      debug: ignore,
+      info: ignore,
+      error: ignore,
+      warn: (...parts: unknown[]) => void warnings.push(parts[1]),
+    }
+    // Longer than the first attempt.
+    const away = { brokers: ['127.0.0.1:1'], connectWithinMs: 3_000, log }
+    await expect(consumeInto('plants', away)).rejects.toMatchObject({ code: 'kafka-unreachable' })
+    expect(warnings).toEqual([expect.stringContaining('127.0.0.1:1')])
   })
 
   it('does not start when no broker replies in time', async () => {

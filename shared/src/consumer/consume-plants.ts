@@ -1,18 +1,16 @@
 import { preconditionErrorOf } from '../event-log/broker-errors.ts'
-import { createKafka, type Kafka } from '../event-log/connection.ts'
+import type { Kafka } from '../event-log/connection.ts'
 import { readGroupOffsets } from '../event-log/groups.ts'
 import { assertWithinBounds } from '../event-log/log-identity.ts'
 import { readEnds } from '../event-log/topic.ts'
-import { retry } from '../runtime/retry.ts'
 import { systemTime } from '../runtime/time.ts'
+import { connectKafka } from './connect-kafka.ts'
 import { inMemory } from './first-claims/in-memory.ts'
 import { checkpointOfGroup } from './group-position.ts'
 import { type CheckedConsumeOptions, type ConsumeOptions, checkConsumeOptions } from './options.ts'
 import { createPlantConsumer, type PlantConsumer } from './plant-consumer.ts'
-import { consumerErrorOf, type PlantConsumerErrorCode, REMEDY } from './plant-consumer-error.ts'
+import { consumerErrorOf, REMEDY } from './plant-consumer-error.ts'
 import { offsetsAtTimeOf, startOffsetsOf } from './start-offsets.ts'
-
-const CONNECT_RETRY = { everyMs: 250, longestMs: 2_000 }
 
 /**
  * Calls a handler with each plant that was created: at least once, in log order within each partition, and never with a
@@ -21,19 +19,16 @@ const CONNECT_RETRY = { everyMs: 250, longestMs: 2_000 }
  */
 export async function consumePlants(given: ConsumeOptions): Promise<PlantConsumer> {
   const options = checkConsumeOptions(given)
-  const { brokers, clientId, topic, signal, log, firstClaims = inMemory() } = options
-  const kafka = createKafka(brokers, clientId, log, options)
+  const { topic, signal, log, firstClaims = inMemory() } = options
   try {
-    const { topicId, ends, atTime } = await retry(() => readLog(kafka, options), {
-      ...CONNECT_RETRY,
-      giveUpAfterMs: options.connectWithinMs,
-      signal,
-      onFailure: (err) => log.warn({ err }, 'kafka does not reply yet, retrying'),
-    }).catch(failWith('kafka-unreachable'))
+    const { kafka, reply } = await connectKafka(options, (client) => readLog(client, options))
+    const { topicId, ends, atTime } = reply
     const start = startOffsetsOf(options.from, ends, atTime)
     const openFirstClaims = await firstClaims
       .open({ topic, partitions: ends.length, kafka, log, time: systemTime })
-      .catch(failWith('first-claims'))
+      .catch((error: unknown) => {
+        throw consumerErrorOf(error, 'first-claims')
+      })
     const consumer = createPlantConsumer({ ...options, topicId }, kafka, start, openFirstClaims)
     if (signal?.aborted) await consumer.stop()
     signal?.throwIfAborted()
@@ -58,11 +53,5 @@ async function readLog(kafka: Kafka, { topic, groupId, from, signal }: CheckedCo
     return { topicId, ends, atTime: await offsetsAtTimeOf(from, kafka, topic, ends) }
   } catch (error) {
     throw preconditionErrorOf(error, { topic, groupId })
-  }
-}
-
-function failWith(code: PlantConsumerErrorCode) {
-  return (error: unknown): never => {
-    throw consumerErrorOf(error, code)
   }
 }

@@ -2,6 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Security } from '../event-log/connection.ts'
 import { isServiceGroup } from '../event-log/groups.ts'
+import { HOST_PORT } from '../runtime/host-port.ts'
 import type { Log } from '../runtime/log.ts'
 import type { FirstClaims } from './first-claims/first-claims.ts'
 import type { DeadLetter, HandlerContext } from './handlers.ts'
@@ -56,7 +57,7 @@ export type ConsumeOptions = Security & {
   commitEveryMs?: number
   /** How long `stop` waits for handlers, in ms. Default: 10,000. */
   stopWithinMs?: number
-  /** How long Kafka may be unreachable at the start, in ms. Default: 60,000. */
+  /** How long Kafka may be unreachable at the start, in ms. Default: 15,000. */
   connectWithinMs?: number
   /** Stops the consumer. */
   signal?: AbortSignal
@@ -109,7 +110,7 @@ export type PlantTableOptions = Security & {
   log?: Log
   /** Called with each plant, in the order of the table, before `get` returns it. If it throws, it is called again. */
   onPlant?(plant: TablePlant): void
-  /** How long Kafka may be unreachable at the start, in ms. Default: 60,000. */
+  /** How long Kafka may be unreachable at the start, in ms. Default: 15,000. */
   connectWithinMs?: number
 }
 
@@ -138,7 +139,7 @@ const topicSchema = described('a Kafka topic name', Type.String({ pattern: '^[a-
 const CLIENT_OPTIONS = {
   brokers: described(
     "a list of brokers, each 'host:port'",
-    Type.Array(Type.String({ pattern: '^[^,\\s]+:\\d+$' }), { minItems: 1 }),
+    Type.Array(Type.String({ pattern: HOST_PORT }), { minItems: 1 }),
   ),
   clientId: nameSchema,
   log: accepting('an object with debug, info, warn and error', isLog),
@@ -215,7 +216,7 @@ const CONSUME_DEFAULTS = {
   longestRetryMs: 5_000,
   commitEveryMs: 1_000,
   stopWithinMs: 10_000,
-  connectWithinMs: 60_000,
+  connectWithinMs: 15_000,
 }
 
 const REPLAY_DEFAULTS = {
@@ -232,7 +233,7 @@ const TABLE_DEFAULTS = {
   table: 'plants.table',
   clientId: 'plant-table',
   log: consoleLog,
-  connectWithinMs: 60_000,
+  connectWithinMs: 15_000,
 }
 
 export type CheckedConsumeOptions = ConsumeOptions & typeof CONSUME_DEFAULTS

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type ConsumeOptions, checkConsumeOptions } from './options.ts'
 
-const GIVEN: ConsumeOptions = { brokers: ['localhost:9092'], groupId: 'search', onPlantCreated() {} }
+const GIVEN: ConsumeOptions = { brokers: ['localhost:9092', '[::1]:9092'], groupId: 'search', onPlantCreated() {} }
 
 const faultOf = (options: object): string => {
   try {
@@ -23,6 +23,7 @@ describe('the options of a consumer', () => {
   it.each<[string, object]>([
     ["brokers must be a list of brokers, each 'host:port'", { brokers: 'localhost:9092' }],
     ["brokers must be a list of brokers, each 'host:port'", { brokers: ['localhost'] }],
+    ["brokers must be a list of brokers, each 'host:port'", { brokers: ['::1:9092'] }],
     ['groupId must be a name of 1 to 249 characters', { groupId: '' }],
     ['topic must be a Kafka topic name', { topic: 'no topic' }],
     ['onPlantCreated must be a function', { onPlantCreated: 'print' }],

@@ -1,12 +1,11 @@
-import { createKafka } from '../event-log/connection.ts'
 import { createFollower } from '../event-log/follow.ts'
 import { createThrowawayGroups, groupPrefix } from '../event-log/groups.ts'
 import { readEnds, TABLE } from '../event-log/topic.ts'
 import { type Row, type TableRecord, tableRecordReader } from '../plant/plant-stored.ts'
 import { after, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
-import { retry } from '../runtime/retry.ts'
 import { systemTime } from '../runtime/time.ts'
+import { connectKafka } from './connect-kafka.ts'
 import { checkTableOptions, type PlantTableOptions } from './options.ts'
 import { consumerErrorOf } from './plant-consumer-error.ts'
 import type { TablePlant } from './plant-record.ts'
@@ -27,7 +26,6 @@ export type PlantTable = {
   ended: Promise<void>
 }
 
-const CONNECT_RETRY = { everyMs: 250, longestMs: 2_000 }
 const MIN_BYTES = 1
 const MAX_WAIT_MS = 500
 const REMEDY = 'the table was recreated, or this is another cluster: read it again from its beginning'
@@ -38,12 +36,9 @@ const REMEDY = 'the table was recreated, or this is another cluster: read it aga
  */
 export async function plantTable(given: PlantTableOptions): Promise<PlantTable> {
   const options = checkTableOptions(given)
-  const { brokers, clientId, table, log, onPlant, connectWithinMs } = options
-  const kafka = createKafka(brokers, clientId, log, options)
+  const { table, log, onPlant } = options
+  const { kafka, reply: first } = await connectKafka(options, (client) => readEnds(client, table, TABLE.lost))
   const ends = () => readEnds(kafka, table, TABLE.lost)
-  const first = await retry(ends, { ...CONNECT_RETRY, giveUpAfterMs: connectWithinMs }).catch((error: unknown) => {
-    throw consumerErrorOf(error, 'kafka-unreachable')
-  })
   const partitions = first.ends.length
   const plants = new Map<bigint, TablePlant>()
   const reached = new Map<Partition, Checkpoint>()

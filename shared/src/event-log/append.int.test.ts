@@ -6,10 +6,12 @@ import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { createCuttableKafka, createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
 import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
-import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import { createTestTopic, setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
+import type { NewRecord } from '../plant/plant-created.ts'
 import { plantCreated } from '../plant/plant-created.ts'
-import { createAppender } from './append.ts'
+import type { Partition } from '../plant/position.ts'
+import { type Appender, AppendRefused, createAppender } from './append.ts'
 import type { TopicId } from './log-identity.ts'
 import { checkTopic } from './topic.ts'
 
@@ -23,6 +25,11 @@ async function openAppender({ kafka, topic }: TestTopic, topicId?: TopicId) {
   onTestFinished(() => appender.close())
   return appender
 }
+
+const batches = (...records: NewRecord[]) => Map.groupBy(records, ({ partition }) => partition)
+const recordIn = (partition: number) => ({ ...recordOf(1n), partition: partition as Partition })
+/** The only broker of the tests leads all partitions. */
+const leaderOf = (appender: Appender) => appender.leaderOf(0 as Partition) as number
 
 const recordOf = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, PARTITIONS)
 
@@ -69,6 +76,61 @@ describe('appending', () => {
     expect((await checkTopic(topic.kafka, topic)).ends).toEqual(ends)
   })
 
+  it('sends to one leader and returns a result of each partition', async () => {
+    const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+    const { topicId } = await checkTopic(topic.kafka, topic)
+    await setTopicConfig(topic, { 'max.message.bytes': '3000' })
+    const appender = await openAppender(topic, topicId)
+    const large = { ...recordIn(1), value: Buffer.alloc(4_000) }
+    expect(await appender.send(leaderOf(appender), 'healthy', batches(recordIn(0), recordIn(0), large))).toEqual(
+      new Map([
+        [0, { is: 'appended', base: 0 }],
+        [
+          1,
+          {
+            ...{ is: 'refused', why: 'records' },
+            cause: expect.objectContaining({
+              name: 'AppendRefused',
+              message: `the records are larger than Kafka accepts: raise max.message.bytes of topic ${topic.topic}`,
+            }),
+          },
+        ],
+      ]),
+    )
+    expect(await appender.send(leaderOf(appender), 'suspect', batches(recordIn(0), recordIn(1)))).toEqual(
+      new Map([
+        [0, { is: 'appended', base: 2 }],
+        [1, { is: 'appended', base: 0 }],
+      ]),
+    )
+    await expect(appender.append([large])).rejects.toThrow(AppendRefused)
+    await expect(appender.append([large, recordIn(0)])).rejects.not.toThrow(AppendRefused)
+  })
+
+  it('refuses a topic that it does not know, and names what to check', async () => {
+    const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+    const appender = await openAppender({ ...topic, topic: `plants-${randomUUID()}` })
+    expect(appender.leaderOf(0 as Partition)).toBeUndefined()
+    expect(appender.problem()).toMatchObject({ is: 'refused', why: 'transient' })
+  })
+
+  it('ends an attempt at its signal, and connects again for the next one', async () => {
+    const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+    const { kafka, cut } = createCuttableKafka(inject('kafkaBrokers'))
+    const appender = await openAppender({ ...topic, kafka })
+    const leader = leaderOf(appender)
+    const attempt = (signal?: AbortSignal) => appender.send(leader, 'healthy', batches(recordIn(0)), signal)
+    const given = new AbortController()
+    const lost = cut()
+    const sent = attempt(given.signal)
+    await lost
+    given.abort(new Error('the client has left'))
+    const cause = expect.objectContaining({ message: 'the client has left' })
+    expect(await sent).toEqual(new Map([[0, { is: 'unknown', cause }]]))
+    expect(await attempt(given.signal)).toMatchObject(new Map([[0, { is: 'refused', why: 'transient' }]]))
+    expect(await attempt()).toMatchObject(new Map([[0, { is: 'appended' }]]))
+  })
+
   it('does not create a missing topic', async () => {
     const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
     const appender = await openAppender({ ...topic, topic: `plants-${randomUUID()}` })
@@ -110,7 +172,7 @@ describe('appending', () => {
     const { kafka, cut } = createCuttableKafka(inject('kafkaBrokers'))
     const appender = await openAppender({ kafka, topic, partitions })
     await appender.append([recordOf(1n)])
-    cut()
+    void cut()
     await expect(appender.append([recordOf(2n)])).rejects.toThrow()
     await appender.append([recordOf(3n)])
   })

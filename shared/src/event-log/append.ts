@@ -1,12 +1,19 @@
-import type { Kafka, RecordMetadata } from 'kafkajs'
-import { kafkajs } from '../kafka-client/kafkajs.ts'
-import type { ProducerByTopicId, TopicId } from '../kafka-client/topic-ids.ts'
+import type { Kafka } from 'kafkajs'
+import { kafkajs, kafkajsModule } from '../kafka-client/kafkajs.ts'
+import { type Channel, NotSent, type Produced, type ProducerWithLeaders } from '../kafka-client/leader-producer.ts'
+import { errorKnownToKafkajs, type TopicId } from '../kafka-client/topic-ids.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
-import { isProduceRefused, refusalOf } from './broker-errors.ts'
+import { singleFlight } from '../runtime/single-flight.ts'
+import { type RefusalKind, refusalOf, refusedAppend } from './broker-errors.ts'
 
 const ACKS_ALL = -1
-const PRODUCE_TIMEOUT_MS = 5_000
+/** Less than the time limit of a request, so that the response reports which partitions are acknowledged. */
+const PRODUCE_TIMEOUT_MS = 4_000
+const UNREACHABLE = 'Kafka cannot be reached: check that the brokers run and KAFKA_BROKERS'
+const NO_LEADER = 'the partition has no known leader: check that the brokers run'
+
+const { createErrorFromCode } = kafkajsModule('src/protocol/error.js')
 
 export type Appender = ReturnType<typeof createAppender>
 
@@ -17,85 +24,157 @@ export type Appender = ReturnType<typeof createAppender>
  */
 export type BaseOffsets = ReadonlyMap<Partition, Offset> | undefined
 
-type Acknowledgement = RecordMetadata & { topicId?: TopicId }
-
-/** Kafka refuses the user, and certainly nothing of this append was written. The message says what to correct. */
+/** Certainly nothing of the attempt was written. The message, one of a closed set, says what to correct. */
 export class AppendRefused extends Error {
   override name = 'AppendRefused'
 }
 
+export type Refusal = { is: 'refused'; why: RefusalKind; cause: AppendRefused }
+
+/** The result of one attempt for the records of one partition. */
+export type AppendResult =
+  /** All in-sync replicas have the records. `base` is that of BaseOffsets. */
+  | { is: 'appended'; base: Offset | undefined }
+  /** Certainly nothing of this attempt was written. */
+  | Refusal
+  /** Any of the records may be in the log, now or a moment later. */
+  | { is: 'unknown'; cause: Error }
+
 /**
- * Appends records to the topic. Keep one append in flight, and put everything that arrives until its end into the next
- * one: kafkajs retries and refreshes metadata for each send separately, so many sends at once become a storm. With a
- * `topicId`, brokers since Kafka 4.1 append to no other topic of the same name.
+ * Appends records to the topic. With a `topicId`, brokers since Kafka 4.1 append to no other topic of the same name.
+ * Each broker has separate connections: a failure of one affects no other.
  */
 export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
   // Not the idempotent producer: after a failed produce kafkajs 2.2.4 reuses the sequence number, the broker takes the
   // next events for duplicates, and they are acknowledged but never written. A record that is written twice is harmless
   // here: it has the same event id.
-  function newProducer(): ProducerByTopicId {
-    const created = kafka.producer({
-      idempotent: false,
-      allowAutoTopicCreation: false,
-      maxInFlightRequests: 1,
-      // The caller retries; it knows when no client waits any more.
-      retry: { retries: 0 },
-      createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
-    }) as ProducerByTopicId
-    created.byTopicId(() => topicId)
-    return created
-  }
-  let producer = newProducer()
-  let isConnected = false
+  const producer = kafka.producer({
+    idempotent: false,
+    allowAutoTopicCreation: false,
+    maxInFlightRequests: 1,
+    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+  }) as ProducerWithLeaders
+  const leaders = producer.leadersOf(topic)
+  let problem: Refusal | undefined
+  let mayBeStale = false
 
-  async function connectProducer(): Promise<void> {
-    await producer.connect()
-    isConnected = true
+  const refreshLeaders = singleFlight(async () => {
+    try {
+      await leaders.refresh()
+      problem = undefined
+      mayBeStale = false
+    } catch (error) {
+      problem = notSent(error)
+    }
+  })
+
+  function notSent(cause: unknown): Refusal {
+    const refusal = refusalOf(cause, { topic })
+    return {
+      is: 'refused',
+      why: refusal === undefined ? 'transient' : 'permanent',
+      cause: new AppendRefused(refusal ?? UNREACHABLE, { cause }),
+    }
   }
 
-  // A producer that failed may never work again: after a request timeout kafkajs keeps the dead socket, and after a
-  // failed connect it reports "Broker not connected" for ever. The next append connects the new one; to connect it now
-  // would only fail, too, while the broker hangs.
-  async function replace(failed: ProducerByTopicId): Promise<void> {
-    producer = newProducer()
-    isConnected = false
-    await failed.disconnect().catch(() => {})
+  const leaderOf = (partition: Partition) => leaders.leaderOf(partition)
+
+  async function send(
+    leader: number,
+    channel: Channel,
+    batches: ReadonlyMap<Partition, readonly NewRecord[]>,
+    signal?: AbortSignal,
+  ): Promise<Map<Partition, AppendResult>> {
+    const partitions = [...batches].map(([partition, messages]) => ({ partition, messages }))
+    const call = { acks: ACKS_ALL, timeout: PRODUCE_TIMEOUT_MS, topicId, partitions }
+    try {
+      const produced = await leaders.produce(leader, channel, call, signal)
+      const results = new Map(produced.map((each) => [each.partition as Partition, resultOf(each, topic)]))
+      const missing: AppendResult = { is: 'unknown', cause: new Error('the response does not name the partition') }
+      return new Map([...batches.keys()].map((partition) => [partition, results.get(partition) ?? missing]))
+    } catch (error) {
+      const result: AppendResult =
+        error instanceof NotSent ? notSent(error.cause) : { is: 'unknown', cause: error as Error }
+      return new Map([...batches.keys()].map((partition) => [partition, result]))
+    }
+  }
+
+  async function sendToLeaders(records: readonly NewRecord[]): Promise<Map<Partition, AppendResult>> {
+    const batches = Map.groupBy(records, ({ partition }) => partition)
+    if (mayBeStale || [...batches.keys()].some((partition) => leaderOf(partition) === undefined)) await refreshLeaders()
+    const sends = [...Map.groupBy(batches, ([partition]) => leaderOf(partition))].map(async ([leader, ofLeader]) => {
+      if (leader !== undefined) return send(leader, 'healthy', new Map(ofLeader))
+      const refusal = problem ?? { is: 'refused', why: 'transient', cause: new AppendRefused(NO_LEADER) }
+      return new Map(ofLeader.map(([partition]) => [partition, refusal]))
+    })
+    return new Map((await Promise.all(sends)).flatMap((results) => [...results]))
   }
 
   return {
     /** Connects, so that the first append need not. Never rejects: after a failure the next append connects. */
     async connect(): Promise<void> {
-      const used = producer
-      await connectProducer().catch(() => replace(used))
+      await refreshLeaders()
+      await leaders.connect('healthy')
     },
+
+    /** The node id of the broker that leads the partition by the newest metadata; undefined if none is known. */
+    leaderOf,
+
+    /** Requests metadata. All callers share one request. Never rejects: `problem` says why it failed. */
+    refreshLeaders,
+
+    /** The reason why the newest request of metadata failed; undefined after a success. */
+    problem: () => problem,
 
     /**
-     * Resolves when all in-sync replicas have the records. Rejects with an AppendRefused when certainly none of them
-     * was written; after any other error, any of them may be in the log.
+     * Sends records to a leader, in one request over the connection of the channel. Never rejects. Ends within the time
+     * limits of a connection and of a request; when `signal` aborts, at once. The connection is then dropped, and with
+     * it what else waits for a response there.
+     */
+    send,
+
+    /**
+     * Appends records to all their partitions. Resolves when all in-sync replicas have them. Rejects with an
+     * AppendRefused when certainly none of them was written and another attempt would be refused, too; after any other
+     * error, any of them may be in the log.
      */
     async append(records: readonly NewRecord[]): Promise<BaseOffsets> {
-      const used = producer
-      void used.takeProduceRequests()
-      try {
-        if (!isConnected) await connectProducer()
-        const acknowledged = await used.sendBatch({
-          acks: ACKS_ALL,
-          timeout: PRODUCE_TIMEOUT_MS,
-          topicMessages: [{ topic, messages: records as NewRecord[] }],
-        })
-        return baseOffsetsOf(acknowledged)
-      } catch (error) {
-        const refusal = refusalOf(error, { topic })
-        const isRefused = refusal !== undefined && (await areAllRefused(used.takeProduceRequests()))
-        await replace(used)
-        throw isRefused ? new AppendRefused(refusal) : error
-      }
+      const results = await sendToLeaders(records)
+      mayBeStale = [...results.values()].some(({ is }) => is !== 'appended')
+      if (mayBeStale) throw failureOf([...results.values()])
+      return baseOffsetsOf(results)
     },
 
-    async close(): Promise<void> {
-      await producer.disconnect()
-    },
+    close: () => leaders.disconnect(),
   }
+}
+
+function resultOf(produced: Produced, topic: string): AppendResult {
+  const { errorCode, baseOffset, topicId } = produced
+  if (errorCode === 0) return { is: 'appended', base: topicId === undefined ? undefined : offsetOf(baseOffset) }
+  const cause = createErrorFromCode(errorKnownToKafkajs(errorCode))
+  const refused = refusedAppend(produced, topic)
+  if (refused === undefined) return { is: 'unknown', cause }
+  const [why, text] = refused
+  return { is: 'refused', why, cause: new AppendRefused(text, { cause }) }
+}
+
+/** The error for several partitions: an AppendRefused only if each of them is refused and will be. */
+function failureOf(results: readonly AppendResult[]): Error {
+  const unknown = results.find(({ is }) => is === 'unknown') as { cause: Error } | undefined
+  if (unknown !== undefined) return unknown.cause
+  const refused = results.filter((result) => result.is === 'refused')
+  const transient = refused.find(({ why }) => why === 'transient')
+  const { cause } = transient ?? (refused[0] as Refusal)
+  const isLasting = transient === undefined && refused.length === results.length
+  return isLasting ? cause : new Error(cause.message, { cause: cause.cause })
+}
+
+function baseOffsetsOf(results: ReadonlyMap<Partition, AppendResult>): BaseOffsets {
+  const bases = new Map<Partition, Offset>()
+  for (const [partition, result] of results)
+    if (result.is === 'appended' && result.base !== undefined) bases.set(partition, result.base)
+  return bases.size === results.size ? bases : undefined
 }
 
 /** Well below the 1 MiB that Kafka accepts unless `max.message.bytes` is lower; kafkajs does not split a batch. */
@@ -120,15 +199,4 @@ export function appendsOf(records: readonly NewRecord[], maxBytes = MAX_APPEND_B
     appends.at(-1)?.push(record)
   }
   return appends
-}
-
-/** kafkajs rejects with the first error of several brokers, while the requests to the others are in flight. */
-async function areAllRefused(requests: readonly Promise<unknown>[]): Promise<boolean> {
-  const ends = await Promise.allSettled(requests)
-  return ends.every((end) => end.status === 'rejected' && isProduceRefused(end.reason))
-}
-
-function baseOffsetsOf(acknowledged: readonly Acknowledgement[]): BaseOffsets {
-  if (!acknowledged.every((each) => each.topicId !== undefined)) return undefined
-  return new Map(acknowledged.map(({ partition, baseOffset = '' }) => [partition as Partition, offsetOf(baseOffset)]))
 }

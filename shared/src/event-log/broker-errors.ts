@@ -1,4 +1,4 @@
-import { PreconditionError } from '../runtime/failures.ts'
+import { messageOf, PreconditionError } from '../runtime/failures.ts'
 import { Refused } from './refused.ts'
 
 /** The operations of Kafka's ACLs that are used here. */
@@ -7,6 +7,7 @@ export type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'D
 /** An error of kafkajs. The error of the broker is among its causes; `apiKey` is that of the refused request. */
 type KafkaError = Error & {
   type?: string
+  broker?: string
   code?: unknown
   apiKey?: number
   cause?: unknown
@@ -29,7 +30,7 @@ const CERTIFICATE = /CERT|ISSUER|VERIFY|ERR_TLS/
 const TLS = /^ERR_SSL_/
 const MAX_CAUSES = 10
 
-const [PRODUCE, METADATA] = [0, 3]
+const METADATA = 3
 /** The operation that a request needs on the topic, by the API key of the request. */
 const TOPIC_OPERATIONS: Record<number, Operation> = {
   0: 'Write',
@@ -114,15 +115,55 @@ export const isTopicHidden = (error: unknown): boolean =>
   causesOf(error).some(({ type, apiKey }) => type === 'TOPIC_AUTHORIZATION_FAILED' && apiKey === METADATA)
 
 /**
- * Whether a produce request that failed with this error was certainly not appended, in none of its partitions: the user
- * was refused before the request was sent, or by the broker. Kafka checks the right to write a topic once for all its
- * partitions in a request, before it appends to any of them, and a request here has one topic. Another broker may
- * decide otherwise.
+ * The kind of a refusal, after which nothing is written. 'records': another batch without the offending record can
+ * succeed; 'permanent': an operator has to correct something; 'transient': another attempt can succeed soon.
  */
-export function isProduceRefused(error: unknown): boolean {
-  return causesOf(error).some(
-    (cause) => cause instanceof Refused || (cause.type === 'TOPIC_AUTHORIZATION_FAILED' && cause.apiKey === PRODUCE),
-  )
+export type RefusalKind = 'records' | 'permanent' | 'transient'
+
+/** The codes by which a leader refuses to append, and what to correct. */
+const refusedAppends = (topic: string): Record<number, readonly [RefusalKind, string]> => ({
+  // CORRUPT_MESSAGE: the checksum is verified before the append; the batch was damaged on its way.
+  2: ['transient', 'a batch reached Kafka damaged: check the network'],
+  // UNKNOWN_TOPIC_OR_PARTITION: the broker has no such partition. It may lag behind the controller.
+  3: ['transient', `the broker does not know topic ${topic}: check that it exists and that this user may describe it`],
+  // LEADER_NOT_AVAILABLE: comes from metadata only.
+  5: ['transient', 'the partition has no leader: check that the brokers run'],
+  // NOT_LEADER_OR_FOLLOWER: checked under the lock in which the leader appends.
+  6: ['transient', 'the leader of the partition has changed: check that the brokers run'],
+  // MESSAGE_TOO_LARGE: a batch above max.message.bytes.
+  10: ['records', `the records are larger than Kafka accepts: raise max.message.bytes of topic ${topic}`],
+  // INVALID_TOPIC_EXCEPTION: one of Kafka's internal topics.
+  17: ['permanent', `Kafka accepts no records for topic ${topic}: correct the name`],
+  // RECORD_LIST_TOO_LARGE: a batch larger than a segment.
+  18: ['records', `the records are larger than a segment: raise segment.bytes of topic ${topic}`],
+  // NOT_ENOUGH_REPLICAS: min.insync.replicas is checked before the append, too.
+  19: ['transient', 'the partition has too few in-sync replicas: check that the brokers run'],
+  // TOPIC_AUTHORIZATION_FAILED: checked for the whole request, before any append.
+  29: ['permanent', `Kafka refuses this user Write on topic ${topic}: add the ACL`],
+  // INVALID_TIMESTAMP: outside message.timestamp.before.max.ms and message.timestamp.after.max.ms.
+  32: ['records', 'Kafka does not accept the time of a record: correct the clock of this host or of the broker'],
+  // UNSUPPORTED_FOR_MESSAGE_FORMAT: records with headers, and a topic in the format before Kafka 0.11.
+  43: ['permanent', `topic ${topic} has the message format of an old Kafka: raise its message.format.version`],
+  // INVALID_RECORD: found while the batch is validated, before the append.
+  87: ['records', `Kafka does not accept a record: compare the settings of topic ${topic} with the documented ones`],
+  // UNKNOWN_TOPIC_ID: the broker has no topic of this id. It may lag behind the controller.
+  100: ['transient', `the broker does not know the id of topic ${topic}: check that it was not created again`],
+})
+
+const NOT_WRITTEN = '-1'
+
+/**
+ * The reason why a leader has certainly not written the records of a partition; undefined if it may have. Certain are
+ * the codes above with base offset -1. A leader that has written the records knows their base offset and reports it
+ * with any code by which the wait for the replicas ends (ReplicaManager.buildProducePartitionStatus, DelayedProduce): 3
+ * and 6 when it loses the partition meanwhile, 7 REQUEST_TIMED_OUT, 20 NOT_ENOUGH_REPLICAS_AFTER_APPEND. Any other code
+ * may come from the middle of an append: 56 KAFKA_STORAGE_ERROR, -1 UNKNOWN_SERVER_ERROR.
+ */
+export function refusedAppend(
+  { errorCode, baseOffset }: { errorCode: number; baseOffset: string },
+  topic: string,
+): readonly [RefusalKind, string] | undefined {
+  return baseOffset === NOT_WRITTEN ? refusedAppends(topic)[errorCode] : undefined
 }
 
 /**
@@ -138,4 +179,47 @@ export function preconditionErrorOf(error: unknown, resources: Resources): unkno
   }
   const refusal = refusalOf(error, resources)
   return refusal === undefined ? error : new PreconditionError(refusal, 'not-authorized')
+}
+
+const NO_CONNECTION = /^KafkaJS(?:Connection(?:Closed)?Error|NoBrokerAvailableError|BrokerNotFound)$/
+/** kafkajs throws it as a plain Error. */
+const NOT_CONNECTED = 'Broker not connected'
+const TIMEOUT = /^KafkaJS(?:RequestTimeoutError|Timeout|LockTimeout)$/
+/** Errors of a broker for which a reader here may wait or that a person can correct. */
+const REPLIES: Record<string, string> = {
+  NOT_ENOUGH_REPLICAS: 'Kafka has too few in-sync replicas (NOT_ENOUGH_REPLICAS): restore the brokers that are away',
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+    'Kafka has too few in-sync replicas (NOT_ENOUGH_REPLICAS_AFTER_APPEND): restore the brokers that are away',
+  LEADER_NOT_AVAILABLE: 'Kafka elects a leader (LEADER_NOT_AVAILABLE): wait, or restore the brokers that are away',
+  NOT_LEADER_FOR_PARTITION: 'Kafka elects a leader (NOT_LEADER_FOR_PARTITION): wait',
+  REBALANCE_IN_PROGRESS: 'the consumer group rebalances (REBALANCE_IN_PROGRESS): wait',
+  UNKNOWN_MEMBER_ID:
+    'the consumer group has expelled this process (UNKNOWN_MEMBER_ID): its heartbeats came too late; check whether a ' +
+    'quota of Kafka throttles it or its CPU is busy',
+}
+
+/**
+ * The reason of a failed request, for people: one of a closed set, each with its remedy, for an error of Kafka or its
+ * client, whose text belongs into the log; the message of any other error.
+ */
+export function reasonOf(error: unknown, resources: Resources = {}): string {
+  return kafkaReasonOf(error, resources) ?? messageOf(error)
+}
+
+function kafkaReasonOf(error: unknown, resources: Resources): string | undefined {
+  const refusal = refusalOf(error, resources)
+  if (refusal !== undefined) return refusal
+  const causes = causesOf(error)
+  const type = causes.find((cause) => cause.type !== undefined)?.type
+  if (type !== undefined) return REPLIES[type] ?? `Kafka responds with ${type}: see the logs of the brokers`
+  const broker = causes.find((cause) => cause.broker !== undefined)?.broker
+  const kafka = broker === undefined ? 'Kafka' : `Kafka at ${broker}`
+  if (causes.some(({ name }) => TIMEOUT.test(name))) {
+    return `${kafka} does not respond (timed out): check that it runs and is not overloaded`
+  }
+  if (causes.some(({ name, message }) => NO_CONNECTION.test(name) || message === NOT_CONNECTED)) {
+    return `${kafka} is not reachable: check that it runs and that KAFKA_BROKERS is right`
+  }
+  const client = causes.find(({ name }) => name.startsWith('KafkaJS'))
+  return client === undefined ? undefined : `the Kafka client fails (${client.name}): the log has the reason`
 }

@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { kafkajsModule } from '../kafka-client/kafkajs.ts'
-import { preconditionErrorOf } from './broker-errors.ts'
+import { preconditionErrorOf, reasonOf, refusedAppend } from './broker-errors.ts'
 
 const Authenticator = kafkajsModule('src/broker/saslAuthenticator/index.js')
-const { KafkaJSConnectionClosedError, KafkaJSConnectionError, KafkaJSRequestTimeoutError } =
-  kafkajsModule('src/errors.js')
+const {
+  KafkaJSBrokerNotFound,
+  KafkaJSConnectionClosedError,
+  KafkaJSConnectionError,
+  KafkaJSNonRetriableError,
+  KafkaJSNumberOfRetriesExceeded,
+  KafkaJSRequestTimeoutError,
+} = kafkajsModule('src/errors.js')
 const { createErrorFromCode } = kafkajsModule('src/protocol/error.js')
 const SASL_AUTHENTICATION_FAILED = 58
 
@@ -50,4 +56,55 @@ describe('an authentication error', () => {
       }
     },
   )
+})
+
+describe('the code of a partition in a produce response', () => {
+  const kindOf = (errorCode: number, baseOffset: string) => refusedAppend({ errorCode, baseOffset }, 'plants')?.[0]
+
+  it.each([
+    ['records', [10, 18, 32, 87]],
+    ['permanent', [17, 29, 43]],
+    ['transient', [2, 3, 5, 6, 19, 100]],
+    // UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND, KAFKA_STORAGE_ERROR, any other
+    [undefined, [-1, 7, 20, 56, 42, 999]],
+  ])('says that nothing was written: %s', (kind, codes) => {
+    for (const code of codes) expect(kindOf(code, '-1'), `code ${code}`).toBe(kind)
+  })
+
+  it('says nothing when the leader had written the records before it lost the partition', () => {
+    for (const code of [3, 6, 7, 20]) expect(kindOf(code, '17')).toBeUndefined()
+  })
+})
+
+describe('the reason of an error', () => {
+  const at = { broker: 'kafka:9092' }
+  const retried = (error: Error) => new KafkaJSNumberOfRetriesExceeded(error, { retryCount: 5, retryTime: 1 })
+  const away = /^Kafka at kafka:9092 is not reachable: check that it runs and that KAFKA_BROKERS is right$/
+  it.each<[Error, RegExp]>([
+    [new KafkaJSConnectionError('Connection error: connect ECONNREFUSED 10.0.0.1:9092', at), away],
+    [retried(new KafkaJSConnectionClosedError('Closed connection', { host: 'kafka', port: 9092 })), away],
+    [new Error('Broker not connected'), /^Kafka is not reachable: check that it runs and that KAFKA_BROKERS is right$/],
+    [new KafkaJSBrokerNotFound('Broker 1 not found in the cached metadata'), /^Kafka is not reachable: check/],
+    [
+      retried(new KafkaJSRequestTimeoutError('Request Metadata(key: 3, version: 6) timed out', at)),
+      /^Kafka at kafka:9092 does not respond \(timed out\): check that it runs and is not overloaded$/,
+    ],
+    [
+      createErrorFromCode(19),
+      /^Kafka has too few in-sync replicas \(NOT_ENOUGH_REPLICAS\): restore the brokers that are/,
+    ],
+    [createErrorFromCode(5), /^Kafka elects a leader \(LEADER_NOT_AVAILABLE\): wait/],
+    [createErrorFromCode(27), /^the consumer group rebalances \(REBALANCE_IN_PROGRESS\): wait/],
+    [createErrorFromCode(25), /^the consumer group has expelled this process \(UNKNOWN_MEMBER_ID\): .*heartbeat/],
+    [createErrorFromCode(2), /^Kafka responds with CORRUPT_MESSAGE: see the logs of the brokers$/],
+    [createErrorFromCode(29), /^Kafka refuses this user Describe on topic plants: add the ACL$/],
+    [new KafkaJSNonRetriableError('Some text'), /^the Kafka client fails \(KafkaJSNonRetriableError\): the log has/],
+  ])('is one of a closed set, with the remedy and without text of the client: %s', (error, reason) => {
+    expect(reasonOf(error, { topic: 'plants' })).toMatch(reason)
+    expect(reasonOf(error, { topic: 'plants' })).not.toContain(error.message)
+  })
+
+  it('is the message of any other error', () => {
+    expect(reasonOf(new RangeError('offset -1 is no offset'))).toBe('offset -1 is no offset')
+  })
 })

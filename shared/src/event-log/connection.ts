@@ -2,7 +2,8 @@ import type { Admin, ConsumerConfig, ISocketFactory, Kafka, KafkaConfig, LogEntr
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { Log } from '../runtime/log.ts'
 
-const CONNECTION_TIMEOUT_MS = 3_000
+/** The limit of TCP, TLS, the API versions and the login together. */
+const CONNECTION_TIMEOUT_MS = 2_000
 const REQUEST_TIMEOUT_MS = 5_000
 const RETRIES = 5
 const INITIAL_RETRY_MS = 100

@@ -3,13 +3,14 @@ import type { ConsumerByTopicId } from '../kafka-client/topic-ids.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Delivery } from '../protocol/checkpoint.ts'
-import { messageOf, PreconditionError } from '../runtime/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import { createBackOff } from '../runtime/retry.ts'
 import { delay } from '../runtime/time.ts'
-import { refusalOf } from './broker-errors.ts'
+import { reasonOf, refusalOf } from './broker-errors.ts'
 import { createFetchPace, type FetchPace } from './fetch-pace.ts'
 import { assertSameTopic, SERVICE_REMEDY, type TopicId } from './log-identity.ts'
 import { createPartitionCursors, type PartitionCursorsOptions, type RecordSink } from './partition-cursors.ts'
+import { createThrottling } from './throttling.ts'
 import { checkTopic, type LogEnds, type TopicSettings } from './topic.ts'
 
 /** A record as a fetch returns it, with the timestamp of its producer or of the broker (ms since 1970). */
@@ -56,12 +57,10 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
 type Batch = EachBatchPayload['batch'] & { fetchedOffset: string }
 type BatchStart = ConsumerStartBatchProcessEvent['payload']
 
-const SESSION_TIMEOUT_MS = 6_000
-const HEARTBEAT_MS = 2_000
+const [SESSION_TIMEOUT_MS, HEARTBEAT_MS] = [6_000, 2_000]
 /** How long the group waits for members to join again. With kafkajs's default a close may take a minute. */
 const REBALANCE_TIMEOUT_MS = 10_000
-const MAX_BYTES = 10 * 1_048_576
-const MAX_BYTES_PER_PARTITION = 1_048_576
+const [MAX_BYTES, MAX_BYTES_PER_PARTITION] = [10 * 1_048_576, 1_048_576]
 const RESTART = { firstMs: 250, longestMs: 5_000 }
 
 export type Follower = ReturnType<typeof createFollower>
@@ -87,6 +86,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   /** The partitions that are paused until their next seek. */
   const pausedPartitions = new Set<Partition>()
   let isPaused = false
+  const throttling = createThrottling(time)
   const cursors = createPartitionCursors(options, { pause: pausePartition, seek, ends }, options)
   const { closing } = cursors
   const waitAfter = options.fetchPace && createFetchPace(options.fetchPace, time)
@@ -173,7 +173,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     let cancel = () => {}
     async function beat(): Promise<void> {
       // An error comes again with the heartbeat that kafkajs sends after the batch.
-      await heartbeat().catch(() => {})
+      await heartbeat().catch(throttling.heartbeatFailed)
       if (!isDone) beatLater()
     }
     function beatLater(): void {
@@ -188,7 +188,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
   function reportFailure(error: unknown, text: string): void {
     const refusal = refusalOf(error, { topic, groupId })
-    failure = refusal ?? messageOf(error)
+    failure = reasonOf(error, { topic, groupId })
     log.warn({ err: error }, refusal ?? text)
     if (refusal !== undefined && options.haltsWhenRefused)
       options.onHalt(new PreconditionError(refusal, 'not-authorized'))
@@ -212,6 +212,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       retry: { restartOnFailure: async () => false },
     }) as ConsumerByTopicId
     consumer.byTopicId(() => topicId)
+    throttling.watch(consumer)
     const { GROUP_JOIN, REBALANCING, START_BATCH_PROCESS, CRASH } = consumer.events
     const ended = Promise.withResolvers<void>()
     const end = () => ended.resolve()
@@ -272,7 +273,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
     /** Why the log is not followed; empty when all partitions advance. */
     problems(): string[] {
-      return [...(failure === undefined ? [] : [`kafka: ${failure}`]), ...cursors.problems()]
+      return [...(failure === undefined ? [] : [`kafka: ${failure}`]), ...throttling.problems(), ...cursors.problems()]
     },
 
     /**
@@ -296,7 +297,6 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
      */
     ends,
 
-    /** Takes over the ends of the log that somebody else has read. */
     updateEnds,
 
     /** Stops fetching until `resume`. The follower remains a member of its group and is assigned partitions. */

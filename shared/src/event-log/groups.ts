@@ -7,8 +7,11 @@ import { refusalOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
 import { Refused } from './refused.ts'
 
-/** One process in a group, and the partitions that it is assigned. */
-export type Member = { clientId: string; host: string; partitions: Partition[] }
+/**
+ * One process in a group, and the partitions that it is assigned: undefined when another program has assigned them. The
+ * id distinguishes members of one client and host.
+ */
+export type Member = { id: string; clientId: string; host: string; partitions: Partition[] | undefined }
 
 /** The readers of a topic: its projectors share one group, each other reader has a group of its own. */
 export type Readers = {
@@ -21,6 +24,8 @@ export type Readers = {
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+/** Kafka appends a UUID to the client id of a member. */
+const [UUID_CHARACTERS, SHORT_ID_CHARACTERS] = [36, 8]
 /** Groups without members remain for some minutes. */
 const MAX_GROUPS_DESCRIBED = 1_000
 
@@ -115,13 +120,20 @@ async function describeGroups(admin: Admin, names: string[], topic: string) {
   })
   return groups.map(({ state, members }) => ({
     state: state as string,
-    members: members.map(({ clientId, clientHost, memberAssignment }): Member => {
-      // Empty while the group is being joined.
-      const assigned = memberAssignment.length === 0 ? null : decodeAssignment(memberAssignment)
-      const partitions = [...(assigned?.assignment[topic] ?? [])].sort((a, b) => a - b) as Partition[]
-      return { clientId, host: clientHost.replace(/^\//, ''), partitions }
+    members: members.map(({ memberId, clientId, clientHost, memberAssignment }): Member => {
+      const id = memberId.slice(-UUID_CHARACTERS, SHORT_ID_CHARACTERS - UUID_CHARACTERS)
+      return { id, clientId, host: clientHost.replace(/^\//, ''), partitions: assigned(memberAssignment, topic) }
     }),
   }))
 }
 
-const decodeAssignment = kafkajs.AssignerProtocol.MemberAssignment.decode
+function assigned(assignment: Buffer, topic: string): Partition[] | undefined {
+  // Empty while the group is being joined.
+  if (assignment.length === 0) return []
+  try {
+    const partitions = kafkajs.AssignerProtocol.MemberAssignment.decode(assignment)?.assignment[topic] ?? []
+    return [...partitions].sort((a, b) => a - b) as Partition[]
+  } catch {
+    return undefined
+  }
+}

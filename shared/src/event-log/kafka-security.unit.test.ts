@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Type } from 'typebox'
@@ -20,6 +20,9 @@ const { cert, key } = authority.issue('user', 'plants')
 const other = authority.issue('other', 'plants')
 const password = fileOf('password', 'secret\n')
 const [empty, text] = [fileOf('empty', '\n'), fileOf('text', 'no certificate')]
+const twoAuthorities = readFileSync(authority.ca, 'utf8').repeat(2)
+const large = fileOf('large', 'x'.repeat(1_048_577))
+const cut = fileOf('cut', twoAuthorities.slice(0, -40))
 
 const security = (settings: Record<string, string>) =>
   securityOf(readSettings(Type.Object(KAFKA_SETTINGS), { KAFKA_BROKERS: 'localhost:9092', ...settings }))
@@ -59,7 +62,9 @@ describe('the settings of a secured Kafka', () => {
     [{ ...TLS, KAFKA_SSL_CERT_FILE: cert, KAFKA_SSL_KEY_FILE: other.key }, ['KAFKA_SSL_KEY_FILE must name the key of']],
     [{ ...TLS, KAFKA_SSL_CA_FILE: text }, [`KAFKA_SSL_CA_FILE names ${text}, which has no certificate`]],
     [{ ...TLS, KAFKA_SSL_CA_FILE: join(dir, 'none') }, ['which cannot be read (ENOENT)']],
-    [{ ...TLS, KAFKA_SSL_CA_FILE: dir }, ['which cannot be read (EISDIR)']],
+    [{ ...TLS, KAFKA_SSL_CA_FILE: dir }, [`KAFKA_SSL_CA_FILE names ${dir}, which is not a regular file`]],
+    [{ ...TLS, KAFKA_SSL_CA_FILE: cut }, [`KAFKA_SSL_CA_FILE names ${cut}, which is cut off`]],
+    [{ ...SCRAM, KAFKA_SASL_PASSWORD_FILE: large }, [`names ${large}, which is larger than 1048576 bytes`]],
     [SASL, ['KAFKA_SASL_MECHANISM is missing']],
     [
       { ...SASL, KAFKA_SASL_MECHANISM: 'PLAIN' },

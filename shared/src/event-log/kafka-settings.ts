@@ -1,4 +1,5 @@
 import { type Static, type TObject, Type } from 'typebox'
+import { HOST_PORTS } from '../runtime/host-port.ts'
 
 const FilePath = Type.Optional(Type.String({ expected: 'the path of a file' }))
 const secret = { secret: true }
@@ -6,7 +7,7 @@ const secret = { secret: true }
 /** The settings of the connection to Kafka; docs/reference/settings.md explains each. */
 export const KAFKA_SETTINGS = {
   KAFKA_BROKERS: Type.String({
-    pattern: '^[^,\\s]+:\\d+(,[^,\\s]+:\\d+)*$',
+    pattern: HOST_PORTS,
     expected: 'host:port, or several separated by commas',
   }),
   KAFKA_SECURITY_PROTOCOL: Type.Enum(['PLAINTEXT', 'SSL', 'SASL_SSL', 'SASL_PLAINTEXT'], { default: 'PLAINTEXT' }),

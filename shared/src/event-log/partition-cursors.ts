@@ -1,10 +1,12 @@
 import type { LogRecord } from '../plant/plant-created.ts'
 import type { Offset, Partition } from '../plant/position.ts'
 import { type Checkpoint, type Delivery, decideDelivery, outOfBounds, seekOffset } from '../protocol/checkpoint.ts'
-import { messageOf, PreconditionError } from '../runtime/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
+import { reasonOf } from './broker-errors.ts'
+import { describePartitions } from './describe-partitions.ts'
 import { anotherLog, partitionsChanged, SERVICE_REMEDY } from './log-identity.ts'
 
 /** Receives the records of a log, and knows the checkpoint to continue from. */
@@ -113,7 +115,7 @@ export function createPartitionCursors<R extends LogRecord>(
       if (load.status === 'rejected' || ends instanceof Error) {
         failure = load.status === 'rejected' ? load.reason : ends
         if (failure instanceof PreconditionError) return fail(failure)
-        cursor.problem = `checkpoint not loaded: ${messageOf(failure)}`
+        cursor.problem = `checkpoint not loaded: ${reasonOf(failure)}`
         failed.set(partition, cursor)
         continue
       }
@@ -205,7 +207,7 @@ export function createPartitionCursors<R extends LogRecord>(
       const retryInMs = cursor.backOff.nextMs()
       const details = { err: error, partition, offset: next.offset, retryInMs }
       log.warn(details, 'records are not applied; retrying')
-      cursor.problem = `records are not applied: ${messageOf(error)}`
+      cursor.problem = `records are not applied: ${reasonOf(error)}`
       source.pause(partition)
       // Not awaited in the queue: until it ends kafkajs neither fetches the other partitions of the broker nor sends
       // heartbeats.
@@ -316,10 +318,7 @@ export function createPartitionCursors<R extends LogRecord>(
         const reason = problem ?? (checkpoint === undefined ? 'its checkpoint is being loaded' : undefined)
         if (reason !== undefined) stuck.set(reason, [...(stuck.get(reason) ?? []), partition])
       }
-      return [...stuck].map(([reason, [first, ...others]]) => {
-        const more = others.length === 0 ? '' : ` and ${others.length} more`
-        return `partition ${first}${more}: ${reason}`
-      })
+      return [...stuck].map(([reason, partitions]) => `${describePartitions(partitions)}: ${reason}`)
     },
 
     /** Aborted by `close` and by a halt: nothing is applied from then on. */

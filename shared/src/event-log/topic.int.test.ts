@@ -31,7 +31,7 @@ describe('a topic created here', () => {
     const { ends, warnings } = await check(await openTopic())
     expect(ends).toEqual([0, 0, 0])
     expect(warnings).toEqual([
-      expect.stringMatching(/has 1 of 3 replicas/),
+      expect.stringMatching(/it was created with 1 replica, .*; use 3 in production/),
       expect.stringMatching(/min\.insync\.replicas is 1: set it to 2 in production/),
     ])
   })

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
-import { kafkajs } from '../kafka-client/kafkajs.ts'
-import { FIRST, type Offset, offsetOf } from '../plant/position.ts'
+import { kafkajs, type OpenTransactionOffsets } from '../kafka-client/kafkajs.ts'
+import { FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { MAX_APPEND_BYTES } from './append.ts'
 import { preconditionErrorOf } from './broker-errors.ts'
@@ -15,8 +15,11 @@ export type TopicSettings = { topic: string; partitions: number }
 /** The id of the topic, if brokers report ids, and the next offset to be written in each partition. */
 export type LogEnds = { topicId: TopicId | undefined; ends: Offset[] }
 
+/** A partition that readers get up to `from` only, because a transaction of another producer is open; its real end. */
+export type OpenTransaction = { partition: Partition; from: Offset; end: Offset }
+
 /** `warnings` name the settings that production should not have. */
-export type TopicState = LogEnds & { warnings: string[] }
+export type TopicState = LogEnds & { warnings: string[]; openTransactions: OpenTransaction[] }
 
 /** What a topic is for, and the settings without which it can not be that. */
 export type TopicKind = {
@@ -93,8 +96,23 @@ export async function checkTopic(kafka: Kafka, settings: TopicSettings, kind: To
     const { topicId, replicas } = await confirmed(() => checkPartitions(admin, settings))
     checkConfiguration(settings.topic, configuration, kind)
     const warnings = warningsOf(settings.topic, configuration, replicas)
-    return { topicId, ends: await endsOfWholeLog(admin, settings.topic, kind.lost), warnings }
+    // Before the others: a record that is committed in between must not look hidden.
+    const written = await (admin as Admin & OpenTransactionOffsets).fetchWrittenOffsets(settings.topic)
+    const ends = await endsOfWholeLog(admin, settings.topic, kind.lost)
+    const openTransactions = written.flatMap(({ partition, high }): OpenTransaction[] => {
+      const [from, end] = [ends[partition] ?? FIRST, offsetOf(high)]
+      return from < end ? [{ partition: partition as Partition, from, end }] : []
+    })
+    return { topicId, ends, warnings, openTransactions }
   })
+}
+
+export function openTransactionText(topic: string, { partition, from, end }: OpenTransaction): string {
+  return (
+    `partition ${partition} of ${topic} is read up to offset ${from}, but ends at ${end}: an open transaction of another ` +
+    'producer hides its records from there on, and keeps creates waiting. If it does not end, kafka-transactions.sh ' +
+    'describe-producers finds its producer, and abort ends it'
+  )
 }
 
 /**
@@ -219,7 +237,10 @@ function checkConfiguration(topic: string, configuration: Configuration, { requi
 function warningsOf(topic: string, configuration: Configuration, replicas: number): string[] {
   const warnings: string[] = []
   if (replicas < PRODUCTION_REPLICAS) {
-    warnings.push(`has ${replicas} of ${PRODUCTION_REPLICAS} replicas: with fewer a lost disk loses plants`)
+    const copies = replicas === 1 ? '1 replica, enough to try things out' : `${replicas} replicas`
+    warnings.push(
+      `it was created with ${copies}; use ${PRODUCTION_REPLICAS} in production, where a lost disk must lose nothing`,
+    )
   }
   for (const [name, wanted] of Object.entries(PRODUCTION)) {
     const value = configuration.get(name)

@@ -1,20 +1,185 @@
-// How a client of kafkajs connects, logs in, is refused, and disconnects.
+import type { Socket } from 'node:net'
+
+// The connections of a client of kafkajs: how they begin, log in and end.
 
 /** The part of a short session that passes before the next login. */
 const SESSION_PART = 0.75
 const LONGEST_REST_MS = 10_000
-const REFUSAL = /_AUTHORIZATION_FAILED$/
 
-type Connection = { sessionLifetime: { toNumber(): number }; reauthenticationThreshold: number }
+const [CONNECTED, DISCONNECTED] = ['connected', 'disconnected']
+const SIZE_BYTES = 4
+const [SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE] = [17, 18, 36]
+const BEFORE_USE = [API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE]
+const TIMED_OUT = 'ETIMEDOUT'
+
+/** An error of kafkajs or several; `type` is the name of the broker's error code. */
+type BrokerError = Error & {
+  type?: string
+  code?: unknown
+  /** When the request was sent, in milliseconds since 1970 by a clock that does not jump. */
+  sentAt?: number
+  errors?: BrokerError[]
+  apiKey?: number
+}
+type Call = { request: { apiKey: number } }
+type ErrorClass = new (
+  message: string,
+  options: { broker?: string; code?: unknown; host?: string; port?: number },
+) => Error
+type Errors = { KafkaJSConnectionError: ErrorClass; KafkaJSConnectionClosedError: ErrorClass }
+
+/** A connection of kafkajs. */
+type Connection = {
+  readonly host: string
+  readonly port: number
+  readonly broker: string
+  readonly ssl: unknown
+  readonly connectionTimeout: number
+  readonly sessionLifetime: { toNumber(): number }
+  socket: Socket | undefined
+  connectionStatus: string
+  authenticatedAt: unknown
+  authHandlers: { onError(): void } | null
+  chunks: Buffer[]
+  bytesBuffered: number
+  bytesNeeded: number
+  requestQueue: { rejectAll(error: Error): void; destroy(): void; scheduleRequestTimeoutCheck(): void }
+  socketFactory(options: { host: string; port: number; ssl: unknown; onConnect(): void }): Socket
+  logError(message: string): void
+  isConnected(): boolean
+  processData(data: Buffer): void
+  send(call: Call): Promise<unknown>
+  sendAuthRequest(call: object): Promise<unknown>
+  disconnect(): Promise<boolean>
+}
+
+const monotonicNow = () => performance.timeOrigin + performance.now()
 
 /**
- * kafkajs logs in again 10 s before the end of a session. A session of 10 s or less then never begins: each request
- * logs in again, until the broker refuses it with ILLEGAL_SASL_STATE. This logs in again 10 s before the end of a
- * session, or a quarter of the session before it if that is less. Brokers accept one login a second.
+ * Connections whose attempts to connect are limited as a whole, that end at once when the broker does not respond, and
+ * that later events of a former socket do not affect.
  */
-export function withAnySession<C extends new (options: object) => Connection>(Original: C): C {
-  class SessionConnection extends (Original as new (options: object) => Connection) {}
-  Object.defineProperty(SessionConnection.prototype, 'reauthenticationThreshold', {
+export function boundedConnections(
+  Original: new (options: object) => Connection,
+  { KafkaJSConnectionError, KafkaJSConnectionClosedError }: Errors,
+) {
+  class BoundedConnection extends Original {
+    openedAt = 0
+    #limitedFrom = 0
+    #opening: Promise<true> | undefined
+    /** Requests that the connection needs before it can be used. */
+    #preparing = 0
+
+    /** Connects once for all callers. */
+    connect(): Promise<true> {
+      if (this.isConnected()) return Promise.resolve(true)
+      this.#opening ??= this.#open().finally(() => {
+        this.#opening = undefined
+      })
+      return this.#opening
+    }
+
+    async #open(): Promise<true> {
+      const { host, port, ssl, broker } = this
+      // The former connection may have ended within a response.
+      Object.assign(this, { authenticatedAt: null, chunks: [], bytesBuffered: 0, bytesNeeded: SIZE_BYTES })
+      this.openedAt = monotonicNow()
+      this.#limitedFrom = this.openedAt
+      const opened = Promise.withResolvers<true>()
+      const end = (error: Error) => {
+        if (this.socket === socket) this.drop(error)
+        opened.reject(error)
+      }
+      const onConnect = () => {
+        if (this.socket !== socket) return
+        this.connectionStatus = CONNECTED
+        this.requestQueue.scheduleRequestTimeoutCheck()
+        opened.resolve(true)
+      }
+      let socket: Socket
+      try {
+        socket = this.socketFactory({ host, port, ssl, onConnect })
+      } catch (error) {
+        throw new KafkaJSConnectionError(`Failed to connect: ${(error as Error).message}`, { broker })
+      }
+      this.socket = socket
+      const closed = () => end(new KafkaJSConnectionClosedError('Closed connection', { host, port }))
+      socket.on('data', (data: Buffer) => this.socket === socket && this.processData(data))
+      socket.on('end', closed).on('close', closed)
+      socket.on('error', ({ message, code }: NodeJS.ErrnoException) => {
+        const error = new KafkaJSConnectionError(`Connection error: ${message}`, { broker, code })
+        if (this.socket === socket) this.logError(error.message)
+        end(error)
+      })
+      return this.#limited(opened.promise)
+    }
+
+    /** Ends the connection when TCP, TLS, ApiVersions and the login together take longer than the limit. */
+    async #limited<T>(work: Promise<T>): Promise<T> {
+      const expired = Promise.withResolvers<never>()
+      const timer = setTimeout(
+        () => {
+          const error = new KafkaJSConnectionError('Connection timeout', { broker: this.broker, code: TIMED_OUT })
+          this.logError(error.message)
+          expired.reject(error)
+          this.drop(error)
+        },
+        this.#limitedFrom + this.connectionTimeout - monotonicNow(),
+      )
+      this.#preparing++
+      return Promise.race([work, expired.promise]).finally(() => {
+        this.#preparing--
+        clearTimeout(timer)
+      })
+    }
+
+    /** Ends the connection at once. Its requests are rejected with the error; the next request connects anew. */
+    drop(error: Error): void {
+      const { socket, authHandlers } = this
+      this.socket = undefined
+      this.connectionStatus = DISCONNECTED
+      this.authenticatedAt = null
+      authHandlers?.onError()
+      this.requestQueue.rejectAll(error)
+      this.requestQueue.destroy()
+      socket?.destroy()
+    }
+
+    /** Waits for the responses to its requests. */
+    override async disconnect(): Promise<boolean> {
+      if (this.isConnected() && this.#preparing === 0) return super.disconnect()
+      this.drop(new KafkaJSConnectionClosedError('Closed connection', this))
+      return true
+    }
+
+    /**
+     * Adds the API key of the request to the error codes of the broker: TOPIC_AUTHORIZATION_FAILED alone does not say
+     * which right is missing.
+     */
+    override async send(call: Call): Promise<unknown> {
+      const { apiKey } = call.request
+      // Another login of a session has the limit of a connection to itself.
+      if (apiKey === SASL_HANDSHAKE && this.authenticatedAt !== null) this.#limitedFrom = monotonicNow()
+      try {
+        const response = super.send(call)
+        return await (BEFORE_USE.includes(apiKey) ? this.#limited(response) : response)
+      } catch (error) {
+        const { errors = [] } = error as BrokerError
+        for (const each of [error as BrokerError, ...errors]) if (each.type !== undefined) each.apiKey ??= apiKey
+        throw error
+      }
+    }
+
+    override sendAuthRequest(call: object): Promise<unknown> {
+      return this.#limited(super.sendAuthRequest(call))
+    }
+  }
+  /**
+   * kafkajs logs in again 10 s before the end of a session. A session of 10 s or less then never begins: each request
+   * logs in again, until the broker refuses it with ILLEGAL_SASL_STATE. This logs in again 10 s before the end of a
+   * session, or a quarter of the session before it if that is less. Brokers accept one login a second.
+   */
+  Object.defineProperty(BoundedConnection.prototype, 'reauthenticationThreshold', {
     get(this: Connection) {
       // kafkajs calculates with whole numbers only.
       return Math.min(LONGEST_REST_MS, Math.ceil(this.sessionLifetime.toNumber() * (1 - SESSION_PART)))
@@ -23,7 +188,7 @@ export function withAnySession<C extends new (options: object) => Connection>(Or
       // The constructor of kafkajs sets its own.
     },
   })
-  return SessionConnection as C
+  return BoundedConnection
 }
 
 type Broker = { versions: unknown; connectionPool: { isConnected(): boolean } }
@@ -39,77 +204,64 @@ export function withFreshVersions(connect: (this: Broker) => Promise<void>) {
   }
 }
 
-/** An error of kafkajs or several; `type` is the name of the broker's error code. */
-type BrokerError = { type?: string; cause?: BrokerError; errors?: BrokerError[]; apiKey?: number }
-type Call = { request: { apiKey: number } }
-
-/**
- * Adds the API key of the request to the error codes of the broker: TOPIC_AUTHORIZATION_FAILED alone does not tell
- * which right is missing.
- */
-export function withApiKeys(send: (this: unknown, call: Call) => Promise<unknown>) {
-  return function sendWithApiKey(this: unknown, call: Call): Promise<unknown> {
-    return send.call(this, call).catch((error: BrokerError) => {
-      for (const each of [error, ...(error.errors ?? [])])
-        if (each.type !== undefined) each.apiKey ??= call.request.apiKey
-      throw error
-    })
-  }
+type PooledConnection = { openedAt: number; drop(error: Error): void }
+type ConnectionPool = {
+  host: string
+  port: number
+  pool: readonly PooledConnection[]
+  getConnection(index?: number): Promise<unknown>
+  send(call: Call): Promise<unknown>
 }
-
-type UseBroker = (parameters: object) => Promise<unknown>
-
-/**
- * kafkajs drops the errors of all brokers that it tries. So a missing right looks as if there was no coordinator, or no
- * metadata. This throws the refusal when no broker responds otherwise.
- */
-export function withRefusals(withBroker: (this: unknown, use: UseBroker) => Promise<unknown>) {
-  return async function withBrokerOrRefusal(this: unknown, use: UseBroker): Promise<unknown> {
-    let refusal: BrokerError | undefined
-    const result = await withBroker.call(this, async (parameters) => {
-      try {
-        return await use(parameters)
-      } catch (error) {
-        if (isRefusal(error as BrokerError)) refusal = error as BrokerError
-        throw error
-      }
-    })
-    if (result === null && refusal !== undefined) throw refusal
-    return result
-  }
-}
-
-const isRefusal = (error: BrokerError | undefined): boolean =>
-  error !== undefined && (REFUSAL.test(error.type ?? '') || isRefusal(error.cause))
-
-type ConnectionPool = { host: string; port: number; getConnection(index?: number): Promise<unknown> }
 /** Makes the connection pools of one client: of a producer, a consumer or an admin. */
 type PoolBuilder = { isClosed?: boolean; build(destination?: object): Promise<ConnectionPool> }
+type BuilderOptions = { brokers: readonly string[] }
 type Cluster = { connectionPoolBuilder: PoolBuilder; connect(): Promise<void>; disconnect(): Promise<void> }
-type ErrorClass = new (message: string, options: { broker: string }) => Error & { retriable: boolean }
 
 /**
  * kafkajs connects again for a request that began before `disconnect` and needs a connection after it. Nothing ends
  * that connection, and it keeps the process running. This rejects such a request, until the client is connected again.
+ *
+ * kafkajs keeps the dead socket after the time-out of a request. This ends all connections to that broker, so that the
+ * next request finds out whether the broker accepts a connection, and requests the metadata if it does not.
  */
-export function withFinalDisconnect(createBuilder: (options: object) => PoolBuilder, ConnectionError: ErrorClass) {
-  return function createFinalBuilder(options: object): PoolBuilder {
+export function boundedPools(
+  createBuilder: (options: BuilderOptions) => PoolBuilder,
+  { KafkaJSConnectionError }: Pick<Errors, 'KafkaJSConnectionError'>,
+) {
+  return function createBoundedBuilder(options: BuilderOptions) {
     const original = createBuilder(options)
-    const builder: PoolBuilder = {
-      async build(destination) {
+    const builder = {
+      isClosed: false,
+      addresses: options.brokers,
+      async build(destination?: object): Promise<ConnectionPool> {
         const pool = await original.build(destination)
-        const { getConnection } = pool
+        const { getConnection, send } = pool
         return Object.assign(pool, {
           async getConnection(index?: number) {
             if (!builder.isClosed) return getConnection.call(pool, index)
-            const error = new ConnectionError('the client is disconnected', { broker: `${pool.host}:${pool.port}` })
+            const error = new KafkaJSConnectionError('the client is disconnected', {
+              broker: `${pool.host}:${pool.port}`,
+            })
             throw Object.assign(error, { retriable: false })
           },
+          send: (call: Call) =>
+            send.call(pool, call).catch((error: BrokerError) => {
+              if (isTimeOut(error)) dropAll(pool, error)
+              throw error
+            }),
         })
       },
     }
     return builder
   }
+}
+
+const isTimeOut = ({ name, code }: BrokerError) => name === 'KafkaJSRequestTimeoutError' || code === TIMED_OUT
+
+/** Except those that were opened after the request was sent. */
+function dropAll({ pool }: ConnectionPool, error: BrokerError): void {
+  const { sentAt = Number.POSITIVE_INFINITY } = error
+  for (const connection of pool) if (connection.openedAt <= sentAt) connection.drop(error)
 }
 
 /** The two methods by which each client of kafkajs begins and ends. */

@@ -1,22 +1,18 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { compileFunction } from 'node:vm'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
+import type { Admin } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
-import {
-  withAnySession,
-  withApiKeys,
-  withClosedPools,
-  withFinalDisconnect,
-  withFreshVersions,
-  withRefusals,
-} from './connections.ts'
+import { boundedConnections, boundedPools, withClosedPools, withFreshVersions } from './connections.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
+import { firstBroker } from './first-broker.ts'
+import { producersWithLeaders } from './leader-producer.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
-import { groupByPartition, produceByTopicId, produceRequests } from './produce-request.ts'
-import { clientsByTopicId, fetchByTopicId } from './topic-ids.ts'
+import { produceByTopicId, produceRequests } from './produce-request.ts'
+import { consumersByTopicId, fetchByTopicId } from './topic-ids.ts'
 
 // kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.
 
@@ -36,6 +32,7 @@ const DECODE_FETCHED = 'src/protocol/requests/fetch/v4/decodeMessages.js'
 const DECODER = 'src/protocol/decoder.js'
 const METADATA = 'src/protocol/requests/metadata/index.js'
 const FETCH = 'src/protocol/requests/fetch/index.js'
+const ADMIN = 'src/admin/index.js'
 const CONSUMER = 'src/consumer/index.js'
 const PRODUCER = 'src/producer/index.js'
 const BROKER_POOL = 'src/cluster/brokerPool.js'
@@ -45,10 +42,10 @@ const DECODE_MESSAGE_SET = 'src/protocol/messageSet/decoder.js'
 const PRODUCE = 'src/protocol/requests/produce/index.js'
 const PRODUCE_REQUEST = 'src/protocol/requests/produce/v3/request.js'
 const COMPRESSION = 'src/protocol/message/compression/index.js'
-const GROUP_BY_PARTITION = 'src/producer/groupMessagesPerPartition.js'
 const FILTER_ABORTED = 'src/consumer/filterAbortedMessages.js'
 const PENDING_CHECK_MS = 10
 const MAX_BATCH_BYTES = 64 * 1_048_576
+const READ_UNCOMMITTED = 0
 
 // biome-ignore lint/suspicious/noExplicitAny: the exports of a module of another package.
 type Exports = any
@@ -81,9 +78,14 @@ export function createPrivateKafkajs(version = VERSION, globals: Readonly<Record
     const module: Module = { exports: {} }
     // Before the module runs, because modules may require each other in a cycle.
     loaded.set(file, module)
-    const source = readFileSync(file, 'utf8')
-    if (file.endsWith('.json')) module.exports = JSON.parse(source)
-    else run(file, source, module)
+    try {
+      const source = readFileSync(file, 'utf8')
+      if (file.endsWith('.json')) module.exports = JSON.parse(source)
+      else run(file, source, module)
+    } catch (error) {
+      loaded.delete(file)
+      throw error
+    }
     return module.exports
   }
 
@@ -101,6 +103,13 @@ export function createPrivateKafkajs(version = VERSION, globals: Readonly<Record
   return {
     /** Returns the exports of a file of the package. */
     load: (path: string): Exports => loadFile(join(root, path)),
+
+    /** Loads every module of the package: later, a process without free file descriptors could not load it. */
+    loadAll(): void {
+      for (const path of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
+        if (path.endsWith('.js')) loadFile(join(root, 'src', path))
+      }
+    },
 
     /** Replaces the exports of a file for all modules that load it from now on. */
     replace(path: string, exports: unknown): void {
@@ -150,21 +159,6 @@ function correctedQueue(RequestQueue: new (...options: unknown[]) => RequestQueu
   }
 }
 
-type Topics = { topics?: string[] }
-
-/**
- * kafkajs drops the errors of the brokers from which it requests metadata, and then reads a property of null. That
- * happens while a restarted broker leads no partition yet. This throws a descriptive error instead; the caller may
- * retry.
- */
-function metadataOrError(request: (this: unknown, topics?: Topics) => Promise<object | null>) {
-  return async function metadata(this: unknown, topics?: Topics): Promise<object> {
-    const response = await request.call(this, topics)
-    if (response === null) throw new Error(`no broker returned the metadata of ${topics?.topics?.join(', ')}`)
-    return response
-  }
-}
-
 type OffsetManager = { resolveOffset(next: { topic: string; partition: number; offset: string }): void }
 
 /**
@@ -189,6 +183,32 @@ function withoutNegativeLengths(readBytes: (this: KafkaDecoder, length: number) 
   }
 }
 
+type Offsets = Pick<Admin, 'fetchTopicOffsets'>
+export type OpenTransactionOffsets = {
+  /** As `fetchTopicOffsets`, with the records of open transactions; not while another call reads offsets. */
+  fetchWrittenOffsets: Offsets['fetchTopicOffsets']
+}
+
+/** Only consumers of kafkajs can read uncommitted records, and these do not return offsets. */
+function adminsOfOpenTransactions<A extends Offsets>(
+  createAdmin: (parts: { cluster: { isolationLevel?: number } }) => A,
+) {
+  return (parts: { cluster: { isolationLevel?: number } }): A & OpenTransactionOffsets => {
+    const admin = createAdmin(parts)
+    return {
+      ...admin,
+      async fetchWrittenOffsets(topic) {
+        parts.cluster.isolationLevel = READ_UNCOMMITTED
+        try {
+          return await admin.fetchTopicOffsets(topic)
+        } finally {
+          delete parts.cluster.isolationLevel
+        }
+      },
+    }
+  }
+}
+
 const modules = createPrivateKafkajs(VERSION, { Date: MonotonicDate })
 
 function load(): typeof import('kafkajs') {
@@ -205,28 +225,24 @@ function load(): typeof import('kafkajs') {
   const requests = produceRequests(modules.load(LONG), lookupCodec)
   modules.replace(PRODUCE_REQUEST, requests.byName)
   modules.replace(PRODUCE, produceByTopicId(modules.load(PRODUCE), requests))
-  modules.replace(GROUP_BY_PARTITION, groupByPartition)
   Object.assign(modules.load(OFFSET_MANAGER).prototype, { setDefaultOffset })
-  const Connection = withAnySession(modules.load(CONNECTION))
-  Connection.prototype.send = withApiKeys(Connection.prototype.send)
-  modules.replace(CONNECTION, Connection)
-  const { KafkaJSConnectionError } = modules.load(ERRORS)
-  modules.replace(
-    CONNECTION_POOL_BUILDER,
-    withFinalDisconnect(modules.load(CONNECTION_POOL_BUILDER), KafkaJSConnectionError),
-  )
+  const errors = modules.load(ERRORS)
+  modules.replace(CONNECTION, boundedConnections(modules.load(CONNECTION), errors))
+  modules.replace(CONNECTION_POOL_BUILDER, boundedPools(modules.load(CONNECTION_POOL_BUILDER), errors))
   const broker = modules.load(BROKER).prototype
   broker.connect = withFreshVersions(broker.connect)
   const cluster = modules.load(CLUSTER).prototype
-  cluster.metadata = metadataOrError(cluster.metadata)
   Object.assign(cluster, withClosedPools(cluster))
   // kafkajs uses the API versions of the first broker for all brokers. During a rolling upgrade, each has its own.
   const brokerPool = modules.load(BROKER_POOL).prototype
   Object.defineProperty(brokerPool, 'versions', { get: () => null, set() {} })
-  brokerPool.withBroker = withRefusals(brokerPool.withBroker)
-  modules.replace(CONSUMER, clientsByTopicId(modules.load(CONSUMER)))
-  modules.replace(PRODUCER, clientsByTopicId(modules.load(PRODUCER)))
+  Object.assign(brokerPool, firstBroker)
+  modules.replace(ADMIN, adminsOfOpenTransactions(modules.load(ADMIN)))
+  modules.replace(CONSUMER, consumersByTopicId(modules.load(CONSUMER)))
+  const definitions = { produce: modules.load(PRODUCE), metadata: modules.load(METADATA) }
+  modules.replace(PRODUCER, producersWithLeaders(modules.load(PRODUCER), definitions))
   const loaded: typeof import('kafkajs') = modules.load('index.js')
+  modules.loadAll()
   // Without a codec, a single batch that a producer compressed with zstd would stop every reader for good.
   loaded.CompressionCodecs[loaded.CompressionTypes.ZSTD] = () => ({
     compress: ({ buffer }: { buffer: Buffer }) => promisify(zstdCompress)(buffer),

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { keepCommitted } from './fetched-records.ts'
@@ -17,6 +18,38 @@ it('kafkajs has the version that the corrections are for; any other is rejected'
   expect(() => createPrivateKafkajs('2.2.5')).toThrow(
     'kafkajs 2.2.4 is installed, but the corrections are for 2.2.5: install 2.2.5',
   )
+})
+
+it('a module whose load failed is loaded again', () => {
+  let failures = 1
+  const globals = {
+    get Date() {
+      if (failures-- > 0) throw new Error('too many open files')
+      return Date
+    },
+  }
+  const modules = createPrivateKafkajs('2.2.4', globals)
+  expect(() => modules.load('index.js')).toThrow('too many open files')
+  expect(modules.load('index.js')).toHaveProperty('Kafka')
+})
+
+const WITHOUT_DESCRIPTORS = `
+  import { openSync } from 'node:fs'
+  import { kafkajs, kafkajsModule } from '${new URL('kafkajs.ts', import.meta.url).href}'
+  try {
+    while (true) openSync('/', 'r')
+  } catch {}
+  kafkajsModule('src/protocol/requests/createTopics/index.js').protocol({ version: 3 })({ topics: [] })
+  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP]()
+`
+
+it('a process without free file descriptors has each module', () => {
+  const command = `ulimit -n 64 && exec '${process.execPath}' --input-type=module --eval "$SCRIPT"`
+  const { stderr } = spawnSync('sh', ['-c', command], {
+    env: { ...process.env, SCRIPT: WITHOUT_DESCRIPTORS },
+    encoding: 'utf8',
+  })
+  expect(stderr).toBe('')
 })
 
 describe('the timer of the request queue', () => {
@@ -87,32 +120,6 @@ describe('the heartbeats of a consumer', () => {
     vi.advanceTimersByTime(1)
     await group.heartbeat({ interval: INTERVAL_MS })
     expect(heartbeat).toHaveBeenCalledTimes(1)
-  })
-})
-
-describe('cluster metadata', () => {
-  const Cluster = kafkajsModule('src/cluster/index.js')
-
-  function clusterOf(broker: { metadata(topics: string[]): Promise<object> }) {
-    const brokerPool = {
-      async refreshMetadataIfNecessary() {},
-      async withBroker(callback: (parameters: object) => Promise<object>) {
-        return callback({ broker }).catch(() => null)
-      },
-    }
-    const retrier = (attempt: () => Promise<object>) => attempt()
-    return Object.assign(Object.create(Cluster.prototype), { brokerPool, retrier })
-  }
-
-  it('is the response of a broker', async () => {
-    const response = { topicMetadata: [] }
-    const cluster = clusterOf({ metadata: async () => response })
-    expect(await cluster.metadata({ topics: ['plants'] })).toBe(response)
-  })
-
-  it('fails with an error that says so when no broker returns it', async () => {
-    const failing = clusterOf({ metadata: () => Promise.reject(new Error('LEADER_NOT_AVAILABLE')) })
-    await expect(failing.metadata({ topics: ['plants'] })).rejects.toThrow('no broker returned the metadata of plants')
   })
 })
 

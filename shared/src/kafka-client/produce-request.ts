@@ -10,14 +10,7 @@ import {
   writeArray,
   writeTags,
 } from './byte-codec.ts'
-import {
-  bytesOfTopicId,
-  errorKnownToKafkajs,
-  type RequestDefinition,
-  readTopicId,
-  type TopicId,
-  withVersion,
-} from './topic-ids.ts'
+import { bytesOfTopicId, type RequestDefinition, readTopicId, type TopicId, withVersion } from './topic-ids.ts'
 
 type Int64 = number | string | bigint
 /** The part of kafkajs's Long that is used here. */
@@ -220,7 +213,7 @@ function readTopic(reader: ByteReader) {
 function readPartition(reader: ByteReader) {
   const produced = {
     partition: reader.int32(),
-    errorCode: errorKnownToKafkajs(reader.int16()),
+    errorCode: reader.int16(),
     baseOffset: reader.int64().toString(),
     logAppendTime: reader.int64().toString(),
     logStartOffset: reader.int64().toString(),
@@ -353,28 +346,4 @@ function bytesOfName(name: string): Buffer | undefined {
   const bytes = Buffer.from(name)
   nameBytes.set(name, bytes)
   return bytes
-}
-
-type SendOptions<M> = {
-  topic: string
-  partitionMetadata: readonly object[]
-  messages: readonly M[]
-  partitioner(options: { topic: string; partitionMetadata: readonly object[]; message: M }): number
-}
-
-/**
- * Groups the messages of a send by partition. The function of kafkajs 2.2.4 copies all earlier messages of a partition
- * for each further one, which takes 0.6 µs a message in a send of 100. This function takes 0.1 µs.
- */
-export function groupByPartition<M>(options: SendOptions<M>): Record<number, M[]> {
-  const { topic, partitionMetadata, messages, partitioner } = options
-  const groups: Record<number, M[]> = {}
-  if (partitionMetadata.length === 0) return groups
-  for (const message of messages) {
-    const partition = partitioner({ topic, partitionMetadata, message })
-    const group = groups[partition]
-    if (group === undefined) groups[partition] = [message]
-    else group.push(message)
-  }
-  return groups
 }

@@ -193,22 +193,3 @@ it('rejects a codec that kafkajs does not have', async () => {
   const options = produceOf([{ value: 'x' }], { compression: 2 })
   for (const write of [ours, byOriginal]) await expect(write(options)).rejects.toThrow('not implemented')
 })
-
-it('groups the messages of a send by partition as kafkajs does, in their order', () => {
-  const GROUP = 'src/producer/groupMessagesPerPartition.js'
-  const sent = fc.record({
-    topic: fc.string(),
-    partitionMetadata: fc.array(fc.record({ partitionId: fc.nat() }), { maxLength: 2 }),
-    messages: fc.array(fc.record({ to: fc.integer({ min: 0, max: 20 }), value: fc.string() })),
-  })
-  fc.assert(
-    fc.property(sent, (options) => {
-      const calls: object[] = []
-      const partitioner = (call: { message: { to: number } }) => calls.push(call) && call.message.to
-      const groups = kafkajsModule(GROUP)({ ...options, partitioner })
-      const callsOfOurs = calls.splice(0)
-      expect(groups).toEqual(original.load(GROUP)({ ...options, partitioner }))
-      expect(callsOfOurs).toEqual(calls)
-    }),
-  )
-})

@@ -1,4 +1,4 @@
-import type { Consumer, Producer } from 'kafkajs'
+import type { Consumer } from 'kafkajs'
 import {
   type ByteReader,
   createByteWriter,
@@ -223,62 +223,38 @@ function readRecordBytes(reader: ByteReader): Buffer | undefined {
 
 type LookUpTopicId = (topic: string) => TopicId | undefined
 
-/** A client of kafkajs whose requests name topics by id. */
-type ByTopicId = {
+export type ConsumerByTopicId = Consumer & {
   /**
-   * Each request from now on uses the id that this function returns at that time, or the name while it returns none.
+   * Each fetch from now on uses the id that this function returns at that time, or the name while it returns none.
    */
   byTopicId(topicIdOf: LookUpTopicId): void
 }
-export type ConsumerByTopicId = Consumer & ByTopicId
-export type ProducerByTopicId = Producer &
-  ByTopicId & {
-    /** The produce requests since the last call, each with its own outcome: one of a send to each broker. */
-    takeProduceRequests(): Promise<unknown>[]
-  }
 
-type ProduceTopic = { topic: string }
-type Broker = {
-  fetch(call: { topics: readonly FetchTopic[] }): Promise<unknown>
-  produce(call: { topicData: readonly ProduceTopic[] }): Promise<unknown>
-}
+type Broker = { fetch(call: { topics: readonly FetchTopic[] }): Promise<unknown> }
 /** The part used here of what kafkajs makes a client from: the brokers of a client are its own. */
 type ClientParts = { cluster: { brokerPool: { createBroker(options: object): Broker } } }
 
-/** Wraps kafkajs's factory of consumers or producers: their requests get topic ids on the way to the broker. */
-export function clientsByTopicId<Client extends object>(createClient: (parts: ClientParts) => Client) {
-  return (parts: ClientParts): Client & ByTopicId & Pick<ProducerByTopicId, 'takeProduceRequests'> => {
+/** Wraps kafkajs's factory of consumers: their fetches get topic ids on the way to the broker. */
+export function consumersByTopicId<C extends object>(createConsumer: (parts: ClientParts) => C) {
+  return (parts: ClientParts): C & Pick<ConsumerByTopicId, 'byTopicId'> => {
     let topicIdOf: LookUpTopicId = () => undefined
-    let produceRequests: Promise<unknown>[] = []
     const { brokerPool } = parts.cluster
     const createBroker = brokerPool.createBroker.bind(brokerPool)
     brokerPool.createBroker = (options) => {
       const broker = createBroker(options)
       const fetch = broker.fetch.bind(broker)
-      const produce = broker.produce.bind(broker)
       // kafkajs rebuilds the topics of a fetch, but not their partitions.
       const fetched = ({ topic, partitions }: FetchTopic) => {
         const topicId = topicIdOf(topic)
         return { topic, partitions: partitions.map((partition) => ({ ...partition, topicId })) }
       }
-      const produced = (data: ProduceTopic) => ({ ...data, topicId: topicIdOf(data.topic) })
       broker.fetch = (call) => fetch({ ...call, topics: call.topics.map(fetched) })
-      broker.produce = (call) => {
-        const response = produce({ ...call, topicData: call.topicData.map(produced) })
-        produceRequests.push(response)
-        return response
-      }
       return broker
     }
     return {
-      ...createClient(parts),
+      ...createConsumer(parts),
       byTopicId(lookUp) {
         topicIdOf = lookUp
-      },
-      takeProduceRequests() {
-        const taken = produceRequests
-        produceRequests = []
-        return taken
       },
     }
   }

@@ -76,8 +76,8 @@ const CONSTANT_HEADERS = {
 const RELEASED: readonly EventVersion<Plant>[] = [version1]
 
 /**
- * The event that claims an id for a plant, as a record. The traceparent is for people who inspect the log. No
- * reader decides by it, so a retry from another trace is still the same event.
+ * The event that claims an id for a plant, as a record. The traceparent is for people who inspect the log, and has the
+ * name that tracing libraries look for. No reader decides by it, so a retry from another trace is still the same event.
  */
 export function plantCreated(
   plant: NewPlant,

@@ -53,6 +53,13 @@ export function createWindow(from: Offset, maxBytes: number) {
       if (offset > next) next = offset
     },
 
+    /** Drops all claims, and continues at another offset, in either direction: T0 and `next` are there then. */
+    continueAt(offset: Offset): void {
+      claims.clear()
+      start = offset
+      next = offset
+    },
+
     /** Drops the claims before `offset`, which the read model has had for a while, and moves T0 up to it. */
     dropBefore(offset: Offset): void {
       const bound = offset < next ? offset : next
@@ -122,6 +129,14 @@ function createClaimQueue() {
       return offset
     },
 
+    clear(): void {
+      newer.clear()
+      takeTurns()
+      newer.clear()
+      bytes = 0
+      last = undefined
+    },
+
     after(offset: Offset, max: number): Claim[] {
       const found = claimsOf(older, indexAfter(older, dropped, offset), max)
       return [...found, ...claimsOf(newer, indexAfter(newer, 0, offset), max - found.length)]
@@ -148,20 +163,4 @@ function indexAfter(claims: PackedClaims, from: number, offset: Offset): number 
 function claimsOf(claims: PackedClaims, from: number, max: number): Claim[] {
   const count = Math.min(max, claims.size - from)
   return Array.from({ length: count }, (_, n) => claims.claimAt(from + n))
-}
-
-/**
- * How far a window may drop its claims: up to the lowest of the last `readings` checkpoints. Counted in readings, not
- * in time. When a failover makes the read model fall back, the window still covers the offsets that it lost.
- */
-export function createRetention(readings: number) {
-  const checkpoints: Offset[] = []
-  return {
-    /** Adds a reading. Returns the offset to drop before; undefined until there are enough readings. */
-    add(checkpoint: Offset): Offset | undefined {
-      checkpoints.push(checkpoint)
-      if (checkpoints.length > readings) checkpoints.shift()
-      return checkpoints.length < readings ? undefined : after(Math.min(...checkpoints) as Offset)
-    },
-  }
 }

@@ -10,6 +10,7 @@ import { type ApplyResult, applyArguments, applyResult } from './apply.ts'
 import { createGenerations } from './generations.ts'
 import { createLookUp, LOOK_UP_SCRIPTS } from './look-up.ts'
 import { callTogether, connectRedis, mastersOf, type Patience, script, sendTogether } from './redis.ts'
+import { withExplainedErrors } from './redis-problems.ts'
 import type { RedisSettings } from './redis-settings.ts'
 import { FOLD_VERSION } from './state.ts'
 
@@ -40,22 +41,23 @@ export type ReadModel = ReturnType<typeof createReadModel>
 /**
  * The read model in Redis: for each partition the exact fold of the log's offsets 0 to checkpoint. All keys of a
  * partition share a hash tag, so that a cluster keeps them on one node. Calls reject at once while Redis is
- * unreachable. Throws a PreconditionError for settings that are missing or contradict each other.
+ * unreachable, and say what to do; the error of the client is the cause. Throws a PreconditionError for settings that are missing or contradict each other.
  */
 export function createReadModel(
   { redis: settings, topic, partitions }: ReadModelSettings,
   log: Log,
   patience?: Patience,
 ) {
-  const { redis, ...connection } = connectRedis(settings, SCRIPTS, log, patience)
+  const { redis, explained, ...connection } = connectRedis(settings, SCRIPTS, log, patience)
   const { pointer, ...lookUp } = createLookUp(redis, { topic, partitions })
+  const withReasons = <T extends object>(methods: T) => withExplainedErrors(methods, explained)
 
-  return {
+  return withReasons({
     ...connection,
     ...lookUp,
 
     /** All generations of a partition, for rebuilds and operators. Everything else here uses the live one. */
-    generations: createGenerations(redis, { topic, partitions }),
+    generations: withReasons(createGenerations(redis, { topic, partitions })),
 
     /** Throws a PreconditionError when Redis, or one master of a cluster, is too old or may evict plants. */
     async checkServer(): Promise<void> {
@@ -98,7 +100,7 @@ export function createReadModel(
       if (result.is === 'gone') throw new Error('apply.lua returned an unexpected result: GONE')
       return result
     },
-  }
+  })
 }
 
 /** Throws an EntryError for an id without an entry, or an entry that this release cannot read. */

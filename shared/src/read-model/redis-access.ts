@@ -1,15 +1,15 @@
 import { PreconditionError } from '../runtime/failures.ts'
+import { type HostPort, hostPortOf } from '../runtime/host-port.ts'
 import { readSecret, readTlsFiles, secretFaults, type TlsFiles, tlsFileFaults } from '../runtime/setting-files.ts'
 import { REDIS_PLACES, type RedisSettings } from './redis-settings.ts'
 
 type Name = keyof RedisSettings
-export type Host = { host: string; port: number }
 
 /** Where Redis is: one server, a master that sentinels know by name, or a cluster that these nodes know. */
 export type RedisPlace =
   | { is: 'server'; url: string }
-  | { is: 'sentinels'; sentinels: Host[]; name: string }
-  | { is: 'cluster'; nodes: Host[] }
+  | { is: 'sentinels'; sentinels: HostPort[]; name: string }
+  | { is: 'cluster'; nodes: HostPort[] }
 
 /** What a connection authenticates with. A server that is given as a URL may have user and password there. */
 export type Secrets = {
@@ -63,12 +63,7 @@ function placeOf({ REDIS_URL, REDIS_SENTINELS, REDIS_SENTINEL_NAME, REDIS_CLUSTE
   return { is: 'sentinels', sentinels: hostsOf(REDIS_SENTINELS ?? ''), name: REDIS_SENTINEL_NAME ?? '' }
 }
 
-function hostsOf(addresses: string): Host[] {
-  return addresses.split(',').map((address) => {
-    const colon = address.lastIndexOf(':')
-    return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) }
-  })
-}
+const hostsOf = (addresses: string): HostPort[] => addresses.split(',').map(hostPortOf)
 
 function addressOf(settings: RedisSettings): string {
   const { REDIS_SENTINELS, REDIS_SENTINEL_NAME, REDIS_CLUSTER_NODES } = settings

@@ -2,23 +2,29 @@ import { messageOf } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import type { RedisAccess } from './redis-access.ts'
 
-type LoginSettings = RedisAccess['loginSettings']
+type Place = Pick<RedisAccess, 'address' | 'loginSettings'>
 
 /** A refused call is reported this long: what is called periodically, or retried, is refused again within it. */
 const REFUSAL_COUNTS_MS = 10_000
 const RIGHTS = 'docs/how-to/connect-secured-stores.md lists the rights'
 
 /** What cannot be done in Redis at the moment and why, for `/readyz` and the log. */
-export function createRedisProblems(loginSettings: LoginSettings, log: Log) {
+export function createRedisProblems(place: Place, log: Log) {
   let connection = ''
   let refusal = { text: '', at: Number.NEGATIVE_INFINITY }
-  const explain = (error: unknown) => explainRedisError(messageOf(error), loginSettings)
+
+  /** An error of the client or of Redis with a text for people, and with itself as the cause; any other unchanged. */
+  function explained(error: unknown): unknown {
+    const text = redisProblemOf(error, place)
+    return text === undefined ? error : new Error(text, { cause: error })
+  }
 
   return {
     /** A connection was lost or could not be opened; it is tried again. */
     connectionFailed(error: Error): void {
-      const text = explain(error) ?? error.message
-      if (text !== connection) log.warn({ err: error }, `redis: not reachable, retrying: ${text}`)
+      const err = explained(error)
+      const text = messageOf(err)
+      if (text !== connection) log.warn({ err }, `redis: not reachable, retrying: ${text}`)
       connection = text
     },
 
@@ -29,9 +35,9 @@ export function createRedisProblems(loginSettings: LoginSettings, log: Log) {
 
     /** A call got an error as reply. Only those that a person has to put right are reported. */
     callFailed(error: Error): void {
-      const text = explain(error)
+      const text = refusalOf(error.message, place)
       if (text === undefined) return
-      if (text !== refusal.text) log.warn({ err: error }, `redis: ${text}`)
+      if (text !== refusal.text) log.warn({ err: explained(error) }, `redis: ${text}`)
       refusal = { text, at: performance.now() }
     },
 
@@ -43,34 +49,92 @@ export function createRedisProblems(loginSettings: LoginSettings, log: Log) {
       return performance.now() - refusal.at < REFUSAL_COUNTS_MS ? [`redis: ${refusal.text}`] : []
     },
 
-    /** The error, with the fix if there is one. */
-    explained(error: unknown): Error {
-      const text = explain(error)
-      return text === undefined ? (error as Error) : new Error(text, { cause: error })
-    },
+    explained,
   }
 }
 
+/** The methods, which reject with explained errors; those that return no promise and no iterable stay as they are. */
+export function withExplainedErrors<T extends object>(methods: T, explained: (error: unknown) => unknown): T {
+  async function* iterate(items: AsyncIterable<unknown>) {
+    try {
+      yield* items
+    } catch (error) {
+      throw explained(error)
+    }
+  }
+  const explain = (returned: unknown) => {
+    if (returned instanceof Promise) {
+      return returned.catch((error: unknown) => {
+        throw explained(error)
+      })
+    }
+    const isIterable = typeof returned === 'object' && returned !== null && Symbol.asyncIterator in returned
+    return isIterable ? iterate(returned as AsyncIterable<unknown>) : returned
+  }
+  return Object.fromEntries(
+    Object.entries(methods).map(([name, method]) => [
+      name,
+      typeof method === 'function' ? (...args: unknown[]) => explain(method(...args)) : method,
+    ]),
+  ) as T
+}
+
+/** The reason and remedy of an error of Redis or its client, without its text; undefined for any other error. */
+export function redisProblemOf(error: unknown, place: Place): string | undefined {
+  const message = messageOf(error)
+  const refusal = refusalOf(message, place)
+  if (refusal !== undefined) return refusal
+  const { name, code = '' } = error as NodeJS.ErrnoException
+  const at = `Redis at ${place.address}`
+  const [, reply] = REPLIES.exec(message) ?? []
+  if (reply !== undefined) return `${at} ${FIXES[reply as keyof typeof FIXES]}`
+  if (name === 'ReplyError') return `${at} refuses a call (${/^[A-Z]+/.exec(message)?.[0] ?? 'ERR'}): see its log`
+  if (TIMEOUT.test(message) || name === ABORTED)
+    return `${at} does not respond (timed out): check that it runs and is not overloaded`
+  return NO_CONNECTION.test(message) || NO_CONNECTION.test(code) || NO_CONNECTION.test(name)
+    ? `${at} is not reachable: check that it runs and that the address is right`
+    : undefined
+}
+
 /** The fix for an error of Redis, a sentinel or TLS that a person has to put right; undefined for any other error. */
-export function explainRedisError(message: string, loginSettings: LoginSettings): string | undefined {
+function refusalOf(message: string, { loginSettings }: Place): string | undefined {
   const [server, settings] = /sentinel/i.test(message)
     ? (['a sentinel', loginSettings.sentinel] as const)
     : (['Redis', loginSettings.redis] as const)
   const problem = problemIn(message)
-  if (problem === 'login') return `${server} refuses the login: correct ${settings} (${message})`
-  if (problem === 'noLogin') return `${server} requires a login: set ${settings} (${message})`
-  if (problem === 'right') return `${server} refuses a call: give the user ${rightIn(message)}; ${RIGHTS} (${message})`
-  if (problem === 'authority') {
-    return `the certificate of ${server} is not trusted: REDIS_CA_FILE must name its authority (${message})`
-  }
+  if (problem === 'login') return `${server} refuses the login: correct ${settings}`
+  if (problem === 'noLogin') return `${server} requires a login: set ${settings}`
+  if (problem === 'right') return `${server} refuses a call: give the user ${rightIn(message)}; ${RIGHTS} (NOPERM)`
+  if (problem === 'authority')
+    return `the certificate of ${server} is not trusted: REDIS_CA_FILE must name its authority`
   if (problem === 'hostName') {
-    return `the certificate of ${server} is for another address: connect to a name that it has (${message})`
+    return `the certificate of ${server} is for another address: connect to a name that it has`
   }
   if (problem === 'noCertificate') {
-    return `${server} requires a certificate that it trusts: set REDIS_CERT_FILE and REDIS_KEY_FILE (${message})`
+    return `${server} requires a certificate that it trusts: set REDIS_CERT_FILE and REDIS_KEY_FILE`
   }
-  return problem === 'noTls' ? `${server} does not use TLS at this port (${message})` : undefined
+  return problem === 'noTls' ? `${server} does not use TLS at this port` : undefined
 }
+
+/** Replies that need no setting to be corrected. Redis 6.2 wraps those within a script in another error. */
+const FIXES = {
+  OOM: 'is full (OOM): add memory',
+  MISCONF: 'cannot save (MISCONF): free space on its disk',
+  READONLY: 'is a replica now (READONLY): if it lasts, check where the address leads',
+  LOADING: 'is loading its data (LOADING): wait',
+  MASTERDOWN: 'has lost its master (MASTERDOWN): restore the master',
+  CLUSTERDOWN: 'lacks a part of its cluster (CLUSTERDOWN): restore it',
+  WRONGTYPE: 'has a key of another type among those of the topic (WRONGTYPE): plantctl status names it',
+  BUSY: 'is busy with a script of another program (BUSY): end it with SCRIPT KILL',
+  ASK: 'is moving the keys of a slot (ASK): wait',
+  TRYAGAIN: 'is moving the keys of a slot (TRYAGAIN): wait',
+}
+const REPLIES = new RegExp(`\\b(${Object.keys(FIXES).join('|')})\\b`)
+/** The name of Node's error when an event did not happen in time. */
+const ABORTED = 'AbortError'
+const TIMEOUT = /timed out|Socket timeout|\bETIMEDOUT\b/
+const NO_CONNECTION =
+  /^(?:E[A-Z_]+|MaxRetriesPerRequestError|ClusterAllFailedError)$|\bE(?:CONN|HOST|NET|PIPE|NOTFOUND|AI_)|Connection is closed|isn't writeable|reachable/
 
 /** Redis, its versions and OpenSSL have no other codes than these words. */
 const PROBLEMS = {
@@ -82,7 +146,6 @@ const PROBLEMS = {
   noCertificate: /alert (?:certificate required|handshake failure|unknown ca|bad certificate)/,
   noTls: /wrong version number|packet length too long/,
 }
-
 function problemIn(message: string): keyof typeof PROBLEMS | undefined {
   return (Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[]).find((problem) => PROBLEMS[problem].test(message))
 }

@@ -1,7 +1,11 @@
+import { ReplyError } from 'ioredis'
 import { describe, expect, it } from 'vitest'
-import { explainRedisError } from './redis-problems.ts'
+import { redisProblemOf, withExplainedErrors } from './redis-problems.ts'
 
+const ADDRESS = 'redis://localhost:6379'
 const LOGIN = { redis: 'REDIS_USERNAME or REDIS_PASSWORD_FILE', sentinel: 'REDIS_SENTINEL_PASSWORD' }
+
+const problemOf = (error: Error) => redisProblemOf(error, { address: ADDRESS, loginSettings: LOGIN })
 
 describe('an error of Redis', () => {
   // As Redis 6.2, Redis 7.0, a sentinel and OpenSSL word them.
@@ -34,12 +38,67 @@ describe('an error of Redis', () => {
     ['ssl3_read_bytes:tlsv13 alert certificate required', /set REDIS_CERT_FILE and REDIS_KEY_FILE/],
     ['ssl3_get_record:wrong version number', /does not use TLS at this port/],
   ])('is explained with its fix: %s', (message, explanation) => {
-    expect(explainRedisError(message, LOGIN)).toMatch(explanation)
-    expect(explainRedisError(message, LOGIN)).toContain(message)
+    expect(problemOf(new Error(message))).toMatch(explanation)
+    expect(problemOf(new Error(message))).not.toContain(message)
   })
 
-  it.each(['connect ECONNREFUSED 127.0.0.1:6379', 'READONLY You can’t write', 'Connection is closed.'])(
-    'needs no explanation when nobody has to change a setting: %s',
-    (message) => expect(explainRedisError(message, LOGIN)).toBeUndefined(),
+  // As ioredis words them.
+  it.each([
+    "Stream isn't writeable and enableOfflineQueue options is false",
+    'Connection is closed.',
+    'connect ECONNREFUSED 127.0.0.1:6379',
+    'getaddrinfo ENOTFOUND redis',
+    'no node of the Redis Cluster is reachable',
+    'All sentinels are unreachable. Retrying from scratch after 50ms. Last error: connect ECONNREFUSED 127.0.0.1:1',
+  ])('names the address and the remedy when there is no connection: %s', (message) => {
+    expect(problemOf(new Error(message))).toBe(
+      `Redis at ${ADDRESS} is not reachable: check that it runs and that the address is right`,
+    )
+  })
+
+  it.each(['Command timed out', "Socket timeout. Expecting data, but didn't receive any in 5000ms."])(
+    'names the address and the remedy when Redis hangs: %s',
+    (message) =>
+      expect(problemOf(new Error(message))).toMatch(`Redis at ${ADDRESS} does not respond (timed out): check`),
   )
+
+  it.each([
+    'OOM',
+    'MISCONF',
+    'READONLY',
+    'LOADING',
+    'MASTERDOWN',
+    'CLUSTERDOWN',
+    'WRONGTYPE',
+    'BUSY',
+    'TRYAGAIN',
+    'NEW',
+  ])('that is a reply has its code %s and a remedy', (code) => {
+    const [plain, inScript] = [`${code} some text`, `ERR Error running script (call to f_1): @user_script:9: ${code} x`]
+    expect(problemOf(new ReplyError(plain))).toMatch(new RegExp(`^Redis at ${ADDRESS} .*\\(${code}\\): \\w`))
+    for (const text of [plain, inScript]) expect(problemOf(new ReplyError(text))).not.toContain(text)
+  })
+
+  it('of the service itself is its own text', () => {
+    expect(problemOf(new RangeError('the read model has an invalid checkpoint'))).toBeUndefined()
+  })
+})
+
+it('calls and iterations reject with the explained error, and its cause', async () => {
+  const fail = async () => Promise.reject(new Error('raw'))
+  const methods = {
+    call: fail,
+    async *iterate() {
+      yield 1
+      await fail()
+    },
+    value: () => 7,
+  }
+  const { call, iterate, value } = withExplainedErrors(methods, (cause) => new Error('explained', { cause }))
+  const expected = expect.objectContaining({ message: 'explained', cause: new Error('raw') })
+  await expect(call()).rejects.toEqual(expected)
+  const items = iterate()
+  expect(await items.next()).toEqual({ value: 1, done: false })
+  await expect(items.next()).rejects.toEqual(expected)
+  expect(value()).toBe(7)
 })

@@ -1,11 +1,12 @@
 import { type Static, type TObject, Type } from 'typebox'
+import { HOST_PORTS } from '../runtime/host-port.ts'
 
 const Text = (expected: string) => Type.Optional(Type.String({ expected }))
 const Secret = Type.Optional(Type.String({ secret: true }))
 const FilePath = Text('the path of a file')
 const Addresses = Type.Optional(
   Type.String({
-    pattern: '^[^,\\s]+:\\d+(,[^,\\s]+:\\d+)*$',
+    pattern: HOST_PORTS,
     expected: 'host:port, or several separated by commas',
   }),
 )

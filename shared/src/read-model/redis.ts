@@ -70,7 +70,7 @@ export type Patience = { patienceMs?: number }
  */
 export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log, { patienceMs }: Patience = {}) {
   const access = redisAccessOf(settings)
-  const problems = createRedisProblems(access.loginSettings, log)
+  const problems = createRedisProblems(access, log)
   const redis =
     access.place.is === 'cluster'
       ? openCluster(access, scripts, problems)
@@ -97,10 +97,12 @@ export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log
     /** Why Redis cannot be used now, as text for people; empty when it can. */
     problems(): string[] {
       if (redis.status === 'ready') return problems.refusals()
-      if (redis.status === 'connect') return ['redis: connected, but not ready: it is loading its data']
+      if (isLoading(redis)) return ['redis: connected, but not ready: it is loading its data']
       const reason = problems.connection()
       return ['redis: not reachable', ...(reason === '' ? [] : [`redis: ${reason}`])]
     },
+
+    explained: problems.explained,
 
     /** Resolves when Redis is ready. Rejects when it is not ready within 3 seconds; the error says what to correct. */
     async ready(): Promise<void> {
@@ -119,6 +121,11 @@ export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log
       redis.disconnect()
     },
   }
+}
+
+/** The kernel accepts connections of a server that hangs: only one that has sent something is loading. */
+function isLoading(redis: RedisClient): boolean {
+  return redis instanceof Redis && redis.status === 'connect' && redis.stream.bytesRead > 0
 }
 
 /** The caller decides what to do with a call that may have been executed. */
@@ -210,7 +217,8 @@ export function mastersOf(redis: RedisClient): Redis[] {
 
 /**
  * Sends all calls of this iteration of the event loop in one write: a system call for each is half of the time that
- * ioredis takes in a projector. Not for large calls: Redis would have to wait until all of them are packed.
+ * ioredis takes in a projector. Not for large calls: Redis would have to wait until all of them are packed. Not by
+ * auto-pipelining: in a pipeline a script that Redis has forgotten is an error, and a single call sends it again.
  */
 export function sendTogether(redis: RedisClient): void {
   for (const { stream } of mastersOf(redis)) {

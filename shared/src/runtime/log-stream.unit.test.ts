@@ -4,27 +4,60 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 
-/** Its only thread for files is busy when it logs. */
-const PROCESS = `
-  import { pbkdf2 } from 'node:crypto'
-  import { openLogStream } from '${new URL('log-stream.ts', import.meta.url).href}'
-  pbkdf2('', '', 1_000_000, 64, 'sha512', () => {})
-  const stream = openLogStream('test')
-  for (const line of ['first', 'second', 'last']) stream.write(line + '\\n')
-  await stream.flush(1_000)
-  process.exit(0)
-`
+const MODULE = new URL('log-stream.ts', import.meta.url).href
 
-it('a file has the lines of a process that exits, in their order', () => {
+/** Runs a script whose stdout is a file, by a shell command. Returns its exit code, its stderr and the file's lines. */
+function run(script: string, { command = 'exec "$NODE"', env = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'log-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'log')
   const file = openSync(path, 'a')
   onTestFinished(() => closeSync(file))
-  const { status } = spawnSync(process.execPath, ['--input-type=module', '--eval', PROCESS], {
-    env: { ...process.env, UV_THREADPOOL_SIZE: '1' },
-    stdio: ['ignore', file, 'inherit'],
+  const { status, stderr } = spawnSync('sh', ['-c', `${command} --input-type=module --eval "$SCRIPT"`], {
+    env: { ...process.env, NODE: process.execPath, SCRIPT: script, FILE: path, ...env },
+    stdio: ['ignore', file, 'pipe'],
+    encoding: 'utf8',
   })
+  return { status, stderr, lines: readFileSync(path, 'utf8').split('\n') }
+}
+
+it('a file has the lines of a process that exits, in their order', () => {
+  // Its only thread for files is busy when it logs.
+  const script = `
+    import { pbkdf2 } from 'node:crypto'
+    import { openLogStream } from '${MODULE}'
+    pbkdf2('', '', 1_000_000, 64, 'sha512', () => {})
+    const stream = openLogStream('test')
+    for (const line of ['first', 'second', 'last']) stream.write(line + '\\n')
+    await stream.flush(1_000)
+    process.exit(0)
+  `
+  const { status, lines } = run(script, { env: { UV_THREADPOOL_SIZE: '1' } })
   expect(status).toBe(0)
-  expect(readFileSync(path, 'utf8').split('\n')).toEqual(['first', 'second', 'last', ''])
+  expect(lines).toEqual(['first', 'second', 'last', ''])
+})
+
+it('lines for which a file has no room are dropped and counted', () => {
+  const script = `
+    import { statSync, truncateSync } from 'node:fs'
+    import { openLogStream } from '${MODULE}'
+    const stream = openLogStream('test')
+    for (const letter of 'abcdefgh') stream.write(letter.repeat(399) + '\\n')
+    console.error(statSync(process.env.FILE).size)
+    truncateSync(process.env.FILE, 600)
+    for (const line of ['first', 'second']) stream.write(line + '\\n')
+  `
+  const { status, stderr, lines } = run(script, { command: 'ulimit -f 2 && exec "$NODE"' })
+  expect(status).toBe(0)
+  // The unit of ulimit depends on the shell.
+  const dropped = 8 - Math.floor(Number(stderr) / 400)
+  expect(dropped).toBeGreaterThan(1)
+  expect(lines).toEqual([
+    'a'.repeat(399),
+    'b'.repeat(200),
+    expect.stringContaining(`"name":"test","msg":"${dropped} log lines were dropped: stdout could not be written"`),
+    'first',
+    'second',
+    '',
+  ])
 })

@@ -64,8 +64,8 @@ export type Growth = {
   p99Ms: number | null
 }
 
-/** Returns a function that reads the growth of a histogram since its last call, in the series with these labels. */
-export function growthOf(histogram: Histogram, labels: Record<string, string> = {}): () => Promise<Growth> {
+/** Returns a function that reads the growth of a histogram since its last call. */
+export function growthOf(histogram: Histogram): () => Promise<Growth> {
   let before = new Map<number, number>()
   let readAt = performance.now()
 
@@ -73,8 +73,7 @@ export function growthOf(histogram: Histogram, labels: Record<string, string> = 
     const { values } = await histogram.get()
     const counts = new Map<number, number>()
     for (const { labels: found, value, metricName } of values as BucketValue[]) {
-      if (!metricName?.endsWith('_bucket') || Object.entries(labels).some(([name, text]) => found[name] !== text))
-        continue
+      if (!metricName?.endsWith('_bucket')) continue
       const bound = found.le === '+Inf' ? Infinity : Number(found.le)
       counts.set(bound, (counts.get(bound) ?? 0) + value)
     }

@@ -29,15 +29,15 @@ describe('the operations port', () => {
 
   it('reports on /readyz whether the process is ready at the moment, and the reasons if not', async () => {
     const reasons = ['kafka: away', 'redis: away']
-    const { url } = await openPort({ readiness: () => reasons })
+    const { url } = await openPort({ readiness: () => reasons, notices: () => ['a notice'] })
     const before = await fetch(`${url}/readyz`)
     expect([before.status, await before.json()]).toEqual([
       503,
-      { ready: false, reasons: ['kafka: away', 'redis: away'] },
+      { ready: false, reasons: ['kafka: away', 'redis: away'], notices: ['a notice'] },
     ])
     reasons.length = 0
     const after = await fetch(`${url}/readyz?verbose`)
-    expect([after.status, await after.json()]).toEqual([200, { ready: true, reasons: [] }])
+    expect([after.status, await after.json()]).toEqual([200, { ready: true, reasons: [], notices: ['a notice'] }])
   })
 
   it('serves the metrics of its process in the text format of Prometheus', async () => {
@@ -134,6 +134,45 @@ describe('unusual requests to the operations port', () => {
     const connection = openRaw(url)
     connection.write('GET /livez HTTP/1.1\r\n\r\n')
     await eventually(() => expect(connection.responses()).toMatchObject([{ status: 200 }]))
+  })
+
+  it.each([
+    ...[
+      [undefined, 200],
+      ['', 200],
+      ['127.0.0.1:3100', 200],
+      ['[::1]:3100', 200],
+      ['localhost', 200],
+    ],
+    ...[
+      ['api:3100', 200],
+      ['api-1.plants.svc.cluster.local', 200],
+      ['api.plants.svc', 200],
+      ['OPS.example:1', 200],
+    ],
+    ...[
+      ['evil.example:3100', 421],
+      ['127.0.0.1.evil.example', 421],
+      ['localhost.evil.example', 421],
+    ],
+    ...[
+      ['x.ops.example', 421],
+      ['1.2.3', 421],
+      ['ops.example.', 421],
+    ],
+  ] as [string | undefined, number][])('with the Host %s, a page responds with %i', async (host, status) => {
+    const body = async () => ({ status: 200, headers: {}, body: 'a page' })
+    const { url } = await openPort({ pages: new Map([['/', body]]), pageHosts: ['ops.example'] })
+    const header = host === undefined ? '' : `Host: ${host}\r\n`
+    // Prometheus scrapes by any name.
+    for (const [path, expected] of [
+      ['/', status],
+      ['/metrics', 200],
+    ] as const) {
+      const connection = openRaw(url)
+      connection.write(`GET ${path} HTTP/1.1\r\n${header}\r\n`)
+      await eventually(() => expect(connection.responses()).toMatchObject([{ status: expected }]))
+    }
   })
 
   it('nonsense after a request gets no response, because it would be taken for that to the request', async () => {

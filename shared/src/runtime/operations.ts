@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, isIP, type Socket } from 'node:net'
 import { type HttpResponse, rejectConnect, sendOnSocket, sendResponse } from './http-response.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -10,12 +10,18 @@ export type Readiness = () => string[]
 
 export type OperationsParts = {
   readiness: Readiness
+  /** Problems that do not make the service unready. */
+  notices?: Readiness
   metrics: Pick<Metrics, 'metrics' | 'contentType'>
   log: Log
   /** What else it serves, by path. */
   pages?: ReadonlyMap<string, (query: URLSearchParams) => Promise<HttpResponse>>
+  /** Further names by which browsers reach these pages. */
+  pageHosts?: readonly string[]
 }
 
+/** Names that no public domain has: without a dot, or of a private network or cluster. */
+const PRIVATE_NAME = /^[^.]*$|\.(localhost|svc|cluster\.local|internal)$/
 const PATHS = ['/livez', '/readyz', '/metrics']
 /** The clients are few and light: a probe, a scraper, a person. */
 const MAX_CONNECTIONS = 100
@@ -27,7 +33,7 @@ const TIMEOUTS_CHECKED_EVERY_MS = 1_000
 
 /**
  * Opens the operations port: `/livez` responds with 200 while the process runs; `/readyz` with 200 when the service is
- * ready, otherwise with 503 and the reasons; `/metrics` is for Prometheus; `pages` has the rest. Every failure is `{
+ * ready, otherwise with 503 and the reasons, in both cases with notices; `/metrics` is for Prometheus; `pages` has the rest. Every failure is `{
  * "error", "message" }`. Connections, headers and times are bounded, so that no client here can stall the process.
  */
 export async function openOperationsPort(port: number, host: string, parts: OperationsParts) {
@@ -70,24 +76,35 @@ export async function openOperationsPort(port: number, host: string, parts: Oper
 
 async function responseTo(
   request: IncomingMessage,
-  { readiness, metrics, log, pages }: OperationsParts,
+  { readiness, notices = () => [], metrics, log, pages, pageHosts = [] }: OperationsParts,
   metricsText: () => Promise<string>,
 ): Promise<HttpResponse> {
   const [path = '', query] = request.url?.split('?') ?? []
   const page = pages?.get(path)
   if (page === undefined && !PATHS.includes(path)) return failure(404, `unknown path; use ${PATHS.join(', ')}`)
   if (request.method !== 'GET' && request.method !== 'HEAD') return failure(405, 'use GET or HEAD')
+  if (page !== undefined && !isOwnHost(request.headers.host, pageHosts))
+    return failure(421, 'another host: use an address or localhost, or list the name in OPS_HOSTS')
   try {
     if (page !== undefined) return await page(new URLSearchParams(query))
     if (path === '/livez') return json(200, { live: true })
     if (path === '/metrics')
       return { status: 200, headers: { 'content-type': metrics.contentType }, body: await metricsText() }
     const reasons = readiness()
-    return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons })
+    return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons, notices: notices() })
   } catch (err) {
     log.error({ err, path }, 'the operations port failed to respond')
     return failure(500, 'internal error; see the log of the service')
   }
+}
+
+/**
+ * Returns false for the Host header of a page that is served elsewhere: its name may resolve to this port, so that it
+ * can read the responses (DNS rebinding). Browsers always send the header.
+ */
+function isOwnHost(host = '', pageHosts: readonly string[]): boolean {
+  const name = host.replace(/:\d*$/, '').toLowerCase()
+  return isIP(name.replace(/^\[|\]$/g, '')) !== 0 || PRIVATE_NAME.test(name) || pageHosts.includes(name)
 }
 
 /** Responds with a body where Node would send none, or no response at all. */

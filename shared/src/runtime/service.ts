@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PreconditionError } from './failures.ts'
 import { createLog, LOG_LEVELS, type Logger } from './json-log.ts'
 import { openLogStream } from './log-stream.ts'
+import { onSignal } from './signals.ts'
 
 /** EX_CONFIG of sysexits.h: a restart does not help, a person has to change something. */
 const EXIT_CONFIGURATION = 78
@@ -81,14 +82,12 @@ export async function runService(
     if (isFirst) void end()
   }
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      log.info({ signal }, 'stopping')
-      if (ending !== undefined) return hurry.abort()
-      ending = 'stopping'
-      void end()
-    })
-  }
+  onSignal((signal) => {
+    log.info({ signal }, 'stopping')
+    if (ending !== undefined) return hurry.abort()
+    ending = 'stopping'
+    void end()
+  })
   process.on('uncaughtException', fail)
   process.on('unhandledRejection', (reason) => fail(reason instanceof Error ? reason : new Error(String(reason))))
   try {

@@ -88,9 +88,18 @@ describe('settings', () => {
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL must be debug or info or warn or error (it is "loud")'],
     ['KAFKA_BROKERS', 'kafka', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "kafka")'],
     ['KAFKA_BROKERS', 'a:1,', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "a:1,")'],
+    ['KAFKA_BROKERS', '::1:9', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "::1:9")'],
+    ['KAFKA_BROKERS', '[a]:9', 'KAFKA_BROKERS must be host:port, or several separated by commas (it is "[a]:9")'],
   ])('reject the invalid value %s=%s', (name, value, message) => {
     expect(messageOf({ ...GOOD, [name]: value })).toBe(`settings: ${message}`)
   })
+
+  it.each(['[::1]:9092', '[::1]:9092,kafka:9092', '[fe80::1%eth0]:9092,127.0.0.1:9092'])(
+    'accept IPv6: %s',
+    (brokers) => {
+      expect(read({ ...GOOD, KAFKA_BROKERS: brokers })).toMatchObject({ KAFKA_BROKERS: brokers })
+    },
+  )
 
   it('report every invalid setting at once', () => {
     expect(messageOf({ ...GOOD, PORT: 'x', PLANTS_PARTITIONS: 'y' })).toMatch(/PLANTS_PARTITIONS must.*; PORT must/)

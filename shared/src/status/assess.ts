@@ -1,4 +1,5 @@
 import type { Readers } from '../event-log/groups.ts'
+import { openTransactionText } from '../event-log/topic.ts'
 import { reasonText } from '../plant/plant-created.ts'
 import { after, BEFORE_FIRST, type Offset } from '../plant/position.ts'
 import { BEFORE_LOG, outOfBounds } from '../protocol/checkpoint.ts'
@@ -10,14 +11,15 @@ import type { PartitionStatus, StoreStatus } from './read-status.ts'
 export type Assessment = { problems: string[]; notices: string[] }
 
 /** The same as the alert in the operator's documentation. */
+/** As in the alerts, deploy/observability/rules.yml: both report the same problem. */
 const LAG_MAX_RECORDS = 10_000
 
 const NEVER_EXPIRES = -1
 const KEY_CHARACTERS = 80
 
-/** Offsets of the log that the read model has not passed; undefined while the end of the log is unknown. */
-export function lagOf({ end, live }: PartitionStatus): number | undefined {
-  return end === undefined ? undefined : Math.max(0, end - after(checkpointOf({ live })))
+/** Offsets of the log that the read model has not passed; undefined while one of the two cannot be read. */
+export function lagOf({ isRead, end, live }: PartitionStatus): number | undefined {
+  return end === undefined || !isRead ? undefined : Math.max(0, end - after(checkpointOf({ live })))
 }
 
 export function checkpointOf({ live }: Pick<PartitionStatus, 'live'>): Offset {
@@ -28,7 +30,7 @@ export function totalOf(
   partitions: readonly PartitionStatus[],
   of: (one: PartitionStatus) => number | undefined,
 ): number {
-  return partitions.reduce((sum, one) => sum + (of(one) ?? 0), 0)
+  return partitions.reduce((sum, one) => sum + (of(one) || 0), 0)
 }
 
 export function assess(status: StoreStatus): Assessment {
@@ -89,12 +91,12 @@ function projection({ partitions, readers }: StoreStatus): string[] {
 
 function projectorProblems(partitions: readonly PartitionStatus[], readers: Readers): string[] {
   const { projectors, projectorState } = readers
-  const assigned = new Set(projectors.flatMap(({ partitions }) => partitions))
+  const assigned = new Set(projectors.flatMap(({ partitions }) => partitions ?? []))
   const unassigned = partitionsWith(partitions, ({ partition }) => !assigned.has(partition))
   if (projectors.length === 0) {
     return [
-      'no projector is running: new events do not reach the read model. Start one: npm run start:projector, or docker ' +
-        'compose up -d projector',
+      'no projector is in the consumer group: new events do not reach the read model. Start one: npm run start:projector, ' +
+        'or docker compose up -d projector. If one runs, Kafka has expelled it: its /readyz says why, such as a quota',
     ]
   }
   if (projectorState !== 'Stable' || unassigned.length === 0) return []
@@ -155,13 +157,16 @@ function damages(partitions: readonly PartitionStatus[]): string[] {
   return problems
 }
 
-function notices({ partitions, readers, warnings, strangeKeys, topic }: StoreStatus): string[] {
+function notices({ partitions, readers, warnings, openTransactions, strangeKeys, topic }: StoreStatus): string[] {
   const notices: string[] = []
   const filling = partitionsWith(partitions, (one) => one.filling !== undefined)
   const withLeftovers = partitionsWith(partitions, ({ leftovers }) => leftovers.length > 0)
   const parked = totalOf(partitions, ({ live }) => live.parked)
   if (['PreparingRebalance', 'CompletingRebalance'].includes(readers.projectorState)) {
-    notices.push('the projectors are rebalancing their partitions')
+    notices.push(
+      'the group of the projectors is rebalancing: new events reach the read model when each has joined, or the group ' +
+        'has given up one that is down (after 10 s)',
+    )
   }
   if (readers.refused !== undefined) notices.push(`who reads the log is not known: ${readers.refused}`)
   else if (readers.apis.length === 0) notices.push('no api is running')
@@ -183,7 +188,7 @@ function notices({ partitions, readers, warnings, strangeKeys, topic }: StoreSta
       `${formatNumber(strangeKeys.length)} keys under {${topic}:…} in Redis belong to no generation, such as ${quoted(strangeKeys[0])}`,
     )
   }
-  return [...notices, ...warnings]
+  return [...openTransactions.map((one) => openTransactionText(topic, one)), ...notices, ...warnings]
 }
 
 /** The reasons of the parked records, most frequent first. */

@@ -1,4 +1,4 @@
-import { messageOf } from '../runtime/failures.ts'
+import { reasonOf } from '../event-log/broker-errors.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import type { Time } from '../runtime/time.ts'
 
@@ -20,7 +20,7 @@ export function createLatest<T>(read: () => Promise<T>, time: Time, everyMs: num
       latest = { value: await read(), at: time.now() }
       error = undefined
     } catch (reason) {
-      error = messageOf(reason)
+      error = reasonOf(reason)
     }
   })
 

@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { type Readers, readReaders } from '../event-log/groups.ts'
-import { Refused } from '../event-log/refused.ts'
 import type { HttpResponse } from '../runtime/http-response.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Readiness } from '../runtime/operations.ts'
@@ -8,14 +6,13 @@ import { repeat } from '../runtime/retry.ts'
 import { systemTime } from '../runtime/time.ts'
 import { createHistory, type Sample } from './history.ts'
 import { createLatest, type Latest } from './latest.ts'
-import { readStatus, type StatusSource, type StoreStatus } from './read-status.ts'
+import { readStatus, type StatusSource } from './read-status.ts'
 import { statusJson } from './status-json.ts'
 
 const SAMPLE_EVERY_MS = 1_000
 /** Reading the status takes requests to Kafka and Redis. Nobody asks for it while no page is open. */
 const STATUS_EVERY_MS = 1_000
 const STATUS_PATIENCE_MS = 500
-const NO_READERS: Readers = { projectorState: '', projectors: [], apis: [], replays: [], rebuilds: [] }
 
 const FILES = [
   { path: '/', file: import.meta.resolve('./page/page.html'), type: 'text/html' },
@@ -72,7 +69,7 @@ export function createLivePage({ service, version, readiness, log }: Options) {
       let stores: StatusSource | undefined
       const read = async () => {
         stores ??= open()
-        return statusJson(await readStatus(stores, readersUnlessRefused))
+        return statusJson(await readStatus(stores))
       }
       statusOf = createLatest(read, systemTime, STATUS_EVERY_MS, STATUS_PATIENCE_MS)
     },
@@ -85,14 +82,5 @@ export function createLivePage({ service, version, readiness, log }: Options) {
         onHalt() {},
       })
     },
-  }
-}
-
-async function readersUnlessRefused(...from: Parameters<typeof readReaders>): Promise<StoreStatus['readers']> {
-  try {
-    return await readReaders(...from)
-  } catch (error) {
-    if (error instanceof Refused) return { ...NO_READERS, refused: error.message }
-    throw error
   }
 }

@@ -1,17 +1,20 @@
+import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Kafka } from '../event-log/connection.ts'
 import { type Readers, readReaders } from '../event-log/groups.ts'
-import { checkTopic, type TopicSettings } from '../event-log/topic.ts'
+import { checkTopic, type OpenTransaction, type TopicSettings } from '../event-log/topic.ts'
 import { EntryError } from '../plant/entry.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import type { PartitionGenerations } from '../read-model/generations.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
-import type { GenerationState } from '../read-model/state.ts'
+import { type GenerationState, generationState } from '../read-model/state.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { TableStatus } from './read-table.ts'
 
 export type PartitionStatus = {
   partition: Partition
-  /** The next offset of the log; undefined while a precondition of the topic does not hold. */
+  /** False when Redis does not return its read model; all else but the end of the log is then unknown. */
+  isRead: boolean
+  /** The next offset of the log; undefined while the log cannot be read. */
   end: Offset | undefined
   live: GenerationState
   /** How many records of the live generation are parked for each reason, of those that were looked at. */
@@ -28,15 +31,16 @@ export type StoreStatus = {
   topic: string
   partitions: PartitionStatus[]
   readers: Readers & {
-    /** Why they are not known: what Kafka refuses this user. */
+    /** Reason why they are not known, with the remedy. */
     refused?: string
   }
-  /** Undefined without a table, or while a precondition of its topic does not hold. */
+  /** Undefined without a table, or while it cannot be read. */
   table?: TableStatus | undefined
-  /** Preconditions that do not hold, with their remedies. */
+  /** Preconditions that do not hold, and parts that cannot be read, with their remedies. */
   broken: string[]
   /** Settings that are not recommended for production. */
   warnings: string[]
+  openTransactions: OpenTransaction[]
   /** Keys of this topic in Redis that belong to no generation. */
   strangeKeys: string[]
 }
@@ -48,45 +52,84 @@ export type StatusSource = TopicSettings & {
   readTable?(): Promise<TableStatus>
 }
 
-/** Reads the state of read model, log and readers, once each and in this order. */
+const NO_READERS: Readers = { projectorState: '', projectors: [], apis: [], replays: [], rebuilds: [] }
+
+/**
+ * Reads the state of read model, log and readers, once each; log and readers after the read model. A part that cannot be
+ * read is among what is broken, and the others are as they are. `attempt` makes each request, and may retry it. Rejects
+ * with the PreconditionError of an attempt to read the readers.
+ */
 export async function readStatus(
   { kafka, readModel, topic, partitions, readTable }: StatusSource,
-  readersOf: (kafka: Kafka, topic: string) => Promise<StoreStatus['readers']> = readReaders,
+  attempt: <T>(request: () => Promise<T>) => Promise<T> = (request) => request(),
 ): Promise<StoreStatus> {
   const { generations } = readModel
-  const server = await orBroken(readModel.checkServer)
-  const listed = await generations.list()
-  const found = await Promise.all(listed.partitions.map(readPartition))
+  const server = await readPart('Redis', readModel.checkServer)
+  const listed = await readPart('the read model', generations.list)
+  const found = await Promise.all(
+    (listed.found?.partitions ?? []).map((one) =>
+      readPart(`partition ${one.partition} of the read model`, () => readPartition(one)),
+    ),
+  )
   // The ends after the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
-  const log = await orBroken(() => checkTopic(kafka, { topic, partitions }))
-  const table = await orBroken(async () => readTable?.())
-  const readers = await readersOf(kafka, topic)
-  const { ends, warnings } = log.found ?? { ends: [], warnings: [] }
+  const [log, table, readers] = await Promise.all([
+    readPart('the log', () => checkTopic(kafka, { topic, partitions })),
+    readPart('the table', async () => readTable?.()),
+    attempt(() => readReaders(kafka, topic)).catch((error: unknown) => {
+      if (error instanceof PreconditionError) throw error
+      return { ...NO_READERS, refused: reasonOf(error) }
+    }),
+  ])
+  const { ends, warnings, openTransactions } = log.found ?? { ends: [], warnings: [], openTransactions: [] }
   return {
     topic,
     readers,
     warnings,
+    openTransactions,
     partitions: allPartitions(partitions).map((partition) => ({
-      ...(found[partition] as (typeof found)[number]),
+      ...(found[partition]?.found ?? unreadable(partition)),
       end: ends[partition],
     })),
     table: table.found,
-    broken: [server, log, table].flatMap(({ broken }) => broken ?? []),
-    strangeKeys: listed.strange,
+    broken: [server, listed, ...found, log, table].flatMap(({ broken }) => broken ?? []),
+    strangeKeys: listed.found?.strange ?? [],
   }
 
-  async function readPartition({ partition, filling, names }: PartitionGenerations) {
+  async function readPart<T>(what: string, request: () => Promise<T>): Promise<{ found?: T; broken?: string }> {
+    try {
+      return { found: await attempt(request) }
+    } catch (error) {
+      if (error instanceof PreconditionError || error instanceof EntryError) return { broken: error.message }
+      return { broken: `${what} cannot be read: ${reasonOf(error)}` }
+    }
+  }
+
+  async function readPartition({ partition, live: name, filling, names }: PartitionGenerations) {
+    await assertTypes(partition, name)
     const live = await generations.state(partition)
     const parkedReasons = live.parked === 0 ? new Map<number, number>() : await reasonsOf(partition, live.live)
     const isFilling = filling !== '' && filling !== live.live
     const sizes = await Promise.all(names.map((name) => generations.bytes(partition, name)))
     return {
       partition,
+      isRead: true,
       live,
       parkedReasons,
       filling: isFilling ? await generations.state(partition, filling) : undefined,
       leftovers: names.filter((name) => name !== live.live && name !== filling),
       bytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
+    }
+  }
+
+  /** Redis does not say which key has another type than a command needs. */
+  async function assertTypes(partition: Partition, generation: string): Promise<void> {
+    for (const [key, type] of await generations.keyTypes(partition, generation)) {
+      const expected = TYPES[key] ?? 'string'
+      if (type === expected) continue
+      throw new PreconditionError(
+        `partition ${partition} of the read model cannot be read: its key ${key} is a ${type}, not a ${expected}: another ` +
+          `program wrote it. Delete the keys {${topic}:${partition}}:*; a projector fills them again from the log`,
+      )
     }
   }
 
@@ -101,11 +144,16 @@ export async function readStatus(
   }
 }
 
-async function orBroken<T>(request: () => Promise<T>): Promise<{ found?: T; broken?: string }> {
-  try {
-    return { found: await request() }
-  } catch (error) {
-    if (error instanceof PreconditionError || error instanceof EntryError) return { broken: error.message }
-    throw error
-  }
-}
+/** The types of the keys of a generation; the pointers are strings. */
+const TYPES: Record<string, string> = { meta: 'hash', plants: 'hash', order: 'list', parked: 'hash' }
+
+/** Its figures are NaN, which is null in JSON. */
+const unreadable = (partition: Partition): Omit<PartitionStatus, 'end'> => ({
+  partition,
+  isRead: false,
+  live: generationState([]),
+  parkedReasons: new Map(),
+  filling: undefined,
+  leftovers: [],
+  bytes: Number.NaN,
+})

@@ -5,14 +5,15 @@ import type { PartitionStatus, StoreStatus } from './read-status.ts'
 export function statusJson(status: StoreStatus): object {
   const { topic, partitions, readers, table } = status
   const { problems, notices } = assess(status)
-  const total = (of: (one: PartitionStatus) => number | undefined) => totalOf(partitions, of)
+  const total = (of: (one: PartitionStatus) => number | undefined) =>
+    partitions.every((one) => Number.isFinite(of(one))) ? totalOf(partitions, of) : null
   return {
     well: problems.length === 0,
     problems,
     notices,
     topic,
     totals: {
-      offsets: partitions.some(({ end }) => end === undefined) ? null : total(({ end }) => end),
+      offsets: total(({ end }) => end),
       lag: total(lagOf),
       plants: total(({ live }) => live.plants),
       voids: total(({ live }) => live.voids),

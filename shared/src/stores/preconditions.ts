@@ -1,4 +1,4 @@
-import { refusalOf } from '../event-log/broker-errors.ts'
+import { reasonOf, refusalOf } from '../event-log/broker-errors.ts'
 import { withAdmin } from '../event-log/connection.ts'
 import { assertSameTopic, assertWithinBounds, SERVICE_REMEDY, type TopicId } from '../event-log/log-identity.ts'
 import { Refused } from '../event-log/refused.ts'
@@ -8,7 +8,7 @@ import { checkRights, createRightsCheck } from '../event-log/topic-rights.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
-import { messageOf, PreconditionError } from '../runtime/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { repeat, retry } from '../runtime/retry.ts'
 import type { Time } from '../runtime/time.ts'
@@ -44,9 +44,8 @@ export async function checkPreconditions(
       ...RETRY,
       giveUpAfterMs: GIVE_UP_AFTER_MS,
       onFailure(err) {
-        const refusal = refusalOf(err, stores)
-        log.warn({ err }, refusal ?? 'Kafka or Redis does not respond yet, retrying')
-        onFailure(refusal ?? messageOf(err))
+        log.warn({ err }, refusalOf(err, stores) ?? 'Kafka or Redis does not respond yet, retrying')
+        onFailure(reasonOf(err, stores))
       },
     })
   } catch (error) {
@@ -158,7 +157,7 @@ export function watchPreconditions(
       const isAnother = tableId !== undefined && now !== undefined && tableId !== now
       return isAnother ? `topic ${table} was recreated: ${WRITE_ANEW}` : undefined
     } catch (error) {
-      return messageOf(error)
+      return reasonOf(error)
     }
   }
 
@@ -174,7 +173,7 @@ export function watchPreconditions(
     } catch (error) {
       refusal = refusalOf(error, { topic })
       if (refusal === undefined) {
-        failure = messageOf(error)
+        failure = reasonOf(error)
         return
       }
     }

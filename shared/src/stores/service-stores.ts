@@ -24,13 +24,16 @@ export async function openServiceStores(
   const { log, fail, ending, closeLater } = context
   let problems: Readiness = () => ['starting']
   let working: Readiness = () => []
+  let notices: Readiness = () => []
   const readiness: Readiness = () => {
     const reason = ending()
     return reason === undefined ? problems() : [reason]
   }
   const page = createLivePage({ service, version, readiness, log })
   const { pages } = page
-  const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, { readiness, metrics, log, pages })
+  const pageHosts = settings.OPS_HOSTS?.toLowerCase().split(/ *, */) ?? []
+  const parts = { readiness, notices: () => notices(), metrics, log, pages, pageHosts }
+  const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, parts)
   closeLater(operations.close)
 
   const stores = createStores(settings, `plant-store-${service}`, log)
@@ -59,12 +62,13 @@ export async function openServiceStores(
      * Checks the preconditions until the service ends; a violation ends it. The service is not ready, and reports
      * the problems of its reader of the log, until `reportReady` is called.
      */
-    watch(reader: Omit<LogReader, 'topicId'> & { problems: Readiness }): void {
+    watch(reader: Omit<LogReader, 'topicId'> & { problems: Readiness; notices?: Readiness }): void {
       const { topicId, tableId } = startState
       const watched = { ...reader, topicId, tableId }
       const watch = watchPreconditions(stores, service, watched, { time: systemTime, log, onHalt: fail })
       closeLater(watch.close)
       working = () => [...reader.problems(), ...watch.problems()]
+      notices = reader.notices ?? notices
       problems = () => ['starting: comparing the log with the read model', ...working()]
     },
 

@@ -29,6 +29,9 @@ export const SERVICE_SETTINGS = {
   ...TRACING_SETTINGS,
   ...STORE_SETTINGS,
   HOST: Type.String({ default: '127.0.0.1' }),
+  OPS_HOSTS: Type.Optional(
+    Type.String({ pattern: '^[\\w.-]+( *, *[\\w.-]+)*$', expected: 'host names without a port, separated by commas' }),
+  ),
   LOG_LEVEL: Type.Enum(LOG_LEVELS, { default: 'info' }),
 }
 

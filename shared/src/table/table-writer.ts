@@ -1,4 +1,5 @@
 import { appendsOf } from '../event-log/append.ts'
+import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Range } from '../event-log/replay.ts'
 import { textLengthOf } from '../plant/plant.ts'
 import type { LogRecord, NewRecord } from '../plant/plant-created.ts'
@@ -7,7 +8,7 @@ import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { claimsOf, type LogSpan, unwritten, writtenUpTo } from '../protocol/plants-table.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
-import { messageOf, PreconditionError } from '../runtime/failures.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import { formatPartitions } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
@@ -104,7 +105,7 @@ export function createTableWriter(options: TableWriterOptions) {
         if (signal.aborted) return
         if (error instanceof PreconditionError && onHalt !== undefined) return onHalt(error)
         const retryInMs = backOff.nextMs()
-        problem = messageOf(error)
+        problem = reasonOf(error)
         log.warn({ err: error, retryInMs }, 'the table is not written; retrying')
         await delay(time, retryInMs, signal)
       }

@@ -48,12 +48,11 @@ export function endSpan(span: Span, errorType?: string): void {
   span.end()
 }
 
-/** A batch of events that is sent or processed. */
-export type EventBatch = { topic: string; events: number; creations: readonly SpanContext[]; attributes?: Attributes }
+type Traced = { traceparent?: Traceparent | undefined }
 
 /** Runs the append of a batch within its span. */
-export const withinSendSpan = <T>(batch: EventBatch, append: () => Promise<T>): Promise<T> =>
-  withinBatchSpan('send', SpanKind.CLIENT, batch, append)
+export const withinSendSpan = <T>(topic: string, events: readonly Traced[], append: () => Promise<T>): Promise<T> =>
+  withinBatchSpan('send', SpanKind.CLIENT, topic, events, {}, append)
 
 /**
  * Runs work on a batch within a span that links to the creation of each traced event, and is a child of the first one;
@@ -62,9 +61,12 @@ export const withinSendSpan = <T>(batch: EventBatch, append: () => Promise<T>): 
 async function withinBatchSpan<T>(
   operation: Operation,
   kind: SpanKind,
-  { topic, events, creations, attributes: more }: EventBatch,
+  topic: string,
+  events: readonly Traced[],
+  more: Attributes,
   work: () => Promise<T>,
 ): Promise<T> {
+  const creations = creationsOf(events)
   const [first] = creations
   if (first === undefined) return await work()
   const { name, attributes } = messaging(operation, topic)
@@ -72,8 +74,8 @@ async function withinBatchSpan<T>(
     name,
     {
       kind,
-      attributes: { ...attributes, ...more, 'messaging.batch.message_count': events },
-      links: creations.slice(0, MAX_LINKS).map((creation) => ({ context: creation })),
+      attributes: { ...attributes, ...more, 'messaging.batch.message_count': events.length },
+      links: creations.map((creation) => ({ context: creation })),
     },
     trace.setSpanContext(ROOT_CONTEXT, first),
   )
@@ -93,20 +95,25 @@ export type ConsumedFrom = { topic: string; partition: Partition; groupId: strin
 /** Runs the processing of consumed events within its span. */
 export function withinProcessSpan<T>(
   { topic, partition, groupId }: ConsumedFrom,
-  events: readonly { traceparent?: Traceparent | undefined }[],
+  events: readonly Traced[],
   work: () => Promise<T>,
 ): Promise<T> {
+  const attributes = {
+    'messaging.destination.partition.id': String(partition),
+    'messaging.consumer.group.name': groupId,
+  }
+  return withinBatchSpan('process', SpanKind.CONSUMER, topic, events, attributes, work)
+}
+
+/** The contexts of the sampled creations, as many as a span can link to. */
+function creationsOf(events: readonly Traced[]): SpanContext[] {
   const creations: SpanContext[] = []
   for (const { traceparent } of events) {
     if (traceparent === undefined || creations.length === MAX_LINKS) continue
     const creation = spanContextOf(traceparent)
     if ((creation.traceFlags & TraceFlags.SAMPLED) !== 0) creations.push(creation)
   }
-  const attributes = {
-    'messaging.destination.partition.id': String(partition),
-    'messaging.consumer.group.name': groupId,
-  }
-  return withinBatchSpan('process', SpanKind.CONSUMER, { topic, events: events.length, creations, attributes }, work)
+  return creations
 }
 
 function spanContextOf(traceparent: Traceparent): SpanContext {

@@ -1,4 +1,5 @@
 import { DiagLogLevel, diag } from '@opentelemetry/api'
+import { createLineLimit } from '../runtime/line-limit.ts'
 import type { Log } from '../runtime/log.ts'
 import { version } from '../runtime/metrics.ts'
 import type { ServiceContext } from '../runtime/service.ts'
@@ -6,8 +7,6 @@ import { isTracingOn, type TracingSettings } from './tracing-settings.ts'
 
 /** The last spans are sent within this time at the end. */
 const LAST_SPANS_WITHIN_MS = 1_000
-/** The SDK reports each failed export, and each time that its queue was full. */
-const REPORT_EVERY_MS = 10_000
 
 /**
  * Starts the SDK of OpenTelemetry when the settings name a collector, and says whether it did. Without one the SDK is
@@ -34,19 +33,12 @@ export async function startTracing(
   return true
 }
 
-/** Logs at most one report of the SDK in that time. */
+/** The SDK reports each failed export, and each time that its queue was full. */
 function reporter(log: Log): (message: string) => void {
-  let nextAt = 0
-  let leftOut = 0
+  const limit = createLineLimit()
   return (message) => {
-    const now = performance.now()
-    if (now < nextAt) {
-      leftOut++
-      return
-    }
-    log.warn({ leftOut }, `tracing: ${message}`)
-    nextAt = now + REPORT_EVERY_MS
-    leftOut = 0
+    const leftOut = limit()
+    if (leftOut !== undefined) log.warn({ leftOut }, `tracing: ${message}`)
   }
 }
 

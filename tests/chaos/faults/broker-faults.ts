@@ -1,32 +1,23 @@
-import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { runCommand } from '../../../local/processes/command.mjs'
 import { pick } from '../../simulation/random.ts'
-import { type Cluster, TOPIC } from '../cluster.ts'
+import { CONTINUES_WITHIN_MS } from '../liveness.ts'
 import type { Member } from '../member.ts'
-import { COMMAND_TIMEOUT_MS, type Draw, every, killed } from './fault.ts'
+import { COMMAND_TIMEOUT_MS, type Draw, killed } from './fault.ts'
 
 const UNLIMITED = 'unlimited'
+/** With another broker away there is no majority. */
+const ONE_AFTER_THE_OTHER = 'kafka-each'
 
 export const BROKER_FAULTS: readonly Draw[] = [
-  // Creates go to all partitions all the time, so it acknowledges some when it dies.
-  (cluster, random) => {
-    const { brokers } = cluster
-    const partition = random.below(TOPIC.partitions)
-    return {
-      ...{ kind: 'leader: kill -9', targets: [`of partition ${partition}`, ...brokers.map(({ name }) => name)] },
-      inject: async () => void (await (await leaderOf(partition, cluster)).kill()),
-      heal: () => every(brokers, (broker) => broker.start()),
-    }
-  },
   ({ brokers }, random) => {
     const left = pick(brokers, random)
-    return killed(
-      'two brokers: kill -9',
-      brokers.filter((broker) => broker !== left),
-    )
+    const two = brokers.filter((broker) => broker !== left)
+    const effects = [{ of: 'create' as const, servers: two.map(({ name }) => name) }]
+    return { kind: 'two brokers: kill -9', ...killed(two), effects }
   },
   ({ brokers }) => ({
     ...{ kind: 'brokers: rolling restart', targets: brokers.map(({ name }) => name) },
+    effects: [{ of: 'create', servers: [ONE_AFTER_THE_OTHER], gapMs: CONTINUES_WITHIN_MS }],
     async inject() {
       for (const broker of brokers) await broker.restart('SIGTERM')
     },
@@ -35,6 +26,8 @@ export const BROKER_FAULTS: readonly Draw[] = [
     const broker = pick(brokers, random)
     return {
       ...{ kind: 'broker: disk full', targets: [broker.name] },
+      // It ends at its next write, is started again, and is killed once more.
+      effects: [{ of: 'create', servers: [broker.name], gapMs: CONTINUES_WITHIN_MS }],
       // No file may grow any more. The broker gives up its data directory, and with it itself.
       inject: () => limitFileSize(broker, '0'),
       async heal() {
@@ -44,14 +37,6 @@ export const BROKER_FAULTS: readonly Draw[] = [
     }
   },
 ]
-
-async function leaderOf(partition: number, { admin, brokers }: Cluster): Promise<Member> {
-  const { topics } = await withAdmin(admin, (admin) => admin.fetchTopicMetadata({ topics: [TOPIC.topic] }))
-  const leader = topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)?.leader
-  const broker = brokers.find(({ name }) => name === `kafka-${leader}`)
-  if (broker === undefined) throw new Error(`partition ${partition} has no leader`)
-  return broker
-}
 
 async function limitFileSize(member: Member, bytes: string): Promise<void> {
   const pid = member.pid()

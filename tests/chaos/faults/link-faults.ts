@@ -1,12 +1,12 @@
 import { pick, type Random } from '../../simulation/random.ts'
-import type { Cluster } from '../cluster.ts'
+import { CONTINUES_WITHIN_MS, type Effect, UNTIL_RECOVERED } from '../liveness.ts'
 import type { Direction, Link } from '../toxiproxy.ts'
-import type { Draw } from './fault.ts'
+import { createsLedBy, type Draw, type Scene } from './fault.ts'
 
 const BOTH: readonly Direction[] = ['upstream', 'downstream']
 
 /** One link, all links of a client or all links to a server. */
-function drawLinks({ links }: Cluster, random: Random): { name: string; links: readonly Link[] } {
+function drawLinks({ links }: Scene, random: Random): { name: string; links: readonly Link[] } {
   const link = pick(links, random)
   const [client, server] = link.name.split('>') as [string, string]
   return pick(
@@ -19,12 +19,26 @@ function drawLinks({ links }: Cluster, random: Random): { name: string; links: r
   )
 }
 
+/** Effects of a disturbed link. The leader of a partition stays where it is, so nothing else can write there. */
+function effectsOf({ name }: Link, scene: Scene): readonly Effect[] {
+  const [client, server] = name.split('>') as [string, string]
+  if (client === 'clients') return [{ apis: [server], forMs: UNTIL_RECOVERED }]
+  if (client === 'all') return [{ servers: [server.replace('-bus', '')], gapMs: CONTINUES_WITHIN_MS }]
+  // Another controller, or brokers that miss their heartbeats and are fenced for a moment.
+  if (client === 'controllers') return [{ of: 'create', servers: [server], gapMs: CONTINUES_WITHIN_MS }]
+  const led = { ...createsLedBy(server, scene), forMs: UNTIL_RECOVERED }
+  // Its followers cannot replicate, and leave the ISR after replica.lag.time.max.ms (30 s).
+  if (client === 'brokers') return [led]
+  return client.startsWith('api') ? [{ ...led, apis: [client] }] : []
+}
+
 function linkFault(kind: string, inject: (link: Link, random: Random) => () => Promise<void>): Draw {
-  return (cluster, random) => {
-    const { name, links } = drawLinks(cluster, random)
+  return (scene, random) => {
+    const { name, links } = drawLinks(scene, random)
     const injections = links.map((link) => inject(link, random))
     return {
       ...{ kind: `network: ${kind}`, targets: [...new Set([name, ...links.map((link) => link.name)])] },
+      effects: links.flatMap((link) => effectsOf(link, scene)),
       inject: () => Promise.all(injections.map((injectOne) => injectOne())).then(() => undefined),
       heal: () => Promise.all(links.map((link) => link.heal())).then(() => undefined),
     }

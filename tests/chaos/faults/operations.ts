@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isReady } from '../../support/is-ready.ts'
 import type { Cluster } from '../cluster.ts'
+import { UNTIL_RECOVERED } from '../liveness.ts'
 import type { Draw, Fault } from './fault.ts'
 
 /** What operators do while the cluster works: no faults, but nothing may break by them either. */
 export const OPERATIONS: readonly Draw[] = [
+  // Figures without a fault, to compare with.
+  () => ({ kind: 'none', targets: ['none'], inject: async () => undefined }),
   (cluster) => plantctl(cluster, 'rebuild'),
   (cluster) => plantctl(cluster, 'verify'),
   ({ services, hasTwoReleases }) =>
@@ -30,6 +33,7 @@ const changed = (kind: string, services: readonly Service[]): Fault =>
 function rolling(kind: string, services: readonly Service[], before?: (service: Service) => void): Fault {
   return {
     ...{ kind, targets: services.map(({ name }) => name) },
+    effects: [{ apis: services.map(({ name }) => name), forMs: UNTIL_RECOVERED }],
     async inject() {
       for (const service of services) {
         before?.(service)

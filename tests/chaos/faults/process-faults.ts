@@ -1,51 +1,59 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pick, type Random } from '../../simulation/random.ts'
-import type { Cluster } from '../cluster.ts'
+import { CONTINUES_WITHIN_MS, type Effect, UNTIL_RECOVERED } from '../liveness.ts'
 import type { Member } from '../member.ts'
-import { type Draw, killed } from './fault.ts'
+import { type Draw, killed, type Scene } from './fault.ts'
 
 const STORM_RESTARTS = 3
 const STORM_EVERY_MS = 1_500
 const HOUR_MS = 3_600_000
+const PROJECTORS_DEAD_MS = 60_000
 
-function groupOf(cluster: Cluster, random: Random): readonly [name: string, members: readonly Member[]] {
-  const { brokers, redisServers, sentinels, apis, projectors, consumers } = cluster
+/** A member of a group, and its effects when it is away. */
+function drawMember(scene: Scene, random: Random) {
+  const { brokers, leaders, redisServers, sentinels, apis, projectors, consumers } = scene
+  const broker = ({ name }: Member): Effect[] => [{ of: 'create', servers: [name], forMs: CONTINUES_WITHIN_MS }]
+  const none = (): Effect[] => []
   const groups = [
-    ['broker', brokers],
-    ['redis', redisServers],
-    ['sentinel', sentinels],
-    ['api', apis],
-    ['projector', projectors],
-    ['consumer', consumers],
+    ['broker', brokers, broker],
+    ['leader', [pick(leaders, random)], broker],
+    ['redis', redisServers, ({ name }: Member): Effect[] => [{ servers: [name], forMs: CONTINUES_WITHIN_MS }]],
+    ['sentinel', sentinels, none],
+    ['api', apis, ({ name }: Member): Effect[] => [{ apis: [name], forMs: UNTIL_RECOVERED }]],
+    ['projector', projectors, none],
+    ['consumer', consumers, none],
   ] as const
-  return pick(
+  const [group, members, effectsOf] = pick(
     groups.filter(([, members]) => members.length > 0),
     random,
   )
+  const member = pick<Member>(members, random)
+  return { group, member, effects: effectsOf(member) }
 }
 
 export const PROCESS_FAULTS: readonly Draw[] = [
-  (cluster, random) => {
-    const [group, members] = groupOf(cluster, random)
-    return killed(`${group}: kill -9`, [pick(members, random)])
+  (scene, random) => {
+    const { group, member, effects } = drawMember(scene, random)
+    return { kind: `${group}: kill -9`, ...killed([member]), effects }
   },
-  (cluster, random) => {
-    const [group, members] = groupOf(cluster, random)
-    const member = pick(members, random)
+  (scene, random) => {
+    const { group, member, effects } = drawMember(scene, random)
     return {
-      ...{ kind: `${group}: paused`, targets: [member.name] },
+      ...{ kind: `${group}: paused`, targets: [member.name], effects },
       inject: async () => member.pause(),
       heal: async () => member.resume(),
     }
   },
-  (cluster, random) => {
-    const [group, members] = groupOf(cluster, random)
-    const member = pick(members, random)
+  (scene, random) => {
+    const { group, member, effects } = drawMember(scene, random)
     return {
       ...{ kind: `${group}: SIGTERM and start`, targets: [member.name] },
+      // A Redis that is back before the sentinels miss it has lost its data.
+      effects: group === 'redis' ? [{ forMs: UNTIL_RECOVERED }] : effects,
       inject: () => member.restart('SIGTERM'),
     }
   },
+  ({ projectors }) => ({ kind: 'projectors: dead for a minute', ...killed(projectors), holdMs: PROJECTORS_DEAD_MS }),
   ({ services }, random) => {
     const service = pick(services, random)
     const hours = pick([-1, 1], random)

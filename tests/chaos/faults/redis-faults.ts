@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { Cluster } from '../cluster.ts'
+import { UNTIL_RECOVERED } from '../liveness.ts'
 import type { Member } from '../member.ts'
 import { COMMAND_TIMEOUT_MS, type Draw, every } from './fault.ts'
 
@@ -8,9 +9,13 @@ import { COMMAND_TIMEOUT_MS, type Draw, every } from './fault.ts'
 const LAG_MS = 1_500
 const REDIS = 'redis'
 
-/** What happens to a master of this moment: the only one, or one of a Redis Cluster. */
+/**
+ * What happens to a master of this moment: the only one, or one of a Redis Cluster. What loses plants stops everything
+ * until they have been read from the log again.
+ */
 function redisFault(
   kind: string,
+  loses: 'plants' | 'nothing',
   inject: (master: Redis, cluster: Cluster, server: Member) => Promise<unknown>,
   heal?: (cluster: Cluster) => Promise<void>,
 ): Draw {
@@ -18,6 +23,7 @@ function redisFault(
     const which = random.below(cluster.redisServers.length)
     return {
       ...{ kind: `redis: ${kind}`, targets: [REDIS, ...cluster.redisServers.map(({ name }) => name)] },
+      effects: loses === 'plants' ? [{ forMs: UNTIL_RECOVERED }] : [],
       inject: () => withMaster(cluster, which, (master, server) => inject(master, cluster, server)),
       ...(heal && { heal: () => heal(cluster) }),
     }
@@ -25,22 +31,24 @@ function redisFault(
 }
 
 export const REDIS_FAULTS: readonly Draw[] = [
-  redisFault('FLUSHALL', (master) => master.flushall()),
-  redisFault('SCRIPT FLUSH', (master) => master.script('FLUSH')),
-  redisFault('full', (master) => master.config('SET', 'maxmemory', '1mb'), setOnAll('maxmemory', '0')),
+  redisFault('FLUSHALL', 'plants', (master) => master.flushall()),
+  redisFault('SCRIPT FLUSH', 'nothing', (master) => master.script('FLUSH')),
+  redisFault('full', 'nothing', (master) => master.config('SET', 'maxmemory', '1mb'), setOnAll('maxmemory', '0')),
   redisFault(
     'refuses writes',
+    'nothing',
     (master) => master.config('SET', 'min-replicas-to-write', '9'),
     setOnAll('min-replicas-to-write', '0'),
   ),
-  redisFault('killed and back at once', (_, __, server) => server.restart('SIGKILL')),
-  redisFault('set back to an old snapshot', async (master, __, server) => {
+  redisFault('killed and back at once', 'plants', (_, __, server) => server.restart('SIGKILL')),
+  redisFault('set back to an old snapshot', 'plants', async (master, __, server) => {
     await master.save()
     await delay(LAG_MS)
     await server.restart('SIGKILL')
   }),
   redisFault(
     'failover that loses writes',
+    'plants',
     async (master, _, server) => {
       // The replicas connect again, but may not replicate.
       await master.call('ACL', 'SETUSER', 'default', '-psync', '-sync')

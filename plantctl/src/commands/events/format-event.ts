@@ -2,7 +2,7 @@ import { claimsItsId, reasonName, reasonText } from '@plant-store/shared/plant/p
 import { formatPosition } from '@plant-store/shared/plant/position.ts'
 import { formatTimestamp } from '@plant-store/shared/runtime/format.ts'
 import type { Paint } from '../../terminal/layout.ts'
-import { safeJson, safeText } from '../../terminal/safe-text.ts'
+import { safeText } from '../../terminal/safe-text.ts'
 import type { LogEvent } from './read-events.ts'
 import type { ClaimRuling } from './rulings.ts'
 
@@ -20,6 +20,7 @@ const markOf = (ruling: ClaimRuling | undefined) => ruling?.is ?? 'foreign'
 
 const COLOURS = {
   created: 'green',
+  claimed: 'red',
   void: 'yellow',
   repeated: 'dim',
   foreign: 'red',
@@ -42,9 +43,9 @@ export function eventHead(
   ruling: ClaimRuling | undefined,
   paint: Paint,
   positionWidth: number,
+  mark: keyof typeof COLOURS = markOf(ruling),
 ): string[] {
   const { claim, partition } = event
-  const mark = markOf(ruling)
   const head = [
     formatTimestamp(event.stored.timestampMs),
     formatPosition(event).padStart(positionWidth),
@@ -82,7 +83,7 @@ function contentOf({ claim, parked, stored }: LogEvent): string[] {
 export function eventJson(event: LogEvent, ruling: ClaimRuling | undefined, raw: boolean): string {
   const { partition, offset, claim, parked, stored } = event
   const first = ruling?.is === 'void' || ruling?.is === 'repeated' ? ruling.first : undefined
-  return safeJson({
+  return JSON.stringify({
     position: formatPosition(event),
     partition,
     offset,

@@ -1,13 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { digestOf, parseTokenEntries, type TokenEntry } from '@plant-store/shared/access/token-entry.ts'
+import { digestOf, parseTokenEntries, parseTokenFile, type TokenEntry } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { repeat } from '@plant-store/shared/runtime/retry.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
+import { loadSettingFile } from '@plant-store/shared/runtime/setting-files.ts'
+import { openReloaded, type Reloaded } from '../reloaded.ts'
 import { type Authenticator, expiredToken, type Strategy } from './require-access.ts'
-
-const RELOAD_EVERY_MS = 5_000
 
 /** The entry of a token, if there is one, in a time that depends neither on the token nor on the entry. */
 export function findToken(entries: readonly TokenEntry[], token: string): TokenEntry | undefined {
@@ -51,44 +48,12 @@ export async function openOpaqueTokens(
   }
   if (file === undefined) return undefined
   const tokens = await openTokenFile(file, log)
-  return { strategy: opaqueTokens(tokens.entries, now), close: tokens.close }
+  return { ...tokens, strategy: opaqueTokens(tokens.current, now) }
 }
 
-export type TokenFile = { entries(): readonly TokenEntry[]; close(): Promise<void> }
-
-/**
- * The entries of a file, which is read again every 5 s, so that tokens change without a restart. While the file cannot
- * be read or is invalid, the previous entries stay in force. Throws a PreconditionError when the first read fails.
- */
-export async function openTokenFile(file: string, log: Log, reloadEveryMs = RELOAD_EVERY_MS): Promise<TokenFile> {
-  let entries = await readTokens(file)
-  let lastError = ''
-
-  async function reload(): Promise<void> {
-    try {
-      entries = await readTokens(file)
-      lastError = ''
-    } catch (error) {
-      const { message } = error as Error
-      if (message !== lastError) log.error(`${message}; the previous tokens stay valid until this is corrected`)
-      lastError = message
-    }
-  }
-
-  const reloading = repeat({
-    time: systemTime,
-    everyMs: reloadEveryMs,
-    what: 'reading the token file',
-    log,
-    task: reload,
-    onHalt() {},
-  })
-  return { entries: () => entries, close: reloading.close }
-}
-
-async function readTokens(file: string): Promise<TokenEntry[]> {
-  const text = await readFile(file, 'utf8').catch((cause: Error) => {
-    throw new PreconditionError(`settings: PLANT_STORE_TOKEN_DIGESTS_FILE cannot be read: ${cause.message}`)
-  })
-  return parseTokenEntries(text, `the file ${file}`)
+/** The entries of a file, which is read again, so that tokens change without a restart. */
+export function openTokenFile(file: string, log: Log, everyMs?: number): Promise<Reloaded<TokenEntry[]>> {
+  const name = 'PLANT_STORE_TOKEN_DIGESTS_FILE'
+  const read = async () => parseTokenFile(await loadSettingFile({ [name]: file }, name), `the file ${file}`)
+  return openReloaded({ what: 'token file', read, log, everyMs })
 }

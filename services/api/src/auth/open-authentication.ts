@@ -6,7 +6,12 @@ import type { Strategy } from './require-access.ts'
 
 export type AuthenticationSettings = OpaqueTokenSettings & JwtSettings
 
-export type Authentication = { strategies: readonly Strategy[]; close(): Promise<void> }
+export type Authentication = {
+  strategies: readonly Strategy[]
+  /** When the token file was read last, in seconds since 1970; undefined without a file. */
+  tokensReadAt(): number | undefined
+  close(): Promise<void>
+}
 
 /**
  * Opens the authenticators that are configured, the cheapest first. Throws a PreconditionError when there is none, or
@@ -19,7 +24,8 @@ export async function openAuthentication(
 ): Promise<Authentication> {
   // Checked before anything is opened.
   const issuer = jwtIssuerOf(settings)
-  const authenticators = [await openOpaqueTokens(settings, log, now), issuer && openJwts(issuer, log, now)].filter(
+  const tokens = await openOpaqueTokens(settings, log, now)
+  const authenticators = [tokens, issuer && openJwts(issuer, log, now)].filter(
     (authenticator) => authenticator !== undefined,
   )
   if (authenticators.length === 0) {
@@ -30,6 +36,7 @@ export async function openAuthentication(
   }
   return {
     strategies: authenticators.map(({ strategy }) => strategy),
+    tokensReadAt: () => tokens?.readAt?.(),
     async close() {
       await Promise.all(authenticators.map((authenticator) => authenticator.close()))
     },

@@ -1,70 +1,185 @@
-import type { BaseOffsets } from '@plant-store/shared/event-log/append.ts'
+import type { Follower } from '@plant-store/shared/event-log/follow.ts'
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { createReadFloor, hasCoverageGap } from '@plant-store/shared/protocol/coverage.ts'
-import { createRetention, createWindow, type Window } from '@plant-store/shared/protocol/window.ts'
+import { coverageReach, createReadFloor, hasCoverageGap } from '@plant-store/shared/protocol/coverage.ts'
+import { createWindow, type Window } from '@plant-store/shared/protocol/window.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { eachApart, repeat } from '@plant-store/shared/runtime/retry.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
+import { createFirstClaims, FIRST_CLAIM_WAITS } from './first-claims.ts'
 
 const READ_CHECKPOINTS_EVERY_MS = 1_000
+/** Acknowledgements add the records of this instance meanwhile. */
 const TAIL_REST_MS = 50
-/** A failover that loses 30 s leaves no coverage gap. */
-const RETENTION_READINGS = 30
+/** The read model has an event sooner, unless it does not advance. */
+const SLOW_MS = 100
+/** Others write so much that reading it costs more than asking the read model. */
+const SHARED_LOG_RECORDS_PER_S = 1_000
+/** Several times what a claim takes in a window: a window that continues further back has room up to its former end. */
+const BYTES_PER_REWOUND_RECORD = 512
+
+/** The reader that feeds the claim index. */
+type Tail = Pick<
+  Follower,
+  'start' | 'assigned' | 'problems' | 'verified' | 'reloadCheckpoints' | 'updateEnds' | 'lag' | 'close'
+>
 
 export type ClaimIndexOptions = {
-  readModel: Pick<ReadModel, 'meta'>
+  readModel: Pick<ReadModel, 'meta' | 'lookUp'>
+  /** Creates a follower of the log that feeds the sink. */
+  follow(sink: RecordSink): Tail
   log: Log
   time: Time
   /** Per partition, at the start: the read model's checkpoint and the log's next offset. */
   checkpoints: readonly Checkpoint[]
   ends: readonly Offset[]
   windowMaxBytes: number
-  /** A window keeps a claim until this many readings of the read model's checkpoint have passed it. */
-  retentionReadings?: number
-  /** Called for each acknowledged append, with whether its creates need not wait for the tail. */
-  onAcknowledged?(isDecided: boolean): void
+  waits?: typeof FIRST_CLAIM_WAITS
+  sharedLogRecordsPerS?: number
   onHalt(error: Error): void
 }
 
 export type ClaimIndex = ReturnType<typeof createClaimIndex>
 
-/** Returns whether a create that waits here has the event of this claim. */
-type FirstClaimListener = (partition: Partition, claim: Claim) => boolean
-
-/** A claim that this instance appends; the log gives it its offset. */
-export type OwnClaim = { partition: Partition; claim: Omit<Claim, 'offset'> }
-
 /**
  * What this instance knows of the log besides the read model: per partition a window of the newest claims, and the
  * monotonic-read floor. The tail fills the windows, and so does the acknowledgement of an append that follows the known
  * records without a gap.
+ *
+ * While others write much, the tail rests, and the read model decides. When something waits that the read model does
+ * not decide, the tail continues after the read model's checkpoint.
  */
 export function createClaimIndex(options: ClaimIndexOptions) {
   const { readModel, log, time, checkpoints, ends, windowMaxBytes, onHalt } = options
-  const { retentionReadings = RETENTION_READINGS, onAcknowledged } = options
+  const { sharedLogRecordsPerS = SHARED_LOG_RECORDS_PER_S, waits = FIRST_CLAIM_WAITS } = options
   const maxBytes = Math.floor(windowMaxBytes / checkpoints.length)
   const passed = [...checkpoints]
   const windows = passed.map(({ offset }) => createWindow(after(offset), maxBytes))
   const readFloor = createReadFloor(ends.map((end) => (end - 1) as Offset))
-  const retentions = checkpoints.map(() => createRetention(retentionReadings))
-  const readModelOffsets = checkpoints.map(({ offset }) => offset)
-  let firstClaimListener: FirstClaimListener = () => false
+  /** The read model's checkpoints at the last reading. */
+  const known = [...checkpoints]
+  /** The checkpoint that each window was last rewound to. */
+  const rewoundTo: (Offset | undefined)[] = []
   /** Until then the tail does not rest. */
   let awakeUntil = Number.NEGATIVE_INFINITY
   let rest: { ended: Promise<void>; wake: AbortController } | undefined
+  /** True while others write more than the threshold, by the last two readings. */
+  let isLogShared = false
+  let lastReadingAt = time.now()
+  let ownSinceReading = 0
+  const window = (partition: Partition) => windows[partition] as Window
+  const firstClaims = createFirstClaims({ readModel, window, time, log, waits, onSlow: wakeTail })
 
-  async function readCheckpoints(): Promise<void> {
-    await eachApart(windows.entries(), async ([p, window]) => {
-      const { checkpoint } = await readModel.meta(p as Partition)
-      readModelOffsets[p] = checkpoint.offset
-      const before = retentions[p]?.add(checkpoint.offset)
-      if (before !== undefined) window.dropBefore(before)
-    })
+  /** Adds the records that are not in the window yet. Returns whether all of them are claims that are waited for. */
+  function pass(partition: Partition, records: readonly LogRecord[], next: Checkpoint): boolean {
+    const window = windows[partition] as Window
+    let areOwn = true
+    for (const record of records) {
+      // Added when its append was acknowledged.
+      if (record.offset < window.next) continue
+      const first = window.pass(record)
+      const isOwn = first !== undefined && firstClaims.seen(first)
+      areOwn &&= isOwn
+    }
+    window.passTo(after(next.offset))
+    if (next.offset > (passed[partition] as Checkpoint).offset) passed[partition] = next
+    return areOwn
   }
+
+  /** Drops the window's claims. It continues after this checkpoint of the read model. */
+  function continueAfter(partition: Partition, checkpoint: Checkpoint): void {
+    windows[partition]?.continueAt(after(checkpoint.offset))
+    passed[partition] = checkpoint
+  }
+
+  /** Something waits for records. While the log is shared, the read model soon has them. */
+  function needTail(waitedMs: number): void {
+    if (!isLogShared || waitedMs >= SLOW_MS) wakeTail()
+  }
+
+  /** Ends the rest of the tail, and keeps it awake for a while. */
+  function wakeTail(): void {
+    awakeUntil = time.now() + TAIL_REST_MS + (isLogShared ? READ_CHECKPOINTS_EVERY_MS : 0)
+    rest?.wake.abort()
+  }
+
+  function startRest() {
+    const wake = new AbortController()
+    const ms = isLogShared ? 2 * READ_CHECKPOINTS_EVERY_MS : TAIL_REST_MS
+    const ended = delay(time, ms, wake.signal).then(() => {
+      rest = undefined
+    })
+    return { ended, wake }
+  }
+
+  const tail = options.follow({
+    checkpointOf: async (partition) => passed[partition] as Checkpoint,
+
+    async onRecords(partition, records, next, from) {
+      // The window was rewound, and records are missing before these.
+      if (from.offset >= window(partition).next) return passed[partition] as Checkpoint
+      if (!pass(partition, records, next) && !isLogShared) wakeTail()
+      return next
+    },
+
+    /** Returns where to continue: after what acknowledgements have added, or what the read model has. */
+    async rest(partition) {
+      if (time.now() >= awakeUntil) {
+        rest ??= startRest()
+        await rest.ended
+      }
+      const checkpoint = known[partition] as Checkpoint
+      if (isLogShared && checkpoint.offset >= window(partition).next) continueAfter(partition, checkpoint)
+      return passed[partition] as Checkpoint
+    },
+    onHalt,
+  })
+
+  /** Reads the read model's checkpoints, and moves the windows and the rest of the tail accordingly. */
+  async function readCheckpoints(): Promise<void> {
+    let applied = 0
+    const areRead = await eachApart(windows.entries(), async ([p, window]) => {
+      const partition = p as Partition
+      const before = known[partition] as Checkpoint
+      const { checkpoint } = await readModel.meta(partition)
+      known[partition] = checkpoint
+      applied += checkpoint.offset - before.offset
+      // A reading late: the creates in flight were looked up since then, so that the window decides them.
+      window.dropBefore(after(Math.min(before.offset, checkpoint.offset) as Offset))
+      if (hasCoverageGap(window, checkpoint.offset)) rewind(partition, checkpoint)
+      else rewoundTo[p] = undefined
+    }).then(
+      () => true,
+      (error: unknown) => error,
+    )
+    const now = time.now()
+    const others = ((applied - ownSinceReading) * 1_000) / (now - lastReadingAt)
+    isLogShared = areRead === true && others > sharedLogRecordsPerS
+    lastReadingAt = now
+    ownSinceReading = 0
+    // A rest ends with each reading: the tail stays a member of its group, and sees whether this is still the same log.
+    rest?.wake.abort()
+    if (areRead !== true) throw areRead
+  }
+
+  /**
+   * The read model has fallen back, as after a failover: the window starts again after its checkpoint, and the tail
+   * reads the records once more. Returns false when the window has no room for them, or when it had none before.
+   */
+  function rewind(partition: Partition, checkpoint: Checkpoint): boolean {
+    const records = window(partition).next - after(checkpoint.offset)
+    if (records > maxBytes / BYTES_PER_REWOUND_RECORD || rewoundTo[partition] === checkpoint.offset) return false
+    rewoundTo[partition] = checkpoint.offset
+    continueAfter(partition, checkpoint)
+    const reader = tail.assigned()?.get(partition)
+    if (reader !== undefined) tail.reloadCheckpoints(new Map([[partition, reader]]))
+    wakeTail()
+    return true
+  }
+
   const checkpointReads = repeat({
     time,
     everyMs: READ_CHECKPOINTS_EVERY_MS,
@@ -74,141 +189,81 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     onHalt,
   })
 
-  /** Adds the records that are not in the window yet. Returns whether all of them are claims of this instance. */
-  function pass(partition: Partition, records: readonly LogRecord[], next: Checkpoint): boolean {
-    const window = windows[partition] as Window
-    let areOwn = true
-    for (const record of records) {
-      // Added when its append was acknowledged.
-      if (record.offset < window.next) continue
-      const first = window.pass(record)
-      const isOwn = first !== undefined && firstClaimListener(partition, first)
-      areOwn &&= isOwn
-    }
-    window.passTo(after(next.offset))
-    if (next.offset > (passed[partition] as Checkpoint).offset) passed[partition] = next
-    return areOwn
-  }
-
-  /**
-   * Ends the rest of the tail and keeps it awake for a while: somebody needs records that only the tail delivers, or
-   * others write to the log.
-   */
-  function wakeTail(): void {
-    awakeUntil = time.now() + TAIL_REST_MS
-    rest?.wake.abort()
-  }
-
-  function startRest() {
-    const wake = new AbortController()
-    const ended = delay(time, TAIL_REST_MS, wake.signal).then(() => {
-      rest = undefined
-    })
-    return { ended, wake }
-  }
-
-  /** Where each partition's records start; undefined unless they follow the known ones, or are known already. */
-  function newPartitions(
-    claims: ReadonlyMap<Partition, OwnClaim[]>,
-    bases: BaseOffsets,
-  ): [Partition, Offset][] | undefined {
-    const found: [Partition, Offset][] = []
-    for (const [partition, own] of claims) {
-      const { next } = windows[partition] as Window
-      const base = bases?.get(partition)
-      if (base === next) found.push([partition, base])
-      else if (base === undefined || base + own.length > next) return undefined
-    }
-    return found
-  }
-
-  const sink: RecordSink = {
-    checkpointOf: async (partition) => passed[partition] as Checkpoint,
-    async onRecords(partition, records, next) {
-      if (!pass(partition, records, next)) wakeTail()
-      return next
-    },
-    /** After a fetch that brought only own claims the tail rests: acknowledgements add the next ones without it. */
-    async rest(partition) {
-      if (time.now() >= awakeUntil) {
-        rest ??= startRest()
-        await rest.ended
-      }
-      return passed[partition] as Checkpoint
-    },
-    onHalt,
-  }
-
   return {
     readFloor,
     partitions: windows.length,
+    window,
+    tail,
+    needTail,
+    wait: firstClaims.wait,
 
-    window(partition: Partition): Window {
-      return windows[partition] as Window
-    },
-
-    /** The last offset of a partition that the tail has passed. */
+    /** The last offset of a partition that the window has passed. */
     passed(partition: Partition): Checkpoint {
       return passed[partition] as Checkpoint
     },
 
-    /** Receives the records of the tail. */
-    sink,
-    wakeTail,
-
     /**
-     * Takes an acknowledged append as a delivery of its claims, given in their order. It is one only where the base
-     * offset of each partition is the next offset of its window: then no record of others is in between. Otherwise the
-     * tail delivers all of them, so that the creates of an append are decided together.
+     * Takes the acknowledgement of a record of this instance, where it is the same as a delivery: no record of others
+     * is before it that the window does not have. Returns false where it is not.
      */
-    acknowledged(claims: readonly OwnClaim[], bases: BaseOffsets): void {
-      const byPartition = Map.groupBy(claims, ({ partition }) => partition)
-      const found = newPartitions(byPartition, bases)
-      onAcknowledged?.(found !== undefined)
-      if (found === undefined) wakeTail()
-      for (const [partition, base] of found ?? []) {
-        const own = byPartition.get(partition) as OwnClaim[]
-        const records = own.map(({ claim }, n) => {
-          const offset = (base + n) as Offset
-          return { offset, claim: { offset, ...claim } }
-        })
-        const last = records.at(-1) as LogRecord & { claim: Claim }
-        pass(partition, records, { offset: last.offset, eventId: last.claim.eventId })
+    appended(partition: Partition, claim: Omit<Claim, 'offset'>, offset: Offset | undefined): boolean {
+      ownSinceReading++
+      if (offset !== window(partition).next) {
+        needTail(0)
+        return false
       }
+      pass(partition, [{ offset, claim: { offset, ...claim } }], { offset, eventId: claim.eventId })
+      return true
     },
 
-    /** Sets the listener for each claim that is the first of its id in its window, called after the window has it. */
-    onFirstClaim(listener: FirstClaimListener): void {
-      firstClaimListener = listener
+    /**
+     * Closes a coverage gap if the tail can. Returns false when only a projector can: the log is too long for the
+     * window from the read model's checkpoint on.
+     */
+    async closeGap(partition: Partition): Promise<boolean> {
+      const { checkpoint } = await readModel.meta(partition)
+      return !hasCoverageGap(window(partition), checkpoint.offset) || rewind(partition, checkpoint)
     },
 
     /**
      * Totals of all partitions; `gaps` counts partitions, `readModelLag` offsets that the read model is behind the
-     * tail.
+     * window.
      */
     totals(): { claims: number; bytes: number; gaps: number; readModelLag: number } {
       const totals = { claims: 0, bytes: 0, gaps: 0, readModelLag: 0 }
       for (const [p, window] of windows.entries()) {
-        const checkpoint = readModelOffsets[p] as Offset
+        const { offset } = known[p] as Checkpoint
         totals.claims += window.size.claims
         totals.bytes += window.size.bytes
-        totals.gaps += Number(hasCoverageGap(window, checkpoint))
-        totals.readModelLag += Math.max(0, window.next - after(checkpoint))
+        totals.gaps += Number(hasCoverageGap(window, offset))
+        totals.readModelLag += Math.max(0, window.next - after(offset))
       }
       return totals
+    },
+
+    /** The number of records in the log that neither the windows nor the read model have. */
+    lag(): number | undefined {
+      const reaches = windows.entries().map(([p, window]) => {
+        const offset = coverageReach(window, (known[p] as Checkpoint).offset)
+        return [p as Partition, { offset, eventId: '' as const }] as const
+      })
+      return tail.lag(new Map(reaches))
     },
 
     /** Why this instance cannot serve every request now; empty when it can. */
     problems(): string[] {
       const failed = checkpointReads.problem()
-      const problems = failed === undefined ? [] : [failed]
+      const problems = [
+        ...tail.problems().map((problem) => `tail: ${problem}`),
+        ...(failed === undefined ? [] : [failed]),
+      ]
       for (const [p, window] of windows.entries()) {
-        const end = ends[p] as Offset
-        const checkpoint = readModelOffsets[p] as Offset
-        if (window.next < end) problems.push(`tail: partition ${p} is read up to offset ${window.next} of ${end}`)
-        if (hasCoverageGap(window, checkpoint)) {
+        const [end, { offset }] = [ends[p] as Offset, known[p] as Checkpoint]
+        if (coverageReach(window, offset) < end - 1)
+          problems.push(`tail: partition ${p} is read up to offset ${window.next} of ${end}`)
+        if (hasCoverageGap(window, offset)) {
           problems.push(
-            `coverage gap: the read model of partition ${p} is at offset ${checkpoint}, the window of this instance ` +
+            `coverage gap: the read model of partition ${p} is at offset ${offset}, the window of this instance ` +
               `starts at ${window.start}; a running projector closes the gap`,
           )
         }
@@ -216,6 +271,8 @@ export function createClaimIndex(options: ClaimIndexOptions) {
       return problems
     },
 
-    close: checkpointReads.close,
+    async close(): Promise<void> {
+      await Promise.all([tail.close(), checkpointReads.close()])
+    },
   }
 }

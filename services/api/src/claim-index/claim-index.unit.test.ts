@@ -1,138 +1,231 @@
 import { randomUUID } from 'node:crypto'
+import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import { expect, it } from 'vitest'
 import { createClock } from '../../../../tests/simulation/clock.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
+import { noTail } from '../../../../tests/support/no-tail.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
-import { createClaimIndex, type OwnClaim } from './claim-index.ts'
+import { createClaimIndex } from './claim-index.ts'
 
-const PARTITIONS = 2
-const [P, Q] = [0 as Partition, 1 as Partition]
+const P = 0 as Partition
 const REST_MS = 50
+const READING_MS = 1_000
+const LARGE_BYTES = 1_048_576
 let lastId = 0n
 
-function newClaim(partition: Partition): OwnClaim {
+type OwnClaim = Omit<Claim, 'offset'>
+
+function newClaim(): OwnClaim {
   const { id, name } = newPlant(++lastId)
-  return { partition, claim: { id, eventId: randomUUID() as EventId, plant: { name } } }
+  return { id, eventId: randomUUID() as EventId, plant: { name } }
 }
 
-function openClaimIndex() {
+/** A claim index of one partition; the test is the read model, the tail and the clock. */
+function openClaimIndex({ windowMaxBytes = LARGE_BYTES } = {}) {
   const clock = createClock()
-  const own = new Set<EventId>()
-  const acknowledged: boolean[] = []
+  let sink = {} as RecordSink
+  let readModelAt: Checkpoint = BEFORE_LOG
+  const reloaded: unknown[] = []
   const claimIndex = createClaimIndex({
-    readModel: { meta: () => new Promise(() => {}) },
+    readModel: {
+      meta: async () => ({ checkpoint: readModelAt }) as PartitionMeta,
+      lookUp: async (requests) =>
+        requests.map(({ ids }) => ({ checkpoint: readModelAt.offset, entries: ids.map(() => undefined) })),
+    },
+    follow(given) {
+      sink = given
+      return {
+        ...noTail,
+        assigned: () => new Map([[P, BEFORE_LOG]]),
+        reloadCheckpoints: (seen) => reloaded.push(...seen.keys()),
+      }
+    },
     log: quietLog,
     time: clock.timeOf({ name: 'api', alive: true, redis: { partitions: [] } as never }),
-    checkpoints: Array(PARTITIONS).fill(BEFORE_LOG),
-    ends: Array(PARTITIONS).fill(0),
-    windowMaxBytes: 1_048_576,
-    onAcknowledged: (isDecided) => acknowledged.push(isDecided),
+    checkpoints: [BEFORE_LOG],
+    ends: [0 as Offset],
+    windowMaxBytes,
     onHalt: (error) => expect.unreachable(error.message),
   })
-  claimIndex.onFirstClaim((_partition, { eventId }) => own.has(eventId))
-  function acknowledge(claims: readonly OwnClaim[], bases: [Partition, number][] | undefined): void {
-    for (const { claim } of claims) own.add(claim.eventId)
-    claimIndex.acknowledged(claims, bases && new Map(bases as [Partition, Offset][]))
+  const window = () => claimIndex.window(P)
+  const append = (claim: OwnClaim, offset: number | undefined) =>
+    claimIndex.appended(P, claim, offset as Offset | undefined)
+  const checkpointAt = (offset: number) => ({ offset: offset as Offset, eventId: randomUUID() as EventId })
+  /** Delivers this claim by the tail, by default at the next offset. */
+  function deliver(claim: OwnClaim, offset: number = window().next): Promise<Checkpoint> {
+    const next = { offset: offset as Offset, eventId: claim.eventId }
+    return sink.onRecords(
+      P,
+      [{ offset: next.offset, claim: { offset: next.offset, ...claim } }],
+      next,
+      checkpointAt(offset - 1),
+    )
   }
-  /** Delivers this claim by the tail, at the next offset. */
-  async function deliver({ partition, claim }: OwnClaim): Promise<void> {
-    const { next } = claimIndex.window(partition)
-    const delivered: Claim = { offset: next, ...claim }
-    const checkpoint = { offset: next, eventId: claim.eventId }
-    await claimIndex.sink.onRecords(partition, [{ offset: next, claim: delivered }], checkpoint, BEFORE_LOG)
+  async function advance(ms: number): Promise<void> {
+    clock.advance(ms)
+    await afterCallbacks()
+  }
+  /** Has the read model at this offset at the next reading. */
+  async function project(offset: number): Promise<Checkpoint> {
+    readModelAt = checkpointAt(offset)
+    await advance(READING_MS)
+    return readModelAt
+  }
+  /** Starts a rest of the tail; `continued` is the checkpoint where it ends. */
+  async function startRest() {
+    const rest: { continued?: Checkpoint } = {}
+    void sink.rest?.(P).then((checkpoint) => {
+      rest.continued = checkpoint
+    })
+    await afterCallbacks()
+    return rest
   }
   return {
     ...claimIndex,
-    acknowledged,
-    acknowledge,
+    window,
+    append,
     deliver,
-    advance: clock.advance,
-    nexts: () => [P, Q].map((partition) => claimIndex.window(partition).next),
-    /** Starts a rest of the tail; the result says whether it has ended. */
-    async startRest() {
-      const rest = { hasEnded: false }
-      void claimIndex.sink.rest?.(P).then(() => {
-        rest.hasEnded = true
-      })
-      await afterCallbacks()
-      return rest
-    },
+    advance,
+    project,
+    startRest,
+    reloaded,
+    bounds: () => [window().start, window().next],
   }
 }
 
 const afterCallbacks = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-it('an acknowledgement adds its claims where each partition continues', () => {
-  const { acknowledge, acknowledged, nexts, window, passed } = openClaimIndex()
-  const claims = [newClaim(P), newClaim(Q), newClaim(P)] as const
-  const [first, , last] = claims
-  acknowledge(claims, [
-    [P, 0],
-    [Q, 0],
-  ])
-  expect([nexts(), acknowledged]).toEqual([[2, 1], [true]])
-  expect(window(P).firstClaim(first.claim.id)).toEqual({ offset: 0, ...first.claim })
-  expect(passed(P)).toEqual({ offset: 1, eventId: last.claim.eventId })
+it('an acknowledgement adds the record that follows the known ones', () => {
+  const { append, window, passed } = openClaimIndex()
+  const [first, second] = [newClaim(), newClaim()]
+  expect([append(first, 0), append(second, 1)]).toEqual([true, true])
+  expect(window().firstClaim(first.id)).toEqual({ offset: 0, ...first })
+  expect(passed(P)).toEqual({ offset: 1, eventId: second.eventId })
 })
 
-it.each<[string, [Partition, number][] | undefined]>([
-  ['no base offsets', undefined],
-  ['a partition without a base offset', [[P, 0]]],
-  [
-    'a partition with records of others in between',
-    [
-      [P, 0],
-      [Q, 1],
-    ],
-  ],
-])('an acknowledgement with %s adds nothing, in no partition', (_what, bases) => {
-  const { acknowledge, acknowledged, nexts } = openClaimIndex()
-  acknowledge([newClaim(P), newClaim(Q)], bases)
-  expect([nexts(), acknowledged]).toEqual([[0, 0], [false]])
+it.each([
+  ['no offset', undefined],
+  ['a record of others before it', 1],
+])('an acknowledgement with %s adds nothing', (_what, offset) => {
+  const { append, bounds } = openClaimIndex()
+  expect([append(newClaim(), offset), bounds()]).toEqual([false, [0, 0]])
 })
 
-it('an acknowledgement adds nothing where the tail was faster, and no part of what it has in part', async () => {
-  const { acknowledge, acknowledged, deliver, nexts } = openClaimIndex()
-  const [first, second] = [newClaim(P), newClaim(P)]
-  await deliver(first)
-  acknowledge([first, second], [[P, 0]])
-  expect([nexts(), acknowledged]).toEqual([[1, 0], [false]])
-  await deliver(second)
-  acknowledge([first, second], [[P, 0]])
-  expect([nexts(), acknowledged]).toEqual([
-    [2, 0],
-    [false, true],
-  ])
+it('an acknowledgement adds nothing where the tail was faster', async () => {
+  const { append, deliver, bounds } = openClaimIndex()
+  const claim = newClaim()
+  await deliver(claim)
+  expect([append(claim, 0), bounds()]).toEqual([false, [0, 1]])
+})
+
+it('a create gets its first claim from whichever delivers it', async () => {
+  const { append, deliver, wait } = openClaimIndex()
+  const [own, others] = [newClaim(), newClaim()]
+  const waiting = wait({ ...own, partition: P, checkpoint: BEFORE_LOG.offset })
+  append(own, 0)
+  expect(await waiting.first).toEqual({ offset: 0, ...own })
+  const late = wait({ ...others, eventId: randomUUID() as EventId, partition: P, checkpoint: BEFORE_LOG.offset })
+  await deliver(others)
+  expect(await late.first).toEqual({ offset: 1, ...others })
 })
 
 it('the tail rests after records of its own', async () => {
-  const { acknowledge, advance, startRest } = openClaimIndex()
-  acknowledge([newClaim(P)], [[P, 0]])
-  const [rest, sameRest] = [await startRest(), await startRest()]
-  advance(REST_MS - 1)
-  await afterCallbacks()
-  expect([rest.hasEnded, sameRest.hasEnded]).toEqual([false, false])
-  advance(1)
-  await afterCallbacks()
-  expect([rest.hasEnded, sameRest.hasEnded]).toEqual([true, true])
+  const { append, advance, startRest } = openClaimIndex()
+  append(newClaim(), 0)
+  const rests = [await startRest(), await startRest()]
+  await advance(REST_MS - 1)
+  expect(rests.map(({ continued }) => continued?.offset)).toEqual([undefined, undefined])
+  await advance(1)
+  expect(rests.map(({ continued }) => continued?.offset)).toEqual([0, 0])
 })
 
-it.each<[string, (index: ReturnType<typeof openClaimIndex>) => void | Promise<void>]>([
-  ['somebody needs it', ({ wakeTail }) => wakeTail()],
-  ['an acknowledgement adds nothing', ({ acknowledge }) => acknowledge([newClaim(P)], [[P, 7]])],
-  ['others write', ({ deliver }) => deliver(newClaim(Q))],
+it.each<[string, (index: ReturnType<typeof openClaimIndex>) => unknown]>([
+  ['a read needs it', ({ needTail }) => needTail(0)],
+  ['an acknowledgement adds nothing', ({ append }) => append(newClaim(), 7)],
+  ['others write', ({ deliver }) => deliver(newClaim())],
 ])('a rest of the tail ends, and none starts for as long, when %s', async (_what, wake) => {
   const index = openClaimIndex()
+  index.append(newClaim(), 0)
   const rest = await index.startRest()
-  expect(rest.hasEnded).toBe(false)
+  expect(rest.continued).toBeUndefined()
   await wake(index)
   await afterCallbacks()
-  expect(rest.hasEnded).toBe(true)
-  expect((await index.startRest()).hasEnded).toBe(true)
-  index.advance(REST_MS)
-  expect((await index.startRest()).hasEnded).toBe(false)
+  expect(rest.continued).toBeDefined()
+  expect((await index.startRest()).continued).toBeDefined()
+  await index.advance(REST_MS)
+  expect((await index.startRest()).continued).toBeUndefined()
+})
+
+/** An index whose last reading says that others write 5,000 records a second. */
+async function openShared() {
+  const index = openClaimIndex()
+  await index.project(-1)
+  await index.project(5_000)
+  return index
+}
+
+it('while others write much the tail rests until a reading, and skips what the read model has', async () => {
+  const { advance, startRest, project, bounds } = await openShared()
+  const rest = await startRest()
+  await advance(READING_MS - 1)
+  expect(rest.continued).toBeUndefined()
+  const checkpoint = await project(9_000)
+  expect([rest.continued, bounds()]).toEqual([checkpoint, [9_001, 9_001]])
+})
+
+it('while others write much, a rest ends only for what has waited for 100 ms', async () => {
+  const { needTail, append, startRest } = await openShared()
+  const rest = await startRest()
+  needTail(99)
+  append(newClaim(), 12_000)
+  await afterCallbacks()
+  expect(rest.continued).toBeUndefined()
+  needTail(100)
+  await afterCallbacks()
+  expect(rest.continued?.offset).toBe(5_000)
+})
+
+it('when the read model stands still, the tail follows again', async () => {
+  const { advance, startRest, append } = await openShared()
+  await advance(READING_MS)
+  append(newClaim(), 12_000)
+  expect((await startRest()).continued).toBeDefined()
+})
+
+it('the window drops what the read model had at the reading before', async () => {
+  const { append, project, bounds } = openClaimIndex()
+  for (let offset = 0; offset < 10; offset++) append(newClaim(), offset)
+  await project(3)
+  expect(bounds()).toEqual([0, 10])
+  await project(7)
+  expect(bounds()).toEqual([4, 10])
+})
+
+it('when the read model falls back, the window starts again after its checkpoint, and the tail reads from there', async () => {
+  const { append, deliver, project, bounds, passed, reloaded, problems } = openClaimIndex()
+  for (let offset = 0; offset < 10; offset++) append(newClaim(), offset)
+  await project(9)
+  await project(9)
+  expect(bounds()).toEqual([10, 10])
+  const checkpoint = await project(4)
+  expect([bounds(), passed(P), reloaded, problems()]).toEqual([[5, 5], checkpoint, [P], []])
+  // The response to a fetch from before.
+  expect(await deliver(newClaim(), 10)).toEqual(checkpoint)
+  expect(bounds()).toEqual([5, 5])
+})
+
+it('a window without room for the records since then keeps the gap, which it reports', async () => {
+  const { append, project, bounds, problems, closeGap } = openClaimIndex({ windowMaxBytes: 1_000 })
+  for (let offset = 0; offset < 10; offset++) append(newClaim(), offset)
+  await project(9)
+  await project(9)
+  await project(4)
+  expect(bounds()).toEqual([10, 10])
+  expect(problems()).toEqual([expect.stringContaining('coverage gap: the read model of partition 0 is at offset 4')])
+  expect(await closeGap(P)).toBe(false)
 })

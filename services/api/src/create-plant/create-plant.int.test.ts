@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
@@ -18,8 +19,7 @@ import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { pointerOf } from '../../../../tests/support/stored-partition.ts'
 import { createTestTopic, type TestTopic } from '../../../../tests/support/topic.ts'
 import { createClaimIndex } from '../claim-index/claim-index.ts'
-import { CYCLE_LIMITS } from './commit-cycle.ts'
-import { createPlantCreation, type Outcome } from './create-plant.ts'
+import { CREATE_LIMITS, createPlantCreation, type Outcome } from './create-plant.ts'
 
 const PARTITIONS = 3
 const WAIT_MS = 20_000
@@ -30,7 +30,7 @@ type Stores = {
   kafkaBrokers?: string
   redisUrl?: string
   deadlineMs?: number
-  limits?: Partial<typeof CYCLE_LIMITS>
+  limits?: Partial<typeof CREATE_LIMITS>
 }
 
 /** The creation of an api on a topic of its own: read model, appender, claim index and tail; no projector. */
@@ -46,7 +46,7 @@ async function openCreation(stores: Stores = {}) {
   await readModel.ready()
   const checkpoints = allPartitions(PARTITIONS).map(() => BEFORE_LOG)
   const { ends, topicId } = await checkTopic(topic.kafka, topic)
-  const acknowledged: boolean[] = []
+  const verdictsBy: string[] = []
   const onHalt = (error: Error) => expect.unreachable(error.message)
   const claimIndex = createClaimIndex({
     readModel,
@@ -55,28 +55,29 @@ async function openCreation(stores: Stores = {}) {
     checkpoints,
     ends,
     windowMaxBytes: WINDOW_BYTES,
-    onAcknowledged: (isDecided) => acknowledged.push(isDecided),
+    follow: (sink) =>
+      createFollower({
+        ...topic,
+        ...sink,
+        log: quietLog,
+        time: systemTime,
+        groupId: () => `test-${randomUUID()}`,
+        read: recordReader(topic.partitions),
+        minBytes: 1,
+        maxWaitMs: 100,
+      }),
     onHalt,
   })
-  const tail = createFollower({
-    ...topic,
-    ...claimIndex.sink,
-    log: quietLog,
-    time: systemTime,
-    groupId: () => `test-${randomUUID()}`,
-    read: recordReader(topic.partitions),
-    minBytes: 1,
-    maxWaitMs: 100,
-  })
+  const { tail } = claimIndex
   tail.start()
   const appender = createAppender(topic.kafka, topic.topic, topicId)
   await appender.connect()
   const appends = { started: 0, ended: 0 }
   const counted = {
     ...appender,
-    async append(records: Parameters<typeof appender.append>[0]) {
+    async send(...sent: Parameters<typeof appender.send>) {
       appends.started++
-      return appender.append(records).finally(() => appends.ended++)
+      return appender.send(...sent).finally(() => appends.ended++)
     },
   }
   const lookUps = { failed: 0 }
@@ -87,16 +88,17 @@ async function openCreation(stores: Stores = {}) {
         throw error
       }),
   }
-  const creation = createPlantCreation(countedReadModel, counted, claimIndex, {
-    log: quietLog,
-    time: systemTime,
+  const common = { log: quietLog, time: systemTime }
+  const lanes = createLanes({ ...common, appender: counted, partitions: PARTITIONS })
+  const creation = createPlantCreation(countedReadModel, lanes, claimIndex, {
+    ...common,
     deadlineMs,
-    onHalt,
-    limits: { ...CYCLE_LIMITS, ...limits },
+    limits: { ...CREATE_LIMITS, ...limits },
+    onVerdict: (_waitedMs, by) => verdictsBy.push(by),
   })
   onTestFinished(async () => {
     await creation.close()
-    await Promise.all([appender.close(), tail.close(), claimIndex.close(), readModel.close()])
+    await Promise.all([appender.close(), claimIndex.close(), readModel.close()])
   })
   await vi.waitFor(() => expect(tail.assigned()?.size).toBe(PARTITIONS), WAIT_MS)
   const random = (id: bigint) => ({ plant: newPlant(id), eventId: randomUUID() as EventId, keyed: false })
@@ -105,7 +107,7 @@ async function openCreation(stores: Stores = {}) {
     eventId: keyedEventId('tests', key, newPlant(id)),
     keyed: true,
   })
-  return { ...topic, appender, appends, lookUps, acknowledged, claimIndex, tail, creation, random, keyed }
+  return { ...topic, appender, appends, lookUps, verdictsBy, claimIndex, tail, creation, random, keyed }
 }
 
 /** The event ids of all claims in the log, in log order. */
@@ -202,14 +204,14 @@ describe('creating a plant', () => {
 })
 
 describe('the acknowledgement of an append', () => {
-  it('decides without the tail while nobody else writes', async () => {
+  it('decides without the tail while no other producer writes', async () => {
     const store = await openCreation()
     await store.tail.close()
     const ids = Array.from({ length: 20 }, (_, n) => BigInt(n))
     const first = await Promise.all(ids.map((id) => store.creation.create(store.random(id))))
     const again = await Promise.all(ids.map((id) => store.creation.create(store.random(id))))
     expect([new Set(kindsOf(first)), new Set(kindsOf(again))]).toEqual([new Set(['created']), new Set(['duplicate'])])
-    expect(store.acknowledged).toEqual(store.acknowledged.map(() => true))
+    expect(store.verdictsBy).toEqual(ids.map(() => 'acknowledgement'))
     expect(await eventIdsInLog(store)).toHaveLength(20)
   })
 
@@ -219,7 +221,7 @@ describe('the acknowledgement of an append', () => {
     await store.tail.close()
     await store.appender.append([other])
     expect((await store.creation.create(store.random(7n))).is).toBe('outcomeUnknown')
-    expect(store.acknowledged).toEqual([false])
+    expect(store.verdictsBy).toEqual([])
   })
 
   it('decides again when the tail has the records of others', async () => {
@@ -229,7 +231,7 @@ describe('the acknowledgement of an append', () => {
     let id = 100n
     await vi.waitFor(async () => {
       expect((await store.creation.create(store.random(id++))).is).toBe('created')
-      expect(store.acknowledged.at(-1)).toBe(true)
+      expect(store.verdictsBy.at(-1)).toBe('acknowledgement')
     }, WAIT_MS)
     await store.appender.append([plantCreated(newPlant(8n), randomUUID() as EventId, PARTITIONS)])
     expect((await store.creation.create(store.random(8n))).is).toBe('duplicate')

@@ -1,23 +1,25 @@
 import type { Span } from '@opentelemetry/api'
-import type { Appender } from '@plant-store/shared/event-log/append.ts'
+import { bytesOf } from '@plant-store/shared/event-log/append.ts'
+import type { Lanes, Written } from '@plant-store/shared/event-log/lanes.ts'
 import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewPlant, type PlantId, plantOf } from '@plant-store/shared/plant/plant.ts'
 import { type Claim, type NewRecord, plantCreated, type Traceparent } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import { type Verdict, verdict } from '@plant-store/shared/protocol/coverage.ts'
+import { firstClaimOf, type Verdict, verdict } from '@plant-store/shared/protocol/coverage.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
-import type { ClaimIndex, OwnClaim } from '../claim-index/claim-index.ts'
-import { CYCLE_LIMITS, createCommitCycle, lookUpBatch } from './commit-cycle.ts'
-import type { CreateTracing } from './create-span.ts'
-import { PendingCreate, type PendingCreateContext, type Resolution } from './pending-create.ts'
+import type { ClaimIndex } from '../claim-index/claim-index.ts'
+import type { CreateSpan, CreateTracing } from './create-span.ts'
+import { type Deadline, startDeadline } from './deadline.ts'
+import { createLookUps } from './look-ups.ts'
 
 type Failure = { is: 'notWritten' | 'outcomeUnknown' | 'coverageGap'; cause?: unknown }
 export type Outcome = { is: Verdict; partition: Partition; offset: Offset } | Failure
+/** The end of one attempt to create a plant. */
+type Resolution = { is: 'decided'; first: Claim } | Failure
 
 export type CreatePlant = {
   plant: NewPlant
@@ -30,18 +32,26 @@ export type CreatePlant = {
   span?: Span | undefined
 }
 
-const READ_ENTRIES_EVERY_MS = 250
+/** The claim of a create; the log gives it its offset. */
+type OwnClaim = Omit<Claim, 'offset'>
+
+export const CREATE_LIMITS = {
+  /** Most bytes of the creates in flight. */
+  maxQueuedBytes: 16 * 1_048_576,
+  /** A create that queues behind one that has waited half of its time would hardly be in time. */
+  maxQueueAgeMs: 5_000,
+  maxBatchIds: 2_000,
+}
 
 export type CreationOptions = {
   log: Log
   time: Time
   deadlineMs: number
-  limits?: typeof CYCLE_LIMITS
+  limits?: typeof CREATE_LIMITS
   /** Set when requests may have spans. */
   tracing?: CreateTracing | undefined
   /** Called for each create that the log has decided, with the time since the start of its append. */
-  onVerdict?(waitedMs: number): void
-  onHalt(error: Error): void
+  onVerdict?(waitedMs: number, by: 'acknowledgement' | 'log'): void
 }
 
 export type PlantCreation = ReturnType<typeof createPlantCreation>
@@ -52,72 +62,31 @@ export type PlantCreation = ReturnType<typeof createPlantCreation>
  */
 export function createPlantCreation(
   readModel: Pick<ReadModel, 'lookUp'>,
-  appender: Pick<Appender, 'append'>,
+  lanes: Lanes,
   claimIndex: ClaimIndex,
-  { log, time, deadlineMs, limits = CYCLE_LIMITS, tracing, onVerdict, onHalt }: CreationOptions,
+  { log, time, deadlineMs, limits = CREATE_LIMITS, tracing, onVerdict }: CreationOptions,
 ) {
-  const cycle = createCommitCycle(readModel, appender, claimIndex, { log, time, limits, tracing })
-  /** The create of each id that is on its way to the log; others with the same id wait for it. */
-  const owners = new TransientMap<PlantId, PendingCreate>()
-  let inFlight = 0
+  const lookUps = createLookUps(readModel, { time, log, maxBatchIds: limits.maxBatchIds })
+  /** The attempt for each id that is on its way to the log; other creates of the id wait for it. */
+  const owners = new TransientMap<PlantId, Promise<Resolution>>()
+  const deadlines = new Set<Deadline>()
   let closing: PromiseWithResolvers<void> | undefined
   let shutdownAt = Number.POSITIVE_INFINITY
+  const queued = { records: 0, bytes: 0 }
 
-  const context: PendingCreateContext = {
-    time,
-    onResolved(pending, from, resolution) {
-      owners.delete(pending.id)
-      if (from === 'queued') cycle.remove(pending)
-      else if (resolution.is === 'decided') onVerdict?.(time.now() - pending.appendedAt)
-    },
-  }
-
-  claimIndex.onFirstClaim((partition, { id, eventId }) => {
-    const owner = owners.get(id)
-    owner?.firstClaimSeen(claimIndex.window(partition))
-    return owner?.claim.eventId === eventId
-  })
-
-  /** Reads the entries of the creates that their windows no longer decide, until each has one. */
-  async function readEntries(): Promise<void> {
-    const uncovered = owners.values().filter((pending) => pending.needsEntry(claimIndex.window(pending.partition)))
-    if (uncovered.length === 0) return
-    for (const { pending, entry } of await lookUpBatch(readModel, uncovered)) {
-      if (entry instanceof EntryError) continue
-      if (entry !== undefined) pending.entryFound(entry)
-    }
-  }
-  const entryReads = repeat({
-    time,
-    everyMs: READ_ENTRIES_EVERY_MS,
-    task: readEntries,
-    what: 'reading the entries of pending creates',
-    log,
-    onHalt,
-  })
-
-  /** Starts the create that owns this id until it is resolved. */
-  function start(claim: OwnClaim['claim'], record: NewRecord, remainingMs: number, request?: Span): PendingCreate {
-    const span = request && tracing?.start(request, record)
-    const pending = new PendingCreate(claim, record, remainingMs, context, span)
-    owners.set(claim.id, pending)
-    if (!cycle.submit(pending)) pending.queueFull()
-    return pending
-  }
-
-  async function decide({ plant, eventId, keyed, traceparent, span }: CreatePlant): Promise<Outcome> {
-    const deadline = time.now() + deadlineMs
-    const remainingMs = () => Math.min(deadline, shutdownAt) - time.now()
+  async function create(
+    { plant, eventId, keyed, traceparent, span }: CreatePlant,
+    deadline: Deadline,
+  ): Promise<Outcome> {
     const record = plantCreated(plant, eventId, claimIndex.partitions, traceparent)
     const { partition } = record
-
     function verdictOn(first: Claim): Outcome {
       claimIndex.readFloor.raise(partition, first.offset)
       return { is: verdict(eventId, first), partition, offset: first.offset }
     }
 
     // The owner of a keyed create may be writing the same event as the creates that wait for it.
-    const timedOut = keyed ? 'outcomeUnknown' : 'notWritten'
+    const timedOut: Failure = { is: keyed ? 'outcomeUnknown' : 'notWritten' }
     let mayBeWritten = false
     const failed = (failure: Failure): Outcome => (mayBeWritten ? { is: 'outcomeUnknown' } : failure)
     while (true) {
@@ -126,69 +95,147 @@ export function createPlantCreation(
       if (!keyed && claimed !== undefined) return verdictOn(claimed)
       const owner = owners.get(plant.id)
       if (owner === undefined) {
-        const claim = { id: plant.id, eventId, plant: plantOf(plant) }
-        const resolution = await start(claim, record, remainingMs(), span).resolution
+        const resolution = await own({ id: plant.id, eventId, plant: plantOf(plant) }, record, deadline, span)
         return resolution.is === 'decided' ? verdictOn(resolution.first) : failed(resolution)
       }
       // Waits for the first claim, not for the owner's response. If the owner alone fails, starts again.
-      const resolution = await withTimeout<Resolution>(time, remainingMs(), owner.resolution, {
-        is: timedOut,
-      })
+      const resolution = await Promise.race([owner, deadline.passed.then(() => timedOut)])
       if (resolution.is === 'decided') return verdictOn(resolution.first)
-      if (remainingMs() <= 0) return { is: timedOut }
+      if (deadline.signal.aborted) return timedOut
       if (resolution.is === 'coverageGap') return failed(resolution)
       if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true
     }
   }
 
-  function resolveClosing(): void {
-    if (inFlight === 0) closing?.resolve()
+  /** Makes an attempt that other creates of the id wait for. */
+  async function own(claim: OwnClaim, record: NewRecord, deadline: Deadline, request?: Span): Promise<Resolution> {
+    const isFull =
+      queued.bytes >= limits.maxQueuedBytes ||
+      Math.max(lookUps.waitedMs(), lanes.waitedMs(record.partition)) >= limits.maxQueueAgeMs
+    if (isFull) return { is: 'notWritten' }
+    const bytes = bytesOf(record)
+    queued.records++
+    queued.bytes += bytes
+    const span = request && tracing?.start(request, record)
+    const attempted = attempt(claim, record, deadline, span)
+    owners.set(claim.id, attempted)
+    const resolution = await attempted
+    owners.delete(claim.id)
+    queued.records--
+    queued.bytes -= bytes
+    span?.end(resolution.is === 'decided' ? undefined : resolution.is)
+    return resolution
+  }
+
+  /**
+   * One attempt: look up, append, first claim. It ends in one of these ways:
+   *
+   * | step        | event                                                       | resolution       |
+   * |-------------|-------------------------------------------------------------|------------------|
+   * | look up     | the first claim of the id is known                          | `decided`        |
+   * | look up     | the entry is unreadable, or the deadline passes             | `notWritten`     |
+   * | look up     | a coverage gap that the tail cannot close                   | `coverageGap`    |
+   * | append      | Kafka refuses the record, and no attempt can have written it | `notWritten`     |
+   * | append      | the deadline passes; every attempt was refused, or none made | `notWritten`     |
+   * | first claim | the window or the read model has it, acknowledged or not    | `decided`        |
+   * | first claim | the deadline passes                                         | `outcomeUnknown` |
+   */
+  async function attempt(
+    claim: OwnClaim,
+    record: NewRecord,
+    deadline: Deadline,
+    span?: CreateSpan,
+  ): Promise<Resolution> {
+    const { partition } = record
+    span?.step('look up plants')
+    const absent = await lookUp(partition, claim.id, deadline)
+    if (absent.is !== 'absent') return absent
+
+    span?.step('wait for verdict')
+    const appendedAt = time.now()
+    const firstClaim = claimIndex.wait({ ...claim, partition, checkpoint: absent.checkpoint })
+    const append = lanes.append(record)
+    let by: 'acknowledgement' | 'log' = 'log'
+    const decided = firstClaim.first.then((first): Resolution => ({ is: 'decided', first }))
+    const refused = append.written.then((written) => {
+      if (written.is !== 'appended') return failureOf(written)
+      if (claimIndex.appended(partition, claim, written.offset)) by = 'acknowledgement'
+      else firstClaim.undecided()
+      return decided
+    })
+    const resolution = await Promise.race([decided, refused, deadline.passed])
+    firstClaim.end()
+    const known = append.giveUp()
+    if (resolution?.is === 'decided') onVerdict?.(time.now() - appendedAt, by)
+    return resolution ?? failureOf(known)
+  }
+
+  /** Looks up the id, until the read model responds or the deadline passes. */
+  async function lookUp(
+    partition: Partition,
+    id: PlantId,
+    deadline: Deadline,
+  ): Promise<Resolution | { is: 'absent'; checkpoint: Offset }> {
+    for (let isRepeated = false; ; ) {
+      const found = await Promise.race([lookUps.find(partition, id, deadline.signal), deadline.passed])
+      if (found === undefined) return { is: 'notWritten', cause: lookUps.failure() }
+      const { entry, checkpoint } = found
+      if (entry instanceof EntryError) {
+        log.warn({ err: entry }, 'an entry of the read model is unreadable; nothing was written for its id')
+        return { is: 'notWritten', cause: entry }
+      }
+      const known = firstClaimOf(id, { entry, checkpoint }, claimIndex.window(partition))
+      if (known.is === 'claimed') return { is: 'decided', first: known.first }
+      if (known.is === 'absent') return { is: 'absent', checkpoint }
+      // The window may have moved on since the read model responded; then another look-up shows more.
+      if (isRepeated && !(await closeGap(partition, deadline))) return { is: 'coverageGap' }
+      isRepeated = true
+    }
+  }
+
+  /** Returns true if the tail closes the gap, and false if it cannot or the read model does not respond. */
+  async function closeGap(partition: Partition, deadline: Deadline): Promise<boolean> {
+    const isClosing = claimIndex.closeGap(partition).catch(() => false)
+    return (await Promise.race([isClosing, deadline.passed])) === true
   }
 
   return {
     /** Resolves within the deadline. */
-    async create(create: CreatePlant): Promise<Outcome> {
-      inFlight++
+    async create(request: CreatePlant): Promise<Outcome> {
+      const deadline = startDeadline(time, Math.min(deadlineMs, shutdownAt - time.now()))
+      deadlines.add(deadline)
       try {
-        return await decide(create)
+        return await create(request, deadline)
       } finally {
-        inFlight--
-        resolveClosing()
+        deadline.end()
+        deadlines.delete(deadline)
+        if (deadlines.size === 0) closing?.resolve()
       }
     },
 
-    /** The creates that wait for the next commit cycle. */
-    queued: cycle.queued,
-
-    /** Why creates wait for Kafka in vain. */
-    problems: cycle.problems,
+    /** The creates in flight. */
+    queued: (): { records: number; bytes: number } => ({ ...queued }),
 
     /** Shortens all deadlines to at most `ms` from now, also those of creates that start later. */
     endWithin(ms: number): void {
       shutdownAt = time.now() + ms
       time.after(ms, () => {
-        for (const pending of owners.values()) pending.deadlinePassed()
+        for (const deadline of deadlines) deadline.pass()
       })
     },
 
     /** Resolves when every create has its outcome, within its deadline, and the last append has ended. */
     async close(): Promise<void> {
       closing ??= Promise.withResolvers()
-      resolveClosing()
+      if (deadlines.size === 0) closing.resolve()
       await closing.promise
-      await cycle.drained()
-      await entryReads.close()
+      await lanes.close()
     },
   }
 }
 
-/** The value of the promise, or `timedOut` after `ms`. */
-async function withTimeout<T>(time: Time, ms: number, promise: Promise<T>, timedOut: T): Promise<T> {
-  const { promise: timeout, resolve } = Promise.withResolvers<T>()
-  const cancel = time.after(ms, () => resolve(timedOut))
-  try {
-    return await Promise.race([promise, timeout])
-  } finally {
-    cancel()
-  }
+/** The failure of a create without a first claim. */
+function failureOf(written: Written): Failure {
+  if (written.is === 'notWritten') return { is: 'notWritten', cause: written.cause }
+  return { is: 'outcomeUnknown' }
 }

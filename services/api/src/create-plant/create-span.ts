@@ -1,12 +1,12 @@
-import { ROOT_CONTEXT, type Span, type SpanContext, SpanKind, trace } from '@opentelemetry/api'
-import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api'
+import type { LaneOptions } from '@plant-store/shared/event-log/lanes.ts'
+import type { NewRecord, Traceparent } from '@plant-store/shared/plant/plant-created.ts'
 import { endSpan, messaging, traceparentOf, tracer, withinSendSpan } from '@plant-store/shared/tracing/spans.ts'
 
 /** The steps of a create on its way to the log, in order. */
-type Step = 'wait for cycle' | 'look up plants' | 'wait for verdict'
+type Step = 'look up plants' | 'wait for verdict'
 
 export type CreateSpan = {
-  creation: SpanContext
   /** Ends the step before. */
   step(name: Step): void
   /** `failure` names why the create has neither created a plant nor found one. */
@@ -31,7 +31,6 @@ export function createTracing(topic: string) {
       headers.traceparent = Buffer.from(traceparentOf(creation), 'latin1')
       let current: Span | undefined
       return {
-        creation,
         step(name) {
           current?.end()
           current = tracer.startSpan(name, {}, below(span))
@@ -43,12 +42,21 @@ export function createTracing(topic: string) {
       }
     },
 
-    /** Runs the append of a batch within its span. */
-    send<T>(batch: readonly { span?: CreateSpan | undefined }[], append: () => Promise<T>): Promise<T> {
-      const creations = batch.flatMap(({ span }) => (span === undefined ? [] : [span.creation]))
-      return withinSendSpan({ topic, events: batch.length, creations }, append)
+    /** Wraps an appender so that each of its requests has a span. */
+    traceSends(appender: LaneOptions['appender']): LaneOptions['appender'] {
+      return {
+        ...appender,
+        send: (leader, channel, batches, signal) =>
+          withinSendSpan(topic, [...batches.values()].flat().map(traceparentIn), () =>
+            appender.send(leader, channel, batches, signal),
+          ),
+      }
     },
   }
 }
 
+/** The header as `start` has set it, or the client. */
+const traceparentIn = ({ headers }: NewRecord) => ({
+  traceparent: headers.traceparent?.toString() as Traceparent | undefined,
+})
 const below = (span: Span) => trace.setSpan(ROOT_CONTEXT, span)

@@ -12,6 +12,8 @@ export type AdmissionLimits = {
   maxRequests: number
   /** Connections beyond this number get a 503; beyond twice the number they are closed without a response. */
   maxConnections: number
+  /** Connections beyond this number are closed without a response, too. */
+  connectionsPermitted: number
 }
 
 export type Admission = ReturnType<typeof createAdmission>
@@ -28,14 +30,14 @@ const MAX_CALLERS_COUNTED = 10_000
 export function createAdmission(
   app: FastifyInstance,
   latestOn: LatestResponse,
-  { maxRequests, maxConnections }: AdmissionLimits,
+  { maxRequests, maxConnections, connectionsPermitted }: AdmissionLimits,
 ) {
   const connections = new Set<Socket>()
   const surplus = new WeakSet<Socket>()
   let inFlight = 0
   let phase: 'open' | 'draining' | 'closing' = 'open'
 
-  app.server.maxConnections = 2 * maxConnections
+  app.server.maxConnections = Math.min(2 * maxConnections, connectionsPermitted)
   // With TLS this is the socket below it: a connection counts from its start.
   app.server.on('connection', (socket: Socket) => {
     connections.add(socket)

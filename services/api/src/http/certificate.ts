@@ -1,14 +1,9 @@
 import { X509Certificate } from 'node:crypto'
 import type { Server } from 'node:http'
 import { Server as TlsServer } from 'node:tls'
-import { isDeepStrictEqual } from 'node:util'
-import { messageOf, PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { repeat } from '@plant-store/shared/runtime/retry.ts'
-import { readTlsFiles, type TlsFiles, tlsFileFaults } from '@plant-store/shared/runtime/setting-files.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
-
-const RELOAD_EVERY_MS = 5_000
+import { loadTlsFiles, type TlsFiles } from '@plant-store/shared/runtime/setting-files.ts'
+import { openReloaded } from '../reloaded.ts'
 
 export type CertificateSettings = { HTTP_TLS_CERT_FILE?: string; HTTP_TLS_KEY_FILE?: string }
 
@@ -24,55 +19,37 @@ export type Certificate = {
 }
 
 /**
- * Opens the certificate that the settings name; undefined when they name none. The files are read again every 5 s.
- * While they cannot be used, the previous certificate stays. Throws a PreconditionError when the first read fails.
+ * Opens the certificate that the settings name; undefined when they name none. The files are read again, so that it
+ * changes without a restart. Throws a PreconditionError when the first read fails.
  */
-export function openCertificate(
+export async function openCertificate(
   { HTTP_TLS_CERT_FILE, HTTP_TLS_KEY_FILE }: CertificateSettings,
   log: Log,
-  reloadEveryMs = RELOAD_EVERY_MS,
-): Certificate | undefined {
+  everyMs?: number,
+): Promise<Certificate | undefined> {
   const settings = { HTTP_TLS_CERT_FILE, HTTP_TLS_KEY_FILE }
-  const faults = tlsFileFaults(settings, 'HTTP_TLS')
-  if (faults.length > 0) throw new PreconditionError(`settings: ${faults.join('; ')}`)
-  if (HTTP_TLS_CERT_FILE === undefined) return undefined
+  if (HTTP_TLS_CERT_FILE === undefined && HTTP_TLS_KEY_FILE === undefined) return undefined
 
-  let files = readTlsFiles(settings, 'HTTP_TLS')
   let server: TlsServer | undefined
-  let lastError = ''
-  const expiry = () => new X509Certificate(files.cert ?? '').validToDate
-
-  async function reload(): Promise<void> {
-    try {
-      const read = readTlsFiles(settings, 'HTTP_TLS')
-      lastError = ''
-      if (isDeepStrictEqual(read, files)) return
-      files = read
+  const { current, close } = await openReloaded({
+    what: 'certificate',
+    read: () => loadTlsFiles(settings, 'HTTP_TLS'),
+    use(files) {
       server?.setSecureContext(files)
       log.info({ expiresAt: expiry() }, 'new connections have a new certificate')
-    } catch (error) {
-      const message = messageOf(error)
-      if (message !== lastError) log.error(`${message}; the previous certificate stays until this is corrected`)
-      lastError = message
-    }
-  }
-
-  const reloading = repeat({
-    time: systemTime,
-    everyMs: reloadEveryMs,
-    what: 'reading the certificate',
+    },
     log,
-    task: reload,
-    onHalt() {},
+    everyMs,
   })
+  const expiry = () => new X509Certificate(current().cert ?? '').validToDate
   return {
-    current: () => files,
+    current,
     expiresAt: () => expiry().getTime() / 1_000,
     renewOn(renewed) {
       if (!(renewed instanceof TlsServer)) return
       server = renewed
-      server.setSecureContext(files)
+      server.setSecureContext(current())
     },
-    close: reloading.close,
+    close,
   }
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -18,12 +19,14 @@ const folder = mkdtempSync(join(tmpdir(), 'certificate-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const authority = createAuthority(folder)
 const [first, second] = [authority.issue('first', 'first'), authority.issue('second', 'second')]
-const empty = join(folder, 'empty')
+const [empty, cut, pipe] = [join(folder, 'empty'), join(folder, 'cut'), join(folder, 'pipe')]
 writeFileSync(empty, '')
+writeFileSync(cut, `${readFileSync(first.cert, 'utf8')}${readFileSync(authority.ca, 'utf8').slice(0, 200)}`)
+execFileSync('mkfifo', [pipe])
 
 describe('a certificate', () => {
-  it('is not needed', () => {
-    expect(openCertificate({}, quietLog)).toBeUndefined()
+  it('is not needed', async () => {
+    expect(await openCertificate({}, quietLog)).toBeUndefined()
   })
 
   it.each([
@@ -32,12 +35,15 @@ describe('a certificate', () => {
     ['that is not there', files('/nowhere', first.key), /HTTP_TLS_CERT_FILE names \/nowhere.*ENOENT/],
     ['whose key is not there', files(first.cert, '/nowhere'), /HTTP_TLS_KEY_FILE names \/nowhere.*ENOENT/],
     ['that is empty', files(empty, first.key), /which is empty/],
+    ['whose chain is cut off', files(cut, first.key), /HTTP_TLS_CERT_FILE names .*cut, which is cut off/],
+    ['that is a pipe', files(pipe, first.key), /HTTP_TLS_CERT_FILE names .*pipe, which is not a regular file/],
     ['that is none', files(first.key, first.key), /HTTP_TLS_CERT_FILE names .*no certificate in PEM/],
     ['with another key', files(first.cert, second.key), /HTTP_TLS_KEY_FILE must name the key .*HTTP_TLS_CERT_FILE/],
     ['whose key is none', files(first.cert, first.cert), /HTTP_TLS_KEY_FILE must name the key/],
-  ])('%s is a wrong setting', (_what, settings, message) => {
-    expect(() => openCertificate(settings, quietLog)).toThrow(PreconditionError)
-    expect(() => openCertificate(settings, quietLog)).toThrow(message)
+  ])('%s is a wrong setting', async (_what, settings, message) => {
+    const opening = openCertificate(settings, quietLog)
+    await expect(opening).rejects.toThrow(PreconditionError)
+    await expect(opening).rejects.toThrow(message)
   })
 
   it('is renewed for new connections; unusable files leave the previous one, and the log names them', async () => {
@@ -49,7 +55,7 @@ describe('a certificate', () => {
     write(first)
     const lines: { level: string; msg: string }[] = []
     const log = createLog('test', 'info', { write: (line: string) => void lines.push(JSON.parse(line)) })
-    const certificate = openCertificate(files(used.cert, used.key), log, RELOAD_EVERY_MS)
+    const certificate = await openCertificate(files(used.cert, used.key), log, RELOAD_EVERY_MS)
     if (certificate === undefined) throw new Error('no certificate')
     onTestFinished(certificate.close)
     const server = createServer(certificate.current())

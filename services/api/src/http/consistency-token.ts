@@ -1,4 +1,4 @@
-import { type ConsistencyToken, parseToken } from '@plant-store/shared/plant/position.ts'
+import { type ConsistencyToken, formatToken, parseToken } from '@plant-store/shared/plant/position.ts'
 import { HttpError } from './errors.ts'
 
 /** Response and request header that carries the consistency token. Clients treat its value as opaque. */
@@ -17,4 +17,14 @@ export function tokenOf(header: string | string[] | undefined, partitions: numbe
   const token = text.length > maxCharacters ? undefined : parseToken(text, partitions)
   if (token === undefined) throw new HttpError('invalidPosition')
   return token
+}
+
+/** The failure of a read that this instance could not answer before the deadline; it names the positions of the request. */
+export function notCovered(token: ConsistencyToken, cause: unknown): HttpError {
+  const message =
+    token.size === 0
+      ? undefined
+      : `this instance does not know all plants up to the position ${formatToken(token)} at the moment; try again if an ` +
+        'earlier response had it'
+  return new HttpError('coverageGap', message, {}, cause)
 }

@@ -34,8 +34,18 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     reply.removeHeader('connection')
   reply.cause = error instanceof HttpError ? error.cause : undefined
   if (error instanceof HttpError) return sendFailure(reply.headers(error.headers), error.failure, error.message)
-  const { code = '', validation, statusCode = 500 } = (error instanceof Error ? error : {}) as Partial<FastifyError>
+  const {
+    code = '',
+    validation,
+    validationContext,
+    statusCode = 500,
+  } = (error instanceof Error ? error : {}) as Partial<FastifyError>
   if (validation !== undefined) {
+    const isPlant = request.routeOptions.config.operation?.failures.includes('invalidPlant')
+    if (validationContext !== 'body' || !isPlant) {
+      const message = `the ${validationContext} does not match the description of this operation in /openapi.json`
+      return sendFailure(reply, 'malformedRequest', message)
+    }
     const faults = describeFaults(validation, request.body)
     return sendFailure(reply, 'invalidPlant', `${ERRORS.invalidPlant[1]}: ${faults}`)
   }

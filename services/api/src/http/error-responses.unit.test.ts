@@ -4,6 +4,25 @@ import { describe, expect, it } from 'vitest'
 import { sendError } from './error-responses.ts'
 import { type Failure, HttpError } from './errors.ts'
 
+it('a request that does not match the schema of an operation without plants is malformed', async () => {
+  const app = fastify()
+  app.setErrorHandler(sendError)
+  const body = Type.Object({ size: Type.Integer() })
+  app.post('/body', { schema: { body } }, async () => 'ok')
+  app.get('/query', { schema: { querystring: body } }, async () => 'ok')
+  const requests = [
+    { method: 'POST', url: '/body', payload: { size: 'x' } },
+    { method: 'GET', url: '/query?size=x' },
+  ] as const
+  for (const request of requests) {
+    const response = await app.inject(request)
+    expect([response.statusCode, response.json()]).toEqual([
+      400,
+      { error: 40000, message: expect.stringMatching(/^the (body|querystring) does not match/) },
+    ])
+  }
+})
+
 describe('a failure', () => {
   const Other = Type.Object({ detail: Type.Number() })
 

@@ -22,7 +22,7 @@ export const ERRORS = {
   malformedRequest: [40000, 'the HTTP request is malformed'],
   malformedJson: [40001, 'the body is not valid JSON in UTF-8'],
   invalidPlant: [40002, 'the plant is invalid'],
-  duplicateId: [40003, 'duplicate id: a plant with this id already exists; use another id'],
+  duplicateId: [40003, 'duplicate id: this id is already used; use another id'],
   invalidId: [
     40004,
     'the id in the path is invalid; it must be an integer from -9223372036854775808 to 9223372036854775807',
@@ -55,17 +55,17 @@ export const ERRORS = {
   internal: [50000, 'internal error; report it to the operators, with the X-Request-Id'],
   unreadablePlant: [
     50001,
-    'this release cannot read the plant with this id; try again after an upgrade of the service',
+    'the event that has claimed this id cannot be read by this release; ask the operators whether an upgrade helps',
   ],
-  unavailable: [50300, 'the service is starting or stopping; try again'],
+  unavailable: [50300, 'this instance of the service is stopping; try again on another connection'],
   notWritten: [50301, 'not written: this attempt stored nothing; try again'],
   outcomeUnknown: [
     50302,
     'outcome unknown: the plant may be stored or not; try again with the same Idempotency-Key to find out',
   ],
-  coverageGap: [50303, 'the state of this id is not known at the moment; nothing was stored; try again'],
-  overloaded: [50304, 'the service is overloaded; this attempt stored nothing; try again'],
-  tokensUncheckable: [50305, 'bearer tokens cannot be checked at the moment; nothing was stored; try again'],
+  coverageGap: [50303, 'the current state is not known at the moment; the request changed nothing; try again'],
+  overloaded: [50304, 'the service is overloaded; the request changed nothing; try again'],
+  tokensUncheckable: [50305, 'bearer tokens cannot be checked at the moment; the request changed nothing; try again'],
 } as const satisfies Record<string, readonly [number, string]>
 
 export type Failure = keyof typeof ERRORS

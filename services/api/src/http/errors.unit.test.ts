@@ -1,5 +1,6 @@
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
+import { FAILURES_OF_EVERY_OPERATION } from '../openapi/operation.ts'
 import { bodyOf, ERRORS, ErrorBody, type Failure, HttpError, headersOf, statusOf } from './errors.ts'
 
 const failures = Object.keys(ERRORS) as Failure[]
@@ -62,6 +63,11 @@ describe('the table of failures', () => {
       'tokensUncheckable',
     ])
   })
+})
+
+it('failures that reads and creates share speak of neither', () => {
+  for (const failure of [...FAILURES_OF_EVERY_OPERATION, 'coverageGap'] as const)
+    expect(ERRORS[failure][1]).not.toMatch(/stored|this id/)
 })
 
 describe('an HttpError', () => {

@@ -1,5 +1,6 @@
 import { parseTraceparent } from '@plant-store/shared/plant/plant-created.ts'
 import { type Logger, type TraceIds, traceIds } from '@plant-store/shared/runtime/json-log.ts'
+import { createLineLimit } from '@plant-store/shared/runtime/line-limit.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TOKEN_HEADER } from './consistency-token.ts'
 import { ERRORS, type Failure, statusOf } from './errors.ts'
@@ -48,6 +49,8 @@ const CLIENT_LEFT = 0
  * failed. Bodies, tokens and keys are never logged.
  */
 export function createRequestObserver({ log, onCompleted, problems = () => [] }: RequestObserverOptions) {
+  const limits = new Map(LIMITED.map((failure) => [failure, createLineLimit()]))
+
   function report(request: FastifyRequest, reply: FastifyReply): void {
     const { failure } = reply
     const completed: CompletedRequest = {
@@ -58,10 +61,12 @@ export function createRequestObserver({ log, onCompleted, problems = () => [] }:
       durationMs: reply.elapsedTime,
     }
     onCompleted?.(completed, traceIds(request.span))
-    const level = levelOf(failure)
+    const limit = limits.get(failure)
+    const leftOut = limit === undefined ? 0 : limit()
+    const level = leftOut === undefined ? 'debug' : levelOf(failure)
     if (!log.isLevelEnabled(level)) return
     const message = isServerFailure(failure) ? 'request failed' : 'request completed'
-    request.log[level](describe(completed, request, reply), message)
+    request.log[level]({ ...describe(completed, request, reply), ...(leftOut && { leftOut }) }, message)
   }
 
   function describe(completed: CompletedRequest, request: FastifyRequest, reply: FastifyReply): object {
@@ -111,6 +116,9 @@ export function createRequestObserver({ log, onCompleted, problems = () => [] }:
 function isServerFailure(failure: Failure | undefined): boolean {
   return failure !== undefined && statusOf(failure) >= 500
 }
+
+/** Failures that a client can cause at any rate, without a right to write. */
+const LIMITED: readonly (Failure | undefined)[] = ['coverageGap', 'tokensUncheckable', 'unreadablePlant']
 
 /** Rejections by admission control: there may be thousands a second just when the service has no time to log them. */
 const LOGGED_AT_DEBUG: readonly (Failure | undefined)[] = ['overloaded', 'unavailable']

@@ -1,4 +1,5 @@
 import swagger from '@fastify/swagger'
+import { version } from '@plant-store/shared/runtime/metrics.ts'
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
 import { ErrorBody } from '../http/errors.ts'
 import { failureResponses, failureTable, headerReferences, sharedResponses } from './failure-responses.ts'
@@ -6,13 +7,18 @@ import { REQUEST_HEADERS, REQUEST_HEADERS_OF_EVERY_OPERATION, RESPONSE_HEADERS, 
 import { NO_FACTS } from './operation.ts'
 import { extractComponents } from './schemas.ts'
 
-/** The security scheme of every operation; OpenAPI calls the scopes of such a scheme roles. */
+/** The security scheme of every operation. Scopes are in the descriptions: only those of OAuth 2 can be declared. */
 const SCHEME = 'bearer'
+const TAG = 'plants'
+/** Names for generators of Go, which call the constructor of Plant NewPlant. */
+const GO_NAMES: Record<string, string> = { NewPlant: 'PlantToCreate', Error: 'Failure' }
 
 type Config = Pick<FastifyContextConfig, 'operation' | 'scope'>
 type Content = { content?: Record<string, object> }
 type Operation = {
   operationId: string
+  description?: string
+  tags?: string[]
   parameters?: object[]
   requestBody?: Content
   responses: Record<string, Content & { $ref?: string }>
@@ -41,10 +47,12 @@ export async function describeRoutes(app: FastifyInstance): Promise<() => Docume
       openapi: '3.1.0',
       info: {
         title: 'Plant Store',
-        version: '1.0.0',
+        version,
         description: introduction({ maxBodyBytes: bodyLimit, requestTimeoutMs: app.server.requestTimeout }),
+        contact: { name: 'The operators of this Plant Store' },
         license: { name: 'MIT', identifier: 'MIT' },
       },
+      tags: [{ name: TAG, description: 'Create, read and list plants' }],
       servers: [{ url: '/' }],
       security: [{ [SCHEME]: [] }],
       components: {
@@ -70,7 +78,10 @@ function complete({ components, ...generated }: Document, configs: Map<string, C
     paths,
     components: {
       ...components,
-      schemas,
+      schemas: mapValues(schemas, (schema, name) => ({
+        ...schema,
+        ...(GO_NAMES[name] && { 'x-go-name': GO_NAMES[name] }),
+      })),
       parameters: mapValues(REQUEST_HEADERS, (header, name) => ({ name, in: 'header', ...header })),
       headers: RESPONSE_HEADERS,
       responses: sharedResponses(paths),
@@ -84,7 +95,8 @@ function withFacts(operation: Operation, { operation: facts = NO_FACTS, scope }:
   const requestHeaders = [...facts.requestHeaders, ...REQUEST_HEADERS_OF_EVERY_OPERATION]
   return {
     ...operation,
-    ...(scope && { security: [{ [SCHEME]: [scope] }] }),
+    tags: [TAG],
+    description: `${operation.description}\n\nThe token needs the scope \`${scope}\`.`,
     parameters: [...parameters, ...requestHeaders.map((name) => ({ $ref: `#/components/parameters/${name}` }))],
     ...(requestBody && { requestBody: withMedia(requestBody, { ...(examples && { examples }) }) }),
     responses: {
@@ -110,11 +122,12 @@ function mapValues<T, R>(record: Record<string, T>, map: (value: T, key: string)
 /** The introduction to the interface, in Markdown. It is short, so that the page `/docs` opens with the operations. */
 function introduction({ maxBodyBytes, requestTimeoutMs }: { maxBodyBytes: number; requestTimeoutMs: number }) {
   return `\
-A store of plants. \`POST /plants\` with its 200 and 400 is the operation of the Plant Store Service Specification; what
-is marked as an addition goes beyond it.
+A store of plants. Every Plant Store has \`POST /plants\` with its 200 and 400; what is marked as an addition, another
+one may not have.
 
 - **Authentication**: every operation needs \`Authorization: Bearer <ACCESS_TOKEN>\` and, as an addition, the scope of
   the operation.
+- **Names**: languages with a built-in \`Error\` need another name for that schema, and Go for \`NewPlant\`, too.
 - **Ids** are exact int64. JavaScript's JSON parser rounds integers beyond 2^53; use one that keeps every digit.
 - **Texts** are counted in Unicode code points, and unpaired surrogates are rejected. Unknown fields are ignored.
 - **Limits**: a body has at most ${maxBodyBytes} bytes, and a request must arrive within ${requestTimeoutMs / 1_000} s.

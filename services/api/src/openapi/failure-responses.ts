@@ -61,7 +61,7 @@ function responseOf(status: number, failures: readonly Failure[]) {
 }
 
 function titleOf(status: number): string {
-  return status === 400 ? 'Unexpected error' : `${STATUS_CODES[status]} (an addition to the specification)`
+  return status === 400 ? 'Unexpected error' : `${STATUS_CODES[status]} (an addition)`
 }
 
 function tableOf(failures: readonly Failure[]): string {

@@ -14,6 +14,12 @@ function showExactly(value) {
   return JSON.stringify(value, null, 2).replace(MARKED, '$1')
 }
 
+/** The dark style of Swagger UI, where the system has one. */
+const dark = matchMedia('(prefers-color-scheme: dark)')
+const applyScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', applyScheme)
+applyScheme()
+
 /** An example with a marked number becomes a string. */
 function reviveExample(key, value) {
   return key === 'value' && JSON.stringify(value).includes(MARK) ? showExactly(value) : value

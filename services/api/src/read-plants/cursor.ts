@@ -8,7 +8,8 @@ import { allPartitions, type Partition } from '@plant-store/shared/plant/positio
 export type Cursor = { partition: Partition; listed: readonly number[] }
 
 // The text is base64url of varints (seven bits per byte, lowest first, the top bit set on all but the last): version,
-// number of partitions, partition, and the number of listed plants of each partition; then a CRC-32 of these bytes.
+// number of partitions, partition, and the number of listed plants of each partition; then a CRC-32 of these bytes. A
+// character lost in transit would silently omit plants. A forged cursor omits only from its own list: no signature.
 const VERSION = 1
 const MAX_NUMBER = 2 ** 48 - 1
 const MAX_NUMBER_BYTES = 7

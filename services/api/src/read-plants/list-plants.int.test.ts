@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -7,6 +9,7 @@ import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { eventually } from '../../../../tests/support/eventually.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
+import { noTail } from '../../../../tests/support/no-tail.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { createClaimIndex } from '../claim-index/claim-index.ts'
 import { type Cursor, firstCursor } from './cursor.ts'
@@ -30,9 +33,14 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
   )
   await readModel.ready()
   const checkpoints = Array.from({ length: PARTITIONS }, () => BEFORE_LOG)
+  let sink: RecordSink | undefined
   const claimIndex = createClaimIndex({
     ...{ readModel, log: quietLog, time: systemTime, checkpoints, windowMaxBytes: WINDOW_BYTES },
     ends: checkpoints.map((_, partition) => (ends[partition] ?? 0) as Offset),
+    follow(given) {
+      sink = given
+      return noTail
+    },
     onHalt: (error) => expect.unreachable(error.message),
   })
   onTestFinished(async () => {
@@ -57,7 +65,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
   const lister = createPlantLister(counted, claimIndex, { ...options, limits })
 
   return {
-    ...{ claimIndex, log, reads, reader: createPlantReader(readModel, claimIndex, options) },
+    ...{ claimIndex, log, reads, reader: createPlantReader(counted, claimIndex, options) },
 
     /** Appends a claim to the log and delivers it to the tail. */
     async write(id: bigint): Promise<Claim> {
@@ -67,7 +75,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
       const offset = offsetOf(claims.length)
       const claim = { offset, id: plantId, eventId: randomUUID() as Claim['eventId'], plant }
       claims.push(claim)
-      await claimIndex.sink.onRecords(partition, [{ offset, claim }], { offset, eventId: claim.eventId }, BEFORE_LOG)
+      await sink?.onRecords(partition, [{ offset, claim }], { offset, eventId: claim.eventId }, BEFORE_LOG)
       return claim
     },
 
@@ -101,6 +109,19 @@ async function writeAll(store: Awaited<ReturnType<typeof openLister>>, count: nu
 }
 
 describe('the reads of a page', () => {
+  it.each([
+    ['position', firstCursor(PARTITIONS), new Map([[3 as Partition, (2 ** 48 - 1) as Offset]])],
+    ['cursor', { partition: 3 as Partition, listed: Array(PARTITIONS).fill(2 ** 48 - 1) }, NO_TOKEN],
+  ])('are few for many requests whose %s no log has, until their deadline', async (_what, cursor, token) => {
+    const [many, deadlineMs] = [50, 1_000]
+    const store = await openLister({ deadlineMs })
+    const lists = Array.from({ length: many }, () => store.list(1, cursor, token))
+    const reads = token.size === 0 ? [] : Array.from({ length: many }, () => store.reader.read(1n as PlantId, token))
+    for (const { is } of await Promise.all([...lists, ...reads])) expect(is).toBe('coverageGap')
+    // One for each request, and of reader and lister one in 100 ms.
+    expect(store.reads.length).toBeLessThanOrEqual(lists.length + reads.length + (2 * deadlineMs) / 100)
+  })
+
   it('are one of the partition in the cursor when that fills the page', async () => {
     const store = await openLister()
     await writeAll(store, 200)

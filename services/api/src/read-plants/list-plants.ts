@@ -14,6 +14,7 @@ import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { PartitionSpan, ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
 import type { Cursor } from './cursor.ts'
+import { createReachGate } from './reach-gate.ts'
 import { type NotCovered, type ReadOptions, retryUntilCovered } from './retry-until-covered.ts'
 
 export type ListPlants = {
@@ -45,6 +46,8 @@ export function createPlantLister(
   claimIndex: ClaimIndex,
   { limits = LIST_LIMITS, ...options }: ListOptions,
 ) {
+  const gated = createReachGate(readModel, claimIndex, options.time)
+
   async function reachesAll(token: ConsistencyToken): Promise<boolean> {
     if (token.size === 0) return true
     const lookUps = await readModel.lookUp([...token.keys()].map((partition) => ({ partition, ids: [] })))
@@ -125,8 +128,19 @@ export function createPlantLister(
      * Resolves within the deadline, or when the attempt in flight at the deadline has ended.
      */
     list: (request: ListPlants): Promise<PlantList> =>
-      retryUntilCovered(() => tryList(request), { ...options, onNotCovered: claimIndex.wakeTail }),
+      retryUntilCovered(
+        gated(positionsOf(request), () => tryList(request)),
+        { ...options, onNotCovered: claimIndex.needTail },
+      ),
   }
+}
+
+/** The token, and for each partition the lowest position by which a log has the plants that the cursor has counted. */
+function positionsOf({ cursor, token }: ListPlants): ConsistencyToken {
+  const counted = cursor.listed.map((count, p) => [p as Partition, (count - 1) as Offset] as const)
+  return new Map(
+    counted.map(([partition, last]) => [partition, Math.max(last, token.get(partition) ?? BEFORE_FIRST) as Offset]),
+  )
 }
 
 function startPage(cursor: Cursor, limit: number) {

@@ -2,7 +2,7 @@ import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typ
 import { Plant, type PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { formatToken, type Partition } from '@plant-store/shared/plant/position.ts'
-import { TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
+import { notCovered, TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
 import { HttpError } from '../http/errors.ts'
 import type { OperationFacts } from '../openapi/operation.ts'
 import { type Cursor, decodeCursor, encodeCursor, firstCursor } from './cursor.ts'
@@ -49,7 +49,7 @@ const SCHEMA = {
   operationId: 'listPlants',
   summary: 'Lists the plants, page by page',
   description:
-    'An addition to the specification. From the first page to the one without `next` each plant comes once, also while ' +
+    'An addition. From the first page to the one without `next` each plant comes once, also while ' +
     'plants are created; the order never changes.',
   querystring: Type.Object({
     limit: Type.Optional(
@@ -104,12 +104,12 @@ export const listPlantsRoute: FastifyPluginAsyncTypebox<{
       // The schema only documents the query: `parsePageQuery` validates it, without a conversion before.
       validatorCompiler: () => (value: unknown) => ({ value }),
     },
-    async ({ query, headers }, reply) => {
+    async ({ query, headers, caller }, reply) => {
       const request = parsePageQuery(query as Record<string, string | string[]>, partitions)
       const token = tokenOf(headers[TOKEN_HEADER], partitions)
-      const page = await budget.run(request.limit, reply.raw, () => lister.list({ ...request, token }))
+      const page = await budget.run(caller, request.limit, reply.raw, () => lister.list({ ...request, token }))
       if (page === undefined) throw new HttpError('overloaded', 'too many plants are being listed; try again')
-      if (page.is !== 'page') throw new HttpError(page.is, undefined, {}, page.cause)
+      if (page.is !== 'page') throw notCovered(token, page.cause)
       if (page.shown.size > 0) reply.header(TOKEN_HEADER, formatToken(page.shown))
       return {
         ...itemsOf(page.claims),

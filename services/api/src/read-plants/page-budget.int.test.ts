@@ -13,8 +13,10 @@ async function openServer(readTimeoutMs = LONG_MS) {
   const budget = createPageBudget({ maxPlants: 10, readTimeoutMs })
   const pages: { complete(): void; fail(): void }[] = []
   const decisions: string[] = []
+  let callers = 0
   const server = createServer((request, response) => {
-    const page = budget.run(Number(request.url?.slice(1)), response, () => {
+    const [, caller = '', limit] = request.url?.split('/') ?? []
+    const page = budget.run(caller, Number(limit), response, () => {
       const { promise, resolve, reject } = Promise.withResolvers<string>()
       pages.push({ complete: () => resolve(PAGE), fail: () => reject(new Error('no page')) })
       return promise
@@ -35,11 +37,14 @@ async function openServer(readTimeoutMs = LONG_MS) {
   return {
     pages,
     /** Requests a page on a connection of its own and does not read the response. */
-    async request(limit: number): Promise<{ socket: Socket; decision: string | undefined }> {
+    async request(
+      limit: number,
+      caller = `caller-${++callers}`,
+    ): Promise<{ socket: Socket; decision: string | undefined }> {
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
       socket.on('error', () => undefined).pause()
       const before = decisions.length
-      socket.write(`GET /${limit} HTTP/1.1\r\nHost: x\r\n\r\n`)
+      socket.write(`GET /${caller}/${limit} HTTP/1.1\r\nHost: x\r\n\r\n`)
       await eventually(() => expect(decisions).toHaveLength(before + 1))
       return { socket, decision: decisions.at(-1) }
     },
@@ -53,6 +58,20 @@ describe('the page budget', () => {
     expect((await server.request(5)).decision).toBe('refused')
     expect((await server.request(4)).decision).toBe('started')
     expect((await server.request(1)).decision).toBe('refused')
+  })
+
+  it('leaves room for others: a caller has one page, and more up to half of what others leave', async () => {
+    const server = await openServer()
+    const decisionsOf = async (caller: string, limits: number[]) => {
+      const decisions: unknown[] = []
+      for (const limit of limits) decisions.push((await server.request(limit, caller)).decision)
+      return decisions
+    }
+    expect(await decisionsOf('greedy', [3, 2, 1])).toEqual(['started', 'started', 'refused'])
+    expect(await decisionsOf('second', [1, 1, 1])).toEqual(['started', 'started', 'refused'])
+    expect(await decisionsOf('third', [3, 1])).toEqual(['started', 'refused'])
+    for (const { fail } of server.pages) fail()
+    await eventually(async () => expect(await decisionsOf('greedy', [10])).toEqual(['started']))
   })
 
   it('counts a page until it is complete, also when its client has left', async () => {

@@ -11,6 +11,7 @@ import { coverageReach, firstClaimOf } from '@plant-store/shared/protocol/covera
 import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
+import { createReachGate } from './reach-gate.ts'
 import { type NotCovered, type ReadOptions, retryUntilCovered } from './retry-until-covered.ts'
 
 export type ReadPlant =
@@ -22,6 +23,8 @@ export type PlantReader = ReturnType<typeof createPlantReader>
 
 /** Reads plants from the read model and the window of this instance together. */
 export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, claimIndex: ClaimIndex, options: ReadOptions) {
+  const gated = createReachGate(readModel, claimIndex, options.time)
+
   /** Undefined when the reach is too low for a result. */
   async function tryRead(id: PlantId, token: ConsistencyToken): Promise<ReadPlant | undefined> {
     const partition = partitionOf(Buffer.from(id.toString()), claimIndex.partitions)
@@ -52,6 +55,9 @@ export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, claimInd
   return {
     /** Resolves within the deadline, or when the look-up in flight at the deadline has ended. */
     read: (id: PlantId, token: ConsistencyToken): Promise<ReadPlant> =>
-      retryUntilCovered(() => tryRead(id, token), { ...options, onNotCovered: claimIndex.wakeTail }),
+      retryUntilCovered(
+        gated(token, () => tryRead(id, token)),
+        { ...options, onNotCovered: claimIndex.needTail },
+      ),
   }
 }

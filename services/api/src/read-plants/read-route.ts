@@ -1,7 +1,7 @@
 import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typebox'
 import { Plant, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import { formatPosition } from '@plant-store/shared/plant/position.ts'
-import { TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
+import { notCovered, TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
 import { HttpError } from '../http/errors.ts'
 import type { OperationFacts } from '../openapi/operation.ts'
 import type { PlantReader } from './read-plant.ts'
@@ -9,7 +9,7 @@ import type { PlantReader } from './read-plant.ts'
 const SCHEMA = {
   operationId: 'readPlant',
   summary: 'Reads a plant by its id',
-  description: 'An addition to the specification.',
+  description: 'An addition. Any plant that this instance has shown is found.',
   params: Type.Object({
     id: Type.String({
       format: 'int64',
@@ -38,8 +38,9 @@ export const readPlantRoute: FastifyPluginAsyncTypebox<{ reader: PlantReader; pa
     async ({ params, headers }, reply) => {
       const id = parsePlantId(params.id)
       if (id === undefined) throw new HttpError('invalidId')
-      const found = await reader.read(id, tokenOf(headers[TOKEN_HEADER], partitions))
-      if (found.is === 'coverageGap') throw new HttpError(found.is, undefined, {}, found.cause)
+      const token = tokenOf(headers[TOKEN_HEADER], partitions)
+      const found = await reader.read(id, token)
+      if (found.is === 'coverageGap') throw notCovered(token, found.cause)
       if (found.is !== 'plant') throw new HttpError(found.is)
       reply.header(TOKEN_HEADER, formatPosition(found))
       return found.plant

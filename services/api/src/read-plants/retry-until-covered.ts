@@ -5,8 +5,8 @@ const MAX_WAIT_MS = 160
 
 export type ReadOptions = { time: Time; deadlineMs: number }
 type RetryOptions = ReadOptions & {
-  /** Called after each attempt without a result. */
-  onNotCovered(): void
+  /** Called after each attempt without a result, with the time since the first one. */
+  onNotCovered(waitedMs: number): void
 }
 
 /** The reach stayed too low until the deadline; `cause` is the error of the last attempt, if it failed. */
@@ -20,17 +20,17 @@ export async function retryUntilCovered<T>(
   attempt: () => Promise<T | undefined>,
   { time, deadlineMs, onNotCovered }: RetryOptions,
 ): Promise<T | NotCovered> {
-  const deadline = time.now() + deadlineMs
+  const startedAt = time.now()
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
     let failed: { cause?: unknown } = {}
     try {
       const result = await attempt()
       if (result !== undefined) return result
-      onNotCovered()
+      onNotCovered(time.now() - startedAt)
     } catch (cause) {
       failed = { cause }
     }
-    if (time.now() + waitMs > deadline) return { is: 'coverageGap', ...failed }
+    if (time.now() + waitMs > startedAt + deadlineMs) return { is: 'coverageGap', ...failed }
     await delay(time, waitMs)
   }
 }

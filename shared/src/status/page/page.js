@@ -9,6 +9,8 @@ const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const PERCENT = new Intl.NumberFormat('en', { style: 'percent' })
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const LATENCY = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
+/** The checkpoint of a read model that has passed no record. */
+const BEFORE_FIRST = -1
 const count = (value) => (value === null || value === undefined ? '?' : NUMBER.format(value))
 const latency = (value) => (value === null || value === undefined ? '–' : `${LATENCY.format(value)} ms`)
 
@@ -21,6 +23,8 @@ const CHARTS = [
   },
   {
     title: (service) => (service === 'api' ? 'time of a create' : 'time of a batch'),
+    // One slow second would flatten all others.
+    isLogarithmic: true,
     series: [
       { name: 'p50Ms', label: 'median', colour: '--leaf', text: latency },
       { name: 'p99Ms', label: '99 %', colour: '--water', text: latency },
@@ -56,6 +60,7 @@ async function update() {
   } catch {
     const seconds = Math.round((Date.now() - answeredAt) / 1_000)
     setVerdict('wrong', `Connection lost: the service has not responded for ${seconds} s.`)
+    markAsOld(true)
   }
 }
 
@@ -63,15 +68,22 @@ function draw(live) {
   const { service, version, startedAt, now, status } = live
   setVerdict(...verdictOf(live))
   document.title = `Plant Store ${service}`
-  byId('process').textContent = `${service} ${version}, running for ${duration(now - startedAt)}`
+  byId('process').textContent = `Plant Store ${service} ${version}, running for ${duration(now - startedAt)}`
   addSamples(live.samples)
   drawCharts(service)
+  const isOld = status.error !== undefined || status.ageMs > LOST_AFTER_MS
+  markAsOld(isOld)
   if (status.value === undefined) return
-  drawFlow(service, status.value)
+  drawFlow(service, status.value, isOld)
   drawRebuild(status.value)
   drawPartitions(status.value)
   drawReaders(status.value)
   drawRemarks(status.value)
+}
+
+/** Dims the numbers that are not those of this moment. */
+function markAsOld(isOld) {
+  document.querySelector('main').toggleAttribute('data-old', isOld)
 }
 
 function setVerdict(state, text) {
@@ -84,14 +96,17 @@ function setVerdict(state, text) {
 /** One sentence: all well, or what is wrong and what to do. */
 function verdictOf({ service, ready, reasons, status }) {
   if (!ready) return ['wrong', `This ${service} is not ready: ${reasons.join('; ')}.`]
-  if (status.error !== undefined) return ['wrong', `The state of the stores cannot be read: ${status.error}.`]
+  if (status.error !== undefined) {
+    const age = status.value === undefined ? '' : ` Below is their state ${duration(status.ageMs)} ago.`
+    return ['wrong', `The state of the stores cannot be read: ${status.error}.${age}`]
+  }
   if (status.value === undefined) return ['waiting', 'Reading the state of the stores …']
   const [first, ...more] = status.value.problems
   if (first === undefined) return ['well', 'All is well.']
   return ['wrong', `${capitalised(first)}.${more.length === 0 ? '' : ` ${more.length} more below.`}`]
 }
 
-function drawFlow(service, { totals, partitions }) {
+function drawFlow(service, { totals, partitions }, isOld) {
   const card = (name, value, unit) =>
     element('li', {}, name, element('strong', {}, value), element('span', { className: 'unit' }, unit))
   const rate = samples.values.perSecond?.at(-1)
@@ -101,7 +116,7 @@ function drawFlow(service, { totals, partitions }) {
   byId('flow').replaceChildren(
     card(`This ${service}`, count(rate), `${WORK[service]}${window}`),
     card('Log', count(totals.offsets), `offsets in ${count(partitions.length)} partitions`),
-    card('Read model', count(totals.plants), `plants, ${count(totals.lag)} records behind`),
+    card('Read model', count(totals.plants), `plants, ${count(isOld ? null : totals.lag)} records behind`),
     ...(tableLag === undefined
       ? []
       : [card('Table', count(tableLag), 'records behind, in the partitions of this projector')]),
@@ -121,13 +136,13 @@ function drawRebuild({ partitions }) {
 }
 
 const COLUMNS = [
-  ['partition', (one) => one.partition],
-  ['log end', (one) => one.end],
-  ['checkpoint', (one) => one.checkpoint],
-  ['lag', (one) => one.lag],
-  ['plants', (one) => one.plants],
-  ['voids', (one) => one.voids],
-  ['parked', (one) => one.parked],
+  ['partition', (one) => count(one.partition)],
+  ['log end', (one) => count(one.end)],
+  ['checkpoint', (one) => (one.checkpoint === BEFORE_FIRST ? 'none' : count(one.checkpoint))],
+  ['lag', (one) => count(one.lag)],
+  ['plants', (one) => count(one.plants)],
+  ['voids', (one) => count(one.voids)],
+  ['parked', (one) => count(one.parked)],
 ]
 
 function drawPartitions({ partitions }) {
@@ -138,7 +153,7 @@ function drawPartitions({ partitions }) {
       'tr',
       {},
       ...COLUMNS.map(([title, of]) =>
-        element('td', { className: title === 'lag' && of(one) > 0 ? 'behind' : '' }, count(of(one))),
+        element('td', { className: title === 'lag' && one.lag > 0 ? 'behind' : '' }, of(one)),
       ),
     ),
   )
@@ -149,8 +164,8 @@ function drawReaders({ projectors, apis, rebuilds, replays, partitions }) {
   const items = Object.entries({ projector: projectors, api: apis, rebuild: rebuilds, replay: replays }).flatMap(
     ([kind, members]) =>
       members.map(({ host, partitions: assigned }) => {
-        const all = assigned.length === partitions.length
-        return element('li', {}, `${kind} at ${host}: ${all ? 'all' : count(assigned.length)} partitions`)
+        const all = assigned?.length === partitions.length
+        return element('li', {}, `${kind} at ${host}: ${all ? 'all' : count(assigned?.length)} partitions`)
       }),
   )
   byId('readers').replaceChildren(...(items.length === 0 ? [element('li', {}, 'none')] : items))
@@ -182,11 +197,14 @@ function drawCharts(service) {
   for (const chart of charts) chart.draw()
 }
 
-function createChart({ title, series }, service) {
-  const numbers = series.map(({ label }) => [element('b', {}), label])
+function createChart({ title, series, isLogarithmic = false }, service) {
+  const numbers = series.map(() => element('b', {}))
   const caption = element('figcaption', {}, `${capitalised(title(service))}: `)
-  for (const [n, [number, label]] of numbers.entries())
-    caption.append(n === 0 ? '' : ', ', number, label && ` ${label}`)
+  for (const [n, { label, colour }] of series.entries()) {
+    const key = element('i', {})
+    key.style.background = `var(${colour})`
+    caption.append(n === 0 ? '' : ', ', key, numbers[n], label && ` ${label}`)
+  }
   const figure = element('figure', {}, caption)
   byId('charts').append(figure)
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name)
@@ -198,12 +216,24 @@ function createChart({ title, series }, service) {
       ms: 1,
       legend: { show: false },
       cursor: { show: false },
-      scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.1)] } },
+      scales: { y: isLogarithmic ? { distr: 3, range: decades } : { range: fromZero } },
       axes: [
         { ...axis, space: 90, size: 30, values: (_plot, ticks) => ticks.map((tick) => TIME.format(tick)) },
-        { ...axis, size: 60, values: (_plot, ticks) => ticks.map((tick) => NUMBER.format(tick)) },
+        {
+          ...axis,
+          size: 70,
+          ...(isLogarithmic && { splits: powersOfTen }),
+          values: (_plot, ticks) => ticks.map((tick) => tickText(tick, series[0].text)),
+        },
       ],
-      series: [{}, ...series.map((one) => ({ stroke: () => colour(one.colour), width: 1.5, points: { show: false } }))],
+      series: [
+        {},
+        ...series.map((one) => ({
+          stroke: () => colour(one.colour),
+          width: 1.5,
+          points: { show: false, filter: singles, size: 4, fill: () => colour(one.colour) },
+        })),
+      ],
     },
     [[], ...series.map(() => [])],
     figure,
@@ -212,9 +242,34 @@ function createChart({ title, series }, service) {
   return {
     draw() {
       plot.setData([samples.times, ...series.map(({ name }) => samples.values[name] ?? [])])
-      for (const [n, { name, text }] of series.entries()) numbers[n][0].textContent = text(samples.values[name]?.at(-1))
+      for (const [n, { name, text }] of series.entries()) numbers[n].textContent = text(samples.values[name]?.at(-1))
     },
   }
+}
+
+const fromZero = (_plot, _least, most) => [0, Math.max(1, most * 1.1)]
+
+/** The range of a logarithmic axis, and its ticks: whole powers of ten. */
+function decades(_plot, least, most) {
+  const low = Math.floor(Math.log10(least || 1))
+  return [10 ** low, 10 ** Math.max(low + 1, Math.ceil(Math.log10(most || 1)))]
+}
+
+function powersOfTen(_plot, _axis, least, most) {
+  const low = Math.round(Math.log10(least))
+  return Array.from({ length: Math.round(Math.log10(most)) - low + 1 }, (_, n) => 10 ** (low + n))
+}
+
+/** The plot leaves out most ticks of a logarithmic axis; counts have no fractions. */
+function tickText(tick, text) {
+  return tick === null || (text === count && !Number.isInteger(tick)) ? '' : text(tick)
+}
+
+/** The indices of the values without a neighbour, to which no line leads. */
+function singles(plot, series) {
+  const values = plot.data[series]
+  const isMissing = (n) => values[n] === null || values[n] === undefined
+  return [...values.keys()].filter((n) => !isMissing(n) && isMissing(n - 1) && isMissing(n + 1))
 }
 
 function duration(ms) {

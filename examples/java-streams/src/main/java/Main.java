@@ -26,7 +26,7 @@ import org.apache.kafka.streams.state.Stores;
 /** Waterings of plants, joined with the table of Plant Store: the plants are a GlobalKTable, without any rule. */
 public final class Main {
   private static final String USAGE = "usage: follow | water ID LITRES | dump FILE";
-  private static final String BROKERS = setting("KAFKA_BROKERS", "localhost:9092");
+  private static final String BROKERS = setting("KAFKA_BROKERS", "localhost:19092");
   private static final String PLANTS = setting("PLANTS_TABLE", "plants.table");
   private static final String WATERINGS = setting("WATERINGS_TOPIC", "waterings");
 

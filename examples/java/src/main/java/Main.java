@@ -13,7 +13,7 @@ public final class Main {
       dump FILE     write all plants to a file, print the counts, and exit
       corpus FILE   print the result for each line of docs/corpus
 
-      KAFKA_BROKERS (localhost:9092) and PLANTS_TOPIC (plants) name the topic to read. For a secured Kafka, see
+      KAFKA_BROKERS (localhost:19092) and PLANTS_TOPIC (plants) name the topic to read. For a secured Kafka, see
       docs/how-to/connect-secured-stores.md.
       """;
 
@@ -36,7 +36,7 @@ public final class Main {
   }
 
   private static FirstWins.Counts follow(boolean untilEnd, Follow.Creations creations) throws IOException {
-    String brokers = KafkaSettings.of("KAFKA_BROKERS", "localhost:9092");
+    String brokers = KafkaSettings.of("KAFKA_BROKERS", "localhost:19092");
     return new Follow().run(brokers, KafkaSettings.of("PLANTS_TOPIC", "plants"), untilEnd, creations);
   }
 

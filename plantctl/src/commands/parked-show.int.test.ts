@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { expect, inject, it } from 'vitest'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { startPlantctl } from '../../../tests/support/plantctl.ts'
+import { processEnvironment } from '../../../tests/support/test-run.ts'
+import { createTestTopic } from '../../../tests/support/topic.ts'
+
+it('says of an unreadable claim whether an upgrade can help, and does not call it created', async () => {
+  const { kafka, topic } = await createTestTopic(inject('kafkaBrokers'), 1)
+  const appender = createAppender(kafka, topic)
+  const event = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, 1)
+  const newer = event(2n)
+  newer.headers['content-type'] = Buffer.from('application/json; version=9')
+  await appender.append([{ ...event(1n), value: Buffer.from('not json') }, newer])
+  await appender.close()
+  const env = {
+    ...processEnvironment,
+    KAFKA_BROKERS: inject('kafkaBrokers'),
+    REDIS_URL: inject('redisUrl'),
+    PLANTS_TOPIC: topic,
+    PLANTS_PARTITIONS: '1',
+  }
+  const plantctl = async (...args: string[]) => (await startPlantctl(args, env).ended).stdout
+  await plantctl('rebuild', '--from-empty')
+  const lost = await plantctl('parked', 'show', '0-0')
+  expect(lost).toMatch(/^\S+ {2}0-0 {2}claimed {3}1\n/)
+  expect(lost).toMatch(/This release +cannot read it: .*\n.*no later release will: the id stays used/)
+  expect(await plantctl('parked', 'show', '0-1')).toMatch(
+    /claimed {3}2\n(.|\n)*a release that knows it.*parked reapply/,
+  )
+})

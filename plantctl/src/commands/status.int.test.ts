@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto'
+import { Redis } from 'ioredis'
+import type { Consumer } from 'kafkajs'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { startPlantctl } from '../../../tests/support/plantctl.ts'
+import { processEnvironment } from '../../../tests/support/test-run.ts'
+import { createTestTopic } from '../../../tests/support/topic.ts'
+
+const WAIT_MS = 20_000
+const PARTITIONS = 2
+
+async function openStore() {
+  const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+  const redis = new Redis(inject('redisUrl'))
+  onTestFinished(() => redis.disconnect())
+  const env = {
+    ...processEnvironment,
+    KAFKA_BROKERS: inject('kafkaBrokers'),
+    REDIS_URL: inject('redisUrl'),
+    PLANTS_TOPIC: topic.topic,
+    PLANTS_PARTITIONS: String(PARTITIONS),
+  }
+  return { ...topic, redis, status: (...args: string[]) => startPlantctl(['status', ...args], env).ended }
+}
+
+/** Joins the group of a consumer as another program. */
+async function joinAs(consumer: Consumer, topic: string): Promise<void> {
+  const joined = new Promise<void>((resolve) => consumer.on(consumer.events.GROUP_JOIN, () => resolve()))
+  onTestFinished(() => consumer.disconnect())
+  await consumer.connect()
+  await consumer.subscribe({ topic })
+  await consumer.run({ eachMessage: async () => {} })
+  await joined
+}
+
+it('one key of another type makes one partition unreadable, and names the key', async () => {
+  const { topic, redis, status } = await openStore()
+  await redis.set(`{${topic}:1}:live`, 'a')
+  await redis.set(`{${topic}:1}:a:parked`, 'text')
+  await redis.hset(`{${topic}:1}:a:meta`, { checkpoint: '0', fold: '1', partitions: '2', parked: '1' })
+  const { code, stdout } = await status('--json')
+  expect(code).toBe(3)
+  const found = JSON.parse(stdout)
+  expect(found.problems).toContainEqual(
+    expect.stringMatching(
+      /^partition 1 of the read model cannot be read: its key parked is a string, not a hash.*Delete/,
+    ),
+  )
+  expect(found.partitions).toMatchObject([
+    { partition: 0, plants: 0, lag: 0 },
+    { partition: 1, end: 0, plants: null, lag: null, bytes: null },
+  ])
+  expect((await status()).stdout).toMatch(/^ +1 .*\? .*unreadable$/m)
+})
+
+it('an assignment by another program is unreadable, and the rest is shown', async () => {
+  const { kafka, topic, status } = await openStore()
+  const consumer = kafka.consumer({
+    groupId: `${topic}-tail-${randomUUID()}`,
+    partitionAssigners: [
+      () => ({
+        name: 'RoundRobinAssigner',
+        version: 1,
+        async assign({ members }) {
+          return members.map(({ memberId }) => ({ memberId, memberAssignment: Buffer.from('0001ffffffff', 'hex') }))
+        },
+        protocol: () => ({ name: 'RoundRobinAssigner', metadata: Buffer.from('00000000000000000000', 'hex') }),
+      }),
+    ],
+  })
+  const joining = joinAs(consumer, topic).catch(() => {})
+  await vi.waitFor(async () => {
+    const { stdout, stderr } = await status()
+    expect(stderr).toBe('')
+    expect(stdout).toMatch(/Apis: 1\n {2}test at 127.0.0.1: unreadable: another program/)
+  }, WAIT_MS)
+  await Promise.race([joining, consumer.disconnect()])
+})

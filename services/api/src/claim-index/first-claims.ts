@@ -1,0 +1,130 @@
+import { EntryError } from '@plant-store/shared/plant/entry.ts'
+import type { EventId } from '@plant-store/shared/plant/event-id.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { firstClaimOf, type WindowReader } from '@plant-store/shared/protocol/coverage.ts'
+import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
+import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { Log } from '@plant-store/shared/runtime/log.ts'
+import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
+import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
+
+/** A create that waits for the first claim of its id. */
+export type Awaited = { id: PlantId; eventId: EventId; partition: Partition; checkpoint: Offset }
+
+export const FIRST_CLAIM_WAITS = { lookUpEveryMs: 5, lookUpRetryMs: 50, slowMs: 100 }
+
+export type FirstClaimsOptions = {
+  readModel: Pick<ReadModel, 'lookUp'>
+  window(partition: Partition): WindowReader
+  time: Time
+  log: Log
+  waits?: typeof FIRST_CLAIM_WAITS
+  /** Called repeatedly while a create has waited for longer than `slowMs`. */
+  onSlow(): void
+}
+
+type Waiting = Awaited & { since: number; resolve(first: Claim): void }
+
+/**
+ * The creates that wait for the first claim of their id, at most one per id. Whichever source is first decides: the
+ * window, which reports each of its claims here, or the read model, which is asked every 5 ms for the creates that the
+ * window does not decide.
+ */
+export function createFirstClaims(options: FirstClaimsOptions) {
+  const { readModel, window, time, log, waits = FIRST_CLAIM_WAITS, onSlow } = options
+  const waiting = new TransientMap<PlantId, Waiting>()
+  /** Those that the read model is asked for. */
+  const askedFor = new Set<Waiting>()
+  let isRunning = false
+
+  function decide(each: Waiting, first: Claim): void {
+    end(each)
+    each.resolve(first)
+  }
+
+  function end(each: Waiting): void {
+    if (waiting.get(each.id) === each) waiting.delete(each.id)
+    askedFor.delete(each)
+  }
+
+  async function run(): Promise<void> {
+    isRunning = true
+    let lookedForSlowAt = time.now()
+    while (waiting.size > 0) {
+      await delay(time, waits.lookUpEveryMs)
+      if (time.now() - lookedForSlowAt >= waits.slowMs) {
+        lookedForSlowAt = time.now()
+        askForSlow()
+      }
+      if (askedFor.size > 0) await ask()
+    }
+    isRunning = false
+  }
+
+  /** An acknowledgement may be late, or the window may have moved on. */
+  function askForSlow(): void {
+    const slow = waiting.values().filter(({ since }) => time.now() - since >= waits.slowMs)
+    for (const each of slow) askedFor.add(each)
+    if (slow.length > 0) onSlow()
+  }
+
+  async function ask(): Promise<void> {
+    const groups = [...Map.groupBy(askedFor, ({ partition }) => partition)]
+    try {
+      const lookUps = await readModel.lookUp(
+        groups.map(([partition, group]) => ({ partition, ids: group.map(({ id }) => id) })),
+      )
+      for (const [n, [, group]] of groups.entries()) takeEntries(group, lookUps[n] as PartitionLookUp)
+    } catch (err) {
+      log.debug({ err }, 'looking up the creates that wait for their first claim failed; trying again')
+      onSlow()
+      await delay(time, waits.lookUpRetryMs)
+    }
+  }
+
+  function takeEntries(group: readonly Waiting[], { checkpoint, entries }: PartitionLookUp): void {
+    for (const [at, each] of group.entries()) {
+      const entry = entries[at]
+      if (entry instanceof EntryError) continue
+      // Without an entry the id has no claim up to this checkpoint either.
+      if (checkpoint > each.checkpoint) each.checkpoint = checkpoint
+      look(each, entry)
+    }
+  }
+
+  function look(each: Waiting, entry?: Claim): void {
+    // A window that has moved on since the look-up may have dropped the first claim, and hold a later one.
+    const known = firstClaimOf(each.id, { entry, checkpoint: each.checkpoint }, window(each.partition))
+    if (known.is === 'claimed') decide(each, known.first)
+  }
+
+  return {
+    /**
+     * Waits for the first claim of an id that is unclaimed up to `checkpoint`. Call `undecided` when the record is in the
+     * log and the window has not decided, and `end` when the claim is no longer waited for.
+     */
+    wait(awaited: Awaited): { first: Promise<Claim>; undecided(): void; end(): void } {
+      const { promise, resolve } = Promise.withResolvers<Claim>()
+      const each = { ...awaited, since: time.now(), resolve }
+      waiting.set(awaited.id, each)
+      if (!isRunning) void run()
+      return {
+        first: promise,
+        undecided: () => {
+          if (waiting.get(each.id) === each) askedFor.add(each)
+        },
+        end: () => end(each),
+      }
+    },
+
+    /** Takes a claim that was added to the window. Returns whether it is the event of a create that waits. */
+    seen({ id, eventId }: Claim): boolean {
+      const each = waiting.get(id)
+      if (each === undefined) return false
+      look(each)
+      return each.eventId === eventId
+    },
+  }
+}

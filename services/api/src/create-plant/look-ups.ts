@@ -1,0 +1,87 @@
+import type { EntryError } from '@plant-store/shared/plant/entry.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
+import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import type { Log } from '@plant-store/shared/runtime/log.ts'
+import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
+
+/** Least time between the starts of two round trips, unless a look-up was alone: fuller ones cost less CPU. */
+const MIN_INTERVAL_MS = 4
+const RETRY_MS = 50
+
+/** The entry of an id, and the read model's checkpoint at that moment. */
+export type Found = { entry: Claim | EntryError | undefined; checkpoint: Offset }
+
+type Waiting = { partition: Partition; id: PlantId; givenUp: AbortSignal; since: number; resolve(found: Found): void }
+
+export type LookUpOptions = { time: Time; log: Log; maxBatchIds: number }
+
+/**
+ * Looks up ids in the read model, one round trip at a time for all that arrived during the one before. It is repeated
+ * until the read model responds, as it does soon after a failover, or all look-ups are given up.
+ */
+export function createLookUps(readModel: Pick<ReadModel, 'lookUp'>, { time, log, maxBatchIds }: LookUpOptions) {
+  let waiting: Waiting[] = []
+  let isRunning = false
+  let failure: unknown
+
+  async function run(): Promise<void> {
+    // A microtask later, so that look-ups which arrive together share a round trip.
+    await Promise.resolve()
+    while (waiting.length > 0) {
+      const nextAt = time.now() + MIN_INTERVAL_MS
+      const batch = waiting.splice(0, maxBatchIds)
+      const left = await lookUp(batch)
+      waiting = [...left, ...waiting].filter(({ givenUp }) => !givenUp.aborted)
+      const earlyMs = nextAt - time.now()
+      if (left.length > 0) await delay(time, RETRY_MS)
+      else if (batch.length > 1 && earlyMs > 0) await delay(time, earlyMs)
+    }
+    isRunning = false
+  }
+
+  /** Returns the look-ups that failed. */
+  async function lookUp(batch: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const groups = [...Map.groupBy(batch, ({ partition }) => partition)]
+    try {
+      const lookUps = await readModel.lookUp(
+        groups.map(([partition, group]) => ({ partition, ids: group.map(({ id }) => id) })),
+      )
+      failure = undefined
+      for (const [n, [, group]] of groups.entries()) {
+        const { checkpoint, entries } = lookUps[n] as PartitionLookUp
+        for (const [at, { resolve }] of group.entries()) resolve({ entry: entries[at], checkpoint })
+      }
+      return []
+    } catch (err) {
+      // One line for all attempts.
+      if (failure === undefined) log.warn({ err }, 'the look-up in the read model failed; trying again')
+      failure = err
+      return batch
+    }
+  }
+
+  return {
+    /** Does not resolve when the look-up is given up. */
+    find(partition: Partition, id: PlantId, givenUp: AbortSignal): Promise<Found> {
+      const { promise, resolve } = Promise.withResolvers<Found>()
+      waiting.push({ partition, id, givenUp, since: time.now(), resolve })
+      if (!isRunning) {
+        isRunning = true
+        void run()
+      }
+      return promise
+    },
+
+    /** The time that the oldest look-up has waited, in milliseconds; 0 without one. */
+    waitedMs(): number {
+      const oldest = waiting.find(({ givenUp }) => !givenUp.aborted)
+      return oldest === undefined ? 0 : time.now() - oldest.since
+    },
+
+    /** The error of the last round trip, if it failed. */
+    failure: () => failure,
+  }
+}

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { groupPrefix } from '@plant-store/shared/event-log/groups.ts'
+import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
+import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
+import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
+import { runService, type ServiceContext } from '@plant-store/shared/runtime/service.ts'
+import { readSettings } from '@plant-store/shared/runtime/settings.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
+import { openServiceStores } from '@plant-store/shared/stores/service-stores.ts'
+import { startTracing } from '@plant-store/shared/tracing/start-tracing.ts'
+import { createApp } from './app.ts'
+import { openAuthentication } from './auth/open-authentication.ts'
+import { createClaimIndex } from './claim-index/claim-index.ts'
+import { CREATE_LIMITS, createPlantCreation, type PlantCreation } from './create-plant/create-plant.ts'
+import { createTracing } from './create-plant/create-span.ts'
+import { openCertificate } from './http/certificate.ts'
+import { addApiMetrics } from './metrics.ts'
+import { createPlantLister } from './read-plants/list-plants.ts'
+import { createPlantReader } from './read-plants/read-plant.ts'
+import { ApiSettings, listed } from './settings.ts'
+
+const BYTES_PER_MIB = 1_048_576
+const TAIL_MIN_BYTES = 1
+const TAIL_MAX_WAIT_MS = 500
+/** At the end, requests in flight get their response within this time; then their last bytes are sent. */
+const RESPONSES_AT_STOP_WITHIN_MS = 2_500
+const LAST_BYTES_WITHIN_MS = 250
+const STOP_WITHIN_MS = 4_000
+
+async function start(context: ServiceContext): Promise<void> {
+  const { log, closeLater } = context
+  const settings = readSettings(ApiSettings, process.env)
+  const authentication = await openAuthentication(settings, log)
+  closeLater(authentication.close)
+  const certificate = await openCertificate(settings, log)
+  if (certificate !== undefined) closeLater(certificate.close)
+  const isTraced = await startTracing(context, settings)
+  const metrics = createMetrics(context.name, { withExemplars: isTraced })
+  const observe = addApiMetrics(metrics)
+  const service = await openServiceStores('api', settings, metrics, context)
+  const { kafka, readModel, partitions } = service
+  const claimIndex = openClaimIndex(service, settings, context)
+  const { tail } = claimIndex
+
+  const appender = createAppender(kafka, service.topic, service.startState.topicId)
+  closeLater(appender.close)
+  await appender.connect()
+  const tracing = isTraced ? createTracing(service.topic) : undefined
+  const observed = observe.observeAppends(appender)
+  const lanes = createLanes({
+    appender: tracing === undefined ? observed : tracing.traceSends(observed),
+    partitions,
+    time: systemTime,
+    log,
+  })
+  const creation = createPlantCreation(readModel, lanes, claimIndex, {
+    log,
+    time: systemTime,
+    tracing,
+    deadlineMs: settings.CREATE_DEADLINE_MS,
+    limits: {
+      ...CREATE_LIMITS,
+      maxQueuedBytes: settings.QUEUE_MAX_MIB * BYTES_PER_MIB,
+      maxQueueAgeMs: settings.QUEUE_MAX_AGE_MS,
+    },
+    onVerdict: observe.verdict,
+  })
+  service.watch({
+    passed: () => new Map(allPartitions(partitions).map((partition) => [partition, claimIndex.passed(partition)])),
+    updateEnds: tail.updateEnds,
+    problems: () => [...readModel.problems(), ...claimIndex.problems()],
+    notices: lanes.problems,
+  })
+  const readOptions = { log, time: systemTime, deadlineMs: settings.READ_DEADLINE_MS }
+  const { app, admission } = await createApp({
+    log,
+    limits: settings,
+    edge: {
+      trustedProxies: listed(settings.TRUST_PROXY),
+      tls: certificate?.current(),
+      allowedOrigins: listed(settings.CORS_ORIGINS),
+    },
+    partitions,
+    creation,
+    reader: createPlantReader(readModel, claimIndex, readOptions),
+    lister: createPlantLister(readModel, claimIndex, readOptions),
+    isTraced,
+    strategies: authentication.strategies,
+    onCompleted: observe.requestCompleted,
+    problems: service.readiness,
+  })
+  const limits = {
+    connections: settings.CONNECTIONS_MAX,
+    requests: settings.REQUESTS_MAX,
+    queuedBytes: settings.QUEUE_MAX_MIB * BYTES_PER_MIB,
+    windowBytes: settings.WINDOW_MAX_MIB * BYTES_PER_MIB,
+  }
+  service.showSamples(() => observe.sample(claimIndex, limits))
+  observe.observeParts({
+    server: app.server,
+    authentication,
+    certificate,
+    admission,
+    creation,
+    claimIndex,
+    readModel,
+    limits,
+  })
+  certificate?.renewOn(app.server)
+  // The api listens only when the log is verified to be the one that the read model was folded from.
+  await tail.verified
+  const address = await app.listen({ port: settings.PORT, host: settings.HOST })
+  service.reportReady()
+  endLater(context, { app, admission, creation }, settings)
+  log.info({ address, operationsPort: service.operationsPort, partitions }, 'listening')
+}
+
+type App = Awaited<ReturnType<typeof createApp>>
+
+/** Closes the app when the service ends, with a response to each request. */
+function endLater(
+  { closeLater }: ServiceContext,
+  { app, admission, creation }: App & { creation: PlantCreation },
+  { DRAIN_MS: drainMs }: { DRAIN_MS: number },
+): void {
+  closeLater(async (hurry) => {
+    // Accepts requests all that time, closes the idle connections, sends the responses in flight, and lets the last
+    // append end.
+    await admission.drain(drainMs, hurry)
+    creation.endWithin(RESPONSES_AT_STOP_WITHIN_MS)
+    setTimeout(admission.endConnections, RESPONSES_AT_STOP_WITHIN_MS + LAST_BYTES_WITHIN_MS).unref()
+    await app.close()
+    await creation.close()
+  }, drainMs + STOP_WITHIN_MS)
+}
+
+type Service = Awaited<ReturnType<typeof openServiceStores>>
+
+/** Opens the claim index and starts its tail. */
+function openClaimIndex(
+  { kafka, readModel, topic, partitions, startState }: Service,
+  settings: { WINDOW_MAX_MIB: number },
+  { log, fail, closeLater }: ServiceContext,
+) {
+  const common = { log, time: systemTime }
+  const claimIndex = createClaimIndex({
+    ...common,
+    ...startState,
+    readModel,
+    follow: (sink) =>
+      createFollower({
+        ...common,
+        ...sink,
+        kafka,
+        topic,
+        partitions,
+        topicId: startState.topicId,
+        // A separate group that commits nothing: Kafka forgets it when this process has left.
+        groupId: () => `${groupPrefix(topic, 'tail')}-${randomUUID()}`,
+        read: recordReader(partitions),
+        minBytes: TAIL_MIN_BYTES,
+        maxWaitMs: TAIL_MAX_WAIT_MS,
+      }),
+    windowMaxBytes: settings.WINDOW_MAX_MIB * BYTES_PER_MIB,
+    onHalt: fail,
+  })
+  closeLater(claimIndex.close)
+  claimIndex.tail.start()
+  return claimIndex
+}
+
+await runService('api', process.env.LOG_LEVEL, start)

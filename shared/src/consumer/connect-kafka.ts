@@ -1,0 +1,38 @@
+import { createKafka, type Kafka, type Security } from '../event-log/connection.ts'
+import type { Log } from '../runtime/log.ts'
+import { retry } from '../runtime/retry.ts'
+import { consumerErrorOf } from './plant-consumer-error.ts'
+
+const CONNECT_RETRY = { everyMs: 250, longestMs: 2_000 }
+
+type ConnectOptions = Security & {
+  brokers: readonly string[]
+  clientId: string
+  log: Log
+  connectWithinMs: number
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Creates a client and repeats a first request until Kafka replies. Until then it logs one warning: kafkajs has several
+ * for each attempt, which are debug messages here. Throws a PlantConsumerError, or with the reason of `signal`.
+ */
+export async function connectKafka<T>(options: ConnectOptions, request: (kafka: Kafka) => Promise<T>) {
+  const { brokers, clientId, log, connectWithinMs, signal } = options
+  let hasReplied = false
+  let hasWarned = false
+  const warn = (details: object, message: string) => log[hasReplied ? 'warn' : 'debug'](details, message)
+  const kafka = createKafka(brokers, clientId, Object.assign(Object.create(log), { warn }), options)
+  function onFailure(err: unknown): void {
+    if (!hasWarned) log.warn({ err }, `Kafka does not reply at ${brokers.join(', ')}: trying for ${connectWithinMs} ms`)
+    hasWarned = true
+  }
+  try {
+    const limits = { ...CONNECT_RETRY, giveUpAfterMs: connectWithinMs, signal, onFailure }
+    const reply = await retry(() => request(kafka), limits)
+    hasReplied = true
+    return { kafka, reply }
+  } catch (error) {
+    throw consumerErrorOf(error, 'kafka-unreachable')
+  }
+}

@@ -1,0 +1,308 @@
+import type { Channel } from '../kafka-client/leader-producer.ts'
+import type { NewRecord } from '../plant/plant-created.ts'
+import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
+import type { Log } from '../runtime/log.ts'
+import { type BackOff, createBackOff } from '../runtime/retry.ts'
+import { delay, type Time } from '../runtime/time.ts'
+import { type Appender, AppendRefused, type AppendResult, bytesOf, MAX_APPEND_BYTES } from './append.ts'
+
+import { describePartitions } from './describe-partitions.ts'
+
+export const LANE_LIMITS = { maxBatchRecords: 2_000, maxBatchBytes: MAX_APPEND_BYTES }
+const RETRY = { firstMs: 100, longestMs: 1_000 }
+/** After this time without a response, and then as often as this, the leaders are requested. */
+const LATE_MS = 500
+/** A change of leaders takes less. */
+const NOT_ACKNOWLEDGED_MAX_MS = 10_000
+
+/** The end of an append. `notWritten`: no attempt reached the log. `unknown`: an attempt may be in the log. */
+export type Written =
+  | { is: 'appended'; offset: Offset | undefined }
+  | { is: 'notWritten'; cause?: AppendRefused | undefined }
+  | { is: 'unknown' }
+
+/** An append in progress. */
+export type Append = {
+  /**
+   * Resolves when all in-sync replicas have the record, or when Kafka refuses it and no further attempt can succeed.
+   * While attempts fail otherwise, it does not resolve.
+   */
+  written: Promise<Written>
+  /** Ends the attempts. Returns what is known now. */
+  giveUp(): Written
+}
+
+export type LaneOptions = {
+  appender: Pick<Appender, 'leaderOf' | 'refreshLeaders' | 'send'>
+  partitions: number
+  time: Time
+  log: Log
+  limits?: typeof LANE_LIMITS
+}
+
+export type Lanes = ReturnType<typeof createLanes>
+
+type Entry = {
+  record: NewRecord
+  resolve(written: Written): void
+  queuedAt: number
+  isGivenUp: boolean
+  /** Sent alone: Kafka has refused a batch that this record was in. */
+  isAlone: boolean
+  isInFlight: boolean
+  /** An attempt has succeeded, or has ended without an outcome. */
+  mayBeWritten: boolean
+  /** The refusal of the last attempt. */
+  refusal: AppendRefused | undefined
+}
+
+type PartitionQueue = {
+  partition: Partition
+  entries: Entry[]
+  isInFlight: boolean
+  /** The last attempt has failed. */
+  isSuspect: boolean
+  /** No attempt starts before this time. */
+  notBefore: number
+  backOff: BackOff
+  /** Start of the first attempt since the last acknowledgement. */
+  unacknowledgedSince: number | undefined
+  /** The failure of the last attempt. */
+  failure: Error | undefined
+}
+
+type Failed = Exclude<AppendResult, { is: 'appended' }>
+type Lane = { leader: number; channel: Channel; isBusy: boolean }
+
+/**
+ * Appends records one by one. Records that arrive while a request is in flight share the next one. Each leader has two
+ * lanes, each with a connection and at most one request in flight: one lane for the partitions whose last attempt
+ * succeeded, one for the others. So a frozen leader, an unwritable partition or a refused record delays only the
+ * partitions concerned.
+ *
+ * A failed attempt is repeated until the append is given up. If the attempt did reach the log, the log has the record
+ * twice, with the same event id: one creation.
+ */
+export function createLanes({ appender, partitions, time, log, limits = LANE_LIMITS }: LaneOptions) {
+  const queues: PartitionQueue[] = allPartitions(partitions).map((partition) => ({
+    ...{ partition, entries: [], isInFlight: false, isSuspect: false, notBefore: 0 },
+    ...{ backOff: createBackOff(RETRY), unacknowledgedSince: undefined, failure: undefined },
+  }))
+  const lanes = new Map<string, Lane>()
+  const leaderRetries = createBackOff(RETRY)
+  const closing = new AbortController()
+  let isDispatchDue = false
+  let isWaitingForLeaders = false
+
+  /** A microtask later, so that records which arrive together share a request. */
+  function dispatchSoon(): void {
+    if (isDispatchDue) return
+    isDispatchDue = true
+    queueMicrotask(() => {
+      isDispatchDue = false
+      dispatch()
+    })
+  }
+
+  /** Starts a request in each free lane that has records. */
+  function dispatch(): void {
+    const now = time.now()
+    const due = new Map<Lane, PartitionQueue[]>()
+    for (const queue of queues) {
+      if (queue.entries.length === 0 || queue.isInFlight || now < queue.notBefore) continue
+      dropGivenUp(queue)
+      const lane = laneOf(queue)
+      if (lane === undefined) void waitForLeaders()
+      else if (!lane.isBusy && queue.entries.length > 0) due.set(lane, [...(due.get(lane) ?? []), queue])
+    }
+    for (const [lane, inLane] of due) void send(lane, inLane)
+  }
+
+  function dropGivenUp(queue: PartitionQueue): void {
+    if (queue.entries.some(({ isGivenUp }) => isGivenUp))
+      queue.entries = queue.entries.filter(({ isGivenUp }) => !isGivenUp)
+  }
+
+  function laneOf({ partition, isSuspect }: PartitionQueue): Lane | undefined {
+    const leader = appender.leaderOf(partition)
+    if (leader === undefined) return undefined
+    const channel = isSuspect ? 'suspect' : 'healthy'
+    const key = `${leader} ${channel}`
+    const lane = lanes.get(key) ?? { leader, channel, isBusy: false }
+    lanes.set(key, lane)
+    return lane
+  }
+
+  async function waitForLeaders(): Promise<void> {
+    if (isWaitingForLeaders) return
+    isWaitingForLeaders = true
+    await appender.refreshLeaders()
+    await delay(time, leaderRetries.nextMs(), closing.signal)
+    isWaitingForLeaders = false
+    dispatchSoon()
+  }
+
+  /** Takes the records of the next request, oldest partition first, so that a full request omits none for long. */
+  function takeBatches(inLane: PartitionQueue[]): Map<PartitionQueue, Entry[]> {
+    const batches = new Map<PartitionQueue, Entry[]>()
+    let records = 0
+    let bytes = 0
+    for (const queue of inLane.sort((a, b) => queuedAtOf(a) - queuedAtOf(b))) {
+      let count = 0
+      for (const { record, isAlone } of queue.entries) {
+        if (records === limits.maxBatchRecords || bytes >= limits.maxBatchBytes || (isAlone && count > 0)) break
+        records++
+        count++
+        bytes += bytesOf(record)
+        if (isAlone) break
+      }
+      if (count > 0) batches.set(queue, queue.entries.splice(0, count))
+    }
+    return batches
+  }
+
+  async function send(lane: Lane, inLane: PartitionQueue[]): Promise<void> {
+    lane.isBusy = true
+    const batches = takeBatches(inLane)
+    for (const [queue, sent] of batches) {
+      queue.isInFlight = true
+      queue.unacknowledgedSince ??= time.now()
+      for (const entry of sent) entry.isInFlight = true
+    }
+    const results = await sendWhileLed(lane, batches)
+    lane.isBusy = false
+    for (const [queue, sent] of batches) {
+      queue.isInFlight = false
+      settle(queue, sent, results.get(queue.partition) as AppendResult)
+    }
+    dispatch()
+  }
+
+  /** Gives the request up when one of its partitions has another leader: this one may be frozen. */
+  async function sendWhileLed(
+    { leader, channel }: Lane,
+    batches: ReadonlyMap<PartitionQueue, readonly Entry[]>,
+  ): Promise<Map<Partition, AppendResult>> {
+    const superseded = new AbortController()
+    const records = new Map([...batches].map(([{ partition }, sent]) => [partition, sent.map(({ record }) => record)]))
+    let cancel = time.after(LATE_MS, watch)
+    function watch(): void {
+      cancel = time.after(LATE_MS, watch)
+      void appender.refreshLeaders().then(() => {
+        const isLed = [...records.keys()].every((partition) => (appender.leaderOf(partition) ?? leader) === leader)
+        if (!isLed) superseded.abort()
+      })
+    }
+    const results = await appender.send(leader, channel, records, superseded.signal)
+    cancel()
+    return results
+  }
+
+  function settle(queue: PartitionQueue, sent: readonly Entry[], result: AppendResult): void {
+    for (const entry of sent) entry.isInFlight = false
+    if (result.is === 'appended') {
+      acknowledge(queue, sent, result.base)
+      return
+    }
+    queue.isSuspect = true
+    noteFailure(queue, sent.length, result)
+    const left = sent.filter((entry) => !isRefusedForGood(entry, result, sent.length === 1))
+    queue.entries.unshift(...left)
+    if (left.length === 0) return
+    if (result.is === 'refused' && result.why === 'records' && sent.length > 1) {
+      for (const entry of left) entry.isAlone = true
+      return
+    }
+    const retryInMs = queue.backOff.nextMs()
+    queue.notBefore = time.now() + retryInMs
+    void appender.refreshLeaders()
+    void delay(time, retryInMs, closing.signal).then(dispatchSoon)
+  }
+
+  function acknowledge(queue: PartitionQueue, sent: readonly Entry[], base: Offset | undefined): void {
+    Object.assign(queue, { isSuspect: false, unacknowledgedSince: undefined, failure: undefined })
+    queue.backOff.reset()
+    leaderRetries.reset()
+    for (const [n, entry] of sent.entries()) {
+      entry.mayBeWritten = true
+      entry.resolve({ is: 'appended', offset: base === undefined ? undefined : ((base + n) as Offset) })
+    }
+  }
+
+  /** True if no further attempt can succeed. A refusal after an attempt without an outcome does not say so. */
+  function isRefusedForGood(entry: Entry, result: Failed, wasAlone: boolean): boolean {
+    if (result.is === 'unknown') {
+      entry.mayBeWritten = true
+      return false
+    }
+    entry.refusal = result.cause
+    const isForGood = result.why === 'permanent' || (result.why === 'records' && wasAlone)
+    if (!isForGood || entry.mayBeWritten) return false
+    entry.resolve({ is: 'notWritten', cause: result.cause })
+    return true
+  }
+
+  /** Logs one line for all attempts that fail for the same reason. */
+  function noteFailure(queue: PartitionQueue, records: number, { is, cause }: Failed): void {
+    const { partition, failure } = queue
+    queue.failure = cause
+    if (failure?.message === cause.message) return
+    const context = { err: cause, partition, records }
+    if (is === 'refused') log.warn(context, `an append was refused; nothing was written: ${cause.message}`)
+    else log.warn(context, 'an append was not acknowledged; trying again')
+  }
+
+  function queuedAtOf({ entries: [oldest] }: PartitionQueue): number {
+    return oldest?.queuedAt ?? time.now()
+  }
+
+  return {
+    /** Starts to append a record. */
+    append(record: NewRecord): Append {
+      const { promise, resolve } = Promise.withResolvers<Written>()
+      const entry: Entry = {
+        ...{ record, resolve, queuedAt: time.now() },
+        ...{ isGivenUp: false, isAlone: false, isInFlight: false, mayBeWritten: false, refusal: undefined },
+      }
+      queues[record.partition]?.entries.push(entry)
+      dispatchSoon()
+      return {
+        written: promise,
+        giveUp() {
+          entry.isGivenUp = true
+          return entry.isInFlight || entry.mayBeWritten ? { is: 'unknown' } : { is: 'notWritten', cause: entry.refusal }
+        },
+      }
+    },
+
+    /** The time that the oldest record of a partition has waited for its next attempt, in ms; 0 without one. */
+    waitedMs(partition: Partition): number {
+      const queue = queues[partition] as PartitionQueue
+      dropGivenUp(queue)
+      return time.now() - queuedAtOf(queue)
+    },
+
+    /** The partitions without an acknowledgement for 10 s although records wait, with the reason. */
+    problems(): string[] {
+      const now = time.now()
+      const stuck = queues.filter(
+        ({ entries, isInFlight, unacknowledgedSince = now }) =>
+          now - unacknowledgedSince > NOT_ACKNOWLEDGED_MAX_MS &&
+          (isInFlight || entries.some(({ isGivenUp }) => !isGivenUp)),
+      )
+      const reasons = Map.groupBy(stuck, ({ failure }) =>
+        failure instanceof AppendRefused ? failure.message : 'no response',
+      )
+      return [...reasons].map(
+        ([reason, found]) =>
+          `${describePartitions(found.map(({ partition }) => partition))}: no append acknowledged for 10 s: ${reason}`,
+      )
+    },
+
+    /** Resolves when no request is in flight. Give up every append before. */
+    async close(): Promise<void> {
+      closing.abort()
+      while (lanes.values().some(({ isBusy }) => isBusy)) await delay(time, RETRY.firstMs)
+    },
+  }
+}

@@ -1,0 +1,281 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createClock } from '../../../tests/simulation/clock.ts'
+import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import type { EventId } from '../plant/event-id.ts'
+import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
+import { type Offset, type Partition, partitionOf } from '../plant/position.ts'
+import { AppendRefused, type AppendResult } from './append.ts'
+import { createLanes, LANE_LIMITS, type Written } from './lanes.ts'
+
+const PARTITIONS = 4
+const [P, Q, R] = [0 as Partition, 1 as Partition, 2 as Partition]
+const LEADERS = [1, 1, 2, 2]
+const LATE_MS = 500
+let lastId = 0n
+
+/** A record of this partition. */
+function recordIn(partition: Partition): NewRecord {
+  do lastId++
+  while (partitionOf(Buffer.from(String(lastId)), PARTITIONS) !== partition)
+  return plantCreated(newPlant(lastId), randomUUID() as EventId, PARTITIONS)
+}
+
+const refused = (why: 'records' | 'permanent' | 'transient'): AppendResult => ({
+  is: 'refused',
+  why,
+  cause: new AppendRefused(why),
+})
+const unknown: AppendResult = { is: 'unknown', cause: new Error('lost') }
+const appendedAt = (base: number): AppendResult => ({ is: 'appended', base: base as Offset })
+
+const afterCallbacks = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** Lanes whose requests wait until the test answers them. */
+function openLanes({ limits = LANE_LIMITS } = {}) {
+  const clock = createClock()
+  const leaders: (number | undefined)[] = [...LEADERS]
+  const requests: {
+    to: string
+    batches: ReadonlyMap<Partition, readonly NewRecord[]>
+    signal: AbortSignal | undefined
+    answer(results: readonly AppendResult[]): Promise<void>
+  }[] = []
+  const lanes = createLanes({
+    appender: {
+      leaderOf: (partition) => leaders[partition],
+      refreshLeaders: async () => {},
+      send(leader, channel, batches, signal) {
+        const { promise, resolve } = Promise.withResolvers<Map<Partition, AppendResult>>()
+        const lost = () => resolve(new Map([...batches.keys()].map((partition) => [partition, unknown])))
+        signal?.addEventListener('abort', lost)
+        requests.push({
+          ...{ to: `${leader} ${channel}`, batches, signal },
+          async answer(results) {
+            resolve(new Map([...batches.keys()].map((partition, n) => [partition, results[n] as AppendResult])))
+            await afterCallbacks()
+          },
+        })
+        return promise
+      },
+    },
+    ...{ partitions: PARTITIONS, log: quietLog, limits },
+    time: clock.timeOf({ name: 'api', alive: true, redis: { partitions: [] } as never }),
+  })
+  return {
+    ...lanes,
+    requests,
+    leaders,
+    /** Starts to append a record of each of these partitions. */
+    async appendTo(...partitions: Partition[]) {
+      const appends = partitions.map((partition) => {
+        const written: Written[] = []
+        const append = lanes.append(recordIn(partition))
+        void append.written.then((each) => written.push(each))
+        return { ...append, result: () => written[0] }
+      })
+      await afterCallbacks()
+      return appends
+    },
+    async advance(ms: number): Promise<void> {
+      clock.advance(ms)
+      await afterCallbacks()
+    },
+    sent: () =>
+      requests.map(({ to, batches }) => [to, [...batches].map(([partition, { length }]) => [partition, length])]),
+  }
+}
+
+type Opened = ReturnType<typeof openLanes>
+type Request = Opened['requests'][number]
+const last = ({ requests }: Opened) => requests.at(-1) as Request
+
+describe('lanes', () => {
+  it('send what arrives together in one request to each leader, and what arrives meanwhile in the next one', async () => {
+    const lanes = openLanes()
+    const [first, second] = await lanes.appendTo(P, P, Q, R)
+    await lanes.appendTo(Q)
+    await lanes.advance(1)
+    await lanes.appendTo(P)
+    expect(lanes.sent()).toEqual([
+      [
+        '1 healthy',
+        [
+          [P, 2],
+          [Q, 1],
+        ],
+      ],
+      ['2 healthy', [[R, 1]]],
+    ])
+    await lanes.requests[0]?.answer([appendedAt(7), appendedAt(0)])
+    expect([first?.result(), second?.result()]).toEqual([
+      { is: 'appended', offset: 7 },
+      { is: 'appended', offset: 8 },
+    ])
+    expect(lanes.sent().slice(2)).toEqual([
+      [
+        '1 healthy',
+        [
+          [Q, 1],
+          [P, 1],
+        ],
+      ],
+    ])
+  })
+
+  it('keep the order of a partition, in requests within the limits', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.nat(2), { maxLength: 30 }),
+        async (most, partitions) => {
+          const lanes = openLanes({ limits: { ...LANE_LIMITS, maxBatchRecords: most } })
+          const appends = await lanes.appendTo(...(partitions as Partition[]))
+          const ends = new Map<Partition, number>()
+          for (const request of lanes.requests) {
+            expect([...request.batches.values()].flat().length).toBeLessThanOrEqual(most)
+            const bases = [...request.batches].map(([partition, { length }]) => {
+              const base = ends.get(partition) ?? 0
+              ends.set(partition, base + length)
+              return appendedAt(base)
+            })
+            await request.answer(bases)
+          }
+          const offsets = partitions.map(
+            (partition, n) => partitions.slice(0, n).filter((each) => each === partition).length,
+          )
+          expect(appends.map(({ result }) => result())).toEqual(offsets.map((offset) => ({ is: 'appended', offset })))
+        },
+      ),
+    )
+  })
+
+  it('a leader that does not respond delays only its partitions', async () => {
+    const lanes = openLanes()
+    await lanes.appendTo(P)
+    const [other] = await lanes.appendTo(R)
+    await last(lanes).answer([appendedAt(3)])
+    expect(other?.result()).toEqual({ is: 'appended', offset: 3 })
+  })
+
+  it('a partition whose attempt failed leaves the lane of the healthy ones until it succeeds', async () => {
+    const lanes = openLanes()
+    await lanes.appendTo(P, Q)
+    await last(lanes).answer([refused('transient'), appendedAt(0)])
+    await lanes.appendTo(Q, P)
+    await lanes.advance(100)
+    expect(lanes.sent().slice(1)).toEqual([
+      ['1 healthy', [[Q, 1]]],
+      ['1 suspect', [[P, 2]]],
+    ])
+    await last(lanes).answer([appendedAt(0)])
+    await lanes.requests[1]?.answer([appendedAt(1)])
+    await lanes.appendTo(P, Q)
+    expect(lanes.sent().at(-1)).toEqual([
+      '1 healthy',
+      [
+        [P, 1],
+        [Q, 1],
+      ],
+    ])
+  })
+
+  it('a refused batch is sent again record by record, and only the offending one fails', async () => {
+    const lanes = openLanes()
+    const appends = await lanes.appendTo(P, P, P)
+    await last(lanes).answer([refused('records')])
+    await last(lanes).answer([appendedAt(0)])
+    await last(lanes).answer([refused('records')])
+    await last(lanes).answer([appendedAt(1)])
+    expect(lanes.sent().map(([, batches]) => batches)).toEqual([[[P, 3]], [[P, 1]], [[P, 1]], [[P, 1]]])
+    expect(appends.map(({ result }) => result()?.is)).toEqual(['appended', 'notWritten', 'appended'])
+  })
+
+  it('a permanent refusal ends each append at once, with its cause', async () => {
+    const lanes = openLanes()
+    const appends = await lanes.appendTo(P, P)
+    await last(lanes).answer([refused('permanent')])
+    const cause = expect.objectContaining({ message: 'permanent' })
+    expect(appends.map(({ result }) => result())).toEqual(Array(2).fill({ is: 'notWritten', cause }))
+  })
+
+  it('a request to a frozen broker is given up when its partition has another leader', async () => {
+    const lanes = openLanes()
+    const [append] = await lanes.appendTo(P)
+    await lanes.advance(LATE_MS)
+    expect(last(lanes).signal?.aborted).toBe(false)
+    lanes.leaders[P] = 2
+    await lanes.advance(LATE_MS)
+    expect(last(lanes).signal?.aborted).toBe(true)
+    await lanes.advance(100)
+    expect(lanes.sent().at(-1)).toEqual(['2 suspect', [[P, 1]]])
+    await last(lanes).answer([appendedAt(5)])
+    expect(append?.result()).toEqual({ is: 'appended', offset: 5 })
+  })
+
+  it('records wait while their partition has no leader', async () => {
+    const lanes = openLanes()
+    lanes.leaders[P] = undefined
+    await lanes.appendTo(P)
+    await lanes.advance(1_000)
+    expect(lanes.sent()).toEqual([])
+    lanes.leaders[P] = 2
+    await lanes.advance(1_000)
+    expect(lanes.sent()).toEqual([['2 healthy', [[P, 1]]]])
+  })
+
+  it('an append that is given up is "not written" exactly if every attempt was refused, and is not sent again', async () => {
+    const failure = fc.constantFrom<'refused' | 'lost'>('refused', 'lost')
+    await fc.assert(
+      fc.asyncProperty(fc.array(failure, { maxLength: 5 }), fc.boolean(), async (failures, isInFlight) => {
+        const lanes = openLanes()
+        const [append] = await lanes.appendTo(P)
+        for (const failure of failures) {
+          await last(lanes).answer([failure === 'lost' ? unknown : refused('transient')])
+          await lanes.advance(1_000)
+        }
+        if (!isInFlight) await last(lanes).answer([refused('transient')])
+        const mayBeWritten = isInFlight || failures.includes('lost')
+        expect(append?.giveUp().is).toBe(mayBeWritten ? 'unknown' : 'notWritten')
+        const count = lanes.requests.length
+        if (isInFlight) await last(lanes).answer([unknown])
+        await lanes.advance(5_000)
+        expect(lanes.requests.length).toBe(count)
+      }),
+    )
+  })
+
+  it('a permanent refusal after an attempt without an outcome says nothing about that attempt', async () => {
+    const lanes = openLanes()
+    const [append] = await lanes.appendTo(P)
+    await last(lanes).answer([unknown])
+    await lanes.advance(1_000)
+    await last(lanes).answer([refused('permanent')])
+    expect([append?.result(), append?.giveUp()]).toEqual([undefined, { is: 'unknown' }])
+  })
+
+  it('name the partitions that have had no acknowledgement for 10 s, with the reason, until one comes', async () => {
+    const lanes = openLanes()
+    await lanes.appendTo(P, Q, R)
+    await lanes.requests[0]?.answer([refused('transient'), refused('transient')])
+    await lanes.advance(10_000)
+    expect(lanes.problems()).toEqual([])
+    await lanes.advance(1)
+    expect(lanes.problems()).toEqual([
+      'partition 0 and 1 more: no append acknowledged for 10 s: transient',
+      'partition 2: no append acknowledged for 10 s: no response',
+    ])
+    for (const request of lanes.requests) await request.answer([appendedAt(0), appendedAt(0)])
+    expect(lanes.problems()).toEqual([])
+  })
+
+  it('tell how long the oldest record of a partition has waited', async () => {
+    const lanes = openLanes()
+    await lanes.appendTo(P)
+    await lanes.appendTo(P)
+    await lanes.advance(300)
+    expect([lanes.waitedMs(P), lanes.waitedMs(Q)]).toEqual([300, 0])
+  })
+})

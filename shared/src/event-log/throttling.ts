@@ -1,0 +1,46 @@
+import type { Consumer } from 'kafkajs'
+import type { Time } from '../runtime/time.ts'
+import { reasonOf } from './broker-errors.ts'
+
+/** A reader whose requests wait longer may send its heartbeats too late for its group, which then expels it. */
+const NAMED_AFTER_MS = 3_000
+
+/** What delays a consumer, or has its group expel it, without an error of its own: quotas and failed heartbeats. */
+export function createThrottling(time: Time) {
+  /** Since when requests to a broker wait. kafkajs holds them back only when the broker throttles the client. */
+  const waitingSince = new Map<string, number>()
+  let heartbeatFailure: string | undefined
+
+  return {
+    watch(consumer: Consumer): void {
+      const { REQUEST_QUEUE_SIZE, HEARTBEAT, GROUP_JOIN } = consumer.events
+      waitingSince.clear()
+      consumer.on(REQUEST_QUEUE_SIZE, ({ payload: { broker, queueSize } }) => {
+        if (queueSize === 0) waitingSince.delete(broker)
+        else if (!waitingSince.has(broker)) waitingSince.set(broker, time.now())
+      })
+      for (const event of [HEARTBEAT, GROUP_JOIN]) {
+        consumer.on(event, () => {
+          heartbeatFailure = undefined
+        })
+      }
+    },
+
+    heartbeatFailed(error: unknown): void {
+      heartbeatFailure = reasonOf(error)
+    },
+
+    problems(): string[] {
+      const waitedMs = time.now() - Math.min(...waitingSince.values())
+      return [
+        ...(waitedMs > NAMED_AFTER_MS
+          ? [
+              `kafka: a quota has held requests back for ${Math.round(waitedMs / 1_000)} s, and heartbeats with them: raise ` +
+                'consumer_byte_rate or request_percentage of this client or user (kafka-configs.sh)',
+            ]
+          : []),
+        ...(heartbeatFailure === undefined ? [] : [`kafka: heartbeats fail: ${heartbeatFailure}`]),
+      ]
+    },
+  }
+}

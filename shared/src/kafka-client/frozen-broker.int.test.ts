@@ -1,0 +1,134 @@
+import { createServer, type Socket } from 'node:net'
+import type { KafkaConfig } from 'kafkajs'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { type Address, fetchFrom, openBroker, openCluster } from '../../../tests/support/scripted-broker.ts'
+import { createTestTopic } from '../../../tests/support/topic.ts'
+import { kafkajs } from './kafkajs.ts'
+
+const [FETCH, METADATA, COORDINATOR, HANDSHAKE, AUTHENTICATE] = [1, 3, 10, 17, 36]
+const PARTITIONS = 2
+/** Longer than the time limit of a test. */
+const NEVER_MS = 600_000
+const SOON = { timeout: 10_000, interval: 20 }
+
+/** A host that is connected to and never responds, like a broker that is stopped. */
+async function openBlackHole() {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket
+      .on('error', () => {})
+      .on('close', () => sockets.delete(socket))
+      .resume()
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  const { port } = server.address() as { port: number }
+  return { address: `127.0.0.1:${port}`, connections: () => sockets.size }
+}
+
+function clientOf(brokers: string[], options: Partial<KafkaConfig>) {
+  const settings = { logLevel: kafkajs.logLevel.NOTHING, retry: { retries: 0 }, connectionTimeout: NEVER_MS }
+  return new kafkajs.Kafka({ brokers, requestTimeout: NEVER_MS, ...settings, ...options })
+}
+
+function openAdmin(brokers: string[], options: Partial<KafkaConfig> = {}) {
+  const admin = clientOf(brokers, options).admin()
+  onTestFinished(() => admin.disconnect())
+  return admin
+}
+
+it('a client connects while the first bootstrap broker does not respond', async () => {
+  const { topic } = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+  const { address, connections } = await openBlackHole()
+  const admin = openAdmin([address, address, inject('kafkaBrokers')])
+  await admin.connect()
+  expect(await admin.fetchTopicOffsets(topic)).toHaveLength(PARTITIONS)
+  await vi.waitFor(() => expect(connections()).toBe(0), SOON)
+})
+
+it('an attempt to connect ends when the broker does not respond', async () => {
+  const { address, connections } = await openBlackHole()
+  const admin = openAdmin([address], { connectionTimeout: 200 })
+  await expect(admin.connect()).rejects.toMatchObject({ cause: { name: 'KafkaJSConnectionError', code: 'ETIMEDOUT' } })
+  await vi.waitFor(() => expect(connections()).toBe(0), SOON)
+})
+
+it('an attempt to connect ends when the broker does not respond to the login', async () => {
+  const versions = { [HANDSHAKE]: 1, [AUTHENTICATE]: 1, [METADATA]: 10 }
+  const broker = await openBroker(
+    versions,
+    () => [],
+    (apiKey) => apiKey === HANDSHAKE,
+  )
+  const sasl = { mechanism: 'plain', username: 'plants', password: 'secret' } as const
+  const admin = openAdmin([`127.0.0.1:${broker.port}`], { connectionTimeout: 200, sasl })
+  await expect(admin.connect()).rejects.toMatchObject({ cause: { name: 'KafkaJSConnectionError', code: 'ETIMEDOUT' } })
+  expect(broker.requests.map(({ apiKey }) => apiKey)).toContain(HANDSHAKE)
+})
+
+/** A client that is connected to two brokers, of which the first one that gets a request of this kind is silent. */
+async function openPair(kind: number, options: Partial<KafkaConfig> = {}) {
+  const addresses: Address[] = []
+  const highest = { [FETCH]: 11, [METADATA]: 10, [COORDINATOR]: 0 }
+  let isConnected = false
+  let silent: number | undefined
+  const isSilent = (nodeId: number) => (apiKey: number) => {
+    if (isConnected && apiKey === kind) silent ??= nodeId
+    return silent === nodeId && apiKey === kind
+  }
+  const open = (nodeId: number) => openBroker(highest, () => addresses, isSilent(nodeId))
+  const [first, second] = await Promise.all([open(1), open(2)])
+  addresses.push({ nodeId: 1, port: first.port }, { nodeId: 2, port: second.port })
+  const cluster = await openCluster(clientOf([`127.0.0.1:${first.port}`], options))
+  await cluster.findBroker({ nodeId: '2' })
+  isConnected = true
+  /** A client waits for its requests when it disconnects. */
+  function cut(): void {
+    first.cut()
+    second.cut()
+  }
+  return { cluster, first, second, cut }
+}
+
+it('another broker is asked for metadata when the first one does not respond', async () => {
+  const { cluster, first, second, cut } = await openPair(METADATA)
+  const requested = () => first.requests.length + second.requests.length
+  const before = requested()
+  await cluster.refreshMetadata()
+  expect(requested()).toBe(before + 2)
+  cut()
+})
+
+it('another broker is asked for the coordinator of a group when the first one does not respond', async () => {
+  const { cluster, cut } = await openPair(COORDINATOR)
+  const find = cluster as unknown as { findGroupCoordinatorMetadata(group: object): Promise<unknown> }
+  expect(await find.findGroupCoordinatorMetadata({ groupId: 'plants', coordinatorType: 0 })).toMatchObject({
+    coordinator: { nodeId: 1 },
+  })
+  cut()
+})
+
+it('all connections to a broker end when it does not respond to a request, and the next request connects', async () => {
+  const { cluster, first, second } = await openPair(FETCH, { requestTimeout: 300 })
+  await expect(fetchFrom(cluster, '2')).rejects.toMatchObject({ name: 'KafkaJSRequestTimeoutError' })
+  await vi.waitFor(() => expect(second.connections()).toBe(0), SOON)
+  expect(first.connections()).toBe(1)
+  await expect(fetchFrom(cluster, '2')).rejects.toMatchObject({ name: 'KafkaJSRequestTimeoutError' })
+})
+
+it('a response that a lost connection left incomplete does not damage those of the next connection', async () => {
+  const { cluster, second } = await openPair(COORDINATOR)
+  second.cutNextResponse(6)
+  await expect(fetchFrom(cluster, '2')).rejects.toMatchObject({ name: 'KafkaJSConnectionClosedError' })
+  expect(await fetchFrom(cluster, '2')).toMatchObject({ responses: [] })
+})
+
+it('two requests that find no connection share a new one', async () => {
+  const { cluster, second } = await openPair(COORDINATOR)
+  await Promise.all([fetchFrom(cluster, '2'), fetchFrom(cluster, '2')])
+  expect(second.connections()).toBe(2)
+})

@@ -1,0 +1,190 @@
+import type { Producer } from 'kafkajs'
+import type { ProduceOptions } from './produce-request.ts'
+import type { RequestDefinition, TopicId } from './topic-ids.ts'
+
+/** Names a connection to a broker. A broker handles the requests of one connection one after the other. */
+export type Channel = 'healthy' | 'suspect'
+
+type Call = ReturnType<ReturnType<RequestDefinition<unknown>['protocol']>>
+type Address = { host: string; port: number; rack?: string | null }
+type PartitionMetadata = { partitionId: number; leader: number }
+type Metadata = {
+  brokers: readonly (Address & { nodeId: number })[]
+  topicMetadata: readonly { topic: string; partitionMetadata: readonly PartitionMetadata[] }[]
+}
+type Connection = { drop(error: Error): void }
+type ConnectionPool = Address & { pool: readonly Connection[]; send(call: Call): Promise<unknown> }
+type Broker = {
+  connectionPool: ConnectionPool
+  lookupRequest<Options>(apiKey: number, definition: RequestDefinition<Options>): (options: Options) => Call
+  metadata(topics: readonly string[]): Promise<unknown>
+  isConnected(): boolean
+  connect(): Promise<void>
+  disconnect(): Promise<void>
+}
+type BrokerOptions = { connectionPool: ConnectionPool; nodeId?: number; logger: unknown }
+/** The part of a client of kafkajs that is used here. */
+type Cluster = {
+  rootLogger: unknown
+  targetTopics: Set<string>
+  connectionPoolBuilder: { build(address: Address): Promise<ConnectionPool> }
+  brokerPool: { metadata: Metadata | null; createBroker(options: BrokerOptions): Broker }
+  disconnect(): Promise<void>
+  refreshMetadata(): Promise<void>
+}
+type ClientParts = { cluster: Cluster }
+
+/** The result of one partition of a produce request. `baseOffset` is -1 unless the leader has written the records. */
+export type Produced = { partition: number; errorCode: number; baseOffset: string; topicId?: TopicId }
+/** `topicId` is undefined for a request by the name of the topic. */
+export type ProduceCall = Omit<ProduceOptions, 'topicData'> & { topicId: TopicId | undefined } & Pick<
+    ProduceOptions['topicData'][number],
+    'partitions'
+  >
+
+/** A request that was certainly not sent; the cause says why. */
+export class NotSent extends Error {
+  override name = 'NotSent'
+}
+
+const [PRODUCE, METADATA] = [0, 3]
+
+/** Produces to the leaders of one topic, over separate connections. */
+export type LeaderProducer = ReturnType<typeof createLeaderProducer>
+export type ProducerWithLeaders = Producer & { leadersOf(topic: string): LeaderProducer }
+
+export type RequestDefinitions = {
+  produce: RequestDefinition<ProduceOptions>
+  metadata: RequestDefinition<{ topics: readonly string[]; allowAutoTopicCreation: boolean }>
+}
+
+/** Wraps kafkajs's factory of producers. */
+export function producersWithLeaders<P extends object>(
+  createProducer: (parts: ClientParts) => P,
+  definitions: RequestDefinitions,
+) {
+  return (parts: ClientParts) => ({
+    ...createProducer(parts),
+    leadersOf: (topic: string) => createLeaderProducer(parts.cluster, definitions, topic),
+  })
+}
+
+/**
+ * kafkajs's own producer sends to all leaders at once and rejects with the first error of a partition: the outcome of
+ * the others is lost. Its metadata are an error as long as any partition has no leader. This one reports each partition
+ * of each request, and takes the metadata as they are. Its metadata requests have separate connections: a produce
+ * request may occupy its connection until it times out.
+ */
+function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions, topic: string) {
+  const { brokerPool } = cluster
+  const createBroker = brokerPool.createBroker.bind(brokerPool)
+  brokerPool.createBroker = (options) => {
+    const broker = createBroker(options)
+    return Object.assign(broker, { metadata: (topics: readonly string[]) => requestMetadata(broker, topics) })
+  }
+  cluster.targetTopics.add(topic)
+  const channels = new Map<string, { address: Address; broker: Promise<Broker> }>()
+  let addresses = new Map<number, Address>()
+  let leaders = new Map<number, number>()
+
+  /** Rejects with the error of the topic, if any; those of partitions only say that a partition has no leader. */
+  async function requestMetadata(broker: Broker, topics: readonly string[]): Promise<Metadata> {
+    const call = broker.lookupRequest(METADATA, definitions.metadata)({ topics, allowAutoTopicCreation: false })
+    const parse = async (decoded: unknown) => {
+      const metadata = decoded as Metadata
+      const topicMetadata = metadata.topicMetadata.map((each) => ({ ...each, partitionMetadata: [] }))
+      await call.response.parse({ ...metadata, topicMetadata })
+      return metadata
+    }
+    return (await broker.connectionPool.send({ ...call, response: { ...call.response, parse } })) as Metadata
+  }
+
+  /** The broker at its newest address, with a connection for this channel alone. */
+  function brokerOf(leader: number, channel: Channel): Promise<Broker> {
+    const address = addresses.get(leader)
+    if (address === undefined) throw new Error(`broker ${leader} is not in the metadata`)
+    const key = `${leader} ${channel}`
+    const known = channels.get(key)
+    if (known?.address.host === address.host && known.address.port === address.port) return known.broker
+    void known?.broker.then((broker) => broker.disconnect())
+    const broker = cluster.connectionPoolBuilder
+      .build(address)
+      .then((connectionPool) => createBroker({ connectionPool, nodeId: leader, logger: cluster.rootLogger }))
+    channels.set(key, { address, broker })
+    return broker
+  }
+
+  /**
+   * Sends one produce request over the connection of the channel. Rejects with NotSent when the request was certainly
+   * not sent; after any other error, the broker may have received it.
+   */
+  async function produce(leader: number, channel: Channel, call: ProduceCall, signal?: AbortSignal) {
+    let isSent = false
+    try {
+      const broker = await brokerOf(leader, channel)
+      signal?.throwIfAborted()
+      const abort = () => drop(broker, signal?.reason)
+      signal?.addEventListener('abort', abort)
+      try {
+        if (!broker.isConnected()) await broker.connect()
+        const { partitions, topicId, ...options } = call
+        const { request, response } = broker.lookupRequest(
+          PRODUCE,
+          definitions.produce,
+        )({ ...options, topicData: [{ topic, topicId, partitions }] })
+        const encode = async () => {
+          const encoded = await request.encode()
+          signal?.throwIfAborted()
+          isSent = true
+          return encoded
+        }
+        const produced = await broker.connectionPool.send({
+          request: { ...request, encode },
+          // That of kafkajs rejects with the first error of a partition.
+          response: { ...response, parse: async (decoded) => decoded },
+        })
+        return (produced as { topics: readonly { partitions: readonly Produced[] }[] }).topics.flatMap(
+          ({ partitions: each }) => each,
+        )
+      } finally {
+        signal?.removeEventListener('abort', abort)
+      }
+    } catch (error) {
+      throw isSent ? error : new NotSent('the request was not sent', { cause: error })
+    }
+  }
+
+  return {
+    /** Requests the metadata of the topic. Connects when there is no connection. */
+    async refresh(): Promise<void> {
+      await cluster.refreshMetadata()
+      const { brokers = [], topicMetadata = [] } = brokerPool.metadata ?? {}
+      addresses = new Map(brokers.map(({ nodeId, ...address }) => [nodeId, address]))
+      const partitions = topicMetadata.find((each) => each.topic === topic)?.partitionMetadata ?? []
+      leaders = new Map(partitions.map(({ partitionId, leader }) => [partitionId, leader]))
+    },
+
+    /** Connects to all leaders. Never rejects: a request to a leader connects, too. */
+    async connect(channel: Channel): Promise<void> {
+      const known = [...new Set(leaders.values())].filter((leader) => addresses.has(leader))
+      await Promise.allSettled(known.map(async (leader) => (await brokerOf(leader, channel)).connect()))
+    },
+
+    /** The broker that leads the partition by the newest metadata. */
+    leaderOf(partition: number): number | undefined {
+      const leader = leaders.get(partition)
+      return leader !== undefined && addresses.has(leader) ? leader : undefined
+    },
+
+    produce,
+
+    async disconnect(): Promise<void> {
+      const brokers = await Promise.all([...channels.values()].map(({ broker }) => broker))
+      await Promise.all([cluster, ...brokers].map((each) => each.disconnect()))
+    },
+  }
+}
+
+function drop({ connectionPool }: Broker, error: Error): void {
+  for (const connection of connectionPool.pool) connection.drop(error)
+}

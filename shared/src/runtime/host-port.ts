@@ -1,0 +1,14 @@
+export type HostPort = { host: string; port: number }
+
+const IN_BRACKETS = '\\[[\\da-fA-F]*:[\\da-fA-F:.]+(?:%\\w+)?\\]'
+const ADDRESS = `(?:${IN_BRACKETS}|[^,\\s:\\[\\]]+):\\d{1,5}`
+
+/** Patterns of one address and of several. An IPv6 address is in brackets, as in a URL. */
+export const HOST_PORT = `^${ADDRESS}$`
+export const HOST_PORTS = `^${ADDRESS}(?:,${ADDRESS})*$`
+
+/** Splits an address that matches `HOST_PORT`. The host has no brackets. */
+export function hostPortOf(address: string): HostPort {
+  const colon = address.lastIndexOf(':')
+  return { host: address.slice(0, colon).replace(/^\[(.*)\]$/, '$1'), port: Number(address.slice(colon + 1)) }
+}

@@ -1,0 +1,186 @@
+import { type CreateRequest, isLarge, type ReadRequest, type Request } from './history.ts'
+
+// The cluster: a broker's session lasts 3 s (broker.session.timeout.ms). The voters replace a controller within 3 s
+// (fetch time-out 2 s, election 1 s). Sentinels wait 2 s for a master. The services wait 3 s for a connection and 5 s
+// for a response.
+
+/**
+ * Limit for what a fault affects. A leader change takes up to 5 s, and so does the time-out of a request to the former
+ * leader. A broker that is away is in the ISR of every partition, and acks=all waits for it, until it is fenced: after a
+ * session, and after another one and the replacement of the controller if the broker was it. A failover of Redis takes
+ * less.
+ */
+export const CONTINUES_WITHIN_MS = 10_000
+/**
+ * Longest time without a success, while requests are in flight, of what a fault does not affect. Below the time-outs of
+ * the services; two cores with a load of 19 took up to 2.4 s without a fault (`--fault none`).
+ */
+const AT_ONCE_MS = 3_000
+/** Retry-After of the api. A client that waits longer does not ask. */
+const BACK_OFF_MS = 1_000
+const NOT_WRITTEN = 50301
+const MAX_VIOLATIONS = 100
+
+/** Requests that a fault may stop: all, or only one kind, some apis, some partitions. */
+export type Effect = {
+  of?: 'create' | 'read' | 'large create'
+  apis?: readonly string[]
+  partitions?: readonly number[]
+  /** Brokers or Redis servers that are away. Two of a kind leave no majority: nothing has to succeed until recovery. */
+  servers?: readonly string[]
+  /** Nothing has to succeed until so long after the start of the experiment. */
+  forMs?: number
+  /** The longest time without a success, during the whole experiment. */
+  gapMs?: number
+}
+export const UNTIL_RECOVERED = Infinity
+
+/** An experiment. All times are on the clock of the history. */
+export type JudgedExperiment = {
+  number: number
+  faults: string[]
+  /** The effects of each fault. */
+  effects: (readonly Effect[])[]
+  startedAt: number
+  /** When the faults were removed. */
+  healedAt: number
+  /** When all was ready again, and creates and reads had succeeded; absent if that took too long. */
+  recoveredAt?: number
+}
+
+type Judged = CreateRequest | ReadRequest
+type Tolerance = { forMs: number; gapMs: number }
+type Gap = { from: number; until: number }
+
+/**
+ * Compares the gaps between the successful requests of each kind, api and partition with what the faults of each
+ * experiment may stop, and returns each longer gap as a sentence, the longest first: one of each partition.
+ */
+export function judgeLiveness(experiments: readonly JudgedExperiment[], requests: readonly Request[]): string[] {
+  const shownAt = firstShown(requests)
+  return experiments
+    .flatMap((experiment) => [
+      ...judgeGaps(experiment, requests.filter(isJudged), shownAt),
+      ...judgeRefused(experiment, requests),
+    ])
+    .slice(0, MAX_VIOLATIONS)
+}
+
+function judgeGaps(experiment: JudgedExperiment, requests: readonly Judged[], shownAt: Map<number, number>): string[] {
+  const { startedAt, healedAt, recoveredAt: endedAt = healedAt } = experiment
+  const asked = requests.filter(
+    (request) =>
+      request.endedAt >= startedAt &&
+      request.startedAt < endedAt &&
+      // A plant that Redis has: its create came before the fault.
+      (request.kind === 'create' || (shownAt.get(request.id) ?? Infinity) < startedAt),
+  )
+  const groups = Map.groupBy(asked, ({ kind, api, partition }) => `${kind} ${api} ${partition}`)
+  const longest = new Map<string, { ms: number; text: string }>()
+  for (const group of groups.values()) {
+    const { kind, api, partition } = group[0] as Judged
+    const { forMs, gapMs } = toleranceOf(experiment, group[0] as Judged)
+    const judgedFrom = startedAt + Math.max(0, forMs - AT_ONCE_MS)
+    for (const gap of gapsOf(group)) {
+      const [from, until] = [Math.max(gap.from, startedAt), Math.min(gap.until, endedAt)]
+      const what = `${kind} of partition ${partition}`
+      if (until - Math.max(from, judgedFrom) <= Math.max(AT_ONCE_MS, gapMs)) continue
+      if (until - from <= (longest.get(what)?.ms ?? 0)) continue
+      const times = [from, until].map((at) => seconds(at - startedAt)).join(' to ')
+      const text = `no ${what} at ${api} succeeded from ${times} after the start (${Math.round(from)} in the history)`
+      longest.set(what, { ms: until - from, text: `${nameOf(experiment)}: ${text}` })
+    }
+  }
+  return [...longest.values()].sort((a, b) => b.ms - a.ms).map(({ text }) => text)
+}
+
+/** While Kafka refuses large records, their creates are not written, and the responses have to say so. */
+function judgeRefused(experiment: JudgedExperiment, requests: readonly Request[]): string[] {
+  const { effects, startedAt, healedAt } = experiment
+  const isRefused = effects.flat().some(({ of }) => of === 'large create')
+  const wrong = requests.find(
+    (request): request is CreateRequest =>
+      isRefused &&
+      request.kind === 'create' &&
+      isLarge(request) &&
+      // The brokers learn of the limit a moment later.
+      request.startedAt > startedAt + AT_ONCE_MS &&
+      request.endedAt < healedAt &&
+      isFailure(request) &&
+      request.error !== NOT_WRITTEN &&
+      toleranceOf(experiment, request).forMs === 0,
+  )
+  if (wrong === undefined) return []
+  const { partition, error, status, startedAt: at } = wrong
+  const got = `${error ?? status ?? 'no response'} instead of ${NOT_WRITTEN}`
+  return [
+    `${nameOf(experiment)}: a refused create of partition ${partition} got ${got} (${Math.round(at)} in the history)`,
+  ]
+}
+
+/** No response, or one that says that the service cannot. */
+const isFailure = ({ status }: { status?: number }) => status === undefined || status >= 500
+
+const nameOf = ({ number, faults }: JudgedExperiment) => `experiment ${number}, ${faults.join(' + ')}`
+
+/** What the faults of an experiment may do to requests like this one: the most of each fault, added up. */
+export function toleranceOf({ effects }: JudgedExperiment, { kind, api, partition }: Judged): Tolerance {
+  const reaching = effects.map((ofFault) =>
+    ofFault.filter(({ of = kind, apis = [api] }) => of === kind && apis.includes(api)),
+  )
+  const away = new Set(reaching.flat().flatMap(({ servers = [] }) => servers))
+  const ofStores = Map.groupBy(away, (server) => server.split('-')[0])
+  if (ofStores.values().some(({ length }) => length > 1)) return { forMs: UNTIL_RECOVERED, gapMs: 0 }
+  const sum = { forMs: 0, gapMs: 0 }
+  for (const ofFault of reaching) {
+    const touching = ofFault.filter(({ partitions = [partition] }) => partitions.includes(partition))
+    for (const limit of ['forMs', 'gapMs'] as const)
+      sum[limit] += Math.max(0, ...touching.map((effect) => effect[limit] ?? 0))
+  }
+  return sum
+}
+
+/**
+ * The times from a request to the next success, and between successes while requests are in flight. A client that backs
+ * off still asks.
+ */
+export function gapsOf(requests: readonly Judged[]): Gap[] {
+  const steps = requests.flatMap(({ startedAt, endedAt, status }) => [
+    { at: startedAt, requests: 1, isSuccess: false },
+    { at: endedAt, requests: -1, isSuccess: status === 200 },
+  ])
+  const gaps: Gap[] = []
+  let since: number | undefined
+  let lastEnd = 0
+  let inFlight = 0
+  for (const { at, requests, isSuccess } of steps.sort((a, b) => a.at - b.at)) {
+    const isLeft = inFlight === 0 && at - lastEnd > BACK_OFF_MS
+    if (since !== undefined && (isSuccess || isLeft)) {
+      gaps.push({ from: since, until: isSuccess ? at : lastEnd })
+      since = undefined
+    }
+    inFlight += requests
+    if (inFlight > 0) since ??= at
+    if (requests < 0) lastEnd = at
+  }
+  return since === undefined ? gaps : [...gaps, { from: since, until: lastEnd }]
+}
+
+/**
+ * Creates and reads that succeeded or failed. *Duplicate* and *absent* are neither: a duplicate needs no append, and a
+ * read of an unknown plant may have to wait for the log.
+ */
+export const isJudged = (request: Request): request is Judged =>
+  request.kind !== 'list' &&
+  !(request.kind === 'create' && isLarge(request)) &&
+  (request.status === 200 || isFailure(request))
+
+function firstShown(requests: readonly Request[]): Map<number, number> {
+  const shown = requests.filter((request) => isJudged(request) && request.status === 200)
+  // The last entry of an id stays: the first one that was shown.
+  return new Map(
+    shown.sort((a, b) => b.endedAt - a.endedAt).map((request) => [(request as Judged).id, request.endedAt]),
+  )
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`

@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process'
+import { expect, it } from 'vitest'
+import { argumentsOf } from '../local/launch/service.mjs'
+
+/** Sends a signal to its process as soon as that loads a package. */
+const HOOK = `
+  import { registerHooks } from 'node:module'
+  registerHooks({
+    load(url, context, next) {
+      if (url.includes('/node_modules/')) process.kill(process.pid, process.env.SIGNAL)
+      return next(url, context)
+    },
+  })
+`
+
+// Stores that do not respond: the process waits for them when it has loaded all.
+const SETTINGS = {
+  ...{ KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://127.0.0.1:1', PORT: '0', OPS_PORT: '0' },
+  PLANT_STORE_TOKEN_DIGESTS: `tests:${'0'.repeat(64)}`,
+}
+
+it.each([
+  ['api', 'SIGTERM'],
+  ['api', 'SIGINT'],
+  ['projector', 'SIGTERM'],
+] as const)('the %s ends in order at a %s while it loads its first package', (service, signal) => {
+  const hook = `data:text/javascript,${encodeURIComponent(HOOK)}`
+  const ended = spawnSync(process.execPath, ['--import', hook, ...argumentsOf(service)], {
+    env: { ...process.env, ...SETTINGS, SIGNAL: signal },
+  })
+  expect(ended).toMatchObject({ status: 0, signal: null })
+})

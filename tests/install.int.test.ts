@@ -1,0 +1,47 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { startProcess } from '../local/processes/process.mjs'
+import { remedyOf } from '../local/toolchain/npm.mjs'
+import { ensureInstalled } from '../local/toolchain/prepare.mjs'
+import { temporaryFolder } from './support/temporary-folder.ts'
+import { registerProcess } from './support/test-run.ts'
+
+/** A package with these files in which a dependency is not installed. */
+function incompletePackage(...files: string[][]) {
+  const folder = join(temporaryFolder(), 'Gärten İ')
+  const written = files.map((path) => join(folder, ...path))
+  for (const file of written) {
+    mkdirSync(join(file, '..'), { recursive: true })
+    writeFileSync(file, 'setInterval(() => {}, 1000)')
+  }
+  const root = { name: 'x', dependencies: { gone: '1.0.0' } }
+  const packages = { '': root, 'node_modules/gone': { version: '1.0.0' } }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(root))
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ name: 'x', lockfileVersion: 3, packages }))
+  return { folder, written }
+}
+
+it('packages are not replaced while a service runs from their folder', async () => {
+  const { folder, written } = incompletePackage(
+    ['services', 'projector', 'src', 'main.ts'],
+    ['node_modules', 'kept.js'],
+  )
+  const [main = '', kept = ''] = written
+  vi.stubEnv('LC_ALL', 'C')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const command = { name: 'projector', command: process.execPath, args: [main], logFile: join(folder, 'log') }
+  const service = await startProcess(command)
+  registerProcess(inject('testRun'), service)
+
+  await expect(ensureInstalled({ dev: true, folder })).rejects.toThrow(`(pid ${service.pid})`)
+  expect(existsSync(kept)).toBe(true)
+  await service.stop({ graceMs: 0 })
+})
+
+it('an installation that cannot write names the folder', () => {
+  const output =
+    'npm error code EROFS\nnpm error syscall mkdir\nnpm error path /home/ada/.npm\nnpm error errno EROFS\nnpm error\n'
+  expect(remedyOf(output)).toContain('npm cannot use /home/ada/.npm (EROFS)')
+  expect(remedyOf('npm error code E404\nnpm error 404 Not Found')).toContain('registry')
+})

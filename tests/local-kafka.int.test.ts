@@ -1,0 +1,53 @@
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, inject, it, vi } from 'vitest'
+import { ensureJars } from '../local/stores/jars.mjs'
+import { startKafka } from '../local/stores/kafka.mjs'
+import { temporaryFolder } from './support/temporary-folder.ts'
+import { registerProcess } from './support/test-run.ts'
+
+const PASSWORD = 'of-nobody-else'
+
+/** A program that runs as Java does, after these lines of a shell. */
+function javaAfter(folder: string, lines: string): string {
+  const java = join(folder, 'java')
+  writeFileSync(java, `#!/bin/sh\n${lines}\nexec java "$@"\n`, { mode: 0o755 })
+  return java
+}
+
+// Where the tests run in Docker there may be no Java.
+it.skipIf(inject('storeSource') === 'docker')(
+  'Kafka starts below a path that is not ASCII, whatever the language of Java, and without passwords in arguments',
+  async () => {
+    const folder = temporaryFolder()
+    const place = join(folder, 'Gärten İ 花園')
+    mkdirSync(place)
+    const { kafkaClasspath } = await ensureJars({ redis: false })
+    symlinkSync(dirname(kafkaClasspath), join(place, 'jars'))
+    vi.stubEnv('JAVA_TOOL_OPTIONS', '-Duser.language=tr -Dfile.encoding=ISO-8859-9')
+    vi.stubEnv('LC_ALL', 'C')
+    const kafka = await startKafka({
+      ...{ dir: place, logFile: join(place, 'kafka.log'), classpath: join(place, 'jars', '*') },
+      java: javaAfter(folder, `echo "$@" >>'${folder}/arguments'`),
+      formatArgs: ['--add-scram', `SCRAM-SHA-512=[name=api,password=${PASSWORD}]`],
+      onSpawn: (running) => registerProcess(inject('testRun'), running),
+    })
+    vi.unstubAllEnvs()
+    await kafka.stop({ graceMs: 10_000 })
+    expect(readFileSync(join(folder, 'arguments'), 'utf8')).toContain('kafka.Kafka')
+    expect(readFileSync(join(folder, 'arguments'), 'utf8')).not.toContain(PASSWORD)
+  },
+)
+
+it('a data directory that cannot be formatted: the first line of the exception is shown', async () => {
+  const folder = temporaryFolder()
+  const frames = Array.from({ length: 20 }, (_, n) => `printf '\\tat kafka.Frame.m(Frame.scala:${n})\\n'`)
+  const lines = [
+    'echo "Exception in thread \\"main\\" java.lang.IllegalStateException: the reason"',
+    ...frames,
+    'exit 1',
+  ]
+  const options = { dir: folder, logFile: join(folder, 'kafka.log'), classpath: '.' }
+  const started = startKafka({ ...options, java: javaAfter(folder, lines.join('\n')) })
+  await expect(started).rejects.toThrow('IllegalStateException: the reason')
+})

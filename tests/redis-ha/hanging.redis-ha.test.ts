@@ -1,0 +1,29 @@
+import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { quietLog } from '../support/quiet-log.ts'
+import { pause, startRedisProcess } from '../support/redis-processes.ts'
+
+const WAIT_MS = 30_000
+
+it('a Redis that hangs is not reachable, by its address, and no text of the client is shown', async () => {
+  const server = await startRedisProcess({})
+  const redis = { REDIS_URL: `redis://127.0.0.1:${server.port}` }
+  const readModel = createReadModel({ redis, topic: 'plants', partitions: 1 }, quietLog)
+  onTestFinished(readModel.close)
+  await readModel.ready()
+  pause(server)
+  const [problems, failures] = [new Set<string>(), new Set<string>()]
+  // A connection that was accepted by the kernel alone is not answered: its attempts follow each other.
+  const notReachable = `redis: Redis at ${redis.REDIS_URL} does not respond (timed out): check that it runs and is not overloaded`
+  await vi.waitFor(
+    async () => {
+      for (const problem of readModel.problems()) problems.add(problem)
+      await readModel.checkServer().catch(({ message }: Error) => failures.add(message))
+      expect(problems).toContain(notReachable)
+      expect(failures.size).toBe(2)
+    },
+    { timeout: WAIT_MS, interval: 20 },
+  )
+  expect([...problems].sort()).toEqual([notReachable, 'redis: not reachable'].sort())
+  for (const failure of failures) expect(failure).toMatch(`Redis at ${redis.REDIS_URL} `)
+})

@@ -1,0 +1,119 @@
+import { AppendRefused, type AppendResult } from '@plant-store/shared/event-log/append.ts'
+import type { RefusalKind } from '@plant-store/shared/event-log/broker-errors.ts'
+import type { LaneOptions } from '@plant-store/shared/event-log/lanes.ts'
+import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { SimulatedProcess } from './clock.ts'
+import type { Log } from './kafka.ts'
+import type { Network } from './network.ts'
+import type { Random } from './random.ts'
+
+const BROKERS = 2
+/** The share of attempts that a partition refuses, in schedules where it refuses some. */
+const REFUSED = 0.3
+const ATTEMPT_REFUSALS = ['transient', 'permanent', undefined, undefined] as const
+
+export type Brokers = ReturnType<typeof createBrokers>
+
+/** The leaders of the partitions, and what they refuse. */
+export function createBrokers(log: Log, refusals: Random, refusesAppends: boolean) {
+  let mayRefuse = refusesAppends
+  const leaders: (number | undefined)[] = log.ends().map((_, partition) => partition % BROKERS)
+
+  /** Refuses a record by its event, so that it is refused again, and its neighbours are not. */
+  const isOffending = ({ headers }: NewRecord) => /[05]-/.test(String(headers.ce_id).slice(7, 9))
+
+  function refusalOf(leader: number, records: readonly NewRecord[]): RefusalKind | undefined {
+    const [first] = records
+    if (first === undefined || leaders[first.partition] !== leader) return 'transient'
+    if (!mayRefuse) return undefined
+    if (records.some(isOffending)) return 'records'
+    return refusals.chance(REFUSED) ? (refusals.pick([...ATTEMPT_REFUSALS]) as RefusalKind | undefined) : undefined
+  }
+
+  return {
+    leaders: () => [...leaders],
+
+    /** A partition gets another leader, or none. */
+    elect(random: Random): number | undefined {
+      const partition = random.below(leaders.length)
+      leaders[partition] = random.chance(0.3) ? undefined : random.below(BROKERS)
+      return leaders[partition]
+    },
+
+    /** From now on no append is refused, and each partition has a leader. */
+    recover(): void {
+      mayRefuse = false
+      for (const partition of allPartitions(leaders.length)) leaders[partition] ??= 0
+    },
+
+    /** Appends the records of one partition, or refuses them; when it is repeated, likewise. */
+    attempt(leader: number, records: readonly NewRecord[]): () => AppendResult {
+      let refusal: RefusalKind | undefined
+      let isFirst = true
+      return () => {
+        if (isFirst) refusal = refusalOf(leader, records)
+        isFirst = false
+        if (refusal !== undefined) return { is: 'refused', why: refusal, cause: new AppendRefused(refusal) }
+        const [base] = records.map(log.append)
+        return { is: 'appended', base }
+      }
+    },
+  }
+}
+
+/** A record that a process has sent, unless Kafka has told it that it was refused. */
+export type SentRecord = { record: NewRecord; isRefused: boolean }
+
+/** The appender of one process; `reportsBases`: whether the brokers are new enough to report where a batch starts. */
+export function createSimulatedAppender(
+  process: SimulatedProcess,
+  reportsBases: boolean,
+  sent: SentRecord[],
+  { brokers, network }: { brokers: Brokers; network: Network },
+): LaneOptions['appender'] {
+  let known: (number | undefined)[] = brokers.leaders()
+  return {
+    leaderOf: (partition) => known[partition],
+
+    async refreshLeaders() {
+      const [leaders] = await network.call(process, 'read of the leaders', [brokers.leaders]).catch(() => [])
+      known = leaders ?? known
+    },
+
+    async send(leader, channel, batches, signal) {
+      const all = [...batches].map(([partition, records]) => ({
+        partition,
+        attempt: brokers.attempt(leader, records),
+        sent: records.map((record) => ({ record, isRefused: false })),
+      }))
+      for (const batch of all) sent.push(...batch.sent)
+      const keys = () => [...batches.values()].flat().map(({ key }) => key.toString())
+      const what = `append of ${keys().join(', ')} to broker ${leader}, ${channel}`
+      const lost = (cause: Error) =>
+        new Map<Partition, AppendResult>(all.map(({ partition }) => [partition, { is: 'unknown', cause }]))
+      const superseded = new Promise<ReturnType<typeof lost>>((resolve) => {
+        signal?.addEventListener('abort', () => resolve(lost(new Error('superseded'))), { once: true })
+      })
+      const answered = network
+        .call(
+          process,
+          what,
+          all.map(({ attempt }) => attempt),
+        )
+        .then(
+          (results) =>
+            new Map<Partition, AppendResult>(
+              all.map(({ partition, sent }, n) => {
+                const result = results[n] as AppendResult
+                for (const each of sent) each.isRefused = result.is === 'refused'
+                const byName: AppendResult = { is: 'appended', base: undefined }
+                return [partition, result.is === 'appended' && !reportsBases ? byName : result] as const
+              }),
+            ),
+          lost,
+        )
+      return await Promise.race([answered, superseded])
+    },
+  }
+}

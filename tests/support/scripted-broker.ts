@@ -1,0 +1,118 @@
+import { createServer, type Socket } from 'node:net'
+import { kafkajs, kafkajsModule } from '@plant-store/shared/kafka-client/kafkajs.ts'
+import type { ConsumerByTopicId, TopicId } from '@plant-store/shared/kafka-client/topic-ids.ts'
+import type { Cluster, Kafka } from 'kafkajs'
+import { onTestFinished } from 'vitest'
+
+const Encoder = kafkajsModule('src/protocol/encoder.js')
+type Encoded = InstanceType<typeof Encoder>
+const [FETCH, METADATA, COORDINATOR, API_VERSIONS] = [1, 3, 10, 18]
+type ReceivedRequest = { apiKey: number; version: number }
+export type Address = { nodeId: number; port: number }
+
+/**
+ * The part of a broker that the tests need: it returns its versions, the metadata, the coordinator of a group and empty
+ * fetches, and closes the connection on an unknown version. While `isSilent` returns true for the key of a request, it
+ * does not respond, like a broker that hangs.
+ */
+export async function openBroker(
+  highest: Record<number, number>,
+  cluster: () => Address[],
+  isSilent: (apiKey: number) => boolean = () => false,
+) {
+  const requests: ReceivedRequest[] = []
+  const bodies: Record<number, () => Encoded> = {
+    [API_VERSIONS]: () =>
+      new Encoder()
+        .writeInt16(0)
+        .writeArray(
+          Object.entries({ [API_VERSIONS]: 2, ...highest }).map(([key, max]) =>
+            new Encoder().writeInt16(Number(key)).writeInt16(0).writeInt16(max),
+          ),
+        )
+        .writeInt32(0),
+    [METADATA]: () =>
+      new Encoder()
+        .writeUVarInt(0)
+        .writeInt32(0)
+        .writeUVarIntArray(
+          cluster().map(({ nodeId, port }) =>
+            new Encoder()
+              .writeInt32(nodeId)
+              .writeUVarIntString('127.0.0.1')
+              .writeInt32(port)
+              .writeUVarIntString(null)
+              .writeUVarInt(0),
+          ),
+        )
+        .writeUVarIntString('cluster')
+        .writeInt32(1)
+        .writeUVarIntArray([])
+        .writeInt32(0)
+        .writeUVarInt(0),
+    [COORDINATOR]: () => new Encoder().writeInt16(0).writeInt32(1).writeString('127.0.0.1').writeInt32(1),
+    [FETCH]: () => new Encoder().writeInt32(0).writeInt16(0).writeInt32(0).writeArray([]),
+  }
+  function respond(socket: Socket, frame: Buffer): void {
+    const [apiKey, version] = [frame.readInt16BE(4), frame.readInt16BE(6)]
+    requests.push({ apiKey, version })
+    if (version > (highest[apiKey] ?? 2)) return void socket.destroy()
+    if (isSilent(apiKey)) return
+    const body = bodies[apiKey]?.().buffer as Buffer
+    const header = Buffer.alloc(8)
+    header.writeInt32BE(4 + body.length)
+    header.writeInt32BE(frame.readInt32BE(8), 4)
+    socket.write(Buffer.concat([header, body]).subarray(0, cutAfter))
+    if (cutAfter !== undefined) socket.end()
+    cutAfter = undefined
+  }
+  let cutAfter: number | undefined
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+    socket.on('data', (frames: Buffer) => {
+      for (let at = 0; at < frames.length; at += 4 + frames.readInt32BE(at)) respond(socket, frames.subarray(at))
+    })
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => void server.close())
+  return {
+    requests,
+    port: (server.address() as { port: number }).port,
+    connections: () => sockets.size,
+    cut(): void {
+      for (const socket of sockets) socket.destroy()
+    },
+    /** Sends so many bytes of its next response, and then ends the connection. */
+    cutNextResponse(bytes: number): void {
+      cutAfter = bytes
+    },
+  }
+}
+
+/** The cluster of a consumer, connected and with metadata. */
+export async function openCluster(kafka: Kafka, topicId?: TopicId): Promise<Cluster> {
+  const opened = Promise.withResolvers<Cluster>()
+  const consumer = kafka.consumer({
+    groupId: 'scripted',
+    partitionAssigners: [
+      (parts) => {
+        opened.resolve(parts.cluster)
+        return kafkajs.PartitionAssigners.roundRobin(parts)
+      },
+    ],
+  }) as ConsumerByTopicId
+  onTestFinished(() => consumer.disconnect())
+  consumer.byTopicId(() => topicId)
+  const cluster = await opened.promise
+  await cluster.connect()
+  await cluster.refreshMetadata()
+  return cluster
+}
+
+export async function fetchFrom(cluster: Cluster, nodeId: string): Promise<unknown> {
+  const leader = (await cluster.findBroker({ nodeId })) as unknown as { fetch(options: object): Promise<unknown> }
+  const partitions = [{ partition: 0, fetchOffset: '0', maxBytes: 1_024 }]
+  return leader.fetch({ maxWaitTime: 100, isolationLevel: 1, topics: [{ topic: 'plants', partitions }] })
+}

@@ -1,21 +1,50 @@
-import { report, runCommand } from './command.ts'
-import { help, readOptions } from './options.ts'
-import { plainReport } from './report/report.ts'
-import { writeReport } from './report/write.ts'
-import { ROWS } from './side-by-side/rows.ts'
-import { runSideBySide } from './side-by-side/run.ts'
+import { describe, Failure } from '../local/processes/failure.mjs'
+import { circumstances } from './circumstances.ts'
+import { optionsHelp, readOptions } from './options.ts'
+import { plainReport, type Scenario, writeReport } from './scenario.ts'
+import { growth } from './scenarios/growth.ts'
+import { profile } from './scenarios/profile.ts'
+import { replay } from './scenarios/replay.ts'
+import { scale } from './scenarios/scale.ts'
+import { sideBySide } from './scenarios/side-by-side.ts'
+import { wire } from './scenarios/wire.ts'
+import { openStores } from './stores.ts'
 
-const rows = Object.keys(ROWS)
+const SIDE_BY_SIDE = 'side-by-side'
+const SCENARIOS: Record<string, Scenario> = { [SIDE_BY_SIDE]: sideBySide, replay, growth, scale, wire, profile }
 
-await runCommand({
-  help: help(rows),
-  readOptions: (args) => readOptions(args, rows),
-  async run(options) {
-    console.log('Kafka and Redis run as processes of the benchmark, so that their CPU can be read.')
-    await report(options.write, {
-      measure: (stores) => runSideBySide(options, stores, console.log),
-      plainReport,
-      writeReport,
-    })
-  },
-})
+try {
+  await main(process.argv.slice(2))
+} catch (error) {
+  console.error(describe(error))
+  // All processes that were started end when this one exits.
+  process.exit(1)
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const isNamed = args[0] !== undefined && !args[0].startsWith('-')
+  const name = (isNamed && args[0]) || SIDE_BY_SIDE
+  const scenario = SCENARIOS[name]
+  if (scenario === undefined)
+    throw new Failure(`${name}: expected a scenario: ${Object.keys(SCENARIOS).join(', ')}. --help explains them`)
+  const options = readOptions(isNamed ? args.slice(1) : args, scenario.declared)
+  if (options === undefined) return void process.stdout.write(helpOf(name, scenario))
+  if (options.write && scenario.file === undefined) throw new Failure(`--write: ${name} has no report in docs/bench`)
+  const stores = await openStores()
+  const { notes, ...measured } = await scenario.run(options, stores)
+  const report = { ...measured, notes: [await circumstances(stores.redisUrl), ...notes] }
+  console.log(`\n${plainReport(report)}`)
+  if (options.write && scenario.file) console.log(`\nwritten: ${writeReport(name, scenario.file, report).join(', ')}`)
+  await stores.end()
+}
+
+function helpOf(name: string, { help, declared }: Scenario): string {
+  const others = Object.entries(SCENARIOS).map(([each, { summary }]) => `  ${each.padEnd(18)} ${summary}\n`)
+  return [
+    `npm run bench -- [SCENARIO] [OPTIONS]\n\nScenarios; ${SIDE_BY_SIDE} unless another one is named:\n${others.join('')}`,
+    `${name}: ${help}\n`,
+    `Options of ${name}:\n${optionsHelp(declared)}`,
+    'Kafka and Redis are started as processes, so that their CPU can be read. A run fails when a response is unexpected\n' +
+      'or an acknowledged plant is missing. Example: npm run bench -- scale --only 2-apis --rounds 3 --seconds 10\n',
+  ].join('\n')
+}

@@ -1,90 +1,97 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { Failure } from '../local/processes/failure.mjs'
 import { numberOf } from '../tests/support/number-option.ts'
-import { knownArguments } from './known-options.ts'
+import type { Load } from './load/load.ts'
 
-/** Which parts of the benchmark to run, and for how long. */
-export type Options = {
-  rows: readonly string[]
-  openLoad: boolean
-  projections: boolean
-  /** The parts that do not run. */
-  leftOut: readonly string[]
-  rounds: number
-  connections: number
-  warmUpMs: number
-  measuredMs: number
-  oneClientMs: number
-  events: number
-  seed: number
-  write: boolean
+/** All options with a whole number: the largest value, and the explanation. */
+const NUMBERS = {
+  rounds: [50, 'number of rounds'],
+  seconds: [300, 'seconds of each measurement'],
+  connections: [4_000, 'clients at a time'],
+  'warm-up': [60, 'seconds of load before each measurement'],
+  events: [20_000_000, 'events to read'],
+  partitions: [1_000, 'partitions of the topic'],
+  'up-to': [10_000_000, 'plants of the largest store'],
+} as const
+const TEXTS = {
+  against: 'the folder of another checkout, with its node_modules: its services are measured, too',
+  of: 'the profiled process: api, projector or no-store',
+  keep: 'keeps the profile in this file, for the developer tools of a browser',
+}
+const SWITCHES = { quick: 'measures less, for less time', write: 'writes the report to docs/bench', help: 'this text' }
+
+type NumberName = keyof typeof NUMBERS
+type TextName = keyof typeof TEXTS
+
+/** The options of a scenario, with the usual numbers and the numbers of a quick run. */
+export type Declared = {
+  numbers: Partial<Record<NumberName, number>>
+  quick?: Partial<Record<NumberName, number>>
+  texts?: readonly TextName[]
+  /** The parts that `--only` can name, and those that `--quick` measures. */
+  parts?: readonly string[]
+  quickParts?: readonly string[]
 }
 
-export const OPEN_LOAD = 'open-load'
-export const PROJECTIONS = 'projections'
+/** `leftOut` are the parts that are not measured. */
+export type Options = Record<NumberName, number> & { [text in TextName]?: string } & {
+  parts: readonly string[]
+  leftOut: readonly string[]
+  write?: boolean
+}
 
-const CONNECTIONS = 256
-const MAX_ROUNDS = 50
-const MAX_SECONDS = 60
-const MAX_CONNECTIONS = 4_000
-const FULL = { rounds: 7, seconds: 4, warmUpMs: 10_000, oneClientMs: 1_500, events: 1_000_000 }
-/** The warm-up is the same: without it, the ratios are those of compilers. */
-const QUICK = { ...FULL, rounds: 5, seconds: 2, oneClientMs: 500, events: 60_000 }
-const QUICK_ROWS = ['this-service', 'no-store', 'postgres']
-/** Any number, the same for all contenders. */
-const SEED = 20_260_731
+export const loadOf = (options: Options): Load => ({
+  connections: options.connections,
+  warmUpMs: 1_000 * options['warm-up'],
+  measuredMs: 1_000 * options.seconds,
+})
 
-export const help = (
-  rows: readonly string[],
-) => `Measures creates and projections of this service and others, in one run on this machine, and compares them with the
-targets.
-
-  npm run bench                                  ${FULL.rounds} rounds of everything; about 40 minutes
-  npm run bench -- --quick                       ${QUICK.rounds} short rounds of the creates of ${QUICK_ROWS.length} contenders, in six
-                                                 minutes; --only chooses others
-  npm run bench -- --only this-service no-store  some parts of it, of:
-                                                 ${rows.join(', ')},
-                                                 ${OPEN_LOAD} (latency at fixed rates, and overload), ${PROJECTIONS}
-  npm run bench -- --rounds 3 --seconds 10       this many rounds, with this many seconds of measured creates in each
-  npm run bench -- --connections 64              this many clients at a time; ${CONNECTIONS} by default
-  npm run bench -- --write                       writes docs/bench: results.md, results.json and charts
-
-Kafka and Redis always run as processes, so that their CPU can be read by process id. A run fails when a response is
-unexpected or an acknowledged plant is missing.
-`
-
-/** Undefined when help is requested. Throws a Failure that names what is expected. */
-export function readOptions(args: readonly string[], rows: readonly string[]): Options | undefined {
-  const { values, positionals } = knownArguments(args, {
-    allowPositionals: true,
-    options: {
-      quick: { type: 'boolean', default: false },
-      only: { type: 'string', multiple: true },
-      rounds: { type: 'string' },
-      seconds: { type: 'string' },
-      connections: { type: 'string', default: String(CONNECTIONS) },
-      write: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h' },
-    },
-  })
-  if (values.help) return undefined
-  const parts = [...rows, OPEN_LOAD, PROJECTIONS]
-  if (positionals.length > 0 && values.only === undefined)
-    throw new Failure(`${positionals[0]}: it takes no such argument; --only ${positionals[0]} runs a part alone`)
-  const unlessNamed = values.quick ? parts.filter((part) => QUICK_ROWS.includes(part)) : parts
-  const only = values.only === undefined ? unlessNamed : [...values.only, ...positionals]
-  const unknown = only.find((part) => !parts.includes(part))
+/** Undefined when help is requested. Throws a Failure that names the accepted values. */
+export function readOptions(args: readonly string[], declared: Declared): Options | undefined {
+  const { parts = [], quickParts = parts, texts = [] } = declared
+  const { values, positionals } = parsed(args, [...Object.keys(declared.numbers), ...texts])
+  if (values.help === true) return undefined
+  const only = values.only as string[] | undefined
+  if (positionals.length > 0 && only === undefined)
+    throw new Failure(`${positionals[0]}: no such argument; --only ${positionals[0]} measures one part`)
+  const wanted = only === undefined ? (values.quick ? quickParts : parts) : [...only, ...positionals]
+  const unknown = wanted.find((part) => !parts.includes(part))
   if (unknown !== undefined) throw new Failure(`--only ${unknown}: expected any of ${parts.join(', ')}`)
-  const { seconds, ...effort } = values.quick ? QUICK : FULL
+  const usual = { ...declared.numbers, ...(values.quick && declared.quick) }
+  const numbers = Object.entries(usual).map(([name, number]) => {
+    const [max] = NUMBERS[name as NumberName]
+    return [name, numberOf(name, String(values[name] ?? number), max)] as const
+  })
   return {
-    ...effort,
-    rows: rows.filter((row) => only.includes(row)),
-    openLoad: only.includes(OPEN_LOAD),
-    projections: only.includes(PROJECTIONS),
-    leftOut: parts.filter((part) => !only.includes(part)),
-    rounds: numberOf('rounds', values.rounds ?? String(effort.rounds), MAX_ROUNDS),
-    connections: numberOf('connections', values.connections, MAX_CONNECTIONS),
-    measuredMs: 1_000 * numberOf('seconds', values.seconds ?? String(seconds), MAX_SECONDS),
-    seed: SEED,
-    write: values.write,
+    ...{ ...values, ...Object.fromEntries(numbers) },
+    parts: parts.filter((part) => wanted.includes(part)),
+    leftOut: parts.filter((part) => !wanted.includes(part)),
+  } as unknown as Options
+}
+
+function parsed(args: readonly string[], withValue: readonly string[]) {
+  const options: ParseArgsOptionsConfig = {
+    only: { type: 'string', multiple: true },
+    ...Object.fromEntries(withValue.map((name) => [name, { type: 'string' }] as const)),
+    ...Object.fromEntries(Object.keys(SWITCHES).map((name) => [name, { type: 'boolean' }] as const)),
   }
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true })
+  } catch (error) {
+    throw new Failure(`${(error as Error).message}; --help lists the options`, { cause: error })
+  }
+}
+
+/** The lines of `--help` about these options. */
+export function optionsHelp({ numbers, quick = {}, texts = [], parts = [], quickParts }: Declared): string {
+  const lines = Object.entries(numbers).map(([name, usual]) => {
+    const [max, about] = NUMBERS[name as NumberName]
+    const [, whenQuick] = Object.entries(quick).find(([each]) => each === name) ?? []
+    return [`${name} N`, `${about}: ${usual}${whenQuick ? `, ${whenQuick} with --quick` : ''}, at most ${max}`]
+  })
+  for (const name of texts) lines.push([`${name} TEXT`, TEXTS[name]])
+  if (parts.length > 0) lines.push(['only PART…', `measures some of ${parts.join(', ')}`])
+  if (quickParts) lines.push(['quick', `${SWITCHES.quick}: ${quickParts.join(', ')}`])
+  const switches = Object.entries(SWITCHES).filter(([name]) => !(quickParts && name === 'quick'))
+  return [...lines, ...switches].map(([name = '', about]) => `  --${name.padEnd(15)} ${about}\n`).join('')
 }

@@ -1,64 +1,29 @@
-import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { Failure } from '../local/processes/failure.mjs'
-import { help, OPEN_LOAD, PROJECTIONS, readOptions } from './options.ts'
+import { expect, it } from 'vitest'
+import { optionsHelp, readOptions } from './options.ts'
 
-const ROWS = ['this-service', 'no-store', 'postgres']
-const PARTS = [...ROWS, OPEN_LOAD, PROJECTIONS]
+const DECLARED = {
+  ...{ numbers: { rounds: 7, events: 100 }, quick: { events: 10 }, texts: ['against'] as const },
+  ...{ parts: ['a', 'b', 'c'], quickParts: ['b'] },
+}
 
-describe('the options', () => {
-  it('run everything when none is named, in seven rounds', () => {
-    expect(readOptions([], ROWS)).toMatchObject({
-      rows: ROWS,
-      openLoad: true,
-      projections: true,
-      rounds: 7,
-      write: false,
-    })
-  })
+it.each([
+  [[], { rounds: 7, events: 100, parts: ['a', 'b', 'c'], leftOut: [] }],
+  [['--quick'], { rounds: 7, events: 10, parts: ['b'], leftOut: ['a', 'c'] }],
+  [['--quick', '--only', 'c', 'a', '--events=50', '--write'], { events: 50, parts: ['a', 'c'], write: true }],
+])('the options %j are %j', (args, expected) => {
+  expect(readOptions(args, DECLARED)).toMatchObject(expected)
+})
 
-  it('run what is named and nothing else, in the order of the table', () => {
-    fc.assert(
-      fc.property(fc.shuffledSubarray(PARTS, { minLength: 1 }), (parts) => {
-        expect(readOptions(['--only', ...parts], ROWS)).toMatchObject({
-          rows: ROWS.filter((row) => parts.includes(row)),
-          openLoad: parts.includes(OPEN_LOAD),
-          projections: parts.includes(PROJECTIONS),
-        })
-      }),
-    )
-  })
+it.each([
+  [['--only', 'd'], '--only d: expected any of a, b, c'],
+  [['a'], '--only a measures one part'],
+  [['--rounds=0'], '--rounds 0: expected a whole number from 1 to 50'],
+  [['--seconds=1'], '--help lists the options'],
+])('the options %j are rejected: %s', (args, message) => {
+  expect(() => readOptions(args, DECLARED)).toThrow(message)
+})
 
-  it('of a quick run are less of everything, unless more is requested', () => {
-    const [quick, full] = [readOptions(['--quick'], ROWS), readOptions([], ROWS)]
-    for (const name of ['rounds', 'measuredMs', 'events'] as const)
-      expect(quick?.[name]).toBeLessThan(full?.[name] as number)
-    expect(quick?.leftOut).toEqual([OPEN_LOAD, PROJECTIONS])
-    expect(full?.leftOut).toEqual([])
-    expect(readOptions(['--quick', '--rounds', '9', '--seconds', '11'], ROWS)).toMatchObject({
-      rounds: 9,
-      measuredMs: 11_000,
-    })
-  })
-
-  it('that name an unknown part or an invalid number are rejected with the expected values', () => {
-    expect(() => readOptions(['--only', 'nothing'], ROWS)).toThrow(
-      `--only nothing: expected any of ${PARTS.join(', ')}`,
-    )
-    expect(() => readOptions(['no-store'], ROWS)).toThrow('--only no-store runs a part alone')
-    for (const number of ['0', '-1', '1.5', 'x', '', '1e3', '99999'])
-      expect(() => readOptions([`--rounds=${number}`], ROWS)).toThrow(
-        `--rounds ${number}: expected a whole number from 1 to 50`,
-      )
-  })
-
-  it.each([['--nothing'], ['--rounds'], ['--write=yes']])('that are invalid are rejected with a message: %s', (arg) => {
-    expect(() => readOptions([arg], ROWS)).toThrow(Failure)
-    expect(() => readOptions([arg], ROWS)).toThrow('--help lists the options')
-  })
-
-  it('are in the help, which names each part', () => {
-    expect(readOptions(['--help'], ROWS)).toBeUndefined()
-    for (const part of PARTS) expect(help(ROWS)).toContain(part)
-  })
+it('the help names each option and part', () => {
+  expect(readOptions(['--help'], DECLARED)).toBeUndefined()
+  for (const name of ['rounds', 'events', 'against', 'only', 'a, b, c']) expect(optionsHelp(DECLARED)).toContain(name)
 })

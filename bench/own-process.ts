@@ -1,26 +1,48 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
+const STOP_GRACE_MS = 3_000
 /** The timer warning of the published kafkajs is known, so it is not printed. */
-export const QUIET = ['--disable-warning=TimeoutNegativeWarning']
+const QUIET = '--disable-warning=TimeoutNegativeWarning'
+
+export type OwnProcess<Reply> = { reply: Reply; pid: number; stop(): Promise<void> }
+type Start = { limitMs: number; execArgv?: readonly string[]; env?: NodeJS.ProcessEnv }
 
 /**
- * Runs a module in a process of its own. The module receives one message, the order, and sends one, the result. The
- * process ends with this one, and is killed after `limitMs`. Throws when it ends without a result; stderr has the
- * reason.
+ * Runs a module in a separate process, and resolves with its reply to `order`. It ends with this process. Throws when it
+ * ends without a reply, also because it was killed after `limitMs`; stderr has the reason.
  */
-export async function inOwnProcess<Result>(module: URL, order: object, limitMs: number): Promise<Result> {
-  const child = fork(module, { stdio: 'inherit', serialization: 'advanced', execArgv: QUIET })
-  const kill = () => child.kill('SIGKILL')
-  const limit = setTimeout(kill, limitMs)
-  process.once('exit', kill)
+export async function startOwnProcess<Reply>(module: URL, order: object, start: Start): Promise<OwnProcess<Reply>> {
+  const { limitMs, execArgv = [], env } = start
+  const child = fork(module, { stdio: 'inherit', serialization: 'advanced', execArgv: [QUIET, ...execArgv], env })
   const exited = once(child, 'exit')
+  const killAfter = (ms: number) => setTimeout(() => child.kill('SIGKILL'), ms)
   child.send(order)
+  const limit = killAfter(limitMs)
   const message = await Promise.race([once(child, 'message'), exited.then(() => undefined)])
-  const [code, signal] = await exited
   clearTimeout(limit)
-  process.off('exit', kill)
-  if (message === undefined || code !== 0)
-    throw new Error(`the process of ${module.pathname} ended with ${code ?? signal}`)
-  return message[0] as Result
+  if (message === undefined) throw new Error(`${module.pathname} ended without a result; its reason is above`)
+  return {
+    ...{ reply: message[0] as Reply, pid: child.pid as number },
+    async stop() {
+      const kill = killAfter(STOP_GRACE_MS)
+      if (child.connected) child.disconnect()
+      await exited
+      clearTimeout(kill)
+    },
+  }
+}
+
+/** The reply of a module that ends after it. */
+export async function inOwnProcess<Reply>(module: URL, order: object, limitMs: number): Promise<Reply> {
+  const { reply, stop } = await startOwnProcess<Reply>(module, order, { limitMs })
+  await stop()
+  return reply
+}
+
+/** The side of the module: replies to its order, and ends when the process that started it disconnects or ends. */
+export async function replyToOrder<Order, Reply extends object>(work: (order: Order) => Promise<Reply>): Promise<void> {
+  process.once('disconnect', () => process.exit())
+  const [order] = (await once(process, 'message')) as [Order]
+  process.send?.(await work(order))
 }

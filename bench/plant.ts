@@ -1,19 +1,27 @@
 import { randomFillSync } from 'node:crypto'
+import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 
-/** What is created in all benchmarks: a name of 18 characters and a tag of 5. */
+/** The token that every contender accepts, and the setting for it. */
+export const TOKEN = 'a-token-for-benchmarks'
+export const TOKEN_DIGESTS = `bench:${digestOf(TOKEN).toString('hex')}`
+
+/** The plant that all benchmarks create: a name of 18 characters and a tag of 5. */
 export const NAME = 'Monstera deliciosa'
 export const TAG = 'shade'
 
-/** The body of its create. The id is a number of 64 bits, which JSON.stringify knows nothing of. */
-export function bodyOf(id: bigint): string {
-  return `{"id":${id},"name":"${NAME}","tag":"${TAG}"}`
-}
+const PLANT = `"name":"${NAME}","tag":"${TAG}"}`
+
+/** The body of its create. The id is a number of 64 bits, which JSON.stringify cannot write. */
+export const bodyOf = (id: bigint): string => `{"id":${id},${PLANT}`
+
+/** True for the body of a response with that plant. */
+export const isExpected = (body: string): boolean => body.endsWith(PLANT)
 
 const DRAWN_AT_A_TIME = 4_096
 const BELOW_2_TO_THE_63 = (1n << 63n) - 1n
 
-/** Random ids below 2^63, of which no two will ever be the same. */
+/** Random ids below 2^63, of which no two are ever the same. */
 export function newIds(): () => PlantId {
   const drawn = new BigUint64Array(DRAWN_AT_A_TIME)
   let taken = DRAWN_AT_A_TIME

@@ -1,22 +1,22 @@
-import type { Contender } from '../contender.ts'
-import { onPostgres } from './on-postgres.ts'
+import { FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
+import { Pool } from 'pg'
+import type { OpenStore } from './store.ts'
 
-const ROW = {
-  store: 'postgres',
-  poolSize: 20,
-  keeps: 'EXISTS (SELECT FROM plants WHERE plants.id = acknowledged.id)',
-} as const
-
-export const postgres: Contender = onPostgres({
-  ...ROW,
-  name: 'Fastify + PostgreSQL',
-  promise: 'one INSERT a request, unique; on the disk of one machine (fsync)',
-  fsync: true,
-})
-
-export const postgresWithoutFsync: Contender = onPostgres({
-  ...ROW,
-  name: 'Fastify + PostgreSQL, fsync off',
-  promise: 'one INSERT a request, unique; in the memory of one machine',
-  fsync: false,
-})
+/**
+ * One INSERT for each request, by a prepared statement on a connection of a pool. The primary key decides which create
+ * is first. PostgreSQL combines concurrent commits of several connections (group commit).
+ */
+export const openPostgres: OpenStore = async ({ postgresUrl, poolSize }) => {
+  const pool = new Pool({ connectionString: postgresUrl, max: Number(poolSize) })
+  await pool.query('CREATE TABLE plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)')
+  return {
+    async create({ id, name, tag }) {
+      const { rowCount } = await pool.query({
+        name: 'create plant',
+        text: 'INSERT INTO plants (id, name, tag) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+        values: [id, name, tag],
+      })
+      return { is: rowCount === 1 ? 'created' : 'duplicate', partition: 0 as Partition, offset: FIRST }
+    },
+  }
+}

@@ -1,25 +1,27 @@
-import type { Contender } from '../contender.ts'
-import { startAppProcess, TOKEN } from './app-process.ts'
-import { openPlantsTopic } from './plants-topic.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import { Kafka, logLevel, Partitioners } from 'kafkajs'
+import type { OpenStore } from './store.ts'
 
-export const producerSend: Contender = {
-  name: 'one producer.send a request',
-  promise: 'in the log of all in-sync replicas (one here), not forced to disk; not unique, and no read model',
-  async start({ kafkaBrokers, processes }) {
-    const log = await openPlantsTopic(kafkaBrokers)
-    const { topic, partitions } = log
-    const app = await startAppProcess('producer-send', {
-      kafkaBrokers,
-      topic,
-      partitions: String(partitions),
-    })
-    return {
-      ...{ url: app.url, token: TOKEN, missing: log.missing },
-      processes: new Map([['api', app.pid], ...[...processes].filter(([name]) => name === 'broker')]),
-      async stop() {
-        await app.stop()
-        await log.remove()
-      },
-    }
-  },
+/**
+ * One `producer.send` for each request, with kafkajs as published: the obvious first version. Two creates of one
+ * id are both acknowledged.
+ */
+export const openProducerSend: OpenStore = async ({ kafkaBrokers = '', topic = '', partitions }) => {
+  const kafka = new Kafka({ brokers: kafkaBrokers.split(','), logLevel: logLevel.ERROR })
+  const producer = kafka.producer({
+    allowAutoTopicCreation: false,
+    createPartitioner: Partitioners.DefaultPartitioner,
+  })
+  await producer.connect()
+  return {
+    async create(plant, eventId) {
+      const [sent] = await producer.send({
+        topic,
+        messages: [plantCreated(plant, eventId, Number(partitions))],
+      })
+      if (sent?.baseOffset === undefined) throw new Error('the broker acknowledged without an offset')
+      return { is: 'created', partition: sent.partition as Partition, offset: offsetOf(sent.baseOffset) }
+    },
+  }
 }

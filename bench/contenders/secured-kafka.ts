@@ -7,8 +7,8 @@ import { answersKafka, singleNode, startNode } from '../../local/stores/kafka.mj
 import { registerProcess } from '../../tests/support/test-run.ts'
 
 const HOST = 'localhost'
-const USER = 'plants'
-const PASSWORD = 'a-password-for-benchmarks'
+const MECHANISM = 'SCRAM-SHA-512'
+const LOGIN = { KAFKA_SASL_USERNAME: 'plants', KAFKA_SASL_PASSWORD: 'a-password-for-benchmarks' }
 
 /**
  * A broker that services reach by TLS and SCRAM and that checks ACLs; everything else is as for the other broker. The
@@ -23,38 +23,26 @@ export async function startSecuredKafka(folder: string) {
   writeFileSync(keyStore, readFileSync(key, 'utf8') + readFileSync(cert, 'utf8'))
   const [plain, tls, controller] = [await freePort(), await freePort(), await freePort()]
   const listeners = `PLAINTEXT://${HOST}:${plain},SASL_SSL://${HOST}:${tls}`
-  const running = await startNode({
+  const { KAFKA_SASL_USERNAME: user, KAFKA_SASL_PASSWORD: password } = LOGIN
+  const { pid } = await startNode({
     ...{ name: 'secured-kafka', dir, logFile: join(dir, 'kafka.log'), classpath, java },
-    formatArgs: ['--add-scram', `SCRAM-SHA-512=[name=${USER},password=${PASSWORD}]`],
+    formatArgs: ['--add-scram', `${MECHANISM}=[name=${user},password=${password}]`],
     settings: {
-      ...singleNode,
-      'node.id': 1,
-      'controller.quorum.voters': `1@${HOST}:${controller}`,
-      listeners: `${listeners},CONTROLLER://${HOST}:${controller}`,
-      'advertised.listeners': listeners,
+      ...{ ...singleNode, 'node.id': 1, 'controller.quorum.voters': `1@${HOST}:${controller}` },
+      ...{ listeners: `${listeners},CONTROLLER://${HOST}:${controller}`, 'advertised.listeners': listeners },
       'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT',
-      'sasl.enabled.mechanisms': 'SCRAM-SHA-512',
+      'sasl.enabled.mechanisms': MECHANISM,
       'listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config':
         'org.apache.kafka.common.security.scram.ScramLoginModule required;',
-      'ssl.keystore.type': 'PEM',
-      'ssl.keystore.location': keyStore,
+      ...{ 'ssl.keystore.type': 'PEM', 'ssl.keystore.location': keyStore },
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-      'super.users': `User:ANONYMOUS;User:${USER}`,
+      'super.users': `User:ANONYMOUS;User:${user}`,
     },
     isReady: () => answersKafka(plain),
     onSpawn: (process) => registerProcess(folder, process),
   })
-  return {
-    pid: running.pid,
-    brokers: `${HOST}:${plain}`,
-    /** What lets a service connect by TLS. */
-    settings: {
-      KAFKA_BROKERS: `${HOST}:${tls}`,
-      KAFKA_SECURITY_PROTOCOL: 'SASL_SSL',
-      KAFKA_SSL_CA_FILE: authority.ca,
-      KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512',
-      KAFKA_SASL_USERNAME: USER,
-      KAFKA_SASL_PASSWORD: PASSWORD,
-    },
-  }
+  const secured = { KAFKA_SECURITY_PROTOCOL: 'SASL_SSL', KAFKA_SSL_CA_FILE: authority.ca }
+  const settings = { KAFKA_BROKERS: `${HOST}:${tls}`, ...secured, KAFKA_SASL_MECHANISM: MECHANISM, ...LOGIN }
+  /** `settings` let a service connect by TLS. */
+  return { pid, brokers: `${HOST}:${plain}`, settings }
 }

@@ -1,49 +1,59 @@
 /**
- * Assigns requests to connections, one at a time on each. The time at which a request is due identifies it. Its latency
- * counts from then on, also while it waits for a connection. A stall of the server thus counts for all requests that
- * are due meanwhile, not only for those in flight (coordinated omission).
+ * Assigns requests to connections, one at a time on each. The latency of a request counts from the time at which it is
+ * due, also while it waits for a connection. A stall of the server thus counts for all requests that are due meanwhile,
+ * not only for those in flight (coordinated omission).
  */
-export function createDispatch(maxConnections: number) {
-  const due = new Float64Array(maxConnections)
-  const free = Array.from({ length: maxConnections }, (_, connection) => maxConnections - 1 - connection)
+export function createDispatch<Connection>(
+  maxConnections: number,
+  open: () => Connection,
+  send: (connection: Connection, dueMs: number) => void,
+) {
+  const free: Connection[] = []
   let waiting: number[] = []
-  let gone = 0
+  let [opened, taken] = [0, 0]
+
+  function openNext(): Connection | undefined {
+    if (opened === maxConnections) return undefined
+    opened++
+    return open()
+  }
 
   return {
-    /** A request is due. Returns the free connection that was used last; undefined when the request has to wait. */
-    arrive(dueMs: number): number | undefined {
-      const connection = free.pop()
+    /** A request is due: it takes the free connection that was used last, or a new one, or it waits. */
+    arrive(dueMs: number): void {
+      const connection = free.pop() ?? openNext()
       if (connection === undefined) waiting.push(dueMs)
-      else due[connection] = dueMs
+      else send(connection, dueMs)
+    },
+
+    /** Opens one more connection, which is then free. Undefined at the maximum. */
+    openFree(): Connection | undefined {
+      const connection = openNext()
+      if (connection !== undefined) free.push(connection)
       return connection
     },
 
-    /** When the request in flight on this connection was due. */
-    dueOf: (connection: number): number => due[connection] as number,
-
     /** The connection has its response. True when it now takes the request that has waited longest. */
-    answered(connection: number): boolean {
-      if (gone === waiting.length) {
+    answered(connection: Connection): boolean {
+      const dueMs = waiting[taken]
+      if (dueMs === undefined) {
         free.push(connection)
         return false
       }
-      due[connection] = waiting[gone++] as number
-      if (gone > waiting.length / 2) {
-        waiting = waiting.slice(gone)
-        gone = 0
-      }
+      taken++
+      send(connection, dueMs)
       return true
     },
 
-    /** The number of requests in flight on a connection, and of those that wait for one. */
-    out: (): number => maxConnections - free.length,
-    waiting: (): number => waiting.length - gone,
+    /** The number of requests in flight, and of those that wait. */
+    out: (): number => opened - free.length,
+    waiting: (): number => waiting.length - taken,
 
     /** Drops the waiting requests. Returns their number. */
     dropWaiting(): number {
-      const dropped = waiting.length - gone
+      const dropped = waiting.length - taken
       waiting = []
-      gone = 0
+      taken = 0
       return dropped
     },
   }

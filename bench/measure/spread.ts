@@ -1,3 +1,7 @@
+/** The amounts that one round measured of one row, by name. An amount that does not apply is left out. */
+export type Figures = Record<string, number>
+/** The rounds of each row, in order; rows by the names in the report. */
+export type Measured = Record<string, readonly Figures[]>
 /** The median of several measurements, and their range. */
 export type Spread = { median: number; min: number; max: number; rounds: number }
 

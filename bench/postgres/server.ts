@@ -1,17 +1,16 @@
 import { execFile } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { startProcess, untilReady } from '../../local/processes/process.mjs'
-import { findBinaries, type PostgresBinaries } from './binaries.ts'
-import { type Unprivileged, unprivileged } from './unprivileged.ts'
+import { findBinaries, unprivileged } from './binaries.ts'
 
 export type PostgresServer = {
-  /** Of its Unix socket, which costs less than TCP. Only the server's own user and root can connect. */
+  /** The URL of its Unix socket, which costs less than TCP. Only the server's user and root can connect. */
   url: string
-  /** Of the postmaster. Its children serve the connections. */
+  /** The process id of the postmaster. Its children serve the connections. */
   pid: number
   /** Ends it and removes its data. */
   stop(): Promise<void>
@@ -20,12 +19,12 @@ export type PostgresServer = {
 const INIT_TIMEOUT_MS = 60_000
 const START_TIMEOUT_MS = 30_000
 const STOP_TIMEOUT_MS = 5_000
-export const MAX_CONNECTIONS = 100
-/** Of the Unix socket's name. */
+/** The Unix socket's name contains it. */
 const DEFAULT_PORT = 5432
+const INIT_OPTIONS = ['--username=postgres', '--auth=trust', '--no-locale', '--encoding=UTF8', '--no-sync']
 
 /** All other settings have the defaults of PostgreSQL. */
-const SETTINGS = { shared_buffers: '256MB', max_connections: String(MAX_CONNECTIONS), listen_addresses: '' }
+const SETTINGS = { shared_buffers: '256MB', max_connections: '100', listen_addresses: '' }
 /** Acknowledged rows are in memory only: a crash of the machine loses them, and may corrupt the database. */
 const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
 
@@ -36,59 +35,40 @@ const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes:
 export async function startPostgres({ fsync, port }: { fsync: boolean; port?: number }): Promise<PostgresServer> {
   const user = unprivileged()
   const folder = mkdtempSync(join(tmpdir(), 'plant-store-postgres-'))
+  const data = join(folder, 'data')
+  const pidFile = join(data, 'postmaster.pid')
+  let pid: number | undefined
+  function endNow(): void {
+    // An immediate shutdown, without a last checkpoint, because the data is removed. The children end by themselves.
+    if (pid !== undefined) process.kill(pid, 'SIGQUIT')
+    untilGone(pidFile)
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+  }
+  // Before all processes are killed.
+  process.prependOnceListener('exit', endNow)
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
-  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
-  process.once('exit', remove)
-  try {
-    const binaries = await findBinaries(folder, user)
-    const data = join(folder, 'data')
-    await initialize(binaries, data, user)
-    const url = urlOf(folder, port)
-    const tcp = port === undefined ? {} : { listen_addresses: '127.0.0.1', port: String(port) }
-    const settings = { ...SETTINGS, ...(fsync ? {} : NOT_DURABLE), unix_socket_directories: folder, ...tcp }
-    const { pid, stop } = await start(binaries, { folder, data, settings, user, url })
-    return {
-      ...{ url, pid },
-      async stop() {
-        await stop()
-        remove()
-        process.off('exit', remove)
-      },
-    }
-  } catch (error) {
-    remove()
-    process.off('exit', remove)
-    throw error
-  }
-}
-
-async function initialize({ initdb }: PostgresBinaries, data: string, user: Unprivileged): Promise<void> {
-  const args = [`--pgdata=${data}`, '--username=postgres', '--auth=trust', '--no-locale', '--encoding=UTF8']
+  const binaries = findBinaries(folder, user)
   // Any user can use this working directory.
-  const options = { ...user, cwd: '/', timeout: INIT_TIMEOUT_MS }
-  await promisify(execFile)(initdb, [...args, '--no-sync', '--no-instructions'], options)
-}
-
-type Start = { folder: string; data: string; settings: Record<string, string>; user: Unprivileged; url: string }
-
-async function start({ postgres }: PostgresBinaries, { folder, data, settings, user, url }: Start) {
-  const args = ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
-  const logFile = join(folder, 'postgres.log')
-  const running = await startProcess({ name: 'postgres', command: postgres, args, cwd: '/', logFile, user })
-  // An immediate shutdown, without a last checkpoint: nobody reads the data again. The children end by themselves.
-  const end = () => void process.kill(running.pid, 'SIGQUIT')
-  const endAtExit = () => {
-    end()
-    untilGone(join(data, 'postmaster.pid'))
-  }
-  process.prependOnceListener('exit', endAtExit)
-  void running.exited.then(() => process.off('exit', endAtExit))
-  const isReady = () => answers(url)
-  await untilReady(running, { isReady, startTimeoutMs: START_TIMEOUT_MS })
+  const asUser = { ...user, cwd: '/', timeout: INIT_TIMEOUT_MS }
+  await promisify(execFile)(join(binaries, 'initdb'), [`--pgdata=${data}`, ...INIT_OPTIONS], asUser)
+  const tcp = port === undefined ? {} : { listen_addresses: '127.0.0.1', port: String(port) }
+  const settings = { ...SETTINGS, ...(fsync ? {} : NOT_DURABLE), unix_socket_directories: folder, ...tcp }
+  const running = await startProcess({
+    ...{ name: 'postgres', command: join(binaries, 'postgres'), cwd: '/', user },
+    args: ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    logFile: join(folder, 'postgres.log'),
+  })
+  pid = running.pid
+  void running.exited.then(() => {
+    pid = undefined
+  })
+  const url = `postgresql://postgres@${encodeURIComponent(folder)}:${port ?? DEFAULT_PORT}/postgres`
+  await untilReady(running, { isReady: () => isReady(pidFile), startTimeoutMs: START_TIMEOUT_MS })
   return {
-    pid: running.pid,
-    async stop(): Promise<void> {
-      end()
+    ...{ url, pid: running.pid },
+    async stop() {
+      process.off('exit', endNow)
+      endNow()
       await running.exited
     },
   }
@@ -101,17 +81,17 @@ function untilGone(file: string): void {
   while (existsSync(file) && Date.now() < deadline) Atomics.wait(pause, 0, 0, 10)
 }
 
-async function answers(url: string): Promise<boolean> {
-  const client = new Client({ connectionString: url })
-  try {
-    await client.connect()
-    return true
-  } catch {
-    return false
-  } finally {
-    await client.end()
-  }
-}
+/** True when the postmaster accepts connections: its file says so, where pg_ctl reads it, too. */
+const isReady = (file: string): boolean => existsSync(file) && /^ready/m.test(readFileSync(file, 'utf8'))
 
-const urlOf = (folder: string, port = DEFAULT_PORT) =>
-  `postgresql://postgres@${encodeURIComponent(folder)}:${port}/postgres`
+/** The ids of these without a plant. `keeps` is a condition in SQL for `acknowledged.id`, a bigint. */
+export async function missingFrom(url: string, ids: readonly bigint[], keeps: string): Promise<bigint[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query<{ id: string }>(
+    `SELECT acknowledged.id FROM unnest($1::bigint[]) AS acknowledged (id) WHERE NOT (${keeps})`,
+    [ids],
+  )
+  await client.end()
+  return rows.map(({ id }) => BigInt(id))
+}

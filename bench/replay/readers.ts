@@ -1,14 +1,19 @@
-import type { Reader } from './reader.ts'
+/** The topic that a reader reads, and the read model that it fills. `fetching` is the same for all readers. */
+export type Reading = {
+  kafkaBrokers: string
+  redisUrl: string
+  topic: string
+  partitions: number
+  events: number
+  fetching: { minBytes: number; maxBytes: number; maxBytesPerPartition: number; maxWaitMs: number }
+}
 
-/**
- * The readers by their names in the results table; the others are compared with the first. Each is imported only when
- * it runs: kafkajs alone must not have the corrections that the others load.
- */
-export const READERS = {
-  'kafkajs alone, doing nothing': async () => (await import('./readers/kafkajs-alone.ts')).readByKafkajsAlone,
-  'decoded by the follower': async () => (await import('./readers/decoded.ts')).readDecoded,
-  'replayed into Redis': async () => (await import('./readers/projected.ts')).readIntoRedis,
-  'rebuilt: filled, verified, switched to': async () => (await import('./readers/rebuilt.ts')).readByRebuild,
-} satisfies Record<string, () => Promise<Reader>>
+/** Calls `onStart` when it has its partitions, and `count` for the records that it has processed. */
+type Progress = { onStart(): void; count(records: number): void; fail(error: Error): void }
 
-export type ReaderName = keyof typeof READERS
+/** Reads the whole topic. Resolves with the function that closes it. */
+export type Reader = (reading: Reading, progress: Progress) => Promise<() => Promise<void>>
+
+/** The others are compared with the first. */
+export const READER_NAMES = ['kafkajs-alone', 'decoded', 'replayed', 'rebuilt'] as const
+export type ReaderName = (typeof READER_NAMES)[number]

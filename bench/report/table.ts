@@ -1,34 +1,111 @@
-/** A table: what its columns are called, its rows, and which columns hold words and so are aligned to the left. */
-export type Table = {
-  head: readonly string[]
-  rows: readonly (readonly string[])[]
-  words: ReadonlySet<number>
+import { type Figures, type Measured, median, ratioOf, type Spread, spreadOf } from '../measure/spread.ts'
+
+export type Table = { head: readonly string[]; rows: readonly (readonly string[])[] }
+
+type Shape = {
+  /** The figures that are shown with the lowest and the highest round. */
+  spread?: readonly string[]
+  /** The row with which a row is compared. */
+  base?: (row: string) => string
+  /** The figures that are compared, and the heads of these columns. */
+  ratios?: Readonly<Record<string, string>>
 }
 
-const GAP = '  '
-
-/**
- * For a terminal: aligned, and without trailing blanks. No letter of ours is wider than one cell, or two units of
- * UTF-16.
- */
-export function plainTable({ head, rows, words }: Table): string {
-  const widths = head.map((title, column) =>
-    Math.max(...[head, ...rows].map((cells) => (cells[column] ?? title).length)),
-  )
-  const line = (cells: readonly string[]) =>
-    widths
-      .map((width, column) => {
-        const cell = cells[column] ?? ''
-        const blanks = ' '.repeat(width - cell.length)
-        return words.has(column) ? cell + blanks : blanks + cell
-      })
-      .join(GAP)
-      .trimEnd()
-  return [head, widths.map((width) => '─'.repeat(width)), ...rows].map(line).join('\n')
+/** A row for each measured row, a column for each figure that any row has: medians of the rounds. */
+export function tableOf(
+  head: string,
+  measured: Measured,
+  figures: readonly string[],
+  { spread = [], base, ratios = {} }: Shape = {},
+): Table {
+  const rows = Object.entries(measured)
+  const columns = figures.flatMap((name) => {
+    const cells = rows.map(([, runs]) => {
+      const values = valuesOf(runs, name)
+      return values && (spread.includes(name) ? spreadText(spreadOf(values)) : digits(median(values)))
+    })
+    const ratioCells = rows.map(([row]) => {
+      const ratio = name in ratios && base ? ratioOfRows(measured, name, row, base(row)) : undefined
+      return ratio && `${digits(ratio.median)}×`
+    })
+    return [
+      { title: name, cells },
+      { title: ratios[name] ?? '', cells: ratioCells },
+    ]
+  })
+  const shown = columns.filter(({ cells }) => cells.some((cell) => cell !== undefined))
+  return {
+    head: [head, ...shown.map(({ title }) => title)],
+    rows: rows.map(([row], n) => [row, ...shown.map(({ cells }) => cells[n] ?? '')]),
+  }
 }
 
-export function markdownTable({ head, rows, words }: Table): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  const rule = head.map((_, column) => (words.has(column) ? '---' : '---:'))
-  return [head, rule, ...rows].map(line).join('\n')
+/** The ratio of a figure in two rows, round by round; undefined when a round has not measured it. */
+export function ratioOfRows(measured: Measured, figure: string, row: string, base: string): Spread | undefined {
+  const [values, bases] = [valuesOf(measured[row], figure), valuesOf(measured[base], figure)]
+  return values && bases && ratioOf(values, bases)
+}
+
+/** A figure in each round; undefined when a round has not measured it. */
+export function valuesOf(runs: readonly Figures[] | undefined, name: string): number[] | undefined {
+  const values = runs?.map((figures) => figures[name] ?? Number.NaN) ?? []
+  return values.length === 0 || values.some(Number.isNaN) ? undefined : values
+}
+
+/** The rows with such names. */
+export const rowsWhere = (measured: Measured, isWanted: (row: string) => boolean): Measured =>
+  Object.fromEntries(Object.entries(measured).filter(([row]) => isWanted(row)))
+
+/** A number for a person: three digits, or as many as are before the point. */
+export function digits(value: number): string {
+  const decimals = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
+  return value.toLocaleString('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+}
+
+/** The median, with the lowest and the highest of several rounds. */
+export function spreadText({ median, min, max, rounds }: Spread): string {
+  return rounds === 1 ? digits(median) : `${digits(median)} (${digits(min)}–${digits(max)})`
+}
+
+/** As Markdown, with cells of equal width for a terminal. Columns of figures are aligned to the right. */
+export function textOf({ head, rows }: Table): string {
+  const columns = head.map((title, n) => {
+    const cells = [title, ...rows.map((row) => row[n] ?? '')].map((cell) => cell.replaceAll('|', '\\|'))
+    const width = Math.max(...cells.map(({ length }) => length), 3)
+    const isRight = n > 0 && cells.slice(1).every((cell) => /^(-?\d|$)/.test(cell))
+    const rule = isRight ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width)
+    return cells.toSpliced(1, 0, rule).map((cell) => (isRight ? cell.padStart(width) : cell.padEnd(width)))
+  })
+  const lines = ['', '', ...rows].map((_, n) => `| ${columns.map((cells) => cells[n]).join(' | ')} |`)
+  return lines.join('\n')
+}
+
+type Bound = { atLeast: number; stretch?: number } | { atMost: number; stretch?: number }
+type Unit = '×' | 'µs' | 'ms' | 'MB'
+type Target = readonly [number: number, what: string, target: string, measured: string, verdict: string]
+
+/** A target with its measurement in each round: the median decides. None when it was not measured. */
+export function target(
+  number: number,
+  what: string,
+  measured: readonly number[] | Spread | undefined,
+  bound: Bound,
+  unit: Unit,
+): Target[] {
+  if (measured === undefined) return []
+  const spread = 'median' in measured ? measured : spreadOf(measured)
+  const [sign, limit] = 'atLeast' in bound ? ['≥', bound.atLeast] : ['≤', bound.atMost]
+  const inUnit = (text: string) => `${text}${unit === '×' ? '' : ' '}${unit}`
+  const holds = (to: number) => (sign === '≥' ? spread.median >= to : spread.median <= to)
+  const stretch = bound.stretch === undefined ? '' : ` (${inUnit(String(bound.stretch))})`
+  const isStretchMet = bound.stretch !== undefined && holds(bound.stretch)
+  const verdict = !holds(limit) ? 'missed' : isStretchMet ? 'stretch met' : 'met'
+  const text = `${sign} ${inUnit(limit.toLocaleString('en'))}${stretch}`
+  return [[number, what, text, inUnit(spreadText(spread)), verdict]]
+}
+
+/** The targets that this run has measured. */
+export function targetsTable(targets: readonly Target[]): Table {
+  const rows = targets.toSorted(([a], [b]) => a - b).map(([number, ...cells]) => [String(number), ...cells])
+  return { head: ['', 'target', 'is', 'measured', ''], rows }
 }

@@ -1,0 +1,121 @@
+import type { ReadModelSettings } from '@plant-store/shared/read-model/read-model.ts'
+import { API_NODE_OPTIONS } from '../../local/launch/service.mjs'
+import type { Processes } from '../measure/cpu.ts'
+import { startOwnProcess } from '../own-process.ts'
+import { openPlantStore } from '../plant-store.ts'
+import { missingFrom, startPostgres } from '../postgres/server.ts'
+import type { BenchStores } from '../stores.ts'
+import type { ServeOrder, Serving } from './app.ts'
+import { startSecuredKafka } from './secured-kafka.ts'
+
+/** A service that takes creates, and the guarantee of its acknowledgement. */
+export type Contender = {
+  name: string
+  /** The place of an acknowledged plant, in a few words. */
+  promise: string
+  isUnique: boolean
+  /** Its stores keep running from round to round: they are warmed up before the first. */
+  keepsStores?: boolean
+  /** Starts it. Resolves when it accepts creates. No other contender uses the stores while it runs. */
+  start(stores: BenchStores): Promise<Running>
+}
+
+export type Running = AsyncDisposable & {
+  /** The base URLs of `POST /plants`. */
+  urls: readonly string[]
+  /** The processes that take part in a create. */
+  processes: Processes
+  readModel?: ReadModelSettings
+  /** The acknowledged ids that it has not stored. Undefined for a contender without a store. */
+  missing?(acknowledged: Iterable<bigint>): Promise<bigint[]>
+}
+
+const START_TIMEOUT_MS = 30_000
+const APP = new URL('app.ts', import.meta.url)
+const LOGGED = 'in the log of all in-sync replicas (one here), not forced to disk'
+/** Conditions in SQL: the plant with the id `acknowledged.id`, a bigint, is stored. */
+const INSERTED = 'EXISTS (SELECT FROM plants WHERE plants.id = acknowledged.id)'
+const STREAMED = `EXISTS (SELECT FROM emt_messages WHERE stream_id = 'plant-' || acknowledged.id AND stream_position = 1)`
+/** Connections of the app to PostgreSQL. */
+const POOL_SIZE = 20
+
+/** It runs until the benchmark ends. */
+let securedKafka: ReturnType<typeof startSecuredKafka> | undefined
+
+/** Starts the api's application in front of another store, with the options of Node that the api has. */
+export const startApp = (order: ServeOrder, env = process.env) =>
+  startOwnProcess<Serving>(APP, order, { limitMs: START_TIMEOUT_MS, execArgv: API_NODE_OPTIONS, env })
+
+export const [OWN, BARE, POSTGRES] = ['this-service', 'no-store', 'postgres'] as const
+
+/** In the order of the report. */
+export const CONTENDERS: readonly Contender[] = [
+  {
+    ...{ name: OWN, promise: `${LOGGED}; unique; readable at once`, isUnique: true, keepsStores: true },
+    start: (stores) => startServices(stores, {}),
+  },
+  {
+    name: 'this-service-tls',
+    promise: `the same, by TLS and SCRAM`,
+    ...{ isUnique: true, keepsStores: true },
+    async start(stores) {
+      securedKafka ??= startSecuredKafka(stores.folder)
+      const { pid, brokers, settings } = await securedKafka
+      const processes = new Map([...stores.processes, ['broker', [pid]]])
+      return startServices({ ...stores, kafkaBrokers: brokers, processes }, settings)
+    },
+  },
+  {
+    ...{ name: BARE, promise: 'not stored: the api without its store', isUnique: false },
+    async start() {
+      const { reply, pid, stop } = await startApp({ store: 'no-store', settings: {} })
+      return { urls: [reply.url], processes: new Map([['api', [pid]]]), [Symbol.asyncDispose]: stop }
+    },
+  },
+  {
+    name: 'producer-send',
+    promise: `${LOGGED}, by one producer.send a request; not unique, not readable`,
+    ...{ isUnique: false, keepsStores: true },
+    async start(stores) {
+      const store = await openPlantStore(stores)
+      const settings = { kafkaBrokers: stores.kafkaBrokers, topic: store.topic, partitions: String(store.partitions) }
+      const { reply, pid, stop } = await startApp({ store: 'producer-send', settings })
+      return {
+        ...{ urls: [reply.url], missing: store.missing },
+        processes: new Map([['api', [pid]], ...[...stores.processes].filter(([kind]) => kind === 'broker')]),
+        [Symbol.asyncDispose]: () => stop().then(store[Symbol.asyncDispose]),
+      }
+    },
+  },
+  onPostgres(POSTGRES, 'in a row of PostgreSQL, unique, on disk (fsync)', INSERTED),
+  onPostgres('postgres-no-fsync', 'in a row of PostgreSQL, unique, in memory', INSERTED, { fsync: false }),
+  onPostgres('emmett', 'in a stream of emmett on PostgreSQL, unique, on disk (fsync)', STREAMED, { store: 'emmett' }),
+]
+
+/** The real processes of the services, as `npm start` runs them, with default settings except for these. */
+async function startServices(stores: BenchStores, settings: Record<string, string>): Promise<Running> {
+  const { deploy, missing, readModel, [Symbol.asyncDispose]: dispose } = await openPlantStore(stores)
+  return { ...(await deploy({ apis: 1 }, settings)), missing, readModel, [Symbol.asyncDispose]: dispose }
+}
+
+type OnPostgres = { store?: 'postgres' | 'emmett'; fsync?: boolean }
+
+/** The app in front of a store in a new PostgreSQL. */
+function onPostgres(
+  name: string,
+  promise: string,
+  keeps: string,
+  { store = 'postgres', fsync = true }: OnPostgres = {},
+): Contender {
+  async function start(): Promise<Running> {
+    const { url, pid, stop } = await startPostgres({ fsync })
+    const app = await startApp({ store, settings: { postgresUrl: url, poolSize: String(POOL_SIZE) } })
+    return {
+      urls: [app.reply.url],
+      processes: new Map(Object.entries({ api: [app.pid], PostgreSQL: [pid] })),
+      missing: (acknowledged) => missingFrom(url, [...acknowledged], keeps),
+      [Symbol.asyncDispose]: () => app.stop().then(stop),
+    }
+  }
+  return { name, promise, isUnique: true, start }
+}

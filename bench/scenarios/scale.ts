@@ -1,0 +1,160 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { root } from '../../local/places.mjs'
+import { Failure } from '../../local/processes/failure.mjs'
+import { checkRun } from '../contenders/check.ts'
+import { type Load, RATE, runLoad } from '../load/load.ts'
+import { CPU, cpuBetween, cpuFigures, LOAD, readCpu } from '../measure/cpu.ts'
+import type { Figures } from '../measure/spread.ts'
+import { loadOf } from '../options.ts'
+import { type Deployment, openPlantStore, type PlantStore } from '../plant-store.ts'
+import { append } from '../replay/append.ts'
+import { ratioOfRows, rowsWhere, tableOf, target, targetsTable } from '../report/table.ts'
+import { inRounds, orderOf } from '../rounds.ts'
+import type { Scenario } from '../scenario.ts'
+import { brokerWarmUp } from '../stores.ts'
+import { OPEN_LOOP_FIGURES, openLoops } from './open-load.ts'
+
+/** The folder of a release whose services are started, and the end of the name of its rows. */
+type Checkout = { folder: string; suffix: string }
+
+const ONE_API = '1-api'
+/** All others are compared with the first. */
+const DEPLOYMENTS: Record<string, Deployment> = {
+  [ONE_API]: { apis: 1 },
+  '2-apis': { apis: 2 },
+  '4-apis': { apis: 4 },
+  '1-api-1-idle': { apis: 1, idle: 1 },
+  '1-api-3-idle': { apis: 1, idle: 3 },
+  '1-api-2-projectors': { apis: 1, projectors: 2 },
+  '1-api-4-projectors': { apis: 1, projectors: 4 },
+  '4-apis-4-projectors': { apis: 4, projectors: 4 },
+}
+const OPEN_LOOP = 'open-loop'
+const TAIL = 'tail'
+const AGAINST = ' (against)'
+const IDLE = 'idle api'
+const OPEN_LOOP_APIS = 2
+const OPEN_LOOP_RATES = [1_000, 4_000]
+const OPEN_LOOP_ROW = `${OPEN_LOOP_APIS} apis`
+const TAIL_ROW = 'an idle api'
+const APPENDED_PER_SECOND = 10_000
+/** As often as an api under load appends. */
+const APPEND_EVERY_MS = 5
+
+const COSTS = [RATE, CPU, 'api', IDLE, 'projector', 'broker', 'Redis', LOAD, '% of the cores']
+
+export const scale: Scenario = {
+  summary: 'several apis and projectors on one machine, also against another checkout',
+  file: 'scale',
+  help: `creates in a closed loop, with the clients spread over the apis that are not idle; latencies at fixed rates over
+${OPEN_LOOP_APIS} apis (${OPEN_LOOP}); and an api without requests while ${APPENDED_PER_SECOND} events a second are appended (${TAIL}). Half an hour. On few
+cores, more processes do not create more plants a second: compare the CPU of a create. --against measures the services
+of another checkout in the same rounds.`,
+  declared: {
+    numbers: { rounds: 5, seconds: 4, connections: 256, 'warm-up': 10 },
+    quick: { rounds: 3 },
+    texts: ['against'],
+    parts: [...Object.keys(DEPLOYMENTS), OPEN_LOOP, TAIL],
+    quickParts: [ONE_API, '1-api-3-idle', '2-apis', '4-apis', OPEN_LOOP, TAIL],
+  },
+  async run(options, stores) {
+    const load = loadOf(options)
+    const checkouts = checkoutsOf(options.against)
+    console.log('  the broker warms up')
+    {
+      await using store = await openPlantStore(stores)
+      await measureDeployment({ apis: 1 }, store, brokerWarmUp(load))
+    }
+    async function measure(part: string, round: number): Promise<Record<string, Figures>> {
+      const rows: [string, Figures][] = []
+      for (const { folder, suffix } of orderOf(checkouts, round)) {
+        await using store = await openPlantStore(stores, { checkout: folder })
+        const measured = await measurePart(part, store, load, round)
+        for (const [row, figures] of Object.entries(measured)) rows.push([row + suffix, figures])
+      }
+      return Object.fromEntries(rows)
+    }
+    const cases = options.parts.map((part) => ({ name: part, measure: (round: number) => measure(part, round) }))
+    const measured = await inRounds(cases, options.rounds)
+    const shape = options.against
+      ? { base: (row: string) => row.replace(AGAINST, '') + AGAINST, head: 'of the other' }
+      : { base: () => ONE_API, head: `of ${ONE_API}` }
+    const compared = (...names: string[]) => ({
+      ...{ spread: [...COSTS, ...names], base: shape.base },
+      ratios: Object.fromEntries(names.map((name) => [name, shape.head])),
+    })
+    const openLoop = rowsWhere(measured, (row) => row.startsWith(OPEN_LOOP_ROW))
+    const tail = rowsWhere(measured, (row) => row.startsWith(TAIL_ROW))
+    const creates = rowsWhere(measured, (row) => !(row in { ...openLoop, ...tail }))
+    return {
+      title: 'Several apis and projectors on one machine',
+      notes: [
+        '[scaling.md](../explanation/scaling.md) continues from this.',
+        `${options.rounds} rounds of ${options.seconds} s with ${options.connections} clients: medians, and from the lowest to the highest. CPU is in µs for each create or event, of all processes of a kind together; ${CPU} is without the load. An idle api gets no requests and reads what is appended.`,
+        ...checkouts.map(({ folder, suffix }) => `Services${suffix}: revision ${revisionOf(folder)}.`),
+      ],
+      tables: [
+        tableOf('creates', creates, COSTS, compared(RATE, CPU)),
+        tableOf('ms, open loop', openLoop, OPEN_LOOP_FIGURES, compared('p50', 'p99')),
+        tableOf('events', tail, COSTS, compared(IDLE)),
+        targetsTable([
+          ...target(12, 'CPU per create of 2 apis', ratioOfRows(creates, CPU, '2-apis', ONE_API), { atMost: 1.2 }, '×'),
+          ...target(12, 'CPU per create of 4 apis', ratioOfRows(creates, CPU, '4-apis', ONE_API), { atMost: 1.5 }, '×'),
+        ]),
+      ],
+      measured: { creates, openLoop, tail },
+    }
+  },
+}
+
+function checkoutsOf(against: string | undefined): Checkout[] {
+  const own = { folder: root, suffix: '' }
+  if (against === undefined) return [own]
+  const folder = resolve(against)
+  for (const needed of ['services/api/src/main.ts', 'services/projector/src/main.ts', 'node_modules'])
+    if (!existsSync(join(folder, needed)))
+      throw new Failure(`--against ${against}: there is no ${needed}; expected a checkout in which npm ci has run`)
+  return [own, { folder, suffix: AGAINST }]
+}
+
+/** The revision that is checked out in a folder, as git names it. */
+const revisionOf = (folder: string) =>
+  spawnSync('git', ['-C', folder, 'describe', '--always', '--dirty'], { encoding: 'utf8' }).stdout?.trim() || 'unknown'
+
+async function measurePart(part: string, store: PlantStore, load: Load, round: number) {
+  if (part === TAIL) return { [TAIL_ROW]: await measureTail(store, load) }
+  if (part !== OPEN_LOOP) return { [part]: await measureDeployment(DEPLOYMENTS[part] as Deployment, store, load) }
+  const order = { ...load, ...(await store.deploy({ apis: OPEN_LOOP_APIS })) }
+  const { loads, rows } = await openLoops(OPEN_LOOP_ROW, order, OPEN_LOOP_RATES, round)
+  await checkRun(store, loads)
+  return rows
+}
+
+async function measureDeployment(deployment: Deployment, store: PlantStore, load: Load): Promise<Figures> {
+  const measured = await runLoad({ ...load, ...(await store.deploy(deployment)) })
+  await checkRun(store, [measured])
+  return measured.figures
+}
+
+/** The CPU of an api without requests, for each event that others append at a fixed rate. */
+async function measureTail(store: PlantStore, { warmUpMs, measuredMs }: Load): Promise<Figures> {
+  const { processes } = await store.deploy({ apis: 0, idle: 1 })
+  await append(store, (APPENDED_PER_SECOND * warmUpMs) / 1_000, paced())
+  const [cpu, begin] = [readCpu(processes), performance.now()]
+  const events = (APPENDED_PER_SECOND * measuredMs) / 1_000
+  await append(store, events, paced())
+  const seconds = (performance.now() - begin) / 1_000
+  return { [RATE]: events / seconds, ...cpuFigures(cpuBetween(cpu, readCpu(processes)), events) }
+}
+
+/** The number of events that may be appended so far, at the fixed rate. */
+function paced(): () => Promise<number> {
+  const begin = performance.now()
+  return async () => {
+    await delay(APPEND_EVERY_MS)
+    return Math.ceil((APPENDED_PER_SECOND * (performance.now() - begin)) / 1_000)
+  }
+}

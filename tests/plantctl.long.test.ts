@@ -186,7 +186,7 @@ describe('the store that plantctl uses', () => {
     expect(away).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/ at .*127.0.0.1:1 .* is not reachable: check that it runs and that /),
+      stderr: expect.stringMatching(/ at .*127.0.0.1:1 is not reachable: check that it runs and that /),
     })
     expect(away.stderr).not.toMatch(/secret| {4}at /)
     const { folder } = await folderOfStart({ partitions: 4 })

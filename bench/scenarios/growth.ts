@@ -32,8 +32,9 @@ and then create. At the end each store is rebuilt. --up-to 10000000 takes half a
     const sizes = SIZES.filter((size) => size <= options['up-to'])
     if (sizes.length === 0) throw new Failure(`--up-to ${options['up-to']}: expected at least ${SIZES[0]}`)
     const load = loadOf(options)
+    await using opened = new AsyncDisposableStack()
     const grown = []
-    for (const size of sizes) grown.push(await growStore(size, stores))
+    for (const size of sizes) grown.push(opened.use(await growStore(size, stores)))
     console.log('  the broker warms up')
     // On the largest store, which these plants grow the least.
     await grown.at(-1)?.visit(brokerWarmUp(load))
@@ -121,5 +122,5 @@ async function growStore(size: number, stores: BenchStores) {
     return { 'rebuilt in s': seconds, 'rebuilt/s': offsets / seconds }
   }
 
-  return { name, visit, rebuild }
+  return { name, visit, rebuild, [Symbol.asyncDispose]: () => current.store[Symbol.asyncDispose]() }
 }

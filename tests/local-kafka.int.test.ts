@@ -15,7 +15,7 @@ function javaAfter(folder: string, lines: string): string {
   return java
 }
 
-// Where the tests run in Docker there may be no Java.
+// A machine that runs the tests in Docker may have no Java.
 it.skipIf(inject('storeSource') === 'docker')(
   'Kafka starts below a path that is not ASCII, whatever the language of Java, and without passwords in arguments',
   async () => {

@@ -14,7 +14,7 @@ export type Run = {
   experiments: Experiment[]
   requests: readonly Request[]
   violations: string[]
-  /** Those of the violations that the judge found. */
+  /** The violations that the judge found. */
   judged: string[]
 }
 

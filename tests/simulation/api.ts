@@ -20,7 +20,7 @@ const GIVE_UP_AFTER_MS = 120_000
 /** Small, so that schedules reach them. */
 const LIMITS = { maxQueuedBytes: 2_500, maxQueueAgeMs: 5_000, maxBatchIds: 3 }
 const LANE_LIMITS = { maxBatchRecords: 3, maxBatchBytes: 3 * 300 }
-/** Longer than those of the product: each is a step of a schedule. */
+/** Longer than in the product: each wait is a step of a schedule. */
 const WAITS = { lookUpEveryMs: 100, lookUpRetryMs: 100, slowMs: 200 }
 const LIST_LIMITS = { maxCandidates: 2, spareCandidates: 1, maxPlantsPerRead: 4 }
 
@@ -48,7 +48,7 @@ export type SimulatedApi = {
 
 export type SimulatedApiOptions = {
   windowBytes: number
-  /** Whether the brokers are new enough to report where a batch starts. */
+  /** True if the brokers are new enough to report where a batch starts. */
   reportsBases: boolean
   /** Above this the tail rests. */
   sharedLogRecordsPerS: number

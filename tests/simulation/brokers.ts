@@ -62,10 +62,10 @@ export function createBrokers(log: Log, refusals: Random, refusesAppends: boolea
   }
 }
 
-/** A record that a process has sent, unless Kafka has told it that it was refused. */
+/** A record that a process has sent, and whether Kafka has responded that it was refused. */
 export type SentRecord = { record: NewRecord; isRefused: boolean }
 
-/** The appender of one process; `reportsBases`: whether the brokers are new enough to report where a batch starts. */
+/** The appender of one process; `reportsBases`: true if the brokers are new enough to report where a batch starts. */
 export function createSimulatedAppender(
   process: SimulatedProcess,
   reportsBases: boolean,

@@ -1,6 +1,9 @@
+import type { ClaimIndex } from '@plant-store/api/src/claim-index/claim-index.ts'
+import { assertWithinBounds } from '@plant-store/shared/event-log/log-identity.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, type Offset } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { WATCH_LOG_EVERY_MS } from '@plant-store/shared/stores/preconditions.ts'
 import type { SimulatedProcess } from './clock.ts'
 import type { Random } from './random.ts'
 import { runUntil } from './settle.ts'
@@ -36,12 +39,28 @@ async function refuseTruncatedLog(world: World, random: Random): Promise<void> {
   if (partition === undefined) return
   world.expectHalts()
   world.log.truncate(partition, 1 as Offset)
+  for (const { process, claimIndex } of world.started()) watchLog(world, process, claimIndex)
   const followers = [
     ...world.started().filter(({ isStopping }) => !isStopping),
     ...world.projecting().filter(({ follower }) => follower.assigned()?.has(partition)),
   ]
   const haveHalted = () => followers.every(({ process }) => world.halted.has(process))
   if (!(await runUntil(world, random, haveHalted))) world.broken('a service follows a truncated log')
+}
+
+/**
+ * The next comparison of the log with what an api has passed, as by `watchPreconditions`: a tail that continues at an
+ * offset which the log no longer has receives nothing.
+ */
+function watchLog({ clock, log, context }: World, process: SimulatedProcess, { passed }: ClaimIndex): void {
+  clock.timeOf(process).after(WATCH_LOG_EVERY_MS, () => {
+    const checkpoints = allPartitions(PARTITIONS).map((partition) => [partition, passed(partition)] as const)
+    try {
+      assertWithinBounds(checkpoints, log.ends())
+    } catch (error) {
+      context.onHalt(process, error as Error)
+    }
+  })
 }
 
 /** A read model with a newer fold version. */

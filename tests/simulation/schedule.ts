@@ -12,7 +12,7 @@ export type Schedule = {
   /** Without those of rebuilds when there are none. */
   weights: readonly number[]
   rebuilds: boolean
-  /** Whether Kafka refuses some appends: all of an attempt, or records with certain event ids. */
+  /** True if Kafka refuses some appends: all of an attempt, or records with certain event ids. */
   refusesAppends: boolean
   /** Whether projectors write the table. */
   hasTable: boolean

@@ -22,6 +22,17 @@ export type FollowedLog = {
   offsetsOf(partition: Partition): number[]
 }
 
+/** Options of a follower of this topic in a separate group; a sink is still to be added. */
+export const followOptions = (topic: TestTopic) => ({
+  ...topic,
+  log: quietLog,
+  time: systemTime,
+  groupId: () => `test-${randomUUID()}`,
+  read: recordReader(topic.partitions),
+  minBytes: 1,
+  maxWaitMs: 100,
+})
+
 /** Follows a topic into memory until the test ends. */
 export function followLog(
   topic: TestTopic,
@@ -31,13 +42,7 @@ export function followLog(
   const delivered: Delivered[] = []
   const halts: Error[] = []
   const follower = createFollower({
-    ...topic,
-    log: quietLog,
-    time: systemTime,
-    groupId: () => `test-${randomUUID()}`,
-    read: recordReader(topic.partitions),
-    minBytes: 1,
-    maxWaitMs: 100,
+    ...followOptions(topic),
     checkpointOf: async (partition) => checkpoints.get(partition) ?? BEFORE_LOG,
     async onRecords(partition, records, next, from) {
       delivered.push({ partition, records, next, from })

@@ -57,7 +57,7 @@ export type ConsumeOptions = Security & {
   commitEveryMs?: number
   /** How long `stop` waits for handlers, in ms. Default: 10,000. */
   stopWithinMs?: number
-  /** How long Kafka may be unreachable at the start, in ms. Default: 15,000. */
+  /** The time that Kafka may be unreachable at the start, in ms. Default: 15,000. */
   connectWithinMs?: number
   /** Stops the consumer. */
   signal?: AbortSignal
@@ -110,7 +110,7 @@ export type PlantTableOptions = Security & {
   log?: Log
   /** Called with each plant, in the order of the table, before `get` returns it. If it throws, it is called again. */
   onPlant?(plant: TablePlant): void
-  /** How long Kafka may be unreachable at the start, in ms. Default: 15,000. */
+  /** The time that Kafka may be unreachable at the start, in ms. Default: 15,000. */
   connectWithinMs?: number
 }
 

@@ -1,12 +1,11 @@
 import type { Channel } from '../kafka-client/leader-producer.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
+import { formatPartitions } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
 import { type Appender, AppendRefused, type AppendResult, bytesOf, MAX_APPEND_BYTES } from './append.ts'
-
-import { describePartitions } from './describe-partitions.ts'
 
 export const LANE_LIMITS = { maxBatchRecords: 2_000, maxBatchBytes: MAX_APPEND_BYTES }
 const RETRY = { firstMs: 100, longestMs: 1_000 }
@@ -252,6 +251,10 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
     else log.warn(context, 'an append was not acknowledged; trying again')
   }
 
+  function isWaiting({ entries, isInFlight }: PartitionQueue): boolean {
+    return isInFlight || entries.some(({ isGivenUp }) => !isGivenUp)
+  }
+
   function queuedAtOf({ entries: [oldest] }: PartitionQueue): number {
     return oldest?.queuedAt ?? time.now()
   }
@@ -264,7 +267,9 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
         ...{ record, resolve, queuedAt: time.now() },
         ...{ isGivenUp: false, isAlone: false, isInFlight: false, mayBeWritten: false, refusal: undefined },
       }
-      queues[record.partition]?.entries.push(entry)
+      const queue = queues[record.partition] as PartitionQueue
+      if (!isWaiting(queue)) queue.unacknowledgedSince = undefined
+      queue.entries.push(entry)
       dispatchSoon()
       return {
         written: promise,
@@ -277,25 +282,22 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
 
     /** The time that the oldest record of a partition has waited for its next attempt, in ms; 0 without one. */
     waitedMs(partition: Partition): number {
-      const queue = queues[partition] as PartitionQueue
-      dropGivenUp(queue)
-      return time.now() - queuedAtOf(queue)
+      const oldest = queues[partition]?.entries.find(({ isGivenUp }) => !isGivenUp)
+      return oldest === undefined ? 0 : time.now() - oldest.queuedAt
     },
 
     /** The partitions without an acknowledgement for 10 s although records wait, with the reason. */
     problems(): string[] {
       const now = time.now()
       const stuck = queues.filter(
-        ({ entries, isInFlight, unacknowledgedSince = now }) =>
-          now - unacknowledgedSince > NOT_ACKNOWLEDGED_MAX_MS &&
-          (isInFlight || entries.some(({ isGivenUp }) => !isGivenUp)),
+        (queue) => now - (queue.unacknowledgedSince ?? now) > NOT_ACKNOWLEDGED_MAX_MS && isWaiting(queue),
       )
       const reasons = Map.groupBy(stuck, ({ failure }) =>
         failure instanceof AppendRefused ? failure.message : 'no response',
       )
       return [...reasons].map(
         ([reason, found]) =>
-          `${describePartitions(found.map(({ partition }) => partition))}: no append acknowledged for 10 s: ${reason}`,
+          `${formatPartitions(found.map(({ partition }) => partition))}: no append acknowledged for 10 s: ${reason}`,
       )
     },
 

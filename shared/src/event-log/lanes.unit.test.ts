@@ -264,10 +264,24 @@ describe('lanes', () => {
     expect(lanes.problems()).toEqual([])
     await lanes.advance(1)
     expect(lanes.problems()).toEqual([
-      'partition 0 and 1 more: no append acknowledged for 10 s: transient',
+      'partitions 0-1: no append acknowledged for 10 s: transient',
       'partition 2: no append acknowledged for 10 s: no response',
     ])
     for (const request of lanes.requests) await request.answer([appendedAt(0), appendedAt(0)])
+    expect(lanes.problems()).toEqual([])
+  })
+
+  it('do not count the time in which no record waited', async () => {
+    const lanes = openLanes()
+    await lanes.appendTo(P)
+    await last(lanes).answer([refused('permanent')])
+    await lanes.advance(60_000)
+    const [append] = await lanes.appendTo(P)
+    expect(lanes.problems()).toEqual([])
+    append?.giveUp()
+    await last(lanes).answer([unknown])
+    await lanes.advance(60_000)
+    await lanes.appendTo(P)
     expect(lanes.problems()).toEqual([])
   })
 

@@ -6,7 +6,6 @@ import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
 import { reasonOf } from './broker-errors.ts'
-import { describePartitions } from './describe-partitions.ts'
 import { anotherLog, partitionsChanged, SERVICE_REMEDY } from './log-identity.ts'
 
 /** Receives the records of a log, and knows the checkpoint to continue from. */
@@ -318,7 +317,10 @@ export function createPartitionCursors<R extends LogRecord>(
         const reason = problem ?? (checkpoint === undefined ? 'its checkpoint is being loaded' : undefined)
         if (reason !== undefined) stuck.set(reason, [...(stuck.get(reason) ?? []), partition])
       }
-      return [...stuck].map(([reason, partitions]) => `${describePartitions(partitions)}: ${reason}`)
+      return [...stuck].map(([reason, [first, ...others]]) => {
+        const more = others.length === 0 ? '' : ` and ${others.length} more`
+        return `partition ${first}${more}: ${reason}`
+      })
     },
 
     /** Aborted by `close` and by a halt: nothing is applied from then on. */

@@ -5,7 +5,7 @@ import { reasonOf } from './broker-errors.ts'
 /** A reader whose requests wait longer may send its heartbeats too late for its group, which then expels it. */
 const NAMED_AFTER_MS = 3_000
 
-/** What delays a consumer, or has its group expel it, without an error of its own: quotas and failed heartbeats. */
+/** Reasons without an error why a consumer is delayed, or its group expels it: quotas and failed heartbeats. */
 export function createThrottling(time: Time) {
   /** Since when requests to a broker wait. kafkajs holds them back only when the broker throttles the client. */
   const waitingSince = new Map<string, number>()

@@ -10,7 +10,6 @@ import type { PartitionStatus, StoreStatus } from './read-status.ts'
 /** Problems, each with its remedy, and notices about what is worth knowing but no problem. */
 export type Assessment = { problems: string[]; notices: string[] }
 
-/** The same as the alert in the operator's documentation. */
 /** As in the alerts, deploy/observability/rules.yml: both report the same problem. */
 const LAG_MAX_RECORDS = 10_000
 

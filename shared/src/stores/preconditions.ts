@@ -99,7 +99,7 @@ export async function readStartState<T extends { ends: Offset[] }>(
 
 /** What helps when the table lacks rows that were written into a topic of the same name. */
 const WRITE_ANEW = 'stop the projectors, delete it and create it again; they write it anew'
-const WATCH_LOG_EVERY_MS = 30_000
+export const WATCH_LOG_EVERY_MS = 30_000
 /** A Redis that evicts forgets plants as soon as it is full. */
 const WATCH_REDIS_EVERY_MS = 5_000
 /** A missing right is named within 10 s, also while nobody needs it. */

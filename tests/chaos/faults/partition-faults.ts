@@ -13,7 +13,7 @@ const PATIENCE = { everyMs: 200, giveUpAfterMs: 60_000 }
 /** Limit after which Kafka ends the transaction, if the fault was not removed. */
 const TRANSACTION_TIMEOUT_MS = 60_000
 const MAX_BYTES = 'max.message.bytes'
-/** Between the size of a small record and that of a large one. */
+/** Larger than a small record, smaller than a large one. */
 const SMALL_BYTES = 3_000
 
 /** A topic or partition, and all brokers and their links: these faults need working controllers. */

@@ -14,8 +14,6 @@ import { createFirstClaims, FIRST_CLAIM_WAITS } from './first-claims.ts'
 const READ_CHECKPOINTS_EVERY_MS = 1_000
 /** Acknowledgements add the records of this instance meanwhile. */
 const TAIL_REST_MS = 50
-/** The read model has an event sooner, unless it does not advance. */
-const SLOW_MS = 100
 /** Others write so much that reading it costs more than asking the read model. */
 const SHARED_LOG_RECORDS_PER_S = 1_000
 /** Several times what a claim takes in a window: a window that continues further back has room up to its former end. */
@@ -97,7 +95,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
 
   /** Something waits for records. While the log is shared, the read model soon has them. */
   function needTail(waitedMs: number): void {
-    if (!isLogShared || waitedMs >= SLOW_MS) wakeTail()
+    if (!isLogShared || waitedMs >= waits.slowMs) wakeTail()
   }
 
   /** Ends the rest of the tail, and keeps it awake for a while. */
@@ -141,28 +139,29 @@ export function createClaimIndex(options: ClaimIndexOptions) {
   /** Reads the read model's checkpoints, and moves the windows and the rest of the tail accordingly. */
   async function readCheckpoints(): Promise<void> {
     let applied = 0
-    const areRead = await eachApart(windows.entries(), async ([p, window]) => {
-      const partition = p as Partition
-      const before = known[partition] as Checkpoint
-      const { checkpoint } = await readModel.meta(partition)
-      known[partition] = checkpoint
-      applied += checkpoint.offset - before.offset
-      // A reading late: the creates in flight were looked up since then, so that the window decides them.
-      window.dropBefore(after(Math.min(before.offset, checkpoint.offset) as Offset))
-      if (hasCoverageGap(window, checkpoint.offset)) rewind(partition, checkpoint)
-      else rewoundTo[p] = undefined
-    }).then(
-      () => true,
-      (error: unknown) => error,
-    )
-    const now = time.now()
-    const others = ((applied - ownSinceReading) * 1_000) / (now - lastReadingAt)
-    isLogShared = areRead === true && others > sharedLogRecordsPerS
-    lastReadingAt = now
-    ownSinceReading = 0
-    // A rest ends with each reading: the tail stays a member of its group, and sees whether this is still the same log.
-    rest?.wake.abort()
-    if (areRead !== true) throw areRead
+    let areRead = false
+    try {
+      await eachApart(windows.entries(), async ([p, window]) => {
+        const partition = p as Partition
+        const before = known[partition] as Checkpoint
+        const { checkpoint } = await readModel.meta(partition)
+        known[partition] = checkpoint
+        applied += checkpoint.offset - before.offset
+        // A reading late: the creates in flight were looked up since then, so that the window decides them.
+        window.dropBefore(after(Math.min(before.offset, checkpoint.offset) as Offset))
+        if (hasCoverageGap(window, checkpoint.offset)) rewind(partition, checkpoint)
+        else rewoundTo[p] = undefined
+      })
+      areRead = true
+    } finally {
+      const now = time.now()
+      const others = ((applied - ownSinceReading) * 1_000) / (now - lastReadingAt)
+      isLogShared = areRead && others > sharedLogRecordsPerS
+      lastReadingAt = now
+      ownSinceReading = 0
+      // A rest ends with each reading: the tail stays a member of its group, and sees whether it is still the same log.
+      rest?.wake.abort()
+    }
   }
 
   /**

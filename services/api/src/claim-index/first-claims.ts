@@ -4,11 +4,11 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { firstClaimOf, type WindowReader } from '@plant-store/shared/protocol/coverage.ts'
-import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
+import { lookUpTogether } from './look-up-together.ts'
 
 /** A create that waits for the first claim of its id. */
 export type Awaited = { id: PlantId; eventId: EventId; partition: Partition; checkpoint: Offset }
@@ -71,26 +71,17 @@ export function createFirstClaims(options: FirstClaimsOptions) {
   }
 
   async function ask(): Promise<void> {
-    const groups = [...Map.groupBy(askedFor, ({ partition }) => partition)]
     try {
-      const lookUps = await readModel.lookUp(
-        groups.map(([partition, group]) => ({ partition, ids: group.map(({ id }) => id) })),
-      )
-      for (const [n, [, group]] of groups.entries()) takeEntries(group, lookUps[n] as PartitionLookUp)
+      for (const { item, entry, checkpoint } of await lookUpTogether(readModel, askedFor)) {
+        if (entry instanceof EntryError) continue
+        // Without an entry the id has no claim up to this checkpoint either.
+        if (checkpoint > item.checkpoint) item.checkpoint = checkpoint
+        look(item, entry)
+      }
     } catch (err) {
       log.debug({ err }, 'looking up the creates that wait for their first claim failed; trying again')
       onSlow()
       await delay(time, waits.lookUpRetryMs)
-    }
-  }
-
-  function takeEntries(group: readonly Waiting[], { checkpoint, entries }: PartitionLookUp): void {
-    for (const [at, each] of group.entries()) {
-      const entry = entries[at]
-      if (entry instanceof EntryError) continue
-      // Without an entry the id has no claim up to this checkpoint either.
-      if (checkpoint > each.checkpoint) each.checkpoint = checkpoint
-      look(each, entry)
     }
   }
 

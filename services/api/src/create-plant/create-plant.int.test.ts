@@ -5,13 +5,13 @@ import { createLanes } from '@plant-store/shared/event-log/lanes.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated, recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { followLog } from '../../../../tests/support/followed-log.ts'
+import { followLog, followOptions } from '../../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { startOwnKafka, startOwnRedis } from '../../../../tests/support/own-stores.ts'
 import { openRedis } from '../../../../tests/support/plant-store.ts'
@@ -55,17 +55,7 @@ async function openCreation(stores: Stores = {}) {
     checkpoints,
     ends,
     windowMaxBytes: WINDOW_BYTES,
-    follow: (sink) =>
-      createFollower({
-        ...topic,
-        ...sink,
-        log: quietLog,
-        time: systemTime,
-        groupId: () => `test-${randomUUID()}`,
-        read: recordReader(topic.partitions),
-        minBytes: 1,
-        maxWaitMs: 100,
-      }),
+    follow: (sink) => createFollower({ ...followOptions(topic), ...sink }),
     onHalt,
   })
   const { tail } = claimIndex

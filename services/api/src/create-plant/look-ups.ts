@@ -1,18 +1,13 @@
-import type { EntryError } from '@plant-store/shared/plant/entry.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import type { PartitionLookUp } from '@plant-store/shared/read-model/look-up.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
+import { type Found, lookUpTogether } from '../claim-index/look-up-together.ts'
 
 /** Least time between the starts of two round trips, unless a look-up was alone: fuller ones cost less CPU. */
 const MIN_INTERVAL_MS = 4
 const RETRY_MS = 50
-
-/** The entry of an id, and the read model's checkpoint at that moment. */
-export type Found = { entry: Claim | EntryError | undefined; checkpoint: Offset }
 
 type Waiting = { partition: Partition; id: PlantId; givenUp: AbortSignal; since: number; resolve(found: Found): void }
 
@@ -44,16 +39,10 @@ export function createLookUps(readModel: Pick<ReadModel, 'lookUp'>, { time, log,
 
   /** Returns the look-ups that failed. */
   async function lookUp(batch: readonly Waiting[]): Promise<readonly Waiting[]> {
-    const groups = [...Map.groupBy(batch, ({ partition }) => partition)]
     try {
-      const lookUps = await readModel.lookUp(
-        groups.map(([partition, group]) => ({ partition, ids: group.map(({ id }) => id) })),
-      )
+      for (const { item, entry, checkpoint } of await lookUpTogether(readModel, batch))
+        item.resolve({ entry, checkpoint })
       failure = undefined
-      for (const [n, [, group]] of groups.entries()) {
-        const { checkpoint, entries } = lookUps[n] as PartitionLookUp
-        for (const [at, { resolve }] of group.entries()) resolve({ entry: entries[at], checkpoint })
-      }
       return []
     } catch (err) {
       // One line for all attempts.

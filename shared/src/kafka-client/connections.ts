@@ -53,7 +53,8 @@ type Connection = {
   disconnect(): Promise<boolean>
 }
 
-const monotonicNow = () => performance.timeOrigin + performance.now()
+/** In whole milliseconds, like the times of requests: a connection is never later than its first request. */
+const monotonicNow = () => Math.trunc(performance.timeOrigin + performance.now())
 
 /**
  * Connections whose attempts to connect are limited as a whole, that end at once when the broker does not respond, and

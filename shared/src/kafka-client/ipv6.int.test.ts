@@ -13,7 +13,7 @@ import { createTopic } from '../event-log/topic.ts'
 
 const PARTITIONS = 2
 
-// Where the tests run in Docker there may be no Java.
+// A machine that runs the tests in Docker may have no Java.
 it.skipIf(inject('storeSource') === 'docker')('a Kafka that listens on IPv6 only and advertises that', async () => {
   const [port, controller] = [await freePort(), await freePort()]
   const { kafkaClasspath: classpath, java } = await ensureJars({ redis: false })

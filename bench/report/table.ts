@@ -80,9 +80,9 @@ export function textOf({ head, rows }: Table): string {
   return lines.join('\n')
 }
 
-type Bound = { atLeast: number; stretch?: number } | { atMost: number; stretch?: number }
+export type Bound = { atLeast: number } | { atMost: number }
 type Unit = '×' | 'µs' | 'ms' | 'MB'
-type Target = readonly [number: number, what: string, target: string, measured: string, verdict: string]
+export type Target = readonly [number: number, what: string, target: string, measured: string, verdict: string]
 
 /** A target with its measurement in each round: the median decides. None when it was not measured. */
 export function target(
@@ -96,12 +96,9 @@ export function target(
   const spread = 'median' in measured ? measured : spreadOf(measured)
   const [sign, limit] = 'atLeast' in bound ? ['≥', bound.atLeast] : ['≤', bound.atMost]
   const inUnit = (text: string) => `${text}${unit === '×' ? '' : ' '}${unit}`
-  const holds = (to: number) => (sign === '≥' ? spread.median >= to : spread.median <= to)
-  const stretch = bound.stretch === undefined ? '' : ` (${inUnit(String(bound.stretch))})`
-  const isStretchMet = bound.stretch !== undefined && holds(bound.stretch)
-  const verdict = !holds(limit) ? 'missed' : isStretchMet ? 'stretch met' : 'met'
-  const text = `${sign} ${inUnit(limit.toLocaleString('en'))}${stretch}`
-  return [[number, what, text, inUnit(spreadText(spread)), verdict]]
+  const isMet = sign === '≥' ? spread.median >= limit : spread.median <= limit
+  const text = `${sign} ${inUnit(limit.toLocaleString('en'))}`
+  return [[number, what, text, inUnit(spreadText(spread)), isMet ? 'met' : 'missed']]
 }
 
 /** The targets that this run has measured. */

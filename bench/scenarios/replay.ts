@@ -89,8 +89,8 @@ export function readerTargets(projections: Measured, live: readonly number[] | u
   const catchUp = live && valuesOf(projections.replayed, RATE)?.map((rate) => rate / median(live))
   const rebuilt = ratioOfRows(projections, RATE, 'rebuilt', 'kafkajs-alone')
   return [
-    ...target(6, 'catch-up against the live rate', catchUp, { atLeast: 10 }, '×'),
-    ...target(7, 'rebuild against kafkajs-alone', rebuilt, { atLeast: 0.6, stretch: 0.8 }, '×'),
-    ...target(8, 'Redis memory per million plants', valuesOf(projections.replayed, MEMORY), { atMost: 130 }, 'MB'),
+    ...target(6, 'catch-up against the live rate', catchUp, { atLeast: 20 }, '×'),
+    ...target(7, 'rebuild against kafkajs-alone', rebuilt, { atLeast: 0.75 }, '×'),
+    ...target(8, 'Redis memory per million plants', valuesOf(projections.replayed, MEMORY), { atMost: 127 }, 'MB'),
   ]
 }

@@ -7,11 +7,20 @@ import { Failure } from '../../local/processes/failure.mjs'
 import { checkRun } from '../contenders/check.ts'
 import { type Load, RATE, runLoad } from '../load/load.ts'
 import { CPU, cpuBetween, cpuFigures, LOAD, readCpu } from '../measure/cpu.ts'
-import type { Figures } from '../measure/spread.ts'
+import type { Figures, Measured } from '../measure/spread.ts'
 import { loadOf } from '../options.ts'
 import { type Deployment, openPlantStore, type PlantStore } from '../plant-store.ts'
 import { append } from '../replay/append.ts'
-import { ratioOfRows, rowsWhere, tableOf, target, targetsTable } from '../report/table.ts'
+import {
+  type Bound,
+  ratioOfRows,
+  rowsWhere,
+  type Target,
+  tableOf,
+  target,
+  targetsTable,
+  valuesOf,
+} from '../report/table.ts'
 import { inRounds, orderOf } from '../rounds.ts'
 import type { Scenario } from '../scenario.ts'
 import { brokerWarmUp } from '../stores.ts'
@@ -101,13 +110,21 @@ of another checkout in the same rounds.`,
         tableOf('ms, open loop', openLoop, OPEN_LOOP_FIGURES, compared('p50', 'p99')),
         tableOf('events', tail, COSTS, compared(IDLE)),
         targetsTable([
-          ...target(12, 'CPU per create of 2 apis', ratioOfRows(creates, CPU, '2-apis', ONE_API), { atMost: 1.2 }, '×'),
-          ...target(12, 'CPU per create of 4 apis', ratioOfRows(creates, CPU, '4-apis', ONE_API), { atMost: 1.5 }, '×'),
+          ...againstOneApi(creates, '2-apis', CPU, { atMost: 1.25 }),
+          ...againstOneApi(creates, '2-apis', RATE, { atLeast: 0.8 }),
+          ...againstOneApi(creates, '4-apis', CPU, { atMost: 1.8 }),
+          ...againstOneApi(creates, '4-apis', RATE, { atLeast: 0.55 }),
+          ...againstOneApi(creates, '1-api-3-idle', CPU, { atMost: 1.05 }),
+          ...target(12, 'CPU of an idle api for each event', valuesOf(tail[TAIL_ROW], IDLE), { atMost: 1 }, 'µs'),
         ]),
       ],
       measured: { creates, openLoop, tail },
     }
   },
+}
+
+function againstOneApi(creates: Measured, row: string, figure: string, bound: Bound): Target[] {
+  return target(12, `${figure} of ${row}, against ${ONE_API}`, ratioOfRows(creates, figure, row, ONE_API), bound, '×')
 }
 
 function checkoutsOf(against: string | undefined): Checkout[] {

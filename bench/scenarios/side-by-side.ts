@@ -100,13 +100,13 @@ function createTargets(creates: Measured) {
   const against = (name: string, figure: string) => ratioOfRows(creates, figure, OWN, name)
   const ownAgainst = (name: string) => [`own CPU against that of ${name}`, against(name, OWN_COST)] as const
   return [
-    ...target(1, `creates/s against ${BARE}`, against(BARE, RATE), { atLeast: 0.6, stretch: 0.75 }, '×'),
-    ...target(2, `own CPU per create, ${OWN_COST}`, of(OWN_COST), { atMost: 45, stretch: 40 }, 'µs'),
+    ...target(1, `creates/s against ${BARE}`, against(BARE, RATE), { atLeast: 0.7 }, '×'),
+    ...target(2, `own CPU per create, ${OWN_COST}`, of(OWN_COST), { atMost: 40 }, 'µs'),
     ...target(2, ...ownAgainst('producer-send'), { atMost: 0.2 }, '×'),
     ...target(3, ...ownAgainst('postgres'), { atMost: 0.25 }, '×'),
     ...target(3, ...ownAgainst('postgres-no-fsync'), { atMost: 0.4 }, '×'),
     ...target(3, 'creates/s against emmett', against('emmett', RATE), { atLeast: 5 }, '×'),
-    ...target(5, 'p50, one client at a time', of(ONE_CLIENT_P50), { atMost: 1 }, 'ms'),
-    ...target(11, `CPU per create against ${BARE}`, against(BARE, CPU), { atMost: 2.1, stretch: 1.7 }, '×'),
+    ...target(5, 'p50, one client at a time', of(ONE_CLIENT_P50), { atMost: 0.6 }, 'ms'),
+    ...target(11, `CPU per create against ${BARE}`, against(BARE, CPU), { atMost: 2 }, '×'),
   ]
 }

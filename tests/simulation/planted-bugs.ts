@@ -302,7 +302,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'entry === undefined || entry.offset >= after(checkpoint)',
     'entry === undefined',
   ]),
-  rare(44543, 'a Redis that fell back decides which claims of a list are void', protocol('list'), [
+  rare(36461, 'a Redis that fell back decides which claims of a list are void', protocol('list'), [
     'const isDecided = lookedUp.checkpoint >= listed.checkpoint',
     'const isDecided = true as boolean',
   ]),

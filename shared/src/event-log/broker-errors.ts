@@ -27,6 +27,7 @@ const CONNECTION_LOST =
 /** Node's code when the broker ends the TLS handshake, and its codes for a certificate that it does not accept. */
 const TLS_ALERT = /^ERR_SSL_.*ALERT/
 const CERTIFICATE = /CERT|ISSUER|VERIFY|ERR_TLS/
+const OTHER_HOST = 'ERR_TLS_CERT_ALTNAME_INVALID'
 const TLS = /^ERR_SSL_/
 const MAX_CAUSES = 10
 
@@ -75,9 +76,9 @@ function refusalBy(
   cause: KafkaError,
   { topic = 'of the store', groupId = 'of its own' }: Resources,
 ): string | undefined {
-  const { type = '', name, message, apiKey = -1 } = cause
+  const { type = '', name, message, apiKey = -1, broker = 'a broker' } = cause
   if (cause instanceof Refused) return message
-  if (name === AUTHENTICATION && !connectionLost(message)) return `Kafka refuses the login: ${message}`
+  if (name === AUTHENTICATION && !connectionLost(message)) return 'Kafka refuses the login: correct the KAFKA_SASL settings'
   if (type === NO_SUCH_MECHANISM) return 'Kafka does not offer this SASL mechanism: correct KAFKA_SASL_MECHANISM'
   if (type === NO_SASL_LISTENER) {
     return (
@@ -93,20 +94,21 @@ function refusalBy(
         : 'this on the cluster'
     return `Kafka refuses this user ${right}: add the ACL`
   }
-  return name === 'KafkaJSConnectionError' ? tlsRefusalBy(String(cause.code), message) : undefined
+  return name === 'KafkaJSConnectionError' ? tlsRefusalBy(String(cause.code), broker) : undefined
 }
 
-function tlsRefusalBy(code: string, text: string): string | undefined {
-  // OpenSSL adds places in its source, and a line break.
-  const message = text.replace(/^.*:SSL routines:[^:]*:([^:]*):.*$/s, '$1')
+function tlsRefusalBy(code: string, broker: string): string | undefined {
   if (TLS_ALERT.test(code)) {
-    return `Kafka refuses the TLS connection (${message}): correct KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE`
+    return `${broker} refuses the TLS connection (${code}): correct KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE`
+  }
+  if (code === OTHER_HOST) {
+    return `the certificate of ${broker} is for another address (${code}): connect to a name that it has, by KAFKA_BROKERS`
   }
   if (CERTIFICATE.test(code)) {
-    return `the broker's certificate is not accepted (${message}): correct KAFKA_SSL_CA_FILE or KAFKA_BROKERS`
+    return `the certificate of ${broker} is not accepted (${code}): correct KAFKA_SSL_CA_FILE`
   }
   return TLS.test(code)
-    ? `the broker does not reply with TLS (${message}): correct KAFKA_SECURITY_PROTOCOL or the port in KAFKA_BROKERS`
+    ? `${broker} does not reply with TLS (${code}): correct KAFKA_SECURITY_PROTOCOL or the port in KAFKA_BROKERS`
     : undefined
 }
 

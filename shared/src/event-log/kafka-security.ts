@@ -163,6 +163,7 @@ function loginByToken(settings: KafkaSettings): Authenticate {
 
 /** A lost connection is no refusal. */
 function refused(error: unknown, toCorrect: string): unknown {
-  const { message } = error as Error
-  return connectionLost(message) ? error : new Refused(`Kafka refuses the login (${message}): correct ${toCorrect}`)
+  return connectionLost((error as Error).message)
+    ? error
+    : new Refused(`Kafka refuses the login: correct ${toCorrect}`, { cause: error })
 }

@@ -9,7 +9,7 @@ import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { firstClaimOf, type Verdict, verdict } from '@plant-store/shared/protocol/coverage.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import type { Time } from '@plant-store/shared/runtime/time.ts'
+import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
 import type { CreateSpan, CreateTracing } from './create-span.ts'
@@ -42,6 +42,8 @@ export const CREATE_LIMITS = {
   maxQueueAgeMs: 5_000,
   maxBatchIds: 2_000,
 }
+
+const LOOK_UP_AGAIN_MS = 5
 
 export type CreationOptions = {
   log: Log
@@ -188,7 +190,10 @@ export function createPlantCreation(
       if (known.is === 'claimed') return { is: 'decided', first: known.first }
       if (known.is === 'absent') return { is: 'absent', checkpoint }
       // The window may have moved on since the read model responded; then another look-up shows more.
-      if (isRepeated && !(await closeGap(partition, deadline))) return { is: 'coverageGap' }
+      if (isRepeated) {
+        if (!(await closeGap(partition, deadline))) return { is: 'coverageGap' }
+        await delay(time, LOOK_UP_AGAIN_MS)
+      }
       isRepeated = true
     }
   }

@@ -63,7 +63,9 @@ const monotonicNow = () => Math.trunc(performance.timeOrigin + performance.now()
 export function boundedConnections(
   Original: new (options: object) => Connection,
   { KafkaJSConnectionError, KafkaJSConnectionClosedError }: Errors,
-) {
+): new (
+  options: object,
+) => Connection & PooledConnection {
   class BoundedConnection extends Original {
     openedAt = 0
     #limitedFrom = 0

@@ -91,7 +91,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '{ from: written, end: after(end as Offset) }',
     '{ from: { ...written, offset: after(written.offset) }, end: after(end as Offset) }',
   ]),
-  rare(12162, 'a failed append to the table counts as written', TABLE_WRITER, [
+  rare(3008, 'a failed append to the table counts as written', TABLE_WRITER, [
     'await append(some)',
     'await append(some).catch(() => {})',
   ]),

@@ -99,7 +99,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     '      ...metaDifferences(state, { ...expected, counts: sum, stored }),\n',
     '',
   ]),
-  rare(22246, 'records after the snapshot are compared', COMPARE, [
+  rare(46879, 'records after the snapshot are compared', COMPARE, [
     'if (offset === undefined || offset <= upTo) return false',
     'return false',
   ]),
@@ -112,7 +112,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'filled = started.checkpoint\n',
     'filled = started.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),
-  rare(29869, 'a rebuild does not seek back when its generation falls back', FINISH, [
+  rare(322, 'a rebuild does not seek back when its generation falls back', FINISH, [
     '    await fill.refresh()\n    refollow(partition)\n    return false',
     '    await fill.refresh()\n    return false',
   ]),

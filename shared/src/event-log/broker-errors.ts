@@ -78,7 +78,8 @@ function refusalBy(
 ): string | undefined {
   const { type = '', name, message, apiKey = -1, broker = 'a broker' } = cause
   if (cause instanceof Refused) return message
-  if (name === AUTHENTICATION && !connectionLost(message)) return 'Kafka refuses the login: correct the KAFKA_SASL settings'
+  if (name === AUTHENTICATION && !connectionLost(message))
+    return 'Kafka refuses the login: correct the KAFKA_SASL settings'
   if (type === NO_SUCH_MECHANISM) return 'Kafka does not offer this SASL mechanism: correct KAFKA_SASL_MECHANISM'
   if (type === NO_SASL_LISTENER) {
     return (

@@ -122,7 +122,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'the tail rests permanently',
     CLAIM_INDEX,
     ['const ms = isLogShared ? 2 * READ_CHECKPOINTS_EVERY_MS : TAIL_REST_MS', 'const ms = Infinity'],
-    ['      rest?.wake.abort()\n    }\n', '    }\n'],
+    ['if (!isLogShared || readings % READINGS_FOR_EACH_REST === 0) rest?.wake.abort()', ''],
   ),
 
   // The tail skips what the read model has, and goes back when the read model falls back.
@@ -138,10 +138,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '      claims.clear()\n      start = offset\n',
     '      start = offset\n',
   ]),
-  bug('records after a gap are added to a window that went back', CLAIM_INDEX, [
-    'if (from.offset >= window(partition).next) return passed[partition] as Checkpoint',
-    '',
-  ]),
   bug('going back lowers the read floor', CLAIM_INDEX, [
     'rewoundTo[partition] = checkpoint.offset\n',
     'rewoundTo[partition] = checkpoint.offset\n    readFloor.of = () => checkpoint.offset\n',
@@ -154,8 +150,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'the tail sleeps while no projector runs',
     CLAIM_INDEX,
     ['    awakeUntil = time.now()', '    if (isLogShared) return\n    awakeUntil = time.now()'],
-    ['      rest?.wake.abort()\n    }\n', '    }\n'],
-    [' ? 2 * READ_CHECKPOINTS_EVERY_MS :', ' ? Infinity :'],
+    ['if (!isLogShared || readings % READINGS_FOR_EACH_REST === 0) rest?.wake.abort()', ''],
+    [' ? 2 * READINGS_FOR_EACH_REST * READ_CHECKPOINTS_EVERY_MS :', ' ? Infinity :'],
     [
       'isLogShared = areRead && others > sharedLogRecordsPerS',
       'isLogShared ||= areRead && others > sharedLogRecordsPerS',

@@ -12,6 +12,8 @@ import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { createFirstClaims, FIRST_CLAIM_WAITS } from './first-claims.ts'
 
 const READ_CHECKPOINTS_EVERY_MS = 1_000
+/** How many readings a rest lasts while others write much. */
+const READINGS_FOR_EACH_REST = 3
 /** Acknowledgements add the records of this instance meanwhile. */
 const TAIL_REST_MS = 50
 /** Others write so much that reading it costs more than asking the read model. */
@@ -68,6 +70,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
   let isLogShared = false
   let lastReadingAt = time.now()
   let ownSinceReading = 0
+  let readings = 0
   const window = (partition: Partition) => windows[partition] as Window
   const firstClaims = createFirstClaims({ readModel, window, time, log, waits, onSlow: wakeTail })
 
@@ -106,7 +109,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
 
   function startRest() {
     const wake = new AbortController()
-    const ms = isLogShared ? 2 * READ_CHECKPOINTS_EVERY_MS : TAIL_REST_MS
+    const ms = isLogShared ? 2 * READINGS_FOR_EACH_REST * READ_CHECKPOINTS_EVERY_MS : TAIL_REST_MS
     const ended = delay(time, ms, wake.signal).then(() => {
       rest = undefined
     })
@@ -159,8 +162,9 @@ export function createClaimIndex(options: ClaimIndexOptions) {
       isLogShared = areRead && others > sharedLogRecordsPerS
       lastReadingAt = now
       ownSinceReading = 0
-      // A rest ends with each reading: the tail stays a member of its group, and sees whether it is still the same log.
-      rest?.wake.abort()
+      // The tail looks now and then whether it is still the same log, as soon as the checkpoints to continue from are new.
+      readings++
+      if (!isLogShared || readings % READINGS_FOR_EACH_REST === 0) rest?.wake.abort()
     }
   }
 

@@ -82,9 +82,9 @@ async function main(args) {
  * @param {string} localDir
  */
 function keepPrivate(localDir) {
-  for (const folder of [join(localDir, 'data'), join(localDir, 'logs')]) {
-    mkdirSync(folder, { recursive: true })
-    chmodSync(folder, 0o700)
+  for (const folder of ['data', 'logs', 'examples']) {
+    mkdirSync(join(localDir, folder), { recursive: true })
+    chmodSync(join(localDir, folder), 0o700)
   }
 }
 

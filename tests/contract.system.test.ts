@@ -72,7 +72,7 @@ describe('creating and reading', () => {
     const beyond = position.replace(/\d+$/, '999999')
     expect(await readPlant(api.url, 60n, { 'plants-position': beyond })).toMatchObject({
       status: 503,
-      body: { error: 50303 },
+      body: { error: 50303, message: expect.stringContaining(beyond) },
       headers: { 'retry-after': '1' },
     })
     expect(await readPlant(api.url, 61n, { 'plants-position': 'x' })).toMatchObject({

@@ -37,7 +37,9 @@ async function runRecipe(recipe: string, ...responses: RequestListener[]) {
 it.each(['README.md', 'docs/getting-started.md', 'docs/reference/http-api.md'])(
   'the curl lines of %s',
   async (page) => {
-    for (const recipe of recipesOf(page, 'curl ')) {
+    const recipes = recipesOf(page, 'curl ')
+    expect(recipes).not.toEqual([])
+    for (const recipe of recipes) {
       const [authorizations, bodies] = [new Set<unknown>(), [] as Promise<string>[]]
       const { output } = await runRecipe(recipe, (request, response) => {
         authorizations.add(request.headers.authorization)

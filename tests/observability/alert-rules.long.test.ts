@@ -12,7 +12,7 @@ const INTERVAL = '15s'
 const LIMIT_MS = 60_000
 
 const requests = (more: string) => `plant_store_http_requests_total{route="/plants", ${more}}`
-const SLOW = 'plant_store_http_request_duration_seconds_bucket{method="POST", route="/plants", le="0.25"}'
+const SLOW = 'plant_store_create_duration_seconds_bucket{le="0.25"}'
 const CONTAINER = 'container="plant-store-api", namespace="plants", pod="api-1"'
 const EXIT_CODE = `kube_pod_container_status_last_terminated_exitcode{${CONTAINER}, uid="1"}`
 const CONTAINER_READY = `kube_pod_container_status_ready{${CONTAINER}, uid="1"}`
@@ -25,7 +25,7 @@ const HEALTHY: Record<string, string> = {
   'up{job="plant-store", instance="projector"}': '1x80',
   [requests('method="POST", status="200"')]: '0+1500x80',
   [SLOW]: '0+1500x80',
-  'plant_store_http_request_duration_seconds_count{method="POST", route="/plants"}': '0+1500x80',
+  plant_store_create_duration_seconds_count: '0+1500x80',
   'plant_store_http_connections{instance="api"}': '80x80',
   'plant_store_http_connections_max{instance="api"}': '100x80',
   'plant_store_http_requests_under_way{instance="api"}': '80x80',

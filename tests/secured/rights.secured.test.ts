@@ -121,9 +121,20 @@ describe('with exactly its rights', () => {
     })
   })
 
+  it('plantctl status says that Describe on groups is withdrawn, and shows the rest', async () => {
+    await without(
+      'plantctl',
+      each('plantctl').find(([found]) => found === 'Describe on group T-')?.[1] as Right,
+      async () => {
+        const refusal = `Kafka refuses this user Describe on group ${store.topic}-`
+        const { code, stdout } = await plantctl('status')
+        expect([code, stdout]).toEqual([0, expect.stringContaining(`who reads the log is not known: ${refusal}`)])
+      },
+    )
+  })
+
   it.each<[string, string[]]>([
     ['DescribeConfigs on topic T', ['verify']],
-    ['Describe on group T-', ['status']],
     ['Read on group T-replay-', ['verify']],
     ['Read on group T-rebuild-', ['rebuild']],
   ])('plantctl says that %s is withdrawn', async (name, args) => {

@@ -81,8 +81,12 @@ export function addApiMetrics(metrics: Metrics) {
     registers,
   })
 
-  // For the live page alone: what Prometheus scrapes has no label for the result.
-  const creates = new Histogram({ name: 'creates', help: 'Successful creates.', buckets: SECONDS, registers: [] })
+  const creates = new Histogram({
+    name: 'plant_store_create_duration_seconds',
+    help: 'Time from accepting the request of a successful create to sending its response.',
+    buckets: SECONDS,
+    registers,
+  })
   const created = growthOf(creates)
 
   return {

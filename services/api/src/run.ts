@@ -20,9 +20,8 @@ import { openCertificate } from './http/certificate.ts'
 import { addApiMetrics } from './metrics.ts'
 import { createPlantLister } from './read-plants/list-plants.ts'
 import { createPlantReader } from './read-plants/read-plant.ts'
-import { ApiSettings, listed } from './settings.ts'
+import { ApiSettings, BYTES_PER_MIB, listed, windowBytesOf } from './settings.ts'
 
-const BYTES_PER_MIB = 1_048_576
 const TAIL_MIN_BYTES = 1
 const TAIL_MAX_WAIT_MS = 500
 /** At the end, requests in flight get their response within this time; then their last bytes are sent. */
@@ -33,6 +32,7 @@ const STOP_WITHIN_MS = 4_000
 async function start(context: ServiceContext): Promise<void> {
   const { log, closeLater } = context
   const settings = readSettings(ApiSettings, process.env)
+  const windowBytes = windowBytesOf(settings)
   const authentication = await openAuthentication(settings, log)
   closeLater(authentication.close)
   const certificate = await openCertificate(settings, log)
@@ -42,7 +42,7 @@ async function start(context: ServiceContext): Promise<void> {
   const observe = addApiMetrics(metrics)
   const service = await openServiceStores('api', settings, metrics, context)
   const { kafka, readModel, partitions } = service
-  const claimIndex = openClaimIndex(service, settings, context)
+  const claimIndex = openClaimIndex(service, windowBytes, context)
   const { tail } = claimIndex
 
   const appender = createAppender(kafka, service.topic, service.startState.topicId)
@@ -96,7 +96,7 @@ async function start(context: ServiceContext): Promise<void> {
     connections: settings.CONNECTIONS_MAX,
     requests: settings.REQUESTS_MAX,
     queuedBytes: settings.QUEUE_MAX_MIB * BYTES_PER_MIB,
-    windowBytes: settings.WINDOW_MAX_MIB * BYTES_PER_MIB,
+    windowBytes,
   }
   service.showSamples(() => observe.sample(claimIndex, limits))
   observe.observeParts({
@@ -142,7 +142,7 @@ type Service = Awaited<ReturnType<typeof openServiceStores>>
 /** Opens the claim index and starts its tail. */
 function openClaimIndex(
   { kafka, readModel, topic, partitions, startState }: Service,
-  settings: { WINDOW_MAX_MIB: number },
+  windowMaxBytes: number,
   { log, fail, closeLater }: ServiceContext,
 ) {
   const common = { log, time: systemTime }
@@ -164,7 +164,7 @@ function openClaimIndex(
         minBytes: TAIL_MIN_BYTES,
         maxWaitMs: TAIL_MAX_WAIT_MS,
       }),
-    windowMaxBytes: settings.WINDOW_MAX_MIB * BYTES_PER_MIB,
+    windowMaxBytes,
     onHalt: fail,
   })
   closeLater(claimIndex.close)

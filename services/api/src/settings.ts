@@ -1,10 +1,13 @@
 import { MAX_TEXT_CODE_POINTS } from '@plant-store/shared/plant/plant.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { Port } from '@plant-store/shared/runtime/settings.ts'
 import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
 import { type Static, Type } from 'typebox'
 import { isOrigin } from './http/allowed-origins.ts'
 import { isProxy } from './http/trusted-proxies.ts'
 
+export const BYTES_PER_MIB = 1_048_576
+const PARTITION_WINDOW_MIN_BYTES = 65_536
 const MAX_TIMEOUT_MS = 600_000
 /** Load balancers keep idle connections for up to 4,000 s, and the api has to keep them longer. */
 const MAX_KEEP_ALIVE_MS = 4_200_000
@@ -54,6 +57,16 @@ export const ApiSettings = Type.Object({
   READ_DEADLINE_MS: Type.Integer({ minimum: 0, maximum: 120_000, default: 2_000 }),
   WINDOW_MAX_MIB: Type.Integer({ minimum: 1, maximum: 16_384, default: 128 }),
 })
+
+/** The window's bytes. Throws a PreconditionError if a partition's part has no room for claims with long texts. */
+export function windowBytesOf(settings: { WINDOW_MAX_MIB: number; PLANTS_PARTITIONS: number }): number {
+  const { WINDOW_MAX_MIB: mib, PLANTS_PARTITIONS: partitions } = settings
+  const leastMib = Math.ceil((partitions * PARTITION_WINDOW_MIN_BYTES) / BYTES_PER_MIB)
+  if (mib >= leastMib) return mib * BYTES_PER_MIB
+  throw new PreconditionError(
+    `settings: WINDOW_MAX_MIB must be at least ${leastMib} for ${partitions} partitions (it is ${mib})`,
+  )
+}
 
 /** What a setting lists, in order; nothing when it is unset. */
 export function listed(text: string | undefined): string[] {

@@ -1,6 +1,6 @@
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { describe, expect, it } from 'vitest'
-import { ApiSettings, listed } from './settings.ts'
+import { ApiSettings, listed, windowBytesOf } from './settings.ts'
 
 const STORES = { KAFKA_BROKERS: '127.0.0.1:9092', REDIS_URL: 'redis://127.0.0.1:6379' }
 const read = (env: NodeJS.ProcessEnv) => readSettings(ApiSettings, { ...STORES, ...env })
@@ -33,6 +33,13 @@ describe('the settings of JWTs', () => {
     expect(read({})).toMatchObject({ JWT_CLOCK_TOLERANCE_SECONDS: 5 })
     expect(() => read({ JWT_CLOCK_TOLERANCE_SECONDS: '301' })).toThrow(/from 0 to 300/)
   })
+})
+
+it('the window has room in each partition', () => {
+  expect(windowBytesOf(read({ PLANTS_PARTITIONS: '1000', WINDOW_MAX_MIB: '63' }))).toBe(63 * 1_048_576)
+  expect(() => windowBytesOf(read({ PLANTS_PARTITIONS: '1000', WINDOW_MAX_MIB: '62' }))).toThrow(
+    'settings: WINDOW_MAX_MIB must be at least 63 for 1000 partitions (it is 62)',
+  )
 })
 
 describe('the lists of proxies and origins', () => {

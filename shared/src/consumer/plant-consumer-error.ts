@@ -1,4 +1,5 @@
-import { type LogFault, messageOf, PreconditionError } from '../runtime/failures.ts'
+import { reasonOf } from '../event-log/broker-errors.ts'
+import { type LogFault, PreconditionError } from '../runtime/failures.ts'
 
 /**
  * Why a consumer does not start, or cannot continue:
@@ -35,7 +36,7 @@ export function consumerErrorOf(error: unknown, fallback: PlantConsumerErrorCode
   if (error instanceof PlantConsumerError) return error
   // A precondition that is not about the log is about the stored first claims: errors of handlers do not get here.
   const code = error instanceof PreconditionError ? (error.fault ?? 'first-claims') : fallback
-  return new PlantConsumerError(code, messageFor(code, messageOf(error)), { cause: error })
+  return new PlantConsumerError(code, messageFor(code, reasonOf(error)), { cause: error })
 }
 
 function messageFor(code: PlantConsumerErrorCode, reason: string): string {

@@ -1,9 +1,9 @@
-import { createKafka } from '../event-log/connection.ts'
 import { type Range, replay } from '../event-log/replay.ts'
 import { readEnds } from '../event-log/topic.ts'
 import { after, FIRST, type Offset, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG } from '../protocol/checkpoint.ts'
 import { systemTime, type Time } from '../runtime/time.ts'
+import { connectKafka } from './connect-kafka.ts'
 import { plantsHandlerOf } from './handlers.ts'
 import {
   type CheckedReplayOptions,
@@ -15,6 +15,8 @@ import { consumerErrorOf, REMEDY } from './plant-consumer-error.ts'
 import { type ParkedRecord, type PlantCreated, type PlantRecord, plantRecordReader } from './plant-record.ts'
 import { createReplayFold, type ReplayCounts } from './replay-fold.ts'
 import { offsetsAtTimeOf, startOffsetsOf } from './start-offsets.ts'
+
+const CONNECT_WITHIN_MS = 15_000
 
 /** Counts of the whole log. `positions` is its end in each partition, where `consumePlants` may continue. */
 export type ReplaySummary = ReplayCounts & { positions: Map<number, number> }
@@ -42,9 +44,11 @@ export async function replayPlants(given: ReplayPlantsOptions): Promise<ReplaySu
 
 /** The error of a handler ends the replay. `onHandlerFailed` distinguishes it from all other errors. */
 async function run(options: CheckedReplayOptions, onHandlerFailed: (error: unknown) => void): Promise<ReplaySummary> {
-  const { brokers, topic, clientId, from, log, maxMib, progressEveryMs, signal } = options
-  const kafka = createKafka(brokers, clientId, log, options)
-  const { ends } = await readEnds(kafka, topic)
+  const { topic, from, log, maxMib, progressEveryMs, signal } = options
+  const { kafka, reply } = await connectKafka({ ...options, connectWithinMs: CONNECT_WITHIN_MS }, (client) =>
+    readEnds(client, topic),
+  )
+  const { ends } = reply
   const partitions = ends.length
   const start = startOffsetsOf(from, ends, await offsetsAtTimeOf(from, kafka, topic, ends))
   const { maxEvents, onPlants, onParked, onProgress } = handlersOf(options, onHandlerFailed)

@@ -6,7 +6,6 @@ import {
   ResponseBodyError,
   WWWAuthenticateChallengeError,
 } from 'oauth4webapi'
-import { messageOf } from '../runtime/failures.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { systemTime, type Time } from '../runtime/time.ts'
 import { Refused } from './refused.ts'
@@ -60,10 +59,9 @@ export function createTokenSource({ tokenUrl, clientId, clientSecret, scope, tim
             'KAFKA_SASL_OAUTH_CLIENT_SECRET or KAFKA_SASL_OAUTH_SCOPE',
         )
       }
-      const { cause = '' } = error as Error
-      throw new Error(
-        `KAFKA_SASL_OAUTH_TOKEN_URL does not respond with a token: ${messageOf(error)} ${messageOf(cause)}`,
-      )
+      throw new Error('KAFKA_SASL_OAUTH_TOKEN_URL does not respond with a token: check its server and this address', {
+        cause: error,
+      })
     }
   }
 

@@ -76,7 +76,7 @@ export async function runService(
     const isFirst = ending === undefined
     if (exitCode === 0) {
       exitCode = error instanceof PreconditionError ? EXIT_CONFIGURATION : EXIT_FAILURE
-      ending = error.message
+      ending = error instanceof PreconditionError ? error.message : 'an internal error: see the log'
     }
     hurry.abort()
     if (isFirst) void end()

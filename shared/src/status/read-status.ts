@@ -56,8 +56,7 @@ const NO_READERS: Readers = { projectorState: '', projectors: [], apis: [], repl
 
 /**
  * Reads the state of read model, log and readers, once each; log and readers after the read model. A part that cannot be
- * read is among what is broken, and the others are as they are. `attempt` makes each request, and may retry it. Rejects
- * with the PreconditionError of an attempt to read the readers.
+ * read is among what is broken, and the others are as they are. `attempt` makes each request, and may retry it.
  */
 export async function readStatus(
   { kafka, readModel, topic, partitions, readTable }: StatusSource,
@@ -75,10 +74,7 @@ export async function readStatus(
   const [log, table, readers] = await Promise.all([
     readPart('the log', () => checkTopic(kafka, { topic, partitions })),
     readPart('the table', async () => readTable?.()),
-    attempt(() => readReaders(kafka, topic)).catch((error: unknown) => {
-      if (error instanceof PreconditionError) throw error
-      return { ...NO_READERS, refused: reasonOf(error) }
-    }),
+    attempt(() => readReaders(kafka, topic)).catch((error: unknown) => ({ ...NO_READERS, refused: reasonOf(error) })),
   ])
   const { ends, warnings, openTransactions } = log.found ?? { ends: [], warnings: [], openTransactions: [] }
   return {
@@ -105,10 +101,10 @@ export async function readStatus(
   }
 
   async function readPartition({ partition, live: name, filling, names }: PartitionGenerations) {
-    await assertTypes(partition, name)
+    const isFilling = filling !== '' && filling !== name
+    for (const generation of isFilling ? [name, filling] : [name]) await assertTypes(partition, generation)
     const live = await generations.state(partition)
     const parkedReasons = live.parked === 0 ? new Map<number, number>() : await reasonsOf(partition, live.live)
-    const isFilling = filling !== '' && filling !== live.live
     const sizes = await Promise.all(names.map((name) => generations.bytes(partition, name)))
     return {
       partition,

@@ -163,9 +163,14 @@ function drawPartitions({ partitions }) {
 function drawReaders({ projectors, apis, rebuilds, replays, partitions }) {
   const items = Object.entries({ projector: projectors, api: apis, rebuild: rebuilds, replay: replays }).flatMap(
     ([kind, members]) =>
-      members.map(({ host, partitions: assigned }) => {
+      members.map(({ host, id, partitions: assigned }) => {
         const all = assigned?.length === partitions.length
-        return element('li', {}, `${kind} at ${host}: ${all ? 'all' : count(assigned?.length)} partitions`)
+        const isAlone = members.filter((other) => other.host === host).length === 1
+        return element(
+          'li',
+          {},
+          `${kind} at ${host}${isAlone ? '' : ` (${id})`}: ${all ? 'all' : count(assigned?.length)} partitions`,
+        )
       }),
   )
   byId('readers').replaceChildren(...(items.length === 0 ? [element('li', {}, 'none')] : items))

@@ -6,6 +6,7 @@ import { checkTopic, createTopic, TABLE, type TopicKind } from '@plant-store/sha
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { readSettings } from '@plant-store/shared/runtime/settings.ts'
+import { onSignal } from '@plant-store/shared/runtime/signals.ts'
 import { SERVICE_SETTINGS, tableOf } from '@plant-store/shared/stores/store-settings.ts'
 import { Type } from 'typebox'
 
@@ -24,6 +25,8 @@ const Settings = Type.Object({
 const CHECK_WITHIN_MS = 20_000
 const AGAIN_AFTER_MS = 200
 
+// The process 1 of a container ignores a signal without a handler. A setup that is cut off has not succeeded.
+onSignal(() => process.exit(1))
 try {
   const settings = readSettings(Settings, process.env)
   const { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: partitions } = settings

@@ -6,6 +6,7 @@ import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, errorOf, idsFrom, idsWhile, onConnections, readPlant } from './support/client.ts'
 import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore } from './support/plant-store.ts'
+import { startPlantctl } from './support/plantctl.ts'
 import { untilNotice, untilReady } from './support/readiness.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { setTopicConfig } from './support/topic.ts'
@@ -96,6 +97,9 @@ it('a broker that does not respond for 10 s is named while creates wait, and the
   await kafka.pause()
   const waiting = createPlant(api.url, 1n, 'Monstera')
   await untilNotice(api, /^partition \d: no append acknowledged for 10 s: (no response|Kafka cannot be reached)/)
+  const { code, stderr } = await startPlantctl(['status'], store.environment).ended
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^Kafka at \S+ (is not reachable|does not respond \(timed out\)): check that it runs and .*\n$/)
   await kafka.resume()
   expect((await waiting).response?.status).toBe(200)
   await untilReady(api)

@@ -13,6 +13,8 @@ import type { Certificate } from './http/certificate.ts'
 import type { CompletedRequest } from './http/request-observer.ts'
 
 /** Finest around the usual response times. The default deadlines are bounds: what is above one has waited it out. */
+/** The statuses of creates that count: others are the client's errors. */
+const [SERVED, FAILED] = [200, 503]
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30]
 const RECORDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000]
 
@@ -83,11 +85,12 @@ export function addApiMetrics(metrics: Metrics) {
 
   const creates = new Histogram({
     name: 'plant_store_create_duration_seconds',
-    help: 'Time from accepting the request of a successful create to sending its response.',
+    help: 'Time from accepting the request of a create to sending its response, of those that are served or fail.',
+    labelNames: ['status'],
     buckets: SECONDS,
     registers,
   })
-  const created = growthOf(creates)
+  const created = growthOf(creates, ({ status }) => status === SERVED)
 
   return {
     /** The successful creates since the last call, how far the read model is behind, and the used part of the window. */
@@ -102,7 +105,8 @@ export function addApiMetrics(metrics: Metrics) {
       requests.inc({ method, route, status, error: error ?? '' })
       const labels = { method, route }
       const value = durationMs / 1_000
-      if (method === 'POST' && route === '/plants' && status === 200) creates.observe(value)
+      const isCreate = method === 'POST' && route === '/plants' && (status === SERVED || status === FAILED)
+      if (isCreate) creates.observe({ status }, value)
       if (enableExemplars) durations.observe({ labels, value, ...(exemplar && { exemplarLabels: exemplar }) })
       else durations.observe(labels, value)
     },

@@ -65,7 +65,7 @@ export type Growth = {
 }
 
 /** Returns a function that reads the growth of a histogram since its last call. */
-export function growthOf(histogram: Histogram): () => Promise<Growth> {
+export function growthOf(histogram: Histogram, isCounted = (_labels: Labels) => true): () => Promise<Growth> {
   let before = new Map<number, number>()
   let readAt = performance.now()
 
@@ -73,7 +73,7 @@ export function growthOf(histogram: Histogram): () => Promise<Growth> {
     const { values } = await histogram.get()
     const counts = new Map<number, number>()
     for (const { labels: found, value, metricName } of values as BucketValue[]) {
-      if (!metricName?.endsWith('_bucket')) continue
+      if (!metricName?.endsWith('_bucket') || !isCounted(found)) continue
       const bound = found.le === '+Inf' ? Infinity : Number(found.le)
       counts.set(bound, (counts.get(bound) ?? 0) + value)
     }
@@ -90,7 +90,8 @@ export function growthOf(histogram: Histogram): () => Promise<Growth> {
   }
 }
 
-type BucketValue = { labels: Record<string, string | number | undefined>; value: number; metricName?: string }
+type Labels = Readonly<Record<string, string | number | undefined>>
+type BucketValue = { labels: Labels; value: number; metricName?: string }
 
 /** As `histogram_quantile` of Prometheus: values are taken to lie evenly within a bucket. */
 function quantileMs(bounds: readonly number[], counts: readonly number[], quantile: number): number | null {

@@ -121,7 +121,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug(
     'the tail rests permanently',
     CLAIM_INDEX,
-    ['const ms = isLogShared ? 2 * READ_CHECKPOINTS_EVERY_MS : TAIL_REST_MS', 'const ms = Infinity'],
+    [
+      'const ms = isLogShared ? 2 * READINGS_FOR_EACH_REST * READ_CHECKPOINTS_EVERY_MS : TAIL_REST_MS',
+      'const ms = Infinity',
+    ],
     ['if (!isLogShared || readings % READINGS_FOR_EACH_REST === 0) rest?.wake.abort()', ''],
   ),
 

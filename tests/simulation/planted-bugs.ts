@@ -367,7 +367,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true",
     '',
   ]),
-  rare(3418, 'an owner in a coverage gap forgets that its event may be in the log', CREATE, [
+  rare(418249, 'an owner in a coverage gap forgets that its event may be in the log', CREATE, [
     'verdictOn(resolution.first) : failed(resolution)',
     "verdictOn(resolution.first) : resolution.is === 'coverageGap' ? resolution : failed(resolution)",
   ]),

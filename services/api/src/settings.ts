@@ -51,7 +51,7 @@ export const ApiSettings = Type.Object({
   JWT_CLOCK_TOLERANCE_SECONDS: Type.Integer({ minimum: 0, maximum: 300, default: 5 }),
   ...HTTP_LIMITS,
   QUEUE_MAX_MIB: Type.Integer({ minimum: 1, maximum: 1_024, default: 16 }),
-  QUEUE_MAX_AGE_MS: Type.Integer({ minimum: 1, maximum: 120_000, default: 5_000 }),
+  QUEUE_MAX_AGE_MS: Type.Integer({ minimum: 1, maximum: 120_000, default: 8_000 }),
   DRAIN_MS: Type.Integer({ minimum: 0, maximum: MAX_DRAIN_MS, default: 500 }),
   CREATE_DEADLINE_MS: Type.Integer({ minimum: 100, maximum: 120_000, default: 10_000 }),
   READ_DEADLINE_MS: Type.Integer({ minimum: 0, maximum: 120_000, default: 2_000 }),

@@ -38,8 +38,11 @@ type OwnClaim = Omit<Claim, 'offset'>
 export const CREATE_LIMITS = {
   /** Most bytes of the creates in flight. */
   maxQueuedBytes: 16 * 1_048_576,
-  /** A create that queues behind one that has waited half of its time would hardly be in time. */
-  maxQueueAgeMs: 5_000,
+  /**
+   * A create that queues behind one that has waited most of its time would hardly be in time. Kafka takes up to 6 s to
+   * replace a frozen broker that is the controller, too.
+   */
+  maxQueueAgeMs: 8_000,
   maxBatchIds: 2_000,
 }
 

@@ -13,7 +13,7 @@ export const APIS = ['api-1', 'api-2']
 export const PROJECTORS = ['projector-1', 'projector-2']
 /** They share their links to Kafka. */
 export const CONSUMERS = 'consumers'
-const FIRST_CLAIMS = ['memory', 'file', 'read model'] as const
+const FIRST_CLAIMS = ['memory', 'file'] as const
 const CONSUMER_PROGRAM = new URL('../support/consumer-process.ts', import.meta.url).pathname
 const PLANT_BUG = new URL('plant-bug.ts', import.meta.url).pathname
 const CLOCK = new URL('clock.ts', import.meta.url).pathname
@@ -80,10 +80,10 @@ async function createService(
 /** A consumer of the events with each kind of first claims. */
 export const createConsumers = (options: ServiceOptions) =>
   FIRST_CLAIMS.map((firstClaims) => {
-    const name = `consumer-by-${firstClaims.replace(' ', '-')}`
-    const { brokersOf, topic, dataDir, settings: redis } = options
+    const name = `consumer-by-${firstClaims}`
+    const { brokersOf, topic, dataDir } = options
     const task: ConsumerTask = {
-      ...{ brokers: brokersOf(CONSUMERS).split(','), topic, firstClaims, redis, workMs: 0 },
+      ...{ brokers: brokersOf(CONSUMERS).split(','), topic, firstClaims, workMs: 0 },
       groupId: `chaos-${name}`,
       deliveries: join(dataDir, `${name}.txt`),
       claimFile: join(dataDir, `${name}.sqlite`),

@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isDeepStrictEqual } from 'node:util'
-import { consumePlants, inMemory, plantTable } from '@plant-store/shared/consumer/consumer.ts'
-import { inReadModel } from '@plant-store/shared/consumer/first-claims/in-read-model.ts'
+import { consumePlants, inFile, inMemory, plantTable } from '@plant-store/shared/consumer/consumer.ts'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { openPlantStore, type PlantStore } from '../support/plant-store.ts'
 import { followTable, WITH_TABLE } from '../support/plants-table.ts'
@@ -158,13 +157,13 @@ describe(`on a log of ${RECORDS} records, AGREEMENT_SEED=${SEED}`, () => {
   })
 
   it.each([
-    ['in memory', inMemory()],
-    ['in the read model', inReadModel({ redisUrl: inject('redisUrl') })],
-  ])('the library agrees, with first claims %s', async (_where, firstClaims) => {
+    ['in memory', inMemory],
+    ['in a file', () => inFile(join(temporaryFolder(), 'claims.sqlite'))],
+  ])('the library agrees, with first claims %s', async (_where, open) => {
     const found = new Map<string, PlantLine>(unreadableOnes())
     const consumer = await consumePlants({
       ...{ brokers: inject('kafkaBrokers').split(','), topic: store.topic, log: quietLog },
-      ...{ groupId: `agreement-${randomUUID()}`, firstClaims },
+      ...{ groupId: `agreement-${randomUUID()}`, firstClaims: open() },
       onPlantsCreated: (events) => {
         for (const { id, name, tag } of events) {
           found.set(String(id), { id: String(id), name, ...(tag !== undefined && { tag }) })

@@ -9,7 +9,7 @@ import { createPlantStore } from '../support/plant-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { readTruth, type Truth } from '../support/truth.ts'
 
-const KINDS = ['memory', 'file', 'read model'] as const
+const KINDS = ['memory', 'file'] as const
 const KILLS = 5
 const BATCH = 10
 const APPEND_EVERY_MS = 10
@@ -30,11 +30,10 @@ function creationsOf({ states }: Truth): string[] {
 
 const placeOf = ({ partition, offset, eventId }: Noted) => `${partition} ${offset} ${eventId}`
 
-/** A store with a projector. Claims, some of them repeated or void, are appended until `creations` is called. */
+/** A store to whose log claims, some of them repeated or void, are appended until `creations` is called. */
 async function openWrittenStore() {
   const [kafkaBrokers, redisUrl] = [inject('kafkaBrokers'), inject('redisUrl')]
   const store = await createPlantStore({ kafkaBrokers, redisUrl })
-  await store.startProjector()
   const appender = createAppender(store.kafka, store.topic)
   onTestFinished(appender.close)
   const claims = createMixedClaims(store.partitions)
@@ -51,8 +50,7 @@ async function openWrittenStore() {
     ...store,
 
     consumer(firstClaims: (typeof KINDS)[number], groupId = newGroup()) {
-      const places = { brokers: kafkaBrokers.split(','), topic: store.topic, redis: { REDIS_URL: redisUrl } }
-      const task = { ...places, firstClaims, workMs: WORK_MS }
+      const task = { brokers: kafkaBrokers.split(','), topic: store.topic, firstClaims, workMs: WORK_MS }
       const consumer = createKilledConsumer(task, temporaryFolder(), groupId)
       onTestFinished(consumer.close)
       return consumer

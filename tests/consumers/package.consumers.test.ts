@@ -1,22 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { runCommand } from '../../local/processes/command.mjs'
-import { replay } from '../../shared/src/event-log/replay.ts'
-import { readEnds } from '../../shared/src/event-log/topic.ts'
-import { plantCreated, recordReader } from '../../shared/src/plant/plant-created.ts'
-import type { Partition } from '../../shared/src/plant/position.ts'
-import { BEFORE_LOG, type Checkpoint } from '../../shared/src/protocol/checkpoint.ts'
-import { createReadModel } from '../../shared/src/read-model/read-model.ts'
-import { systemTime } from '../../shared/src/runtime/time.ts'
+import { plantCreated } from '../../shared/src/plant/plant-created.ts'
 import { newPlant } from '../support/generated-plants.ts'
 import { openTopic } from '../support/open-topic.ts'
-import { quietLog } from '../support/quiet-log.ts'
 import { eventId } from '../support/small-log.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import type { TestTopic } from '../support/topic.ts'
 
 const PARTITIONS = 3
 const STEP_TIMEOUT_MS = 120_000
@@ -44,9 +35,6 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
   const packed = join(folder, 'node_modules/@plant-store/shared')
   expect(readdirSync(packed)).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json']))
   expect(readdirSync(packed)).not.toContain('src')
-  // A consumer looks up in Redis, and writes nothing there.
-  const scripts = readdirSync(join(packed, 'dist/read-model')).filter((file) => file.endsWith('.lua'))
-  expect(scripts.sort()).toEqual(['checkpoint.lua', 'look-up.lua'])
   expect(['ioredis', 'pino', 'prom-client', 'kafkajs'].filter(installed)).toEqual(['kafkajs'])
 
   // Nor does it conflict with the dependencies of an application.
@@ -76,19 +64,6 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
   await compile('consuming.ts')
   expect(byId(lastLine(await step('node', ['built/consuming.js', ...places, '2'])))).toEqual(byId(plants))
 
-  // Only an application that uses the read model needs a Redis client.
-  await compile('consuming-by-the-read-model.ts')
-  const { code, output } = await run(folder, 'node', ['built/consuming-by-the-read-model.js'])
-  expect({ code, output }).toEqual({
-    code: 1,
-    output: expect.stringContaining("Cannot find package 'ioredis'"),
-  })
-  await step('npm', ['install', released('ioredis')])
-  await compile('consuming-by-the-read-model.ts')
-  await project(topic)
-  const byReadModel = ['built/consuming-by-the-read-model.js', ...places, inject('redisUrl'), '2']
-  expect(byId(lastLine(await step('node', byReadModel)))).toEqual(byId(plants))
-
   async function compile(application: string): Promise<void> {
     copyFileSync(join(APPLICATIONS, application), join(folder, application))
     const project = { compilerOptions: COMPILER_OPTIONS, files: [application] }
@@ -96,26 +71,6 @@ it('the package, installed elsewhere, compiles strictly, replays a log and consu
     await step(join(root, 'node_modules/.bin/tsc'), ['-p', '.'])
   }
 })
-
-/** Folds the log into the read model, as the projector does. */
-async function project({ kafka, topic, partitions }: TestTopic): Promise<void> {
-  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, topic, partitions }, quietLog)
-  onTestFinished(() => readModel.close())
-  await readModel.ready()
-  const common = { kafka, topic, partitions, log: quietLog, time: systemTime, read: recordReader(partitions) }
-  const reached = new Map<Partition, Checkpoint>()
-  await replay({
-    ...common,
-    ranges: new Map(
-      (await readEnds(kafka, topic)).ends.map((end, partition) => [partition as Partition, { from: BEFORE_LOG, end }]),
-    ),
-    async onRecords(partition, records, next) {
-      const from = reached.get(partition) ?? BEFORE_LOG
-      expect(await readModel.apply(partition, from, next, records, randomUUID())).toEqual({ is: 'applied' })
-      reached.set(partition, next)
-    },
-  })
-}
 
 const byId = (plants: { id: string }[]) => plants.toSorted((a, b) => a.id.localeCompare(b.id))
 

@@ -1,7 +1,6 @@
 import { appendFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { consumePlants, type FirstClaims, inFile, inMemory } from '@plant-store/shared/consumer/consumer.ts'
-import { inReadModel } from '@plant-store/shared/consumer/first-claims/in-read-model.ts'
+import { consumePlants, inFile, inMemory } from '@plant-store/shared/consumer/consumer.ts'
 
 /** The only argument of a consumer's process, as JSON. */
 export type ConsumerTask = {
@@ -10,25 +9,18 @@ export type ConsumerTask = {
   groupId: string
   /** Where each event is noted as a line: partition, offset, event id. */
   deliveries: string
-  firstClaims: 'memory' | 'file' | 'read model'
+  firstClaims: 'memory' | 'file'
   /** Of the first claims in a file. */
   claimFile: string
-  /** Settings of the read model, as the services take them. */
-  redis: Record<string, string>
   /** How long each event takes. */
   workMs: number
-}
-
-function firstClaimsOf({ firstClaims, claimFile, redis }: ConsumerTask): FirstClaims {
-  if (firstClaims === 'file') return inFile(claimFile)
-  return firstClaims === 'memory' ? inMemory() : inReadModel({ redis })
 }
 
 const task = JSON.parse(process.argv[2] ?? '') as ConsumerTask
 const { brokers, topic, groupId, workMs } = task
 const consumer = await consumePlants({
   ...{ brokers, topic, groupId },
-  firstClaims: firstClaimsOf(task),
+  firstClaims: task.firstClaims === 'file' ? inFile(task.claimFile) : inMemory(),
   // Often, and while handlers are at work: so that a commit that comes too early is seen.
   commitEveryMs: 10,
   async onPlantCreated({ partition, offset, eventId }) {

@@ -113,7 +113,7 @@ export function createDelivery(options: DeliveryOptions) {
     async checkpointOf(partition: Partition): Promise<Checkpoint> {
       const progress = progressOf(partition)
       const delivered = advance(progress, await startOf(partition))
-      const known = (await firstClaims.checkpointOf(partition)) ?? delivered
+      const known = await firstClaims.checkpointOf(partition)
       const [low, high] = known.offset < delivered.offset ? [known, delivered] : [delivered, known]
       progress.highest = high
       progress.readTo = low

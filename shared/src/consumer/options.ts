@@ -1,5 +1,3 @@
-import { type TSchema, Type } from 'typebox'
-import { Value } from 'typebox/value'
 import type { Security } from '../event-log/connection.ts'
 import { isServiceGroup } from '../event-log/groups.ts'
 import { HOST_PORT } from '../runtime/host-port.ts'
@@ -21,26 +19,34 @@ export type Begin =
 
 type Awaitable<T> = T | Promise<T>
 
-export type ConsumeOptions = Security & {
+type ClientOptions = Security & {
   /** Some of the brokers, each `host:port`. */
   brokers: readonly string[]
+  clientId?: string
+  /** Default: warnings and errors to the console. */
+  log?: Log
+}
+
+type ReaderOptions = ClientOptions & {
+  /** Default: plants. */
+  topic?: string
+  /** Maximum number of events per call of `onPlantsCreated`. Default: 500, for a replay 1,000. */
+  maxBatch?: number
+  /** Stops the consumer, or aborts the replay. */
+  signal?: AbortSignal
+}
+
+export type ConsumeOptions = ReaderOptions & {
   /** The consumer group. Its processes share the partitions; Kafka stores its position under this name. */
   groupId: string
   /** Called with one plant at a time per partition. Set either this or `onPlantsCreated`. */
   onPlantCreated?(event: PlantCreated, context: HandlerContext): Awaitable<unknown>
   /** Called with up to `maxBatch` plants of one partition, in log order. */
   onPlantsCreated?(events: PlantCreated[], context: HandlerContext): Awaitable<unknown>
-  /** Default: plants. */
-  topic?: string
-  clientId?: string
-  /** Default: warnings and errors to the console. */
-  log?: Log
   /** Where the first claims are stored. Default: inMemory(). */
   firstClaims?: FirstClaims
   /** Where the group starts if it has not committed anything. Default: beginning. */
   from?: Begin
-  /** Default: 500. */
-  maxBatch?: number
   /** Number of consecutive failures after which `onDeadLetter` is called, if it is set. Default: 5. */
   maxAttempts?: number
   /** Delay before the first retry in ms. Doubles with each further failure. Default: 250. */
@@ -59,8 +65,6 @@ export type ConsumeOptions = Security & {
   stopWithinMs?: number
   /** The time that Kafka may be unreachable at the start, in ms. Default: 15,000. */
   connectWithinMs?: number
-  /** Stops the consumer. */
-  signal?: AbortSignal
 }
 
 /** The progress of a replay. Counts offsets, so that the control records of transactions count as well. */
@@ -73,16 +77,7 @@ type OnPlants =
   | { onPlantsCreated(events: PlantCreated[]): unknown; onPlantCreated?: undefined }
 
 export type ReplayPlantsOptions = OnPlants &
-  Security & {
-    /** Some of the brokers, each `host:port`. */
-    brokers: readonly string[]
-    /** Default: plants. */
-    topic?: string
-    clientId?: string
-    /** Default: warnings and errors to the console. */
-    log?: Log
-    /** Maximum number of events per call. Default: 1,000. */
-    maxBatch?: number
+  ReaderOptions & {
     /** Receives parked records. */
     onParked?(record: ParkedRecord): unknown
     /** Called every `progressEveryMs`, and at the end. Awaited, and may fail, like a handler. */
@@ -96,204 +91,165 @@ export type ReplayPlantsOptions = OnPlants &
     from?: Exclude<Begin, 'end'>
     /** Memory limit for the first claims of all plants. Default: 1,024 MiB, for about 25 million plants. */
     maxMib?: number
-    /** Aborts the replay. */
-    signal?: AbortSignal
   }
 
-export type PlantTableOptions = Security & {
-  /** Some of the brokers, each `host:port`. */
-  brokers: readonly string[]
+export type PlantTableOptions = ClientOptions & {
   /** The topic of the table. Default: plants.table. */
   table?: string
-  clientId?: string
-  /** Default: warnings and errors to the console. */
-  log?: Log
   /** Called with each plant, in the order of the table, before `get` returns it. If it throws, it is called again. */
   onPlant?(plant: TablePlant): void
   /** The time that Kafka may be unreachable at the start, in ms. Default: 15,000. */
   connectWithinMs?: number
 }
 
-/** The schema of an option, and its description for error messages. */
-type OptionSchema = TSchema & { expected: string }
+type Defaulted<T, K extends keyof T> = T & Required<Pick<T, K>>
+type ClientDefaults = 'clientId' | 'log'
+type ReaderDefaults = ClientDefaults | 'topic' | 'from' | 'maxBatch'
+
+export type CheckedConsumeOptions = Defaulted<
+  ConsumeOptions,
+  | ReaderDefaults
+  | ('maxAttempts' | 'firstRetryMs' | 'longestRetryMs' | 'commitEveryMs' | 'stopWithinMs' | 'connectWithinMs')
+>
+export type CheckedReplayOptions = Defaulted<ReplayPlantsOptions, ReaderDefaults | 'maxMib' | 'progressEveryMs'>
+type CheckedTableOptions = Defaulted<PlantTableOptions, ClientDefaults | 'table' | 'connectWithinMs'>
+
+/** The accepted values of an option, in words and as a check, and its default. */
+type Option = { expected: string; accepts(value: never): boolean; default?: unknown; isRequired?: true }
 
 const HOUR_MS = 3_600_000
 
-const described = <T extends TSchema>(expected: string, schema: T): OptionSchema => Object.assign(schema, { expected })
+const integer = (min: number, max: number, fallback: number): Option => ({
+  expected: `an integer from ${min} to ${max}`,
+  accepts: (value: number) => Number.isInteger(value) && value >= min && value <= max,
+  default: fallback,
+})
 
-const accepting = (expected: string, check: (value: unknown) => boolean): OptionSchema =>
-  described(
-    expected,
-    Type.Refine(Type.Unknown(), check, () => expected),
-  )
+const isText = (pattern: RegExp) => (value: unknown) => typeof value === 'string' && pattern.test(value)
+const isBroker = isText(new RegExp(HOST_PORT))
 
-const integer = (minimum: number, maximum: number): OptionSchema =>
-  described(`an integer from ${minimum} to ${maximum}`, Type.Integer({ minimum, maximum }))
-
-const nameSchema = described('a name of 1 to 249 characters', Type.String({ minLength: 1, maxLength: 249 }))
-const functionSchema = accepting('a function', (value) => typeof value === 'function')
-const objectSchema = accepting('an object', (value) => typeof value === 'object' && value !== null)
-
-const topicSchema = described('a Kafka topic name', Type.String({ pattern: '^[a-zA-Z0-9._-]{1,249}$' }))
-
-const CLIENT_OPTIONS = {
-  brokers: described(
-    "a list of brokers, each 'host:port'",
-    Type.Array(Type.String({ pattern: HOST_PORT }), { minItems: 1 }),
-  ),
-  clientId: nameSchema,
-  log: accepting('an object with debug, info, warn and error', isLog),
-  ssl: described('true, false or options of tls.connect', Type.Union([Type.Boolean(), objectSchema])),
-  sasl: objectSchema,
-  socketFactory: functionSchema,
-  rackId: nameSchema,
-}
-
-/** Options of consumePlants and replayPlants. */
-const READER_OPTIONS = {
-  ...CLIENT_OPTIONS,
-  topic: topicSchema,
-  onPlantCreated: functionSchema,
-  onPlantsCreated: functionSchema,
-  onParked: functionSchema,
-  maxBatch: integer(1, 10_000),
-  signal: accepting('an AbortSignal', (value) => value instanceof AbortSignal),
-}
-
-const CONSUME_OPTIONS = {
-  ...READER_OPTIONS,
-  groupId: nameSchema,
-  onDeadLetter: functionSchema,
-  firstClaims: accepting('the result of inMemory(), inFile() or inReadModel()', isFirstClaims),
-  from: accepting(
-    "'beginning', 'end', { time: a valid Date } or { positions: a Map of partitions to next offsets }",
-    (value) => value === 'beginning' || value === 'end' || isTimeOrPositions(value),
-  ),
-  maxAttempts: integer(1, 1_000_000),
-  firstRetryMs: integer(1, HOUR_MS),
-  longestRetryMs: integer(1, HOUR_MS),
-  commitEveryMs: integer(10, 60_000),
-  stopWithinMs: integer(0, HOUR_MS),
-  connectWithinMs: integer(0, HOUR_MS),
-}
-
-const REPLAY_OPTIONS = {
-  ...READER_OPTIONS,
-  onProgress: functionSchema,
-  progressEveryMs: integer(1, HOUR_MS),
-  from: accepting(
-    "'beginning', { time: a valid Date } or { positions: a Map of partitions to next offsets }",
-    (value) => value === 'beginning' || isTimeOrPositions(value),
-  ),
-  maxMib: integer(1, 1_048_576),
-}
-
-const TABLE_OPTIONS = {
-  ...CLIENT_OPTIONS,
-  table: topicSchema,
-  onPlant: functionSchema,
-  connectWithinMs: integer(0, HOUR_MS),
-}
-
-const ignore = () => {}
+const aName: Option = { expected: 'a name of 1 to 249 characters', accepts: isText(/^.{1,249}$/su) }
+const aTopic: Option = { expected: 'a Kafka topic name', accepts: isText(/^[a-zA-Z0-9._-]{1,249}$/) }
+const aFunction: Option = { expected: 'a function', accepts: (value) => typeof value === 'function' }
+const anObject: Option = { expected: 'an object', accepts: isObject }
 
 /** Warnings and errors to stderr. */
 const consoleLog: Log = {
-  debug: ignore,
-  info: ignore,
+  debug() {},
+  info() {},
   warn: (...parts: unknown[]) => console.warn('plants:', ...parts.reverse()),
   error: (...parts: unknown[]) => console.error('plants:', ...parts.reverse()),
 }
 
-const CONSUME_DEFAULTS = {
-  topic: 'plants',
-  clientId: 'plant-consumer',
-  log: consoleLog,
-  from: 'beginning' as Begin,
-  maxBatch: 500,
-  maxAttempts: 5,
-  firstRetryMs: 250,
-  longestRetryMs: 5_000,
-  commitEveryMs: 1_000,
-  stopWithinMs: 10_000,
-  connectWithinMs: 15_000,
+const clientOptions = (clientId: string): Record<keyof ClientOptions, Option> => ({
+  brokers: {
+    expected: "a list of brokers, each 'host:port'",
+    accepts: (value: unknown) => Array.isArray(value) && value.length > 0 && value.every(isBroker),
+    isRequired: true,
+  },
+  clientId: { ...aName, default: clientId },
+  log: { expected: 'an object with debug, info, warn and error', accepts: isLog, default: consoleLog },
+  ssl: {
+    expected: 'true, false or options of tls.connect',
+    accepts: (value: unknown) => typeof value === 'boolean' || isObject(value),
+  },
+  sasl: anObject,
+  socketFactory: aFunction,
+  rackId: aName,
+})
+
+const readerOptions = (clientId: string, maxBatch: number) => ({
+  ...clientOptions(clientId),
+  topic: { ...aTopic, default: 'plants' },
+  onPlantCreated: aFunction,
+  onPlantsCreated: aFunction,
+  onParked: aFunction,
+  maxBatch: integer(1, 10_000, maxBatch),
+  signal: { expected: 'an AbortSignal', accepts: (value: unknown) => value instanceof AbortSignal },
+})
+
+const startOption = (...places: string[]): Option => ({
+  expected:
+    `${places.map((place) => `'${place}', `).join('')}{ time: a valid Date } or ` +
+    '{ positions: a Map of partitions to next offsets }',
+  accepts: (value: unknown) => places.includes(value as string) || isTimeOrPositions(value),
+  default: 'beginning',
+})
+
+const CONSUME_OPTIONS: Record<keyof ConsumeOptions, Option> = {
+  ...readerOptions('plant-consumer', 500),
+  groupId: { ...aName, isRequired: true },
+  onDeadLetter: aFunction,
+  firstClaims: {
+    expected: 'the result of inMemory() or inFile()',
+    accepts: (value: Partial<FirstClaims> | null) => typeof value?.open === 'function',
+  },
+  from: startOption('beginning', 'end'),
+  maxAttempts: integer(1, 1_000_000, 5),
+  firstRetryMs: integer(1, HOUR_MS, 250),
+  longestRetryMs: integer(1, HOUR_MS, 5_000),
+  commitEveryMs: integer(10, 60_000, 1_000),
+  stopWithinMs: integer(0, HOUR_MS, 10_000),
+  connectWithinMs: integer(0, HOUR_MS, 15_000),
 }
 
-const REPLAY_DEFAULTS = {
-  topic: 'plants',
-  clientId: 'plant-replay',
-  log: consoleLog,
-  from: 'beginning' as Exclude<Begin, 'end'>,
-  maxBatch: 1_000,
-  maxMib: 1_024,
-  progressEveryMs: 1_000,
+const REPLAY_OPTIONS: Record<keyof ReplayPlantsOptions, Option> = {
+  ...readerOptions('plant-replay', 1_000),
+  onProgress: aFunction,
+  progressEveryMs: integer(1, HOUR_MS, 1_000),
+  from: startOption('beginning'),
+  maxMib: integer(1, 1_048_576, 1_024),
 }
 
-const TABLE_DEFAULTS = {
-  table: 'plants.table',
-  clientId: 'plant-table',
-  log: consoleLog,
-  connectWithinMs: 15_000,
+const TABLE_OPTIONS: Record<keyof PlantTableOptions, Option> = {
+  ...clientOptions('plant-table'),
+  table: { ...aTopic, default: 'plants.table' },
+  onPlant: aFunction,
+  connectWithinMs: integer(0, HOUR_MS, 15_000),
 }
-
-export type CheckedConsumeOptions = ConsumeOptions & typeof CONSUME_DEFAULTS
-export type CheckedReplayOptions = ReplayPlantsOptions & typeof REPLAY_DEFAULTS
 
 /** Adds the defaults. Throws a PlantConsumerError that names every missing or invalid option. */
 export function checkConsumeOptions(options: ConsumeOptions): CheckedConsumeOptions {
-  const { set, faults } = validate(options, CONSUME_OPTIONS, ['brokers', 'groupId'])
-  const checked = { ...CONSUME_DEFAULTS, ...set }
-  if (faults.length === 0 && checked.longestRetryMs < checked.firstRetryMs) {
-    faults.push('longestRetryMs must not be less than firstRetryMs')
+  return check<CheckedConsumeOptions>(options, CONSUME_OPTIONS, ({ longestRetryMs, firstRetryMs, groupId, topic }) => {
+    if (longestRetryMs < firstRetryMs) return 'longestRetryMs must not be less than firstRetryMs'
+    if (!isServiceGroup(groupId, topic)) return undefined
+    return `groupId ${groupId} is a consumer group of the service itself: choose another one`
+  })
+}
+
+/** Adds the defaults. Throws a PlantConsumerError that names every missing or invalid option. */
+export const checkReplayOptions = (options: ReplayPlantsOptions) => check<CheckedReplayOptions>(options, REPLAY_OPTIONS)
+
+/** Adds the defaults. Throws a PlantConsumerError that names every missing or invalid option. */
+export const checkTableOptions = (options: PlantTableOptions) => check<CheckedTableOptions>(options, TABLE_OPTIONS)
+
+/** An option that is undefined counts as unset. `faultOf` checks options that are valid one by one. */
+function check<T extends object>(
+  given: object,
+  known: Record<string, Option>,
+  faultOf?: (options: T) => string | undefined,
+): T {
+  const set = Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined))
+  const faults = Object.entries(set).flatMap(([name, value]) => {
+    const option = known[name]
+    if (option === undefined) return [`${name} is not an option`]
+    return option.accepts(value as never) ? [] : [`${name} must be ${option.expected}`]
+  })
+  for (const [name, { isRequired }] of Object.entries(known)) {
+    if (isRequired && !(name in set)) faults.push(`${name} is missing`)
   }
-  if (faults.length === 0 && isServiceGroup(checked.groupId, checked.topic)) {
-    faults.push(`groupId ${checked.groupId} is a consumer group of the service itself: choose another one`)
+  if ('onPlantCreated' in known && 'onPlantCreated' in set === 'onPlantsCreated' in set) {
+    faults.push('set exactly one of onPlantCreated and onPlantsCreated')
   }
-  assertNoFaults(faults)
+  const defaults = Object.entries(known).map(([name, option]) => [name, option.default])
+  const checked = { ...Object.fromEntries(defaults.filter(([, value]) => value !== undefined)), ...set } as T
+  const fault = faults.length > 0 ? faults.join('; ') : faultOf?.(checked)
+  if (fault !== undefined) throw new PlantConsumerError('invalid-options', `options: ${fault}`)
   return checked
 }
 
-/** Adds the defaults. Throws a PlantConsumerError that names every missing or invalid option. */
-export function checkReplayOptions(options: ReplayPlantsOptions): CheckedReplayOptions {
-  const { set, faults } = validate(options, REPLAY_OPTIONS, ['brokers'])
-  assertNoFaults(faults)
-  return { ...REPLAY_DEFAULTS, ...set }
-}
-
-/** Adds the defaults. Throws a PlantConsumerError that names every missing or invalid option. */
-export function checkTableOptions(options: PlantTableOptions): PlantTableOptions & typeof TABLE_DEFAULTS {
-  const { set, faults } = validate(options, TABLE_OPTIONS, ['brokers'])
-  assertNoFaults(faults)
-  return { ...TABLE_DEFAULTS, ...set }
-}
-
-/** The options that are set, and the faults of all options as text. */
-function validate<T extends object>(
-  options: T,
-  schemas: Record<keyof T, OptionSchema>,
-  required: readonly (keyof T & string)[],
-): { set: T; faults: string[] } {
-  const set = Object.entries(options ?? {}).filter(([, value]) => value !== undefined)
-  const names = new Set(set.map(([option]) => option))
-  const faults = set.flatMap(([option, value]) => {
-    const schema = (schemas as Record<string, OptionSchema>)[option]
-    if (schema === undefined) return [`${option} is not an option`]
-    return Value.Check(schema, value) ? [] : [`${option} must be ${schema.expected}`]
-  })
-  for (const option of required) if (!names.has(option)) faults.push(`${option} is missing`)
-  const takesEvents = 'onPlantCreated' in schemas
-  if (takesEvents && names.has('onPlantCreated') === names.has('onPlantsCreated')) {
-    faults.push('set exactly one of onPlantCreated and onPlantsCreated')
-  }
-  return { set: Object.fromEntries(set) as T, faults }
-}
-
-function assertNoFaults(faults: readonly string[]): void {
-  if (faults.length > 0) throw new PlantConsumerError('invalid-options', `options: ${faults.join('; ')}`)
-}
-
-function isFirstClaims(value: unknown): boolean {
-  return typeof (value as Partial<FirstClaims> | null)?.open === 'function'
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 function isLog(value: unknown): boolean {

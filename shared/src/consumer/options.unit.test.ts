@@ -34,7 +34,7 @@ describe('the options of a consumer', () => {
     ['maxBatch must be an integer from 1 to 10000', { maxBatch: 0 }],
     ['maxAttempts must be an integer from 1 to 1000000', { maxAttempts: 1.5 }],
     ['longestRetryMs must not be less than firstRetryMs', { firstRetryMs: 10_000 }],
-    ['firstClaims must be the result of inMemory(), inFile() or inReadModel()', { firstClaims: 'memory' }],
+    ['firstClaims must be the result of inMemory() or inFile()', { firstClaims: 'memory' }],
     ["from must be 'beginning', 'end', { time: a valid Date } or", { from: 'start' }],
     ["from must be 'beginning', 'end', { time: a valid Date } or", { from: { time: new Date('') } }],
     ["from must be 'beginning', 'end', { time: a valid Date } or", { from: { positions: new Map([[0, -1]]) } }],

@@ -3,7 +3,7 @@ import type { PlantId } from '../plant/plant.ts'
 import type { Claim } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
-import { callTogether, livePointer, type RedisClient, script } from './redis.ts'
+import { callTogether, livePointer, type RedisClient } from './redis.ts'
 import { assertFoldVersion, assertPartitionCount, storedCheckpoint } from './state.ts'
 
 /**
@@ -18,14 +18,6 @@ export type PartitionMeta = {
   voids: number
   parked: number
   generation: string
-}
-
-export type LookUp = ReturnType<typeof createLookUp>
-
-/** The scripts that only read, by the name of their command. The consumer library loads no others. */
-export const LOOK_UP_SCRIPTS = {
-  plantsLookUp: script('look-up.lua'),
-  plantsCheckpoint: script('checkpoint.lua'),
 }
 
 /** Reads entries and metadata of the live generations of a topic. */

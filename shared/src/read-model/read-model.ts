@@ -8,7 +8,7 @@ import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { type ApplyResult, applyArguments, applyResult } from './apply.ts'
 import { createGenerations } from './generations.ts'
-import { createLookUp, LOOK_UP_SCRIPTS } from './look-up.ts'
+import { createLookUp } from './look-up.ts'
 import { callTogether, connectRedis, mastersOf, type Patience, script, sendTogether } from './redis.ts'
 import { withExplainedErrors } from './redis-problems.ts'
 import type { RedisSettings } from './redis-settings.ts'
@@ -16,7 +16,8 @@ import { FOLD_VERSION } from './state.ts'
 
 /** All scripts, by the name of their command. */
 export const SCRIPTS = {
-  ...LOOK_UP_SCRIPTS,
+  plantsLookUp: script('look-up.lua'),
+  plantsCheckpoint: script('checkpoint.lua'),
   plantsApply: script('apply.lua'),
   plantsList: script('list.lua'),
   plantsBegin: script('begin.lua'),

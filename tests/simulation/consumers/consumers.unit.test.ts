@@ -1,14 +1,19 @@
 import { randomInt } from 'node:crypto'
 import type { OpenFirstClaims } from '@plant-store/shared/consumer/first-claims/first-claims.ts'
+import type { Offset } from '@plant-store/shared/plant/position.ts'
+import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { describe, expect, it } from 'vitest'
 import { play } from './play.ts'
+import type { World } from './world.ts'
 
 const SEEDS = 300
 const LIMIT_MS = 120_000
 const from = randomInt(500_000_000)
 
+type Changed = (firstClaims: OpenFirstClaims, world: World) => OpenFirstClaims
+
 /** The first seed that breaks a guarantee, and the guarantee. */
-async function firstBroken(changed?: (firstClaims: OpenFirstClaims) => OpenFirstClaims) {
+async function firstBroken(changed?: Changed) {
   for (let seed = from; seed < from + SEEDS; seed++) {
     const broken = await play(seed, changed)
     if (broken !== undefined) return { seed, broken }
@@ -23,11 +28,14 @@ describe('consumers of one group, in a simulated world of faults', () => {
     LIMIT_MS,
   )
 
-  it.each<[string, RegExp, (firstClaims: OpenFirstClaims) => OpenFirstClaims]>([
+  it.each<[string, RegExp, Changed]>([
     [
       'the log is not read from the checkpoint of the first claims',
       /void claim|committed behind/,
-      (claims) => ({ ...claims, checkpointOf: async () => undefined }),
+      (claims, { log }) => ({
+        ...claims,
+        checkpointOf: async (partition) => checkpointAt((log.end(partition) - 1) as Offset, log.records(partition)),
+      }),
     ],
     [
       'a first claim is treated as a later one',

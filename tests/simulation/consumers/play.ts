@@ -4,7 +4,7 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { createRandom } from '../random.ts'
 import { type SimulatedConsumer, startConsumer } from './consumer.ts'
 import { createClaimKinds } from './first-claims.ts'
-import { ALL, createWorld } from './world.ts'
+import { ALL, createWorld, type World } from './world.ts'
 
 const PLACES = [0, 1]
 const STEPS = 300
@@ -16,16 +16,16 @@ const TURNS_TO_SETTLE = 5_000
  */
 export async function play(
   seed: number,
-  changed = (firstClaims: OpenFirstClaims) => firstClaims,
+  changed = (firstClaims: OpenFirstClaims, _world: World) => firstClaims,
 ): Promise<string | undefined> {
   const random = createRandom(seed)
   const world = createWorld(random)
-  const kinds = createClaimKinds(world, random)
+  const kinds = createClaimKinds(random)
   const members: SimulatedConsumer[] = []
 
   async function start(place: number): Promise<void> {
     members[place]?.kill()
-    members[place] = startConsumer(world, random, changed(await kinds.open(place)))
+    members[place] = startConsumer(world, random, changed(await kinds.open(place), world))
   }
 
   function rebalance(): void {
@@ -37,14 +37,13 @@ export async function play(
   }
 
   async function step(): Promise<void> {
-    const choice = random.below(100)
+    const choice = random.below(80)
     const place = random.pick(PLACES) as number
     if (choice < 60) world.append()
-    else if (choice < 80) world.project()
-    else if (choice < 90) rebalance()
-    else if (choice < 94) await members[place]?.pauseAWhile()
-    else if (choice < 97) await start(place).then(rebalance)
-    else if (choice === 97) {
+    else if (choice < 70) rebalance()
+    else if (choice < 74) await members[place]?.pauseAWhile()
+    else if (choice < 77) await start(place).then(rebalance)
+    else if (choice === 77) {
       for (const member of members) member.kill()
       world.moveGroup()
       for (const each of PLACES) await start(each)
@@ -57,7 +56,6 @@ export async function play(
   rebalance()
   for (let left = STEPS; left > 0 && world.firstBroken() === undefined; left--) await step()
   world.isCalm = true
-  world.project()
   rebalance()
   for (let left = TURNS_TO_SETTLE; left > 0 && world.firstBroken() === undefined; left--) {
     if (members.every((member) => member.isDone())) break

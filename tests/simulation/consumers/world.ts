@@ -3,8 +3,7 @@ import type { PlantCreated } from '@plant-store/shared/consumer/plant-record.ts'
 import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { allPartitions, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import { type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
+import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { createKafkaLog } from '../kafka.ts'
 import type { Random } from '../random.ts'
 import { eventIdOf, foreignRecord } from '../records.ts'
@@ -14,15 +13,13 @@ export const ALL = allPartitions(PARTITIONS)
 
 export type World = ReturnType<typeof createWorld>
 
-/** A log, a group that consumes it, the service's read model, and the guarantees of consumers. */
+/** A log, a group that consumes it, and the guarantees of consumers. */
 export function createWorld(random: Random) {
   const log = createKafkaLog(PARTITIONS)
   const firsts = new Map<PlantId, Offset>()
   /** The creations that were not delivered yet. */
   const owed = ALL.map(() => new Set<Offset>())
   const committed = new Map<Partition, GroupOffset>()
-  /** The checkpoints of the read model. */
-  const projected = new Map<Partition, Offset>()
   let events = 0
   let generation = 0
   let brokenGuarantee: string | undefined
@@ -64,23 +61,6 @@ export function createWorld(random: Random) {
       if (claim === undefined || firsts.has(claim.id)) return
       firsts.set(claim.id, offset)
       if (claim.plant !== undefined) owedIn(record.partition).add(offset)
-    },
-
-    /** The projector continues, or Redis is emptied. */
-    project(): void {
-      for (const partition of ALL) {
-        const end = (log.end(partition) - 1) as Offset
-        const reached = ((projected.get(partition) ?? BEFORE_FIRST) + random.below(12)) as Offset
-        projected.set(partition, world.isCalm || reached > end ? end : random.chance(0.05) ? BEFORE_FIRST : reached)
-      }
-    },
-
-    projected(partition: Partition): Checkpoint {
-      const offset = projected.get(partition) ?? BEFORE_FIRST
-      return checkpointAt(
-        offset,
-        log.records(partition).filter((record) => record.offset <= offset),
-      )
     },
 
     handled({ id, partition, offset }: PlantCreated): void {

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { openTopic } from '../../../../tests/support/open-topic.ts'
-import { openRedis } from '../../../../tests/support/plant-store.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { temporaryFolder } from '../../../../tests/support/temporary-folder.ts'
 import type { EventId } from '../../plant/event-id.ts'
@@ -13,14 +12,12 @@ import { plantCreated } from '../../plant/plant-created.ts'
 import { after, allPartitions, type Offset, type Partition } from '../../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../../protocol/checkpoint.ts'
 import { emptyPartition, fold } from '../../protocol/first-wins.ts'
-import { createReadModel } from '../../read-model/read-model.ts'
 import { systemTime } from '../../runtime/time.ts'
 import type { FirstClaims, OpenFirstClaims } from './first-claims.ts'
 import { inFile } from './in-file.ts'
 import { inMemory } from './in-memory.ts'
-import { inReadModel } from './in-read-model.ts'
 
-// The three kinds on a real log. As a consumer does, each test reads from the checkpoint of the first claims or from
+// Both kinds on a real log. As a consumer does, each test reads from the checkpoint of the first claims or from
 // that of the delivered records, whichever is lower.
 
 const PARTITIONS = 3
@@ -58,7 +55,7 @@ function consume(log: Log, claims: OpenFirstClaims, delivered = NOTHING) {
   const followed = followLog(log, {
     async checkpointOf(partition) {
       const begun = delivered.get(partition) ?? BEFORE_LOG
-      const known = (await claims.checkpointOf(partition)) ?? begun
+      const known = await claims.checkpointOf(partition)
       return known.offset < begun.offset ? known : begun
     },
     async onRecords(partition, records, next) {
@@ -149,42 +146,6 @@ describe('first claims on a real log', () => {
     await log.claimAll()
     await lost.untilRead(450)
     expect(lost.created).toEqual([])
-  })
-
-  it('in the read model: wait for the projector, and are the same after it is emptied and filled again', async () => {
-    const log = await openLog()
-    const redisUrl = inject('redisUrl')
-    const readModel = createReadModel(
-      { redis: { REDIS_URL: redisUrl }, topic: log.topic, partitions: PARTITIONS },
-      quietLog,
-    )
-    onTestFinished(() => readModel.close())
-    await readModel.ready()
-    await log.claimAll()
-    const consumer = consume(log, await openOn(log, inReadModel({ redisUrl })))
-    // No projector yet.
-    await log.claimAll()
-    const truth = sorted(await creations(log, 300))
-    expect(consumer.created).toEqual([])
-    const project = () =>
-      followLog(log, {
-        checkpointOf: async (partition) => (await readModel.meta(partition)).checkpoint,
-        async onRecords(partition, records, next, from) {
-          const applied = await readModel.apply(partition, from, next, records, randomUUID())
-          return applied.is === 'applied' ? next : (await readModel.meta(partition)).checkpoint
-        },
-      }).follower
-    const projector = project()
-    await consumer.untilRead(300)
-    expect(sorted(consumer.created)).toEqual(truth)
-
-    await projector.close()
-    const redis = openRedis(redisUrl)
-    await redis.del(await redis.keys(`{${log.topic}:*`))
-    await log.claimAll()
-    project()
-    await consumer.untilRead(450)
-    expect(sorted(consumer.created)).toEqual(truth)
   })
 })
 

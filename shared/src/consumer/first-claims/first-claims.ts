@@ -4,7 +4,6 @@ import type { PlantId } from '../../plant/plant.ts'
 import type { Claim, LogRecord } from '../../plant/plant-created.ts'
 import type { Offset, Partition } from '../../plant/position.ts'
 import type { Checkpoint } from '../../protocol/checkpoint.ts'
-import type { LookUpResult } from '../../protocol/coverage.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Time } from '../../runtime/time.ts'
@@ -20,11 +19,8 @@ export type FirstClaims = {
 }
 
 export type OpenFirstClaims = {
-  /**
-   * The checkpoint up to which a partition's claims are stored: the log has to be read from there, delivered or not.
-   * Undefined when the claims come from elsewhere and reading may start anywhere.
-   */
-  checkpointOf(partition: Partition): Promise<Checkpoint | undefined>
+  /** The checkpoint up to which a partition's claims are stored: the log is read from there, delivered or not. */
+  checkpointOf(partition: Partition): Promise<Checkpoint>
 
   /**
    * Stores the claims of a partition's records up to `next`, in log order and without gaps since `checkpointOf`, and
@@ -46,8 +42,6 @@ export type KnownClaims = {
   add(claim: Claim): Offset
 }
 
-export type EntryVerdict = 'first' | 'later' | 'unknown'
-
 /**
  * The records that are the first claims of their ids. Records after the checkpoint are added; earlier ones are known
  * already. Throws a PreconditionError for records of another log than that of the known claims.
@@ -61,26 +55,6 @@ export function firstAmong<R extends LogRecord>(known: KnownClaims, partition: P
     if (first === undefined || first > offset) throw anotherLog(partition, offset)
     return first === offset
   })
-}
-
-/**
- * The ruling of the read model on a claim in the log. An entry is valid whatever the model's checkpoint, because the
- * model is a fold of the log's beginning. Without an entry, the model has not reached this claim yet. Throws a
- * PreconditionError when the model is a fold of another log.
- */
-export function entryVerdict(
-  partition: Partition,
-  { offset, eventId }: Claim,
-  { entry, checkpoint }: LookUpResult,
-): EntryVerdict {
-  if (entry === undefined) {
-    if (checkpoint >= offset) throw anotherLog(partition, offset)
-    return 'unknown'
-  }
-  if (entry.offset > offset) throw anotherLog(partition, offset)
-  if (entry.offset < offset) return 'later'
-  if (entry.eventId !== eventId) throw anotherLog(partition, offset)
-  return 'first'
 }
 
 /** Records on both sides of the checkpoint show which event the log contains there. */

@@ -10,7 +10,8 @@ import { onSignal } from '@plant-store/shared/runtime/signals.ts'
 import { SERVICE_SETTINGS, tableOf } from '@plant-store/shared/stores/store-settings.ts'
 import { Type } from 'typebox'
 
-// Creates the topics of log and table unless they exist, and checks their settings in any case.
+// Creates the topics of log and table unless they exist, and checks their settings in any case. With --wait it waits for
+// a Kafka that does not respond yet, such as one that was started at the same time.
 
 const { PLANTS_TOPIC, PLANTS_PARTITIONS, PLANTS_TABLE } = SERVICE_SETTINGS
 const Settings = Type.Object({
@@ -18,10 +19,9 @@ const Settings = Type.Object({
   PLANTS_TOPIC,
   PLANTS_PARTITIONS,
   PLANTS_TABLE,
-  /** How long to wait for a Kafka that does not respond. */
-  KAFKA_WAIT_MS: Type.Integer({ minimum: 0, maximum: 600_000, default: 0 }),
 })
 
+const WAIT_MS = 120_000
 const CHECK_WITHIN_MS = 20_000
 const AGAIN_AFTER_MS = 200
 
@@ -32,7 +32,7 @@ try {
   const { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: partitions } = settings
   const brokers = settings.KAFKA_BROKERS.split(',')
   const kafka = createKafka(brokers, 'plant-store-setup', createLog('setup', 'error'), securityOf(settings))
-  const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: settings.KAFKA_WAIT_MS }
+  const patience = { everyMs: AGAIN_AFTER_MS, giveUpAfterMs: process.argv.includes('--wait') ? WAIT_MS : 0 }
   const create = async (name: string, kind?: TopicKind) => {
     const created = await retry(() => createTopic(kafka, { topic: name, partitions }, kind), patience)
     // The brokers may become leaders of the new partitions only a little after they reported the topic as created.

@@ -9,17 +9,13 @@ import type { CreatePlant } from '../../services/api/src/create-plant/create-pla
 import { ERRORS } from '../../services/api/src/http/errors.ts'
 import { ApiSettings } from '../../services/api/src/settings.ts'
 import { SCOPES } from '../../shared/src/access/scope.ts'
-import { newPlantWithin } from '../../shared/src/plant/plant.ts'
+import { NewPlant } from '../../shared/src/plant/plant.ts'
 import { FIRST, type Partition } from '../../shared/src/plant/position.ts'
 import { createLog } from '../../shared/src/runtime/json-log.ts'
 import { readSettings } from '../../shared/src/runtime/settings.ts'
 import { endWithProcess } from '../support/end-with-process.ts'
 
 const limits = readSettings(ApiSettings, { KAFKA_BROKERS: 'localhost:9092', REDIS_URL: 'redis://localhost' })
-const NewPlant = newPlantWithin({
-  nameMaxCodePoints: limits.NAME_MAX_CODE_POINTS,
-  tagMaxCodePoints: limits.TAG_MAX_CODE_POINTS,
-})
 const ERROR_NUMBERS = new Set<number>(Object.values(ERRORS).map(([number]) => number))
 const FIRST_POSITION = { partition: 0 as Partition, offset: FIRST }
 const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) /

@@ -78,7 +78,6 @@ const signed = await signedToken()
 const acceptJwt = jwts({
   issuer: ISSUER,
   audience: 'plants',
-  clockToleranceSeconds: 5,
   keyOf: createLocalJWKSet({ keys: [signed.key] }),
   now: () => NOW_MS,
   log,

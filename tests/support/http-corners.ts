@@ -10,11 +10,10 @@ const LIMITS = {
   KEEP_ALIVE_TIMEOUT_MS: '500',
   READ_DEADLINE_MS: '300',
   BODY_MAX_BYTES: '2000',
-  BODY_MAX_DEPTH: '3',
-  HEADERS_MAX_BYTES: '4000',
-  NAME_MAX_CODE_POINTS: '20',
-  TAG_MAX_CODE_POINTS: '5',
 }
+const MAX_TEXT = 1_000
+const MAX_DEPTH = 32
+const MORE_THAN_MAX_HEADERS = 17_000
 const NO_LOG_REACHES = '0-999999'
 
 const auth = `Authorization: Bearer ${TOKEN}\r\n`
@@ -25,6 +24,8 @@ const post = (body: string, ...fields: string[]) =>
   head('POST /plants', json, `Content-Length: ${Buffer.byteLength(body, 'latin1')}`, ...fields) + body
 const chunked = (...chunks: string[]) => head('POST /plants', json, 'Transfer-Encoding: chunked') + chunks.join('')
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+const text = (length: number) => 'x'.repeat(length)
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 const utf8 = (text: string) => Buffer.from(text).toString('latin1')
 
 function expectError(response: RawResponse | undefined, error: number, message?: RegExp): void {
@@ -175,9 +176,9 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
 
   describe('size', () => {
     it.each<[string, string, number]>([
-      ['a header too large', head('GET /plants/1', `X-A: ${'x'.repeat(5_000)}`), 43100],
-      ['too many headers', head('GET /plants/1', ...Array.from({ length: 900 }, (_, n) => `X${n}: x`)), 43100],
-      ['a path too large', head(`GET /${'x'.repeat(5_000)}`), 43100],
+      ['a header too large', head('GET /plants/1', `X-A: ${'x'.repeat(MORE_THAN_MAX_HEADERS)}`), 43100],
+      ['too many headers', head('GET /plants/1', ...Array.from({ length: 4_000 }, (_, n) => `X${n}: x`)), 43100],
+      ['a path too large', head(`GET /${'x'.repeat(MORE_THAN_MAX_HEADERS)}`), 43100],
       ['an id too long for a path', head(`GET /plants/${'1'.repeat(1_500)}`), 40400],
       ['a length too large, whatever comes', head('POST /plants', json, 'Content-Length: 2001'), 41300],
       ['a body too large', post(' '.repeat(2_001)), 41300],
@@ -188,17 +189,17 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
 
     it.each<[string, string, string]>([
       ['as large a body', `{"id":80,"name":"n"${' '.repeat(2_000 - 20)}}`, '{"name":"n"}'],
-      ['as long a name', `{"id":81,"name":"${'x'.repeat(20)}"}`, `{"name":"${'x'.repeat(20)}"}`],
-      ['as long a tag', '{"id":82,"name":"n","tag":"12345"}', '{"name":"n","tag":"12345"}'],
-      ['as deep a body', '{"id":83,"name":"n","x":{"x":[]}}', '{"name":"n"}'],
+      ['as long a name', `{"id":81,"name":"${text(MAX_TEXT)}"}`, `{"name":"${text(MAX_TEXT)}"}`],
+      ['as long a tag', `{"id":82,"name":"n","tag":"${text(MAX_TEXT)}"}`, `{"name":"n","tag":"${text(MAX_TEXT)}"}`],
+      ['as deep a body', `{"id":83,"name":"n","x":${nested(MAX_DEPTH - 1)}}`, '{"name":"n"}'],
     ])('%s as allowed', async (_what, body, plant) => {
       expect((await requestRaw(post(body)))[0]).toMatchObject({ status: 200, body: plant })
     })
 
     it.each<[string, string, number, RegExp]>([
-      ['a name too long', `{"id":84,"name":"${'x'.repeat(21)}"}`, 40002, /name .*at most 20 .*21/],
-      ['a tag too long', '{"id":84,"name":"n","tag":"123456"}', 40002, /tag .*at most 5 .*6/],
-      ['a body too deep', '{"id":84,"name":"n","x":{"x":[[]]}}', 40001, /deeper than 3/],
+      ['a name too long', `{"id":84,"name":"${text(MAX_TEXT + 1)}"}`, 40002, /name .*at most 1000 .*1001/],
+      ['a tag too long', `{"id":84,"name":"n","tag":"${text(MAX_TEXT + 1)}"}`, 40002, /tag .*at most 1000 .*1001/],
+      ['a body too deep', `{"id":84,"name":"n","x":${nested(MAX_DEPTH)}}`, 40001, /deeper than 32/],
     ])('%s', async (_what, body, error, message) => {
       expectError((await requestRaw(post(body)))[0], error, message)
     })
@@ -419,7 +420,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
 
     it('get their responses before a malformed one does', async () => {
       const waits = head('GET /plants/1', `Plants-Position: ${NO_LOG_REACHES}`)
-      for (const nonsense of ['nonsense\r\n\r\n', head('GET /plants/1', `X: ${'x'.repeat(9_000)}`)]) {
+      for (const nonsense of ['nonsense\r\n\r\n', head('GET /plants/1', `X: ${'x'.repeat(MORE_THAN_MAX_HEADERS)}`)]) {
         const connection = openRaw(api.url)
         connection.write(waits + nonsense)
         await connection.closed

@@ -62,7 +62,7 @@ export async function createApp(parts: AppParts) {
       sendUnknownRoute(app, request, reply)
     else done()
   })
-  acceptJsonBodies(app, { maxBytes: limits.BODY_MAX_BYTES, maxDepth: limits.BODY_MAX_DEPTH })
+  acceptJsonBodies(app, limits.BODY_MAX_BYTES)
 
   // Counted, because checking the signature of a JWT costs more than any other check, and anyone can send one.
   await requireAccess(
@@ -73,11 +73,7 @@ export async function createApp(parts: AppParts) {
   await app.register(async (operations) => {
     admission.count(operations)
     if (limits.RATE_LIMIT_PER_MINUTE > 0) await limitRates(operations, limits.RATE_LIMIT_PER_MINUTE)
-    const textLimits = {
-      nameMaxCodePoints: limits.NAME_MAX_CODE_POINTS,
-      tagMaxCodePoints: limits.TAG_MAX_CODE_POINTS,
-    }
-    await operations.register(createPlantRoute, { creation, textLimits })
+    await operations.register(createPlantRoute, { creation })
     await operations.register(readPlantRoute, { reader, partitions })
     await operations.register(listPlantsRoute, {
       lister,

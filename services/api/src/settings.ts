@@ -1,4 +1,3 @@
-import { MAX_TEXT_CODE_POINTS } from '@plant-store/shared/plant/plant.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { Port } from '@plant-store/shared/runtime/settings.ts'
 import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
@@ -15,11 +14,7 @@ const MAX_DRAIN_MS = 120_000
 
 /** Limits of the HTTP interface; docs/reference/settings.md explains each. */
 const HTTP_LIMITS = {
-  NAME_MAX_CODE_POINTS: Type.Integer({ minimum: 1, maximum: MAX_TEXT_CODE_POINTS, default: 1_000 }),
-  TAG_MAX_CODE_POINTS: Type.Integer({ minimum: 1, maximum: MAX_TEXT_CODE_POINTS, default: 1_000 }),
   BODY_MAX_BYTES: Type.Integer({ minimum: 64, maximum: 1_048_576, default: 65_536 }),
-  BODY_MAX_DEPTH: Type.Integer({ minimum: 1, maximum: 500, default: 32 }),
-  HEADERS_MAX_BYTES: Type.Integer({ minimum: 1_024, maximum: 65_536, default: 16_384 }),
   HEADERS_TIMEOUT_MS: Type.Integer({ minimum: 100, maximum: MAX_TIMEOUT_MS, default: 10_000 }),
   REQUEST_TIMEOUT_MS: Type.Integer({ minimum: 100, maximum: MAX_TIMEOUT_MS, default: 30_000 }),
   ANSWER_TIMEOUT_MS: Type.Integer({ minimum: 100, maximum: MAX_TIMEOUT_MS, default: 30_000 }),
@@ -48,7 +43,6 @@ export const ApiSettings = Type.Object({
   JWT_JWKS_URL: Type.Optional(
     Type.Refine(Type.String({ expected: 'an http(s) URL without user and password', secret: true }), isPlainHttpUrl),
   ),
-  JWT_CLOCK_TOLERANCE_SECONDS: Type.Integer({ minimum: 0, maximum: 300, default: 5 }),
   ...HTTP_LIMITS,
   QUEUE_MAX_MIB: Type.Integer({ minimum: 1, maximum: 1_024, default: 16 }),
   QUEUE_MAX_AGE_MS: Type.Integer({ minimum: 1, maximum: 120_000, default: 8_000 }),

@@ -28,11 +28,6 @@ describe('the settings of JWTs', () => {
     )
     expect(() => read({ JWT_JWKS_URL: url })).not.toThrow(/hunter2/)
   })
-
-  it('limit the clock tolerance, by default to 5 s', () => {
-    expect(read({})).toMatchObject({ JWT_CLOCK_TOLERANCE_SECONDS: 5 })
-    expect(() => read({ JWT_CLOCK_TOLERANCE_SECONDS: '301' })).toThrow(/from 0 to 300/)
-  })
 })
 
 it('the window has room in each partition', () => {

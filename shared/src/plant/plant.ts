@@ -5,7 +5,7 @@ declare const brand: unique symbol
 /** Identification number of a plant: any int64, exact. */
 export type PlantId = bigint & { readonly [brand]: 'PlantId' }
 
-/** Maximum length of a name or tag in an event, in Unicode code points. */
+/** Maximum length of a name or tag, in Unicode code points. Events promise it to every consumer. */
 export const MAX_TEXT_CODE_POINTS = 1_000
 
 const MIN_INT64 = -(2n ** 63n)
@@ -25,25 +25,20 @@ export function parsePlantId(text: string): PlantId | undefined {
   return CANONICAL_INT64.test(text) ? plantIdOf(BigInt(text)) : undefined
 }
 
-const Text = (description: string, maxCodePoints: number) =>
+const Text = (description: string) =>
   Type.Refine(
-    Type.String({ maxLength: maxCodePoints, description }),
+    Type.String({ maxLength: MAX_TEXT_CODE_POINTS, description }),
     (text) => typeof text !== 'string' || text.isWellFormed(),
     () => 'must be well-formed Unicode, but it contains an unpaired surrogate',
   )
 
-export type TextLimits = { nameMaxCodePoints: number; tagMaxCodePoints: number }
-
-const textsWithin = ({ nameMaxCodePoints, tagMaxCodePoints }: TextLimits) => ({
-  name: Text('The name of the plant', nameMaxCodePoints),
-  tag: Type.Optional(Text('Tag to specify the type of the plant', tagMaxCodePoints)),
-})
+const TEXTS = {
+  name: Text('The name of the plant'),
+  tag: Type.Optional(Text('Tag to specify the type of the plant')),
+}
 
 /** The Plant of the specification, as responses contain it: it has no id. */
-export const Plant = Type.Object(
-  textsWithin({ nameMaxCodePoints: MAX_TEXT_CODE_POINTS, tagMaxCodePoints: MAX_TEXT_CODE_POINTS }),
-  { title: 'Plant' },
-)
+export const Plant = Type.Object(TEXTS, { title: 'Plant' })
 export type Plant = Static<typeof Plant>
 
 /** The JSON parser reads an id as a bigint, so that every digit is kept. A number that is not an int64 is rejected. */
@@ -53,10 +48,9 @@ export const PlantIdValue = Type.Refine(
   () => 'must be an integer between -9223372036854775808 and 9223372036854775807',
 )
 
-/** The NewPlant of the specification, as requests contain it. An api may accept shorter texts than events can have. */
-export const newPlantWithin = (limits: TextLimits) =>
-  Type.Object({ ...textsWithin(limits), id: PlantIdValue }, { title: 'NewPlant' })
-export type NewPlant = Static<ReturnType<typeof newPlantWithin>>
+/** The NewPlant of the specification, as requests contain it. */
+export const NewPlant = Type.Object({ ...TEXTS, id: PlantIdValue }, { title: 'NewPlant' })
+export type NewPlant = Static<typeof NewPlant>
 
 /** The fields of a plant, in the order in which they are shown. */
 export const PLANT_FIELDS = ['name', 'tag'] as const satisfies readonly (keyof Plant)[]

@@ -2,12 +2,8 @@ import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { EDGE_IDS, MAX_INT64, MIN_INT64, newPlants, plantIds } from '../../../tests/support/generated-plants.ts'
-import { MAX_TEXT_CODE_POINTS, newPlantWithin, parsePlantId, plantIdOf, plantOf } from './plant.ts'
+import { MAX_TEXT_CODE_POINTS, NewPlant, parsePlantId, plantIdOf, plantOf } from './plant.ts'
 
-const NewPlant = newPlantWithin({
-  nameMaxCodePoints: MAX_TEXT_CODE_POINTS,
-  tagMaxCodePoints: MAX_TEXT_CODE_POINTS,
-})
 const accepts = (plant: unknown) => Value.Check(NewPlant, plant)
 
 describe('a new plant', () => {
@@ -34,12 +30,6 @@ describe('a new plant', () => {
     expect(accepts({ id: 1n, name: longest, tag: longest })).toBe(true)
     expect(accepts({ id: 1n, name: longest + codePoint })).toBe(false)
     expect(accepts({ id: 1n, name: 'n', tag: longest + codePoint })).toBe(false)
-  })
-
-  it('can be limited to a shorter name and tag', () => {
-    const within = newPlantWithin({ nameMaxCodePoints: 2, tagMaxCodePoints: 1 })
-    const isWithin = (name: string, tag: string) => Value.Check(within, { id: 1n, name, tag })
-    expect([isWithin('🌱🌱', '🌱'), isWithin('🌱🌱🌱', '🌱'), isWithin('🌱', '🌱🌱')]).toEqual([true, false, false])
   })
 
   it.each<[string, unknown]>([

@@ -16,11 +16,10 @@ const Protocol = Type.Optional(Type.Enum(['grpc', 'http/protobuf', 'http/json'])
 const isRatio = (text: string) => /^(0|1|[01]?\.\d+|1\.0+)$/.test(text) && Number(text) <= 1
 
 /**
- * The standard variables of OpenTelemetry that turn tracing on or that its SDK would ignore with a warning when they
- * are wrong, or whose defaults are ours. The SDK reads these and all its others from the environment itself.
+ * Variables of OpenTelemetry's SDK, documented there. These are checked, because the SDK would ignore a wrong one with a
+ * warning, or are read here as well. The SDK reads all its variables from the environment itself.
  */
-export const TRACING_SETTINGS = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: Endpoint,
+export const SDK_SETTINGS = {
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: Endpoint,
   OTEL_EXPORTER_OTLP_PROTOCOL: Protocol,
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: Protocol,
@@ -33,6 +32,8 @@ export const TRACING_SETTINGS = {
   OTEL_SDK_DISABLED: Type.Optional(Type.Enum(['true', 'false'])),
   OTEL_TRACES_EXPORTER: Type.Optional(Type.Enum(['otlp', 'none'])),
 }
+
+export const TRACING_SETTINGS = { OTEL_EXPORTER_OTLP_ENDPOINT: Endpoint, ...SDK_SETTINGS }
 
 export type TracingSettings = Static<TObject<typeof TRACING_SETTINGS>>
 

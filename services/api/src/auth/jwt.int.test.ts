@@ -35,7 +35,6 @@ function accept(url: string, limits: Partial<KeySetLimits> = AT_EACH_TOKEN) {
   const strategy = jwts({
     issuer: ISSUER,
     audience: AUDIENCE,
-    clockToleranceSeconds: TOLERANCE_SECONDS,
     keyOf: keys.keyOf,
     now: () => NOW_SECONDS * 1000,
     log,

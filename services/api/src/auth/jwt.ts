@@ -10,6 +10,8 @@ import { type Access, type Authenticator, expiredToken, invalidToken, type Strat
 /** Asymmetric signatures only: with a shared secret, anyone who can check a token could also create one. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 const MAX_SUBJECT_CHARACTERS = 255
+/** For `exp` and `nbf`: the clocks of issuer and api, both kept by NTP, differ by less. */
+const CLOCK_TOLERANCE_SECONDS = 5
 const THREE_PARTS = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /** The errors of jose for an invalid token. All others are faults of the keys. */
@@ -27,7 +29,6 @@ const TOKEN_ERRORS = [
 export type JwtOptions = {
   issuer: string
   audience: string
-  clockToleranceSeconds: number
   keyOf: JWTVerifyGetKey
   /** Milliseconds since 1970. */
   now: () => number
@@ -39,7 +40,7 @@ export type JwtOptions = {
  * claim `scope` (RFC 8693, 4.2). A token that is not a JWT of this issuer needs no key. Throws tokensUncheckable while
  * the keys are not available.
  */
-export function jwts({ issuer, audience, clockToleranceSeconds, keyOf, now, log }: JwtOptions): Strategy {
+export function jwts({ issuer, audience, keyOf, now, log }: JwtOptions): Strategy {
   let reported = ''
   return async (token) => {
     if (!THREE_PARTS.test(token) || issuerOf(token) !== issuer) return undefined
@@ -49,7 +50,7 @@ export function jwts({ issuer, audience, clockToleranceSeconds, keyOf, now, log 
         audience,
         algorithms: ALGORITHMS,
         requiredClaims: ['exp', 'sub'],
-        clockTolerance: clockToleranceSeconds,
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
         currentDate: new Date(now()),
       })
       return accessOf(payload, issuer)
@@ -79,10 +80,9 @@ export type JwtSettings = {
   JWT_ISSUER?: string
   JWT_AUDIENCE?: string
   JWT_JWKS_URL?: string
-  JWT_CLOCK_TOLERANCE_SECONDS: number
 }
 
-type JwtIssuer = { issuer: string; audience: string; url: string; clockToleranceSeconds: number }
+type JwtIssuer = { issuer: string; audience: string; url: string }
 
 /** The issuer of accepted JWTs; undefined when none is set. Throws a PreconditionError for incomplete settings. */
 export function jwtIssuerOf(settings: JwtSettings): JwtIssuer | undefined {
@@ -91,7 +91,7 @@ export function jwtIssuerOf(settings: JwtSettings): JwtIssuer | undefined {
   if (issuer === undefined || audience === undefined || url === undefined) {
     throw new PreconditionError('settings: set all of JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL, or none')
   }
-  return { issuer, audience, url, clockToleranceSeconds: settings.JWT_CLOCK_TOLERANCE_SECONDS }
+  return { issuer, audience, url }
 }
 
 export function openJwts({ url, ...accepted }: JwtIssuer, log: Log, now: () => number): Authenticator {

@@ -9,7 +9,7 @@ const DIGESTS = { PLANT_STORE_TOKEN_DIGESTS: `ann:${digestOf('a').toString('hex'
 const JWT = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: 'http://127.0.0.1:9/' }
 
 async function open(settings: Partial<AuthenticationSettings>) {
-  const opened = await openAuthentication({ JWT_CLOCK_TOLERANCE_SECONDS: 5, ...settings }, quietLog)
+  const opened = await openAuthentication(settings, quietLog)
   onTestFinished(opened.close)
   const callersOf = async (token: string) =>
     (await Promise.all(opened.strategies.map((strategy) => strategy(token)))).map((access) => access?.caller)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type EventId, keyedEventId } from '@plant-store/shared/plant/event-id.ts'
-import { newPlantWithin, Plant, plantOf, type TextLimits } from '@plant-store/shared/plant/plant.ts'
+import { NewPlant, Plant, plantOf } from '@plant-store/shared/plant/plant.ts'
 import { parseTraceparent } from '@plant-store/shared/plant/plant-created.ts'
 import { formatPosition } from '@plant-store/shared/plant/position.ts'
 import { TOKEN_HEADER } from '../http/consistency-token.ts'
@@ -55,12 +55,11 @@ const FACTS: OperationFacts = {
 /** POST /plants */
 export const createPlantRoute: FastifyPluginAsyncTypebox<{
   creation: Pick<PlantCreation, 'create'>
-  textLimits: TextLimits
-}> = async (app, { creation, textLimits }) => {
+}> = async (app, { creation }) => {
   app.post(
     '/plants',
     {
-      schema: { ...SCHEMA, body: newPlantWithin(textLimits) },
+      schema: { ...SCHEMA, body: NewPlant },
       config: { scope: 'plants:write', operation: FACTS },
     },
     async ({ body, caller, headers, span }, reply) => {

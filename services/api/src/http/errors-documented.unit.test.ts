@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { SDK_SETTINGS } from '@plant-store/shared/tracing/tracing-settings.ts'
 import { describe, expect, it } from 'vitest'
 import { ApiSettings } from '../settings.ts'
 import { bodyOf, ERRORS } from './errors.ts'
@@ -26,9 +27,10 @@ describe('the reference of the settings', () => {
       .flatMap((text) => [...text.matchAll(/^\| `([A-Z_]+)` \| ([^|]+) \| ([^|]+) \|/gm)])
       .map(([, name = '', fallback = '', values = '']) => [name, { fallback, values }]),
   )
-  const settings = Object.entries(ApiSettings.properties as Record<string, Setting>)
+  const all = Object.entries(ApiSettings.properties as Record<string, Setting>)
+  const settings = all.filter(([name]) => !(name in SDK_SETTINGS))
 
-  it('has every setting of the api, and no other', () => {
+  it('has every setting of the api but those of the SDK of OpenTelemetry, and no other', () => {
     expect([...rows.keys()].toSorted()).toEqual(settings.map(([name]) => name).toSorted())
   })
 

@@ -4,21 +4,21 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { parse } from 'lossless-json'
 import { HttpError } from './errors.ts'
 
-export type BodyLimits = { maxBytes: number; maxDepth: number }
-
+/** The deepest nesting of objects and arrays: a plant needs one, and the parser is recursive. */
+const MAX_DEPTH = 32
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 const INT64_DIGITS = 19
 const MAX_QUOTED_CHARACTERS = 200
 
 /**
- * Accepts only bodies that are JSON in UTF-8, within the limits. The service requests a body ("100 Continue") only when
+ * Accepts only bodies that are JSON in UTF-8, of at most `maxBytes`. The service requests a body ("100 Continue") only when
  * no earlier check has already led to a response.
  */
-export function acceptJsonBodies(app: FastifyInstance, { maxBytes, maxDepth }: BodyLimits): void {
+export function acceptJsonBodies(app: FastifyInstance, maxBytes: number): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
-    parseJsonBody(body, maxDepth),
+    parseJsonBody(body),
   )
 
   app.addHook('preParsing', (request, reply, _payload, done) => {
@@ -84,12 +84,11 @@ function withoutTrailingZeros(digits: string): string {
  * deeper than `maxDepth` objects and arrays, or has an object with a duplicate key (RFC 8259, 4: its meaning is
  * unpredictable).
  */
-export function parseJsonBody(body: Buffer, maxDepth: number): unknown {
+export function parseJsonBody(body: Buffer, maxDepth = MAX_DEPTH): unknown {
   if (body.length === 0) throw new HttpError('malformedJson', 'the body is empty; send a JSON object')
   // Decoding would replace invalid bytes with U+FFFD, and store another name than the client sent.
   if (!isUtf8(body)) throw new HttpError('malformedJson', 'the body is not valid UTF-8')
   const { depth, members } = jsonStructureOf(body)
-  // The depth is checked before parsing, because the parser is recursive.
   if (depth > maxDepth)
     throw new HttpError('malformedJson', `the body is nested deeper than ${maxDepth} objects and arrays`)
   let value: unknown

@@ -17,6 +17,8 @@ import { requestIdOf } from './request-head.ts'
 import type { RequestObserver } from './request-observer.ts'
 
 const MAX_PATH_PARAMETER_CHARACTERS = 1_000
+/** Bytes of the request line and the headers. A request needs a token and a position, which fit many times. */
+const MAX_HEADER_BYTES = 16_384
 /** The interval at which Node looks for requests that did not arrive in time. */
 const TIMEOUTS_CHECKED_EVERY_MS = 1_000
 
@@ -42,7 +44,7 @@ export function createServer({ limits, observer, log, trustedProxies, tls }: Ser
   const http = {
     // headErrorOf checks it: Node's response has no body.
     requireHostHeader: false,
-    maxHeaderSize: limits.HEADERS_MAX_BYTES,
+    maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout,
     connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
   }

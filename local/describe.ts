@@ -12,12 +12,11 @@ const NOWHERE = { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }
 
 /** The api's app with the default settings, for requests that run no operation; pages of these origins may call it. */
 export async function createDefaultApp(allowedOrigins: readonly string[] = []) {
-  const limits = readSettings(ApiSettings, NOWHERE)
+  const settings = readSettings(ApiSettings, { ...NOWHERE, CORS_ORIGINS: allowedOrigins.join() })
   const unused = {} as never
   const { app } = await createApp({
     log: createLog('describe', 'error'),
-    limits,
-    edge: { trustedProxies: [], tls: undefined, allowedOrigins },
+    settings,
     partitions: 1,
     strategies: [unused],
     creation: unused,

@@ -38,7 +38,7 @@ await replyToOrder<ServeOrder, Serving>(async (order) => {
   const log = createLog('bench', 'warn')
   const { strategies } = await openAuthentication(settings, log)
   const { app } = await createApp({
-    ...{ log, limits: settings, partitions: settings.PLANTS_PARTITIONS, strategies },
+    ...{ log, settings, partitions: settings.PLANTS_PARTITIONS, strategies },
     creation: { create: ({ plant, eventId }) => store.create(plant, eventId) },
     ...{ reader: { read: noRead }, lister: { list: noRead } },
     onCompleted: addApiMetrics(createMetrics('bench')).requestCompleted,

@@ -15,7 +15,7 @@ import { createLog } from '../../shared/src/runtime/json-log.ts'
 import { readSettings } from '../../shared/src/runtime/settings.ts'
 import { endWithProcess } from '../support/end-with-process.ts'
 
-const limits = readSettings(ApiSettings, { KAFKA_BROKERS: 'localhost:9092', REDIS_URL: 'redis://localhost' })
+const settings = readSettings(ApiSettings, { KAFKA_BROKERS: 'localhost:9092', REDIS_URL: 'redis://localhost' })
 const ERROR_NUMBERS = new Set<number>(Object.values(ERRORS).map(([number]) => number))
 const FIRST_POSITION = { partition: 0 as Partition, offset: FIRST }
 const STATUS_LINE = /^HTTP\/1\.1 (\d{3}) /
@@ -29,7 +29,7 @@ endWithProcess(() => rmSync(folder, { recursive: true, force: true }))
 const socketPath = join(folder, 'api.sock')
 const { app } = await createApp({
   log: createLog('fuzz', 'error'),
-  limits,
+  settings,
   partitions: 1,
   strategies: [async (token) => (token === 'token' ? { caller: 'fuzz', scopes: SCOPES } : undefined)],
   creation: { create },

@@ -17,11 +17,11 @@ import type { PlantLister } from './read-plants/list-plants.ts'
 import { listPlantsRoute } from './read-plants/list-route.ts'
 import type { PlantReader } from './read-plants/read-plant.ts'
 import { readPlantRoute } from './read-plants/read-route.ts'
-import type { HttpLimits } from './settings.ts'
+import { type HttpSettings, listed } from './settings.ts'
 
 export type AppParts = RequestObserverOptions & {
-  limits: HttpLimits
-  edge?: Edge
+  settings: HttpSettings
+  tls?: ServerOptions['tls']
   strategies: readonly Strategy[]
   partitions: number
   creation: Pick<PlantCreation, 'create'>
@@ -31,16 +31,11 @@ export type AppParts = RequestObserverOptions & {
   isTraced?: boolean
 }
 
-/** What the service is to those who connect: by default plain HTTP, to no proxy and no page of another origin. */
-export type Edge = Pick<ServerOptions, 'trustedProxies' | 'tls'> & { allowedOrigins: readonly string[] }
-
-const NO_EDGE: Edge = { trustedProxies: [], tls: undefined, allowedOrigins: [] }
-
 /** Builds the Fastify application from its parts. It does not listen yet. */
 export async function createApp(parts: AppParts) {
-  const { log, limits, edge = NO_EDGE, strategies, partitions, creation, reader, lister, isTraced = false } = parts
+  const { log, settings, tls, strategies, partitions, creation, reader, lister, isTraced = false } = parts
   const observer = createRequestObserver(parts)
-  const app = createServer({ limits, observer, log, ...edge })
+  const app = createServer({ settings, observer, log, tls })
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
   app.setErrorHandler(sendError)
   const latestOn = trackLatestResponses(app.server)
@@ -48,11 +43,12 @@ export async function createApp(parts: AppParts) {
   app.decorateRequest('span', undefined)
   if (isTraced) traceRequests(app)
   observer.observe(app)
-  if (edge.allowedOrigins.length > 0) await allowOrigins(app, edge.allowedOrigins)
+  const allowedOrigins = listed(settings.CORS_ORIGINS)
+  if (allowedOrigins.length > 0) await allowOrigins(app, allowedOrigins)
   const admission = createAdmission(app, latestOn, {
-    maxRequests: limits.REQUESTS_MAX,
-    maxConnections: limits.CONNECTIONS_MAX,
-    connectionsPermitted: connectionsPermitted(limits.CONNECTIONS_MAX, log),
+    maxRequests: settings.REQUESTS_MAX,
+    maxConnections: settings.CONNECTIONS_MAX,
+    connectionsPermitted: connectionsPermitted(settings.CONNECTIONS_MAX, log),
   })
   app.addHook('onRequest', (request, reply, done) => {
     const fault = headErrorOf(request.raw)
@@ -62,7 +58,7 @@ export async function createApp(parts: AppParts) {
       sendUnknownRoute(app, request, reply)
     else done()
   })
-  acceptJsonBodies(app, limits.BODY_MAX_BYTES)
+  acceptJsonBodies(app, settings.BODY_MAX_BYTES)
 
   // Counted, because checking the signature of a JWT costs more than any other check, and anyone can send one.
   await requireAccess(
@@ -72,13 +68,13 @@ export async function createApp(parts: AppParts) {
   const description = await describeRoutes(app)
   await app.register(async (operations) => {
     admission.count(operations)
-    if (limits.RATE_LIMIT_PER_MINUTE > 0) await limitRates(operations, limits.RATE_LIMIT_PER_MINUTE)
+    if (settings.RATE_LIMIT_PER_MINUTE > 0) await limitRates(operations, settings.RATE_LIMIT_PER_MINUTE)
     await operations.register(createPlantRoute, { creation })
     await operations.register(readPlantRoute, { reader, partitions })
     await operations.register(listPlantsRoute, {
       lister,
       partitions,
-      maxPlantsInFlight: limits.LISTED_PLANTS_MAX,
+      maxPlantsInFlight: settings.LISTED_PLANTS_MAX,
     })
   })
   await app.register(descriptionRoute, { description })

@@ -11,6 +11,7 @@ import type { PlantCreation } from './create-plant/create-plant.ts'
 import type { Admission } from './http/admission.ts'
 import type { Certificate } from './http/certificate.ts'
 import type { CompletedRequest } from './http/request-observer.ts'
+import { type ApiSettings, bytesOfMib } from './settings.ts'
 
 /** Finest around the usual response times. The default deadlines are bounds: what is above one has waited it out. */
 /** The statuses of creates that count: others are the client's errors. */
@@ -27,7 +28,7 @@ export type ObservedParts = {
   creation: PlantCreation
   claimIndex: ClaimIndex
   readModel: ReadModel
-  limits: { connections: number; requests: number; queuedBytes: number; windowBytes: number }
+  settings: ApiSettings
 }
 
 /** Adds the metrics of an api to those of its process. */
@@ -94,11 +95,14 @@ export function addApiMetrics(metrics: Metrics) {
 
   return {
     /** The successful creates since the last call, how far the read model is behind, and the used part of the window. */
-    async sample(claimIndex: Pick<ClaimIndex, 'totals' | 'lag'>, limits: { windowBytes: number }): Promise<Sample> {
+    async sample(
+      claimIndex: Pick<ClaimIndex, 'totals' | 'lag'>,
+      settings: Pick<ApiSettings, 'WINDOW_MAX_MIB'>,
+    ): Promise<Sample> {
       const { readModelLag, bytes } = claimIndex.totals()
       // Cut off from the log, this instance does not know what the read model lacks.
       const lag = claimIndex.lag() === undefined ? null : readModelLag
-      return { ...(await created()), lag, window: bytes / limits.windowBytes }
+      return { ...(await created()), lag, window: bytes / bytesOfMib(settings.WINDOW_MAX_MIB) }
     },
 
     requestCompleted({ method, route, status, error, durationMs }: CompletedRequest, exemplar?: TraceIds): void {
@@ -134,7 +138,7 @@ export function addApiMetrics(metrics: Metrics) {
 
     /** Adds the metrics that are read from the parts. */
     observeParts(parts: ObservedParts): void {
-      const { server, authentication, certificate, admission, creation, claimIndex, readModel, limits } = parts
+      const { server, authentication, certificate, admission, creation, claimIndex, readModel, settings } = parts
       const { tail } = claimIndex
       const gauge = (name: string, help: string, read: () => number | undefined) =>
         addGauge(metrics, `plant_store_${name}`, help, read)
@@ -143,7 +147,7 @@ export function addApiMetrics(metrics: Metrics) {
         if (code !== 'ECONNRESET') unreadable.inc()
       })
       gauge('http_connections', 'Open connections.', admission.connections)
-      gauge('http_connections_max', 'Most open connections, CONNECTIONS_MAX.', () => limits.connections)
+      gauge('http_connections_max', 'Most open connections, CONNECTIONS_MAX.', () => settings.CONNECTIONS_MAX)
       gauge(
         'http_certificate_expiry_timestamp_seconds',
         'When the certificate of the HTTP API expires, in seconds since 1970.',
@@ -155,17 +159,19 @@ export function addApiMetrics(metrics: Metrics) {
         authentication.tokensReadAt,
       )
       gauge('http_requests_under_way', 'Requests under way.', admission.inFlight)
-      gauge('http_requests_under_way_max', 'Most requests under way, REQUESTS_MAX.', () => limits.requests)
+      gauge('http_requests_under_way_max', 'Most requests under way, REQUESTS_MAX.', () => settings.REQUESTS_MAX)
       gauge(
         'queue_records',
         'Creates between the start of their look-up and their outcome.',
         () => creation.queued().records,
       )
       gauge('queue_bytes', 'Bytes of these creates.', () => creation.queued().bytes)
-      gauge('queue_max_bytes', 'Most bytes of these creates, QUEUE_MAX_MIB.', () => limits.queuedBytes)
+      gauge('queue_max_bytes', 'Most bytes of these creates, QUEUE_MAX_MIB.', () => bytesOfMib(settings.QUEUE_MAX_MIB))
       gauge('window_claims', 'Claims in the windows of all partitions.', () => claimIndex.totals().claims)
       gauge('window_bytes', 'Memory of the windows of all partitions, in bytes.', () => claimIndex.totals().bytes)
-      gauge('window_max_bytes', 'Most memory of the windows, WINDOW_MAX_MIB.', () => limits.windowBytes)
+      gauge('window_max_bytes', 'Most memory of the windows, WINDOW_MAX_MIB.', () =>
+        bytesOfMib(settings.WINDOW_MAX_MIB),
+      )
       gauge(
         'coverage_gap_partitions',
         'Partitions with a coverage gap: they accept no creates until the projector has caught up.',

@@ -59,7 +59,7 @@ it('shares nothing between two apis in one process', async () => {
 it('samples the creates that were successful, and no other request', async () => {
   const { requestCompleted, sample } = addApiMetrics(createMetrics('test'))
   const totals = () => ({ claims: 0, bytes: 0, gaps: 0, readModelLag: 0 })
-  const sampled = (lag?: number) => sample({ totals, lag: () => lag }, { windowBytes: 1 })
+  const sampled = (lag?: number) => sample({ totals, lag: () => lag }, { WINDOW_MAX_MIB: 1 })
   const create = { method: 'POST', route: '/plants', status: 200, error: undefined, durationMs: 30 }
   await sampled()
   for (const status of [400, 401, 503, 0]) requestCompleted({ ...create, status })

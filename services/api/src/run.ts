@@ -20,7 +20,7 @@ import { openCertificate } from './http/certificate.ts'
 import { addApiMetrics } from './metrics.ts'
 import { createPlantLister } from './read-plants/list-plants.ts'
 import { createPlantReader } from './read-plants/read-plant.ts'
-import { ApiSettings, BYTES_PER_MIB, listed, windowBytesOf } from './settings.ts'
+import { ApiSettings, bytesOfMib, windowBytesOf } from './settings.ts'
 
 const TAIL_MIN_BYTES = 1
 const TAIL_MAX_WAIT_MS = 500
@@ -63,7 +63,7 @@ async function start(context: ServiceContext): Promise<void> {
     deadlineMs: settings.CREATE_DEADLINE_MS,
     limits: {
       ...CREATE_LIMITS,
-      maxQueuedBytes: settings.QUEUE_MAX_MIB * BYTES_PER_MIB,
+      maxQueuedBytes: bytesOfMib(settings.QUEUE_MAX_MIB),
       maxQueueAgeMs: settings.QUEUE_MAX_AGE_MS,
     },
     onVerdict: observe.verdict,
@@ -77,12 +77,8 @@ async function start(context: ServiceContext): Promise<void> {
   const readOptions = { log, time: systemTime, deadlineMs: settings.READ_DEADLINE_MS }
   const { app, admission } = await createApp({
     log,
-    limits: settings,
-    edge: {
-      trustedProxies: listed(settings.TRUST_PROXY),
-      tls: certificate?.current(),
-      allowedOrigins: listed(settings.CORS_ORIGINS),
-    },
+    settings,
+    tls: certificate?.current(),
     partitions,
     creation,
     reader: createPlantReader(readModel, claimIndex, readOptions),
@@ -92,13 +88,7 @@ async function start(context: ServiceContext): Promise<void> {
     onCompleted: observe.requestCompleted,
     problems: service.readiness,
   })
-  const limits = {
-    connections: settings.CONNECTIONS_MAX,
-    requests: settings.REQUESTS_MAX,
-    queuedBytes: settings.QUEUE_MAX_MIB * BYTES_PER_MIB,
-    windowBytes,
-  }
-  service.showSamples(() => observe.sample(claimIndex, limits))
+  service.showSamples(() => observe.sample(claimIndex, settings))
   observe.observeParts({
     server: app.server,
     authentication,
@@ -107,7 +97,7 @@ async function start(context: ServiceContext): Promise<void> {
     creation,
     claimIndex,
     readModel,
-    limits,
+    settings,
   })
   certificate?.renewOn(app.server)
   // The api listens only when the log is verified to be the one that the read model was folded from.
@@ -124,7 +114,7 @@ type App = Awaited<ReturnType<typeof createApp>>
 function endLater(
   { closeLater }: ServiceContext,
   { app, admission, creation }: App & { creation: PlantCreation },
-  { DRAIN_MS: drainMs }: { DRAIN_MS: number },
+  { DRAIN_MS: drainMs }: ApiSettings,
 ): void {
   closeLater(async (hurry) => {
     // Accepts requests all that time, closes the idle connections, sends the responses in flight, and lets the last

@@ -6,14 +6,14 @@ import { createApp } from '../app.ts'
 import { ApiSettings } from '../settings.ts'
 import { HttpError } from './errors.ts'
 
-const limits = readSettings(ApiSettings, { KAFKA_BROKERS: 'localhost:9092', REDIS_URL: 'redis://localhost' })
+const settings = readSettings(ApiSettings, { KAFKA_BROKERS: 'localhost:9092', REDIS_URL: 'redis://localhost' })
 const REQUESTS = 50
 
 it('failures that any client can cause at any rate have few lines at warn, the others at debug', async () => {
   const lines: { level: string; msg: string; failure: string }[] = []
   const { app } = await createApp({
     log: createLog('test', 'debug', { write: (line: string) => void lines.push(JSON.parse(line)) }),
-    limits,
+    settings,
     partitions: 1,
     strategies: [
       async (token) => {

@@ -10,7 +10,7 @@ import {
 } from '@plant-store/shared/runtime/http-response.ts'
 import type { Logger } from '@plant-store/shared/runtime/json-log.ts'
 import fastify, { type FastifyBaseLogger, type FastifyHttpOptions, type FastifyReply, LogController } from 'fastify'
-import type { HttpLimits } from '../settings.ts'
+import { type HttpSettings, listed } from '../settings.ts'
 import { sendError } from './error-responses.ts'
 import { bodyOf, type Failure, headersOf, statusOf } from './errors.ts'
 import { requestIdOf } from './request-head.ts'
@@ -29,18 +29,17 @@ const CLIENT_ERRORS: Record<string, Failure> = {
 }
 
 export type ServerOptions = {
-  limits: HttpLimits
+  settings: HttpSettings
   observer: RequestObserver
   log: Logger
-  /** The proxies whose `X-Forwarded-…` headers are believed. */
-  trustedProxies: readonly string[]
   /** Certificate and key; without them the server speaks plain HTTP. */
   tls: Pick<TlsOptions, 'cert' | 'key'> | undefined
 }
 
 /** Creates Fastify and Node's server below it, within the limits. All of their own error responses are turned off. */
-export function createServer({ limits, observer, log, trustedProxies, tls }: ServerOptions) {
-  const headersTimeout = Math.min(limits.HEADERS_TIMEOUT_MS, limits.REQUEST_TIMEOUT_MS)
+export function createServer({ settings, observer, log, tls }: ServerOptions) {
+  const trustedProxies = listed(settings.TRUST_PROXY)
+  const headersTimeout = Math.min(settings.HEADERS_TIMEOUT_MS, settings.REQUEST_TIMEOUT_MS)
   const http = {
     // headErrorOf checks it: Node's response has no body.
     requireHostHeader: false,
@@ -57,13 +56,13 @@ export function createServer({ limits, observer, log, trustedProxies, tls }: Ser
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIdOf,
-    bodyLimit: limits.BODY_MAX_BYTES,
-    requestTimeout: limits.REQUEST_TIMEOUT_MS,
-    connectionTimeout: limits.ANSWER_TIMEOUT_MS,
-    keepAliveTimeout: limits.KEEP_ALIVE_TIMEOUT_MS,
+    bodyLimit: settings.BODY_MAX_BYTES,
+    requestTimeout: settings.REQUEST_TIMEOUT_MS,
+    connectionTimeout: settings.ANSWER_TIMEOUT_MS,
+    keepAliveTimeout: settings.KEEP_ALIVE_TIMEOUT_MS,
     routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARACTERS },
     rewriteUrl: ({ url = '/' }) => originForm(url),
-    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
+    trustProxy: trustedProxies.length > 0 && trustedProxies,
     // respondToNodeFailures handles client errors.
     clientErrorHandler() {},
     frameworkErrors: (error, request, reply: FastifyReply) => {

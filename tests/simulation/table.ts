@@ -4,7 +4,7 @@ import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { laterRow } from '@plant-store/shared/protocol/plants-table.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import type { TableStores } from '@plant-store/shared/table/table-writer.ts'
+import type { TableStores } from '@plant-store/shared/table/table.ts'
 import type { SimulatedProcess } from './clock.ts'
 import type { Log } from './kafka.ts'
 import type { Network } from './network.ts'

@@ -13,7 +13,7 @@ import { formatCount, formatDuration } from '@plant-store/shared/runtime/format.
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { TOPIC_NAME } from '@plant-store/shared/stores/store-settings.ts'
-import { openTable } from '@plant-store/shared/table/open-table.ts'
+import { openTable } from '@plant-store/shared/table/table.ts'
 import { createTableWriter, type TableWriter } from '@plant-store/shared/table/table-writer.ts'
 import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
 import { readOptions } from '../options.ts'

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { formatInstant, INSTANT_EXAMPLE, parseInstant } from '@plant-store/shared/access/instant.ts'
 import { isScope, SCOPES, type Scope, scopesAmong } from '@plant-store/shared/access/scope.ts'
-import { digestOf, formatTokenEntry, isLabel } from '@plant-store/shared/access/token-entry.ts'
+import {
+  digestOf,
+  formatInstant,
+  formatTokenEntry,
+  INSTANT_EXAMPLE,
+  isLabel,
+  parseInstant,
+} from '@plant-store/shared/access/token-entry.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { readOptions } from '../options.ts'
 

@@ -1,4 +1,4 @@
-import { formatInstant } from '@plant-store/shared/access/instant.ts'
+import { formatInstant } from '@plant-store/shared/access/token-entry.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { UsageError } from '../command.ts'

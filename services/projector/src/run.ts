@@ -1,19 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import { createFollower } from '@plant-store/shared/event-log/follow.ts'
 import { projectorGroup } from '@plant-store/shared/event-log/groups.ts'
-import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
+import {
+  type LogRecord,
+  recordReader,
+  type StoredRecord,
+  traceparentIn,
+} from '@plant-store/shared/plant/plant-created.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { runService, type ServiceContext } from '@plant-store/shared/runtime/service.ts'
 import { Port, readSettings } from '@plant-store/shared/runtime/settings.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { openServiceStores } from '@plant-store/shared/stores/service-stores.ts'
 import { SERVICE_SETTINGS } from '@plant-store/shared/stores/store-settings.ts'
-import { openTable } from '@plant-store/shared/table/open-table.ts'
+import { openTable } from '@plant-store/shared/table/table.ts'
 import { createTableWriter } from '@plant-store/shared/table/table-writer.ts'
+import { withinProcessSpan } from '@plant-store/shared/tracing/spans.ts'
 import { startTracing } from '@plant-store/shared/tracing/start-tracing.ts'
 import { Type } from 'typebox'
 import { addProjectorMetrics } from './metrics.ts'
-import { traceProcessing } from './process-spans.ts'
 import { createProjector } from './projector.ts'
 
 /** Settings of the projector; docs/reference/settings.md explains each. */
@@ -73,6 +80,22 @@ async function start(context: ServiceContext): Promise<void> {
   })
   void projector.verified.then(service.reportReady)
   log.info({ operationsPort: service.operationsPort, topic, partitions }, 'projecting')
+}
+
+type TracedRecord = LogRecord & Pick<Parameters<typeof withinProcessSpan>[1][number], 'traceparent'>
+
+/** A sink that applies each delivery within its span, and the reader of the records for it. */
+function traceProcessing(sink: RecordSink, place: { topic: string; partitions: number; groupId: string }) {
+  const read = recordReader(place.partitions)
+  return {
+    ...sink,
+    read: (record: StoredRecord, partition: Partition): TracedRecord => ({
+      ...read(record, partition),
+      traceparent: traceparentIn(record),
+    }),
+    onRecords: (partition, records, next, from) =>
+      withinProcessSpan({ ...place, partition }, records, () => sink.onRecords(partition, records, next, from)),
+  } satisfies RecordSink<TracedRecord> & { read: unknown }
 }
 
 await runService('projector', process.env.LOG_LEVEL, start)

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { PreconditionError } from '../runtime/failures.ts'
-import { formatInstant, INSTANT_EXAMPLE, parseInstant } from './instant.ts'
 import { isScope, SCOPES, type Scope, scopesAmong } from './scope.ts'
 
 /** What is stored of a token: enough to recognise it, not to use it. */
@@ -20,6 +19,10 @@ const LABEL = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const LABEL_AND_DIGEST = /^([^:]*):([0-9a-f]{64})$/
 const SEPARATOR = /\s*[,\n]\s*/
 const EXPIRES = 'expires='
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
+
+/** An example for messages. */
+export const INSTANT_EXAMPLE = '2027-01-31T00:00:00Z'
 
 export function isLabel(text: string): boolean {
   return LABEL.test(text)
@@ -94,4 +97,17 @@ function invalidEntry(origin: string, number: number, fault: string): Preconditi
       'label has lower-case letters, digits, ".", "_" and "-"; a digest is the SHA-256 of the token in lower-case hex. ' +
       `Optional attributes follow after spaces: ${SCOPES.join(', ')} and ${EXPIRES}${INSTANT_EXAMPLE}`,
   )
+}
+
+/** Parses an RFC 3339 instant in UTC with whole seconds. Returns milliseconds since 1970, or undefined. */
+export function parseInstant(text: string): number | undefined {
+  if (!INSTANT.test(text)) return undefined
+  const ms = Date.parse(text)
+  // Date.parse reads 31 February as a day in March, and hour 24 as the next day.
+  return !Number.isNaN(ms) && formatInstant(ms) === text ? ms : undefined
+}
+
+/** Formats an instant, rounded down to whole seconds. */
+export function formatInstant(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }

@@ -1,5 +1,14 @@
 import { messageOf, PreconditionError } from '../runtime/failures.ts'
-import { Refused } from './refused.ts'
+
+/**
+ * Kafka, or the server that grants its tokens, refuses the user; the message says what to correct. It has no cause,
+ * because kafkajs would then wrap the cause instead of this error.
+ */
+export class Refused extends Error {
+  override name = 'Refused'
+  /** For kafkajs: another attempt at once is refused, too. */
+  readonly retriable = false
+}
 
 /** The operations of Kafka's ACLs that are used here. */
 export type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs'

@@ -3,9 +3,8 @@ import type { Admin, Kafka } from 'kafkajs'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
-import { refusalOf } from './broker-errors.ts'
+import { Refused, refusalOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
-import { Refused } from './refused.ts'
 
 /**
  * One process in a group, and the partitions that it is assigned: undefined when another program has assigned them. The

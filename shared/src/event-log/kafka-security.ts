@@ -5,11 +5,10 @@ import type { AuthenticationProviderArgs, ISocketFactory, Mechanism } from 'kafk
 import { kafkajsModule } from '../kafka-client/kafkajs.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { readSecret, readTlsFiles, secretFaults, type TlsFiles, tlsFileFaults } from '../runtime/setting-files.ts'
-import { connectionLost } from './broker-errors.ts'
+import { connectionLost, Refused } from './broker-errors.ts'
 import type { Security } from './connection.ts'
 import type { KafkaSettings } from './kafka-settings.ts'
 import { createTokenSource } from './oauth-token.ts'
-import { Refused } from './refused.ts'
 
 type Name = keyof KafkaSettings
 type Mechanisms = NonNullable<KafkaSettings['KAFKA_SASL_MECHANISM']>

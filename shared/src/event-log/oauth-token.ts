@@ -8,7 +8,7 @@ import {
 } from 'oauth4webapi'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { systemTime, type Time } from '../runtime/time.ts'
-import { Refused } from './refused.ts'
+import { Refused } from './broker-errors.ts'
 
 const REQUEST_TIMEOUT_MS = 5_000
 /** The part of its lifetime in which a token is given out: what is left is enough to log in and to work with it. */

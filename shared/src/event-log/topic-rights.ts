@@ -1,6 +1,5 @@
 import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
-import { isTopicHidden, type Operation } from './broker-errors.ts'
-import { Refused } from './refused.ts'
+import { isTopicHidden, type Operation, Refused } from './broker-errors.ts'
 
 /** The bits of the authorized operations of a topic; see AclOperation of Kafka. */
 const BITS: Record<Operation, number> = { Read: 3, Write: 4, Create: 5, Delete: 6, Describe: 8, DescribeConfigs: 10 }

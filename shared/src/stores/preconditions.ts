@@ -1,7 +1,6 @@
-import { reasonOf, refusalOf } from '../event-log/broker-errors.ts'
+import { Refused, reasonOf, refusalOf } from '../event-log/broker-errors.ts'
 import { withAdmin } from '../event-log/connection.ts'
 import { assertSameTopic, assertWithinBounds, SERVICE_REMEDY, type TopicId } from '../event-log/log-identity.ts'
-import { Refused } from '../event-log/refused.ts'
 import { type Program, topicOperationsOf } from '../event-log/rights.ts'
 import { checkTopic, type LogEnds, TABLE, type TopicState } from '../event-log/topic.ts'
 import { checkRights, createRightsCheck } from '../event-log/topic-rights.ts'

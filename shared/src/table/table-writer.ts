@@ -3,33 +3,16 @@ import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Range } from '../event-log/replay.ts'
 import { textLengthOf } from '../plant/plant.ts'
 import type { LogRecord, NewRecord } from '../plant/plant-created.ts'
-import { plantStored, type Row } from '../plant/plant-stored.ts'
+import { plantStored } from '../plant/plant-stored.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { claimsOf, type LogSpan, unwritten, writtenUpTo } from '../protocol/plants-table.ts'
-import type { ReadModel } from '../read-model/read-model.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { formatPartitions } from '../runtime/format.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
-import { assertRowsOfLog } from './assert-rows-of-log.ts'
-import { lookUpRows, type PartitionClaims } from './look-up-rows.ts'
-
-/** The table, and the log that it is written from. */
-export type TableStores = {
-  readModel: Pick<ReadModel, 'lookUp'>
-  /** Reads the row that was created last, of each of these partitions that has rows. */
-  latestRows(partitions: readonly Partition[], signal: AbortSignal): Promise<Map<Partition, Row>>
-  /** Resolves when the table has the records. After a rejection it may have any of them. */
-  append(records: readonly NewRecord[]): Promise<unknown>
-  /** Reads ranges of the log, as replay.ts does. */
-  readLog(
-    ranges: ReadonlyMap<Partition, Range>,
-    onRecords: (partition: Partition, records: readonly LogRecord[], reached: Checkpoint) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void>
-}
+import { assertRowsOfLog, lookUpRows, type PartitionClaims, type TableStores } from './table.ts'
 
 export type TableWriterOptions = TableStores & {
   log: Log

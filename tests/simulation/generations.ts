@@ -3,7 +3,6 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { StartResult, SwitchResult } from '@plant-store/shared/read-model/generations.ts'
 import type { RebuildDependencies } from '../../plantctl/src/rebuild/rebuild.ts'
 import type { GenerationReader } from '../../plantctl/src/verify/compare.ts'
-import type { ProofReader } from '../../plantctl/src/verify/proof.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { beginScript, dropScript, markScript, spanScript, stateScript, switchScript } from './generation-scripts.ts'
 import type { Network } from './network.ts'
@@ -20,7 +19,7 @@ export function connectGenerations(
   network: Network,
   rules: RebuildRules,
   onApplied: () => void,
-): RebuildDependencies['generations'] & GenerationReader & ProofReader {
+): RebuildDependencies['generations'] & GenerationReader {
   const keysOf = (partition: Partition) => process.redis.partitions[partition] as PartitionKeys
   const partitions = () => process.redis.partitions.length
 
@@ -33,7 +32,7 @@ export function connectGenerations(
   async function* batches<T>(
     partition: Partition,
     name: string,
-    what: 'plants' | 'order' | 'parked',
+    what: 'plants' | 'parked',
     read: (generation: Generation) => Iterable<T>,
   ): AsyncGenerator<T[]> {
     for (let from = 0; ; from += BATCH) {
@@ -125,10 +124,12 @@ export function connectGenerations(
         })
       }),
 
-    async *order(partition, name, count) {
-      const idsOf = ({ order }: Generation): readonly PlantId[] => order.slice(0, count)
-      for await (const ids of batches(partition, name, 'order', idsOf)) yield ids.map(String)
-    },
+    order: (partition, name, from, count) =>
+      callScript(`reading of order of ${name}`, () => {
+        rules.reads(process, partition, name, 'order')
+        const { order } = keysOf(partition).generations.get(name) ?? { order: [] }
+        return order.slice(from, from + count).map(String)
+      }),
 
     span: (partition, name, from, count) =>
       callScript(`reading of ${name} from ${from}`, () => {

@@ -2,7 +2,7 @@ import type { Range } from '@plant-store/shared/event-log/replay.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
-import { ofSlice, partitionGroups, RECORDS_AT_ONCE_MAX, slicesFor, slicesOf } from '../verify/slice.ts'
+import { inSlices, ofSlice, RECORDS_AT_ONCE_MAX, type Slice } from '../verify/slice.ts'
 
 /** Reads ranges of the log, as replay.ts does. */
 export type ReadLog = (
@@ -31,13 +31,11 @@ const BITS = 8
 export async function readPlantsOfLog(options: PlantsOfLog): Promise<void> {
   const { ends, recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
   const recordsOf = (partition: Partition) => ends[partition] as number
-  const partitions = allPartitions(ends.length)
-  const slicesOfPartition = (partition: Partition) => slicesFor(recordsOf(partition), recordsAtOnceMax)
-  const readings = (partition: Partition) => (slicesOfPartition(partition) === 1 ? 1 : slicesOfPartition(partition) + 1)
-  options.onStart?.(partitions.reduce((sum, p) => sum + recordsOf(p) * readings(p), 0))
-  for (const group of partitionGroups(partitions, recordsOf, recordsAtOnceMax)) {
-    const slices = Math.max(...group.map(slicesOfPartition))
-    if (slices === 1) await readAtOnce(group, options)
+  const { records, groups } = inSlices(allPartitions(ends.length), recordsOf, recordsAtOnceMax)
+  const sliced = groups.filter(({ slices }) => slices.length > 1).flatMap(({ group }) => group)
+  options.onStart?.(sliced.reduce((sum, partition) => sum + recordsOf(partition), records))
+  for (const { group, slices } of groups) {
+    if (slices.length === 1) await readAtOnce(group, options)
     else for (const partition of group) await readInSlices(partition, slices, options)
   }
 }
@@ -66,12 +64,12 @@ async function readAtOnce(group: readonly Partition[], { read, ends, onPlants }:
 
 async function readInSlices(
   partition: Partition,
-  slices: number,
+  slices: readonly Slice[],
   { read, ends, onPlants }: PlantsOfLog,
 ): Promise<void> {
   const creations = createOffsetSet(ends[partition] as Offset)
   const range = new Map([wholeOf(partition, ends)])
-  for (const slice of slicesOf(slices)) {
+  for (const slice of slices) {
     const state = emptyPartition()
     await read(range, (_partition, records) => void fold(state, ofSlice(slice, records)))
     for (const { offset } of state.plants.values()) creations.add(offset)

@@ -1,25 +1,29 @@
 import { PLANT_FIELDS, type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
-import type { Generations } from '@plant-store/shared/read-model/generations.ts'
-import type { EntryField, GenerationDifference } from './difference.ts'
+import { type PackedClaims, type PackedSpan, PLANTS_PER_SPAN } from '@plant-store/shared/protocol/packed-claims.ts'
+import { type Generations, type StoredPlant, sameSpan } from '@plant-store/shared/read-model/generations.ts'
+import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
+import type { Counts, EntryField, Subject } from './difference.ts'
 import { isIn, isParkedIn, type Slice } from './slice.ts'
 
 /** Reads a generation in bounded batches. */
-export type GenerationReader = Pick<Generations, 'state' | 'plants' | 'entries' | 'order' | 'parked'>
+export type GenerationReader = Pick<Generations, 'state' | 'span' | 'order' | 'entries' | 'plants' | 'parked'>
 
 /** A slice of a generation, and the fold to compare it with. */
 export type Comparison = {
   partition: Partition
   generation: string
-  /** The fold of this slice, at least up to offset `upTo`. Later records are left out on both sides. */
-  fold: Pick<PartitionState<FirstClaims>, 'plants' | 'parked'>
   slice: Slice
+  /** The fold of this slice, at least up to offset `upTo`. Later records are left out on both sides. */
+  fold: Pick<PartitionState<FirstClaims | PackedClaims>, 'plants' | 'parked'>
   upTo: Offset
-  /** The length of the generation's order at `upTo`. */
-  orderLength: number
-  report(difference: GenerationDifference): void
+  /** The counts of the fold at `upTo`. */
+  counts: Counts
+  /** The state of the generation at `upTo`. */
+  state: GenerationState
+  report(difference: Subject): void
   /** Called after each batch. */
   onRead?: () => void
 }
@@ -27,51 +31,130 @@ export type Comparison = {
 /** The plants and parked records that the generation has of a slice, up to `upTo`. */
 export type StoredCounts = { plants: number; parked: number }
 
+/** Spans requested at once: Redis packs the next ones while one is compared. */
+const SPANS_IN_FLIGHT = 3
+
 /**
  * Reports every difference between a generation and the fold of the log: in the entries, their order, and the parked
  * records. The generation may grow during the comparison. The reports are worthless if it is dropped or falls back in
  * between: check its state afterwards.
+ *
+ * The plants are compared in the order of the generation: byte for byte while a packed fold has the same ones, then
+ * decoded. All entries are scanned only when there may be others than those of the plants.
  */
 export async function compareWithFold(reader: GenerationReader, comparison: Comparison): Promise<StoredCounts> {
-  const plants = await compareEntries(reader, comparison)
-  await compareOrder(reader, comparison)
-  return { plants, parked: await compareParked(reader, comparison) }
+  const plants = await comparePlants(reader, comparison)
+  const parked = await compareParked(reader, comparison)
+  const others = (await hasOthers(reader, comparison, plants)) ? await reportOthers(reader, comparison) : 0
+  return { plants: plants + others, parked }
 }
 
-async function compareEntries(reader: GenerationReader, comparison: Comparison): Promise<number> {
-  const { partition, generation, fold, slice, upTo, report } = comparison
-  const isLater = laterThan(reader, comparison)
+/** How many plants the generation has, from the first one on, as they are packed in the fold. */
+async function countEqual(
+  reader: GenerationReader,
+  { partition, generation, counts, state, onRead }: Comparison,
+  plants: PackedClaims,
+): Promise<number> {
+  const { plantsPerSpan } = plants
+  const length = Math.min(counts.plants, state.sizes.order)
+  const reading: Promise<PackedSpan>[] = []
+  let next = 0
+  try {
+    // The first span is read even of an empty fold.
+    for (let from = 0; from === 0 || from < length; from += plantsPerSpan) {
+      for (; (next === 0 || next < length) && reading.length < SPANS_IN_FLIGHT; next += plantsPerSpan) {
+        const span = reader.span(partition, generation, next, Math.min(plantsPerSpan, Math.max(length - next, 1)))
+        // Its error is thrown when its turn comes.
+        span.catch(() => {})
+        reading.push(span)
+      }
+      const stored = await (reading.shift() as Promise<PackedSpan>)
+      if (!sameSpan(stored, plants.span(from, length))) return from
+      onRead?.()
+    }
+    return length
+  } finally {
+    // So that a retry does not share Redis with them.
+    await Promise.allSettled(reading)
+  }
+}
+
+/**
+ * Compares the plants of the fold, in the order of the generation, with their entries; returns how many have an entry.
+ * A pair in the wrong order is reported once, by its second id, which is compared with the id before it. For an id of
+ * another slice only its entry in the generation has the offset of its creation.
+ */
+async function comparePlants(reader: GenerationReader, comparison: Comparison): Promise<number> {
+  const { partition, generation, fold, slice, upTo, counts, state, report, onRead } = comparison
+  const { plants } = fold
+  const packed = 'span' in plants && slice.count === 1 ? plants : undefined
+  const equal = packed === undefined ? 0 : await countEqual(reader, comparison, packed)
+  if (packed !== undefined && equal === counts.plants && equal === state.sizes.order) return equal
+  let before = equal > 0 ? packed?.claimAt(equal - 1) : undefined
+  const equalUpTo = before?.offset ?? BEFORE_FIRST
   const seen = new Set<PlantId>()
-  const extra = new Set<string>()
-  for await (const batch of reader.plants(partition, generation)) {
-    for (const { id: text, claim } of batch) {
+  const isSeen = ({ id, offset }: Claim) => offset <= equalUpTo || seen.has(id)
+  let entries = equal
+
+  function compareEntry(expected: Claim, stored: StoredPlant | undefined): void {
+    const id = String(expected.id)
+    if (stored !== undefined) entries++
+    const found = stored?.claim
+    if (found === undefined) {
+      const what = stored === undefined ? 'entryMissing' : 'entryUndecodable'
+      report({ what, id, expected: formatClaim(expected) })
+      return
+    }
+    for (const difference of differencesOf(expected, found)) report({ what: 'entryChanged', id, ...difference })
+  }
+
+  async function entriesOf(ids: readonly string[]): Promise<Map<string, StoredPlant>> {
+    const found = ids.length === 0 ? [] : await reader.entries(partition, generation, ids)
+    return new Map(found.map((one) => [one.id, one]))
+  }
+
+  for (let from = equal; from < state.sizes.order || from === 0; from += PLANTS_PER_SPAN) {
+    const count = Math.min(PLANTS_PER_SPAN, state.sizes.order - from)
+    const ids = await reader.order(partition, generation, from, count)
+    const stored = await entriesOf(ids)
+    for (const text of ids) {
       const id = parsePlantId(text)
-      if (!isTextIn(slice, id)) continue
-      const expected = id === undefined ? undefined : fold.plants.get(id)
-      if (id !== undefined && expected !== undefined && expected.offset <= upTo) {
-        if (!seen.has(id)) compareEntry(text, expected, claim, report)
-        seen.add(id)
-      } else if (!extra.has(text) && expected === undefined && !(await isLater(claim?.offset))) {
-        extra.add(text)
-        report({ what: 'entryExtra', id: text, found: formatClaim(claim) })
+      if (!isTextIn(slice, id)) {
+        const other = stored.get(text)?.claim
+        if (other !== undefined && other.offset <= upTo) before = other
+        continue
+      }
+      const claim = id === undefined ? undefined : plants.get(id)
+      if (claim === undefined || claim.offset > upTo) report({ what: 'orderExtra', id: text })
+      else if (isSeen(claim)) report({ what: 'orderRepeated', id: text })
+      else {
+        if (before !== undefined && before.offset > claim.offset)
+          report({ what: 'orderMisplaced', id: text, after: String(before.id) })
+        seen.add(claim.id)
+        before = claim
+        compareEntry(claim, stored.get(text))
       }
     }
-    comparison.onRead?.()
+    onRead?.()
   }
-  for (const [id, claim] of fold.plants) {
+  if (equal + seen.size === counts.plants) return entries
+
+  const missing: Claim[] = []
+  for (const [, claim] of plants) {
     // The fold is in log order, so all others are later, too.
     if (claim.offset > upTo) break
-    if (!seen.has(id)) report({ what: 'entryMissing', id: String(id), expected: formatClaim(claim) })
+    if (!isSeen(claim)) missing.push(claim)
   }
-  return seen.size + extra.size
-}
-
-function compareEntry(id: string, expected: Claim, found: Claim | undefined, report: Comparison['report']): void {
-  if (found === undefined) {
-    report({ what: 'entryUndecodable', id, expected: formatClaim(expected) })
-    return
+  for (let from = 0; from < missing.length; from += PLANTS_PER_SPAN) {
+    const batch = missing.slice(from, from + PLANTS_PER_SPAN)
+    const stored = await entriesOf(batch.map(({ id }) => String(id)))
+    for (const claim of batch) {
+      report({ what: 'orderMissing', id: String(claim.id) })
+      compareEntry(claim, stored.get(String(claim.id)))
+    }
+    onRead?.()
   }
-  for (const difference of differencesOf(expected, found)) report({ what: 'entryChanged', id, ...difference })
+  return entries
 }
 
 type FieldDifference = { field: EntryField; expected: string | null; found: string | null }
@@ -95,54 +178,33 @@ function fieldOf({ eventId, offset, plant }: Claim, field: EntryField): string |
   return plant?.[field] ?? null
 }
 
-/**
- * A pair in the wrong order is reported once, by its second id, which is compared with the id before it. For an id of
- * another slice only its entry in the generation has the offset of its creation.
- */
-async function compareOrder(reader: GenerationReader, comparison: Comparison): Promise<void> {
-  const { partition, generation, fold, slice, upTo, report } = comparison
-  const seen = new Set<PlantId>()
-  let before: { id: string; offset: Offset } | undefined
-  for await (const ids of reader.order(partition, generation, comparison.orderLength)) {
-    const offsets = await otherOffsets(reader, comparison, ids)
-    for (const text of ids) {
-      const id = parsePlantId(text)
-      if (!isTextIn(slice, id)) {
-        const offset = offsets.get(text)
-        if (offset !== undefined) before = { id: text, offset }
-        continue
-      }
-      const claim = id === undefined ? undefined : fold.plants.get(id)
-      if (claim === undefined || claim.offset > upTo) report({ what: 'orderExtra', id: text })
-      else if (seen.has(claim.id)) report({ what: 'orderRepeated', id: text })
-      else {
-        if (before !== undefined && before.offset > claim.offset)
-          report({ what: 'orderMisplaced', id: text, after: before.id })
-        seen.add(claim.id)
-        before = { id: text, offset: claim.offset }
-      }
-    }
-    comparison.onRead?.()
-  }
-  for (const [id, { offset }] of fold.plants) {
-    if (offset > upTo) break
-    if (!seen.has(id)) report({ what: 'orderMissing', id: String(id) })
-  }
+/** Whether the generation may have entries besides those of the plants. */
+async function hasOthers(
+  reader: GenerationReader,
+  { partition, generation, slice, state }: Comparison,
+  entries: number,
+): Promise<boolean> {
+  if (slice.count > 1 || entries !== state.sizes.plants) return true
+  // Entries that were added during the comparison without being counted.
+  const after = await reader.state(partition, generation)
+  return after.sizes.plants !== after.plants
 }
 
-/** The offsets at which ids of other slices were created according to the generation; invalid ones are left out. */
-async function otherOffsets(
-  reader: GenerationReader,
-  { partition, generation, slice, upTo }: Comparison,
-  ids: readonly string[],
-): Promise<Map<string, Offset>> {
-  const others = ids.filter((text) => !isTextIn(slice, parsePlantId(text)))
-  const offsets = new Map<string, Offset>()
-  if (others.length === 0) return offsets
-  for (const { id, claim } of await reader.entries(partition, generation, others)) {
-    if (claim !== undefined && claim.offset <= upTo) offsets.set(id, claim.offset)
+async function reportOthers(reader: GenerationReader, comparison: Comparison): Promise<number> {
+  const { partition, generation, fold, slice, report, onRead } = comparison
+  const isLater = laterThan(reader, comparison)
+  const others = new Set<string>()
+  for await (const batch of reader.plants(partition, generation)) {
+    for (const { id: text, claim } of batch) {
+      const id = parsePlantId(text)
+      const isKnown = others.has(text) || (id !== undefined && fold.plants.get(id) !== undefined)
+      if (isKnown || !isTextIn(slice, id) || (await isLater(claim?.offset))) continue
+      others.add(text)
+      report({ what: 'entryExtra', id: text, found: formatClaim(claim) })
+    }
+    onRead?.()
   }
-  return offsets
+  return others.size
 }
 
 async function compareParked(reader: GenerationReader, comparison: Comparison): Promise<number> {
@@ -155,7 +217,8 @@ async function compareParked(reader: GenerationReader, comparison: Comparison): 
       const offset = parseOffset(text)
       if (offset === undefined ? slice.index > 0 : !isParkedIn(slice, offset)) continue
       const reason = offset === undefined ? undefined : fold.parked.get(offset)
-      if (offset !== undefined && offset <= upTo && reason !== undefined) {
+      if (offset !== undefined && reason !== undefined) {
+        if (offset > upTo) continue
         if (!seen.has(offset) && found !== String(reason))
           report({ what: 'parkedReason', offset: text, expected: String(reason), found })
         seen.add(offset)

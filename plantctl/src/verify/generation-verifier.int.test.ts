@@ -2,6 +2,7 @@ import { emptyPartition, emptyPartitionOf, fold } from '@plant-store/shared/prot
 import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import { expect, it } from 'vitest'
 import { GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
+import { countsOf } from './generation-comparison.ts'
 import { createGenerationVerifier } from './generation-verifier.ts'
 import { ofSlice } from './slice.ts'
 
@@ -22,7 +23,7 @@ it('reports progress while it reads the log for other slices', async () => {
   })
   const slice = { index: 0, count: 3 }
   const folded = fold(emptyPartitionOf(createPackedClaims()), ofSlice(slice, RECORDS))
-  const counts = { plants: folded.plants.size, voids: folded.voids, parked: folded.parked.size }
+  const counts = countsOf(folded)
   const state = await reader.state(P, GENERATION)
   const differences = await verify(
     P,

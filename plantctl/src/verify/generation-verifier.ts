@@ -3,10 +3,9 @@ import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { PackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
-import { compareWithFold, type GenerationReader } from './compare.ts'
-import { addDifference, type Difference, type GenerationDifference, noFindings } from './difference.ts'
-import { type Counts, expiryDifferences, metaDifferences } from './meta-differences.ts'
-import { matchesFold, type ProofReader } from './proof.ts'
+import type { GenerationReader } from './compare.ts'
+import { addDifference, type Counts, type Difference, noFindings, type Subject } from './difference.ts'
+import { countsOf, expiryDifferences, openComparison } from './generation-comparison.ts'
 import type { Slice } from './slice.ts'
 
 /** A few differences are enough to reject a new generation. */
@@ -33,7 +32,7 @@ export type VerifyGeneration = (
 ) => Promise<Difference[]>
 
 export type GenerationVerifierOptions = {
-  reader: GenerationReader & ProofReader
+  reader: GenerationReader
   partitions: number
   /** Folds one slice of a partition from the log's first offset up to `upTo`, without Redis. */
   foldSlice(
@@ -54,36 +53,21 @@ export function createGenerationVerifier({
   foldSlice,
 }: GenerationVerifierOptions): VerifyGeneration {
   return async (partition, generation, fold, { checkpoint, slice, counts, state }, options) => {
-    const { onRead } = options
     const upTo = checkpoint.offset
     const findings = noFindings()
-    const report = (difference: GenerationDifference) =>
+    const report = (difference: Subject) =>
       addDifference(findings, { partition, generation, ...difference }, DIFFERENCES_MAX)
-    const common = { partition, generation, upTo, onRead }
-    const comparison = { ...common, orderLength: state.sizes.order, report }
-    const isWhole = slice.count === 1
-    const stored =
-      isWhole && (await matchesFold(reader, { ...common, fold, counts, state }))
-        ? { plants: counts.plants, parked: counts.parked }
-        : await compareWithFold(reader, { ...comparison, fold, slice })
-    const sum = { ...counts }
+    const target = { partition, generation, state, upTo, report, onRead: options.onRead }
+    const { compareSlice, compareMeta } = openComparison(reader, target)
+    await compareSlice(slice, fold, counts)
     for (let n = 1; n < slice.count; n++) {
       const other = { ...slice, index: (slice.index + n) % slice.count }
       const otherFold = await foldSlice(partition, upTo, other, options)
-      const otherStored = await compareWithFold(reader, { ...comparison, fold: otherFold, slice: other })
-      stored.plants += otherStored.plants
-      stored.parked += otherStored.parked
-      sum.plants += otherFold.plants.size
-      sum.voids += otherFold.voids
-      sum.parked += otherFold.parked.size
+      await compareSlice(other, otherFold, countsOf(otherFold))
     }
-    const expected = { reached: checkpoint, end: after(upTo), partitions, mark: state.mark }
-    for (const difference of [
-      ...metaDifferences(state, { ...expected, counts: sum, stored }),
-      // Not of the pointers, which the switch writes again: a pointer that expires is a reason to rebuild.
-      ...expiryDifferences(state).filter(({ key }) => key !== 'live' && key !== 'filling'),
-    ])
-      report(difference)
+    compareMeta({ reached: checkpoint, end: after(upTo), partitions, mark: state.mark })
+    // Not of the pointers, which the switch writes again: a pointer that expires is a reason to rebuild.
+    for (const one of expiryDifferences(state)) if (one.key !== 'live' && one.key !== 'filling') report(one)
     return findings.listed
   }
 }

@@ -42,6 +42,26 @@ export function ofSlice(slice: Slice, records: readonly LogRecord[]): readonly L
   })
 }
 
+export type SlicedGroup = { group: Partition[]; slices: Slice[] }
+
+/**
+ * Groups partitions so that a slice of each group fits into memory, and tells how many records are read for that: each
+ * slice of a partition from another reading.
+ */
+export function inSlices(
+  partitions: readonly Partition[],
+  recordsOf: (partition: Partition) => number,
+  recordsMax: number,
+): { records: number; groups: SlicedGroup[] } {
+  const groups = partitionGroups(partitions, recordsOf, recordsMax).map((group) => ({
+    group,
+    slices: slicesOf(Math.max(...group.map((partition) => slicesFor(recordsOf(partition), recordsMax)))),
+  }))
+  const recordsIn = ({ group, slices }: SlicedGroup) =>
+    group.reduce((sum, partition) => sum + recordsOf(partition) * slices.length, 0)
+  return { records: groups.reduce((sum, one) => sum + recordsIn(one), 0), groups }
+}
+
 /**
  * Groups partitions, in order, so that a group has at most `maxRecords` records; a larger partition is a group of its
  * own. `recordsOf` returns the number of records of a partition.

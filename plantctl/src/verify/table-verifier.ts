@@ -7,8 +7,8 @@ import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { differencesOf, formatClaim } from './compare.ts'
-import { addDifference, type Findings, noFindings, type RowDifference } from './difference.ts'
-import { isIn, ofSlice, partitionGroups, RECORDS_AT_ONCE_MAX, type Slice, slicesFor, slicesOf } from './slice.ts'
+import { addDifference, type Findings, noFindings, type Subject } from './difference.ts'
+import { inSlices, isIn, ofSlice, RECORDS_AT_ONCE_MAX, type Slice } from './slice.ts'
 
 type Ranges = ReadonlyMap<Partition, Range>
 
@@ -60,7 +60,7 @@ export function createTableVerifier(options: TableVerifierOptions) {
     await readTable(rangesOf(compared, 'tableEnd'), (partition, records) => {
       const [{ plants }, known] = [folds.get(partition) as PartitionState, seen.get(partition)]
       const one = byPartition.get(partition) as Comparison
-      const report = (difference: RowDifference) => addDifference(findings, { partition, ...difference })
+      const report = (difference: Subject) => addDifference(findings, { partition, ...difference })
       for (const { offset, row } of records) {
         if (row === undefined) {
           if (slice.index === 0) report({ what: 'rowForeign', offset })
@@ -123,19 +123,16 @@ export function createTableVerifier(options: TableVerifierOptions) {
       const ends = await readLogEnds()
       const verified: VerifiedTable = { partitions: [], findings: noFindings() }
       const recordsOf = (partition: Partition) => ends[partition] as number
-      const slicesOfPartition = (partition: Partition) => slicesFor(recordsOf(partition), recordsAtOnceMax)
-      options.onStart?.(
-        partitions.reduce((sum, p) => sum + (recordsOf(p) + (tableEnds[p] as number)) * slicesOfPartition(p), 0),
-      )
-      for (const group of partitionGroups(partitions, recordsOf, recordsAtOnceMax)) {
+      const { records, groups } = inSlices(partitions, recordsOf, recordsAtOnceMax)
+      const inTable = groups.flatMap(({ group, slices }) => group.map((p) => (tableEnds[p] as number) * slices.length))
+      options.onStart?.(inTable.reduce((sum, rows) => sum + rows, records))
+      for (const { group, slices } of groups) {
         const compared = group.map((partition) => ({
           ...{ partition, upTo: BEFORE_FIRST, rows: 0, behind: 0, due: BEFORE_FIRST },
           ...{ end: ends[partition] as Offset, tableEnd: tableEnds[partition] as Offset },
           checkpoint: checkpoints[partition] as Offset,
         }))
-        for (const slice of slicesOf(Math.max(...group.map(slicesOfPartition)))) {
-          await compareSlice(compared, slice, verified.findings)
-        }
+        for (const slice of slices) await compareSlice(compared, slice, verified.findings)
         await awaitDue(compared, verified.findings)
         for (const { partition, upTo, rows, behind } of compared)
           verified.partitions.push({ partition, upTo, rows, behind })

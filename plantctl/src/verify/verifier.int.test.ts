@@ -5,14 +5,7 @@ import type { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
 import { eventId, GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
-import {
-  addDifference,
-  countOf,
-  type Difference,
-  type EntryField,
-  type GenerationDifference,
-  noFindings,
-} from './difference.ts'
+import { addDifference, countOf, type Difference, type EntryField, noFindings, type Subject } from './difference.ts'
 
 const claimOf = (id: bigint) => RECORDS.find(({ claim }) => claim?.id === id)?.claim as NonNullable<LogRecord['claim']>
 const entry = (id: bigint, changed: Partial<NonNullable<LogRecord['claim']>> = {}) =>
@@ -24,7 +17,7 @@ const claimText = (id: bigint) => {
 
 const KEYS = ['meta', 'plants', 'order', 'parked'] as const
 
-type Corruption = [what: string, corrupt: (redis: Redis, at: string) => Promise<unknown>, found: GenerationDifference[]]
+type Corruption = [what: string, corrupt: (redis: Redis, at: string) => Promise<unknown>, found: Subject[]]
 
 const inPlants = (id: string, bytes: Buffer | string) => (redis: Redis, at: string) =>
   redis.hset(`${at}${GENERATION}:plants`, id, bytes)
@@ -48,12 +41,13 @@ const otherType =
     await redis.del(`${at}${key}`)
     return type === 'set' ? redis.sadd(`${at}${key}`, 'x') : redis.set(`${at}${key}`, 'x')
   }
-const changed = (
-  id: bigint,
-  field: EntryField,
-  expected: string | null,
-  found: string | null,
-): GenerationDifference => ({ what: 'entryChanged', id: String(id), field, expected, found })
+const changed = (id: bigint, field: EntryField, expected: string | null, found: string | null): Subject => ({
+  what: 'entryChanged',
+  id: String(id),
+  field,
+  expected,
+  found,
+})
 const soon = expect.stringMatching(/^\d+$/) as string
 
 const CORRUPTIONS: Corruption[] = [

@@ -1,21 +1,26 @@
 import type { Range } from '@plant-store/shared/event-log/replay.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations, PartitionGenerations } from '@plant-store/shared/read-model/generations.ts'
+import { FOLD_VERSION, type GenerationState, META_FIELDS } from '@plant-store/shared/read-model/state.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
-import { compareWithFold } from './compare.ts'
-import { addDifference, addFindings, type Difference, type Findings, noFindings } from './difference.ts'
-import { hasMoved, type LiveGeneration, lastCompared, openLiveGeneration, report } from './live-generation.ts'
-import { metaDifferences } from './meta-differences.ts'
-import { ofSlice, partitionGroups, RECORDS_AT_ONCE_MAX, type Slice, slicesFor, slicesOf } from './slice.ts'
+import type { GenerationReader } from './compare.ts'
+import {
+  addDifference,
+  addFindings,
+  type Difference,
+  type Findings,
+  type KeyName,
+  noFindings,
+  type Subject,
+} from './difference.ts'
+import { countsOf, expiryDifferences, type GenerationComparison, openComparison } from './generation-comparison.ts'
+import { inSlices, ofSlice, RECORDS_AT_ONCE_MAX, type Slice } from './slice.ts'
 
 export type VerifierOptions = {
-  generations: Pick<
-    Generations,
-    'list' | 'pointers' | 'keyTypes' | 'metaFields' | 'state' | 'plants' | 'entries' | 'order' | 'parked'
-  >
+  generations: GenerationReader & Pick<Generations, 'list' | 'pointers' | 'keyTypes' | 'metaFields'>
   /** The number of partitions of the topic. */
   partitions: number
   /** Reads the next offset of each partition of the log. */
@@ -50,6 +55,18 @@ const ATTEMPTS_MAX = 5
  */
 const RECHECK_AFTER_MS = 2_000
 
+/** The live generation of a partition during its verification. */
+type Live = {
+  partition: Partition
+  generation: string
+  /** Before the contents are read; undefined when there are no contents, or none that can be compared. */
+  state: GenerationState | undefined
+  findings: Findings
+}
+
+/** A live generation whose contents are compared up to offset `upTo`. */
+type Compared = Live & { end: Offset; upTo: Offset; reached: Checkpoint; comparison: GenerationComparison | undefined }
+
 /**
  * Compares live generations with a fold of the log, each up to its checkpoint. Only reads. Writes may go on: records
  * after the checkpoint are left out. Rejects when a live generation is switched or falls back repeatedly, and when log
@@ -59,7 +76,7 @@ export function createVerifier(options: VerifierOptions) {
   const { generations, partitions: partitionCount, readEnds, read, time } = options
   const { recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
 
-  async function verifyGroup(partitions: readonly Partition[], slices: number, verified: Verified): Promise<void> {
+  async function verifyGroup(partitions: readonly Partition[], slices: readonly Slice[], verified: Verified) {
     let left = partitions
     for (let attempt = 1; left.length > 0; attempt++) {
       if (attempt > ATTEMPTS_MAX) {
@@ -69,10 +86,12 @@ export function createVerifier(options: VerifierOptions) {
         )
       }
       const moved: Partition[] = []
-      for (const [live, result] of await verifyOnce(left, slices)) {
-        if (await hasMoved(generations, live)) moved.push(live.partition)
+      for (const live of await verifyOnce(left, slices)) {
+        const { partition, generation, end, reached, comparison } = live
+        if (await hasMoved(generations, live)) moved.push(partition)
         else {
-          verified.partitions.push(result)
+          const plants = comparison?.counts.plants ?? 0
+          verified.partitions.push({ partition, generation, upTo: reached.offset, end, plants })
           addFindings(verified.findings, live.findings)
         }
       }
@@ -80,65 +99,38 @@ export function createVerifier(options: VerifierOptions) {
     }
   }
 
-  async function verifyOnce(
-    partitions: readonly Partition[],
-    slices: number,
-  ): Promise<[LiveGeneration, VerifiedPartition][]> {
-    const opened = await Promise.all(partitions.map((partition) => openLiveGeneration(generations, partition)))
+  async function verifyOnce(partitions: readonly Partition[], slices: readonly Slice[]): Promise<Compared[]> {
+    const opened = await Promise.all(partitions.map((partition) => openLive(generations, partition)))
     // Read after the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
     const ends = await readEnds()
-    const endOf = ({ partition }: LiveGeneration) => ends[partition] as Offset
-    for (const slice of slicesOf(slices)) await compareSlice(opened, slice, endOf)
-    return opened.map((live) => {
-      const { partition, generation, state, counts, stored, reached } = live
-      const end = endOf(live)
-      if (state !== undefined) {
-        const expected = { reached, end, counts, stored, partitions: partitionCount, mark: '' }
-        report(live, ...metaDifferences(state, expected))
-      }
-      const upTo = reached.offset
-      return [live, { partition, generation, upTo, end, plants: counts.plants }]
+    const compared = opened.map((live): Compared => {
+      const end = ends[live.partition] as Offset
+      // The last offset of the log if the checkpoint is beyond it or invalid.
+      const upTo = Math.min(live.state?.checkpoint?.offset ?? end, end - 1) as Offset
+      const comparison =
+        live.state && openComparison(generations, { ...live, state: live.state, upTo, report: reportTo(live) })
+      return { ...live, end, upTo, comparison, reached: BEFORE_LOG }
     })
+    const readable = compared.filter(({ comparison }) => comparison !== undefined)
+    for (const slice of slices) await compareSlice(readable, slice)
+    for (const { comparison, reached, end } of compared)
+      comparison?.compareMeta({ reached, end, partitions: partitionCount, mark: '' })
+    return compared
   }
 
-  async function compareSlice(
-    opened: readonly LiveGeneration[],
-    slice: Slice,
-    endOf: (live: LiveGeneration) => Offset,
-  ): Promise<void> {
-    const folds = new Map(opened.map(({ partition }) => [partition, emptyPartition()]))
-    const ranges = new Map(
-      opened.flatMap((live): [Partition, Range][] => {
-        if (live.state === undefined) return []
-        const end = after(lastCompared(live.state, endOf(live)))
-        return [[live.partition, { from: emptyPartition().checkpoint, end }]]
-      }),
-    )
+  async function compareSlice(compared: readonly Compared[], slice: Slice): Promise<void> {
+    const folds = new Map(compared.map(({ partition }) => [partition, emptyPartition()]))
+    const ranges = new Map(compared.map(({ partition, upTo }) => [partition, { from: BEFORE_LOG, end: after(upTo) }]))
     await read(ranges, (partition, records, reached) => {
       const state = folds.get(partition) ?? emptyPartition()
       folds.set(partition, { ...fold(state, ofSlice(slice, records)), checkpoint: reached })
     })
-    for (const live of opened) {
-      const { partition, generation, state, counts, stored } = live
-      if (state === undefined) continue
-      const folded = folds.get(partition) ?? emptyPartition()
-      live.reached = folded.checkpoint
-      const found = await compareWithFold(generations, {
-        partition,
-        generation,
-        fold: folded,
-        slice,
-        upTo: lastCompared(state, endOf(live)),
-        orderLength: state.sizes.order,
-        report: (difference) => report(live, difference),
-      })
+    for (const one of compared) {
+      const folded = folds.get(one.partition) ?? emptyPartition()
+      one.reached = folded.checkpoint
+      await one.comparison?.compareSlice(slice, folded, countsOf(folded))
       // Frees memory for the next partition.
-      folds.delete(partition)
-      stored.plants += found.plants
-      stored.parked += found.parked
-      counts.plants += folded.plants.size
-      counts.voids += folded.voids
-      counts.parked += folded.parked.size
+      folds.delete(one.partition)
     }
   }
 
@@ -163,17 +155,76 @@ export function createVerifier(options: VerifierOptions) {
       const verified: Verified = { partitions: [], findings: noFindings() }
       const ends = await readEnds()
       const recordsOf = (partition: Partition) => ends[partition] as number
-      const slicesOfPartition = (partition: Partition) => slicesFor(recordsOf(partition), recordsAtOnceMax)
-      options.onStart?.(partitions.reduce((sum, p) => sum + recordsOf(p) * slicesOfPartition(p), 0))
-      for (const group of partitionGroups(partitions, recordsOf, recordsAtOnceMax)) {
-        await verifyGroup(group, Math.max(...group.map(slicesOfPartition)), verified)
-      }
+      const { records, groups } = inSlices(partitions, recordsOf, recordsAtOnceMax)
+      options.onStart?.(records)
+      for (const { group, slices } of groups) await verifyGroup(group, slices, verified)
       // Partitions that were compared again were added later.
       verified.partitions.sort((a, b) => a.partition - b.partition)
       await verifyKeys(verified)
       return verified
     },
   }
+}
+
+/** Reads and checks the keys and the state of the live generation of a partition. */
+async function openLive(reader: VerifierOptions['generations'], partition: Partition): Promise<Live> {
+  const { live: generation, filling } = await reader.pointers(partition)
+  const opened: Live = { partition, generation, state: undefined, findings: noFindings() }
+  const report = reportTo(opened)
+  const unreadable = wrongTypes(await reader.keyTypes(partition, generation))
+  unreadable.forEach(report)
+  if (unreadable.length > 0) return opened
+  if (filling !== '' && (await isDangling(reader, partition, filling)))
+    report({ what: 'pointerDangling', key: 'filling', found: filling })
+  const state = await reader.state(partition, generation)
+  expiryDifferences(state).forEach(report)
+  for (const found of await reader.metaFields(partition, generation))
+    if (!META_FIELDS.some((known) => known === found)) report({ what: 'strangeField', found })
+  const { checkpoint, fold } = state.texts
+  if (generation !== '' && checkpoint === '') report({ what: 'pointerDangling', key: 'live', found: generation })
+  else if (Number(fold) > FOLD_VERSION) report({ what: 'foldVersion', expected: String(FOLD_VERSION), found: fold })
+  else if (checkpoint !== '') opened.state = state
+  return opened
+}
+
+function reportTo({ partition, generation, findings }: Live) {
+  return (difference: Subject) => addDifference(findings, { partition, generation, ...difference })
+}
+
+const TYPES: Record<KeyName, string> = {
+  live: 'string',
+  filling: 'string',
+  meta: 'hash',
+  plants: 'hash',
+  order: 'list',
+  parked: 'hash',
+}
+
+/** Keys of another type than a release writes: commands that read them would fail. */
+function wrongTypes(found: ReadonlyMap<string, string>): Subject[] {
+  return Object.entries(TYPES).flatMap(([key, expected]): Subject[] => {
+    const type = found.get(key)
+    if (type === undefined || type === expected) return []
+    return [{ what: 'wrongType', key: key as KeyName, expected, found: type }]
+  })
+}
+
+/** Whether the findings are void because the generation is no longer live, or fell back behind what was compared. */
+async function hasMoved(
+  reader: Pick<Generations, 'pointers' | 'state'>,
+  { partition, generation, state }: Live,
+): Promise<boolean> {
+  const { live } = await reader.pointers(partition)
+  if (live !== generation) return true
+  if (state?.checkpoint === undefined) return false
+  const now = await reader.state(partition, generation)
+  return now.checkpoint === undefined || now.checkpoint.offset < state.checkpoint.offset
+}
+
+async function isDangling(reader: Pick<Generations, 'state'>, partition: Partition, filling: string): Promise<boolean> {
+  const state = await reader.state(partition, filling)
+  // A rebuild may have switched to it or abandoned it since the pointers were read.
+  return state.filling === filling && state.texts.checkpoint === ''
 }
 
 /** Leftover generations and missing live ones of the compared partitions, by partition and generation. */

@@ -246,15 +246,12 @@ describe('reading a generation', () => {
     expect(plants.get('8')).toEqual(records[8]?.claim)
     expect(plants.size).toBe(2_500)
     const ids = records.map(({ offset }) => String(offset))
-    for (const [count, sizes] of [
-      [2_500, [1_000, 1_000, 500]],
-      [3_000, [1_000, 1_000, 500]],
-      [1_001, [1_000, 1]],
-    ] as const) {
-      const order = await Array.fromAsync(generations.order(P, 'new', count))
-      expect(order.map(({ length }) => length)).toEqual(sizes)
-      expect(order.flat()).toEqual(ids.slice(0, count))
-    }
+    for (const [from, count] of [
+      [0, 0],
+      [0, 1_000],
+      [2_000, 1_000],
+    ] as const)
+      expect(await generations.order(P, 'new', from, count)).toEqual(ids.slice(from, from + count))
     expect(await Array.fromAsync(generations.parked(P, 'new'))).toEqual([[['2499', '5']]])
     expect(await generations.entries(P, 'new', ['8', '-8', '7'])).toEqual([
       { id: '8', claim: records[8]?.claim },

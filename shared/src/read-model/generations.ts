@@ -233,14 +233,10 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
       })
     },
 
-    /** The first `count` ids in log order, in batches. */
-    async *order(partition: Partition, generation: string, count: number): AsyncGenerator<string[]> {
-      for (let from = 0; from < count; from += PLANTS_PER_SCAN) {
-        const last = Math.min(from + PLANTS_PER_SCAN, count) - 1
-        const ids = await redis.lrange(keyOf(partition, generation, 'order'), from, last)
-        if (ids.length === 0) return
-        yield ids
-      }
+    /** `count` ids in log order from index `from` on. */
+    async order(partition: Partition, generation: string, from: number, count: number): Promise<string[]> {
+      // Without a count the last index would be -1, the end of the list.
+      return count === 0 ? [] : redis.lrange(keyOf(partition, generation, 'order'), from, from + count - 1)
     },
 
     /** `count` plants (at most 1,000) from index `from` on, read atomically. */

@@ -96,7 +96,7 @@ it('an export is the fold of the log, identical from Redis and from the log, bef
 
 const now = () => new Date().toISOString()
 
-it('as-of returns the plants of an instant and of a position', async () => {
+it('export --at writes the plants of an instant and of a position', async () => {
   const { store, append, events } = await openWritten()
   const before = await exported(store, 'export')
   const instant = await instantBetween()
@@ -105,61 +105,56 @@ it('as-of returns the plants of an instant and of a position', async () => {
   expect(after.plants).toBeGreaterThan(before.plants)
   expect(after.lines.filter((line) => !before.lines.includes(line))).not.toEqual([])
 
-  expect(await exported(store, 'as-of', instant)).toEqual(before)
-  expect(await exported(store, 'as-of', before.positions)).toEqual(before)
-  expect(await exported(store, 'as-of', now())).toEqual(after)
-  expect(await exported(store, 'as-of', '1d')).toMatchObject({ plants: 0, positions: '' })
+  expect(await exported(store, 'export', '--at', instant)).toEqual(before)
+  expect(await exported(store, 'export', '--at', before.positions)).toEqual(before)
+  expect(await exported(store, 'export', '--at', now())).toEqual(after)
+  expect(await exported(store, 'export', '--at', '1d')).toMatchObject({ plants: 0, positions: '' })
 
   const [first = ''] = before.positions.split(',')
   const { ends } = await checkTopic(store.kafka, store)
-  expect(await exported(store, 'as-of', first, '--rest', 'empty')).toMatchObject({ positions: first })
+  expect(await exported(store, 'export', '--at', first, '--rest', 'empty')).toMatchObject({ positions: first })
   const [partition = ''] = first.split('-')
-  const rest = await exported(store, 'as-of', first, '--rest', 'now')
+  const rest = await exported(store, 'export', '--at', first, '--rest', 'now')
   const positions = ends.map((end, p) => (String(p) === partition ? first : `${p}-${end - 1}`))
   expect(rest.positions).toBe(positions.join(','))
 })
 
-it('as-of --id shows whether a plant existed, and what created it', async () => {
+it('events --id --to shows whether a plant existed, and what created it', async () => {
   const { store, append, eventOf } = await openWritten()
+  await store.startProjector()
   const create = eventOf(7_000n)
   const { partition } = create
-  const endOf = async () => (await checkTopic(store.kafka, store)).ends[partition] as number
-  const offset = await endOf()
+  const offset = (await checkTopic(store.kafka, store)).ends[partition] as number
   const instant = await instantBetween()
   await append([create, eventOf(7_000n)])
   const unreadable = eventOf(-7_000n)
   await append([{ ...unreadable, value: Buffer.from('{') }])
 
   const json = async (...args: string[]) => {
-    const { code, stdout, stderr } = await plantctl(store, 'as-of', ...args, '--json')
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    return JSON.parse(stdout)
+    const { code, stdout } = await plantctl(store, 'events', ...args, '--json')
+    expect(code).toBe(0)
+    const lines = stdout.split('\n').filter((line) => line !== '')
+    return lines.map((line) => JSON.parse(line))
   }
-  const absent = { id: '7000', state: 'absent', partition, upTo: offset - 1 }
   const created = {
     id: '7000',
-    state: 'created',
+    is: 'created',
     partition,
-    upTo: offset,
-    name: 'plant 7000',
+    offset,
+    plant: { name: 'plant 7000' },
     position: `${partition}-${offset}`,
     event: String(create.headers.ce_id),
-    at: expect.stringMatching(/^\d{4}-.*Z$/),
+    time: expect.stringMatching(/^\d{4}-.*Z$/),
   }
-  expect(await json(instant, '--id', '7000')).toEqual(absent)
-  expect(await json(`${partition}-${offset - 1}`, '--id', '7000')).toEqual(absent)
-  expect(await json(`${partition}-${offset}`, '--id', '7000')).toEqual(created)
-  expect(await json(`${partition}-${offset + 1}`, '--id', '7000')).toEqual({ ...created, upTo: offset + 1 })
-  expect(Date.parse((await json(now(), '--id', '7000')).at)).toBeGreaterThan(Date.parse(instant))
-  expect(await json(now(), '--id=-7000')).toMatchObject({
-    id: '-7000',
-    state: 'unreadable',
-    event: String(unreadable.headers.ce_id),
-  })
-  const text = await plantctl(store, 'as-of', now(), '--id', '7000')
-  expect(text.stdout).toMatch(/^plant 7000 existed .*\n {2}name +"plant 7000"\n {2}created at /)
-  const never = await plantctl(store, 'as-of', now(), '--id', '70000')
-  expect(never).toMatchObject({ code: 0, stdout: expect.stringMatching(/^plant 70000 did not exist/) })
+  expect(await json('--id', '7000', '--to', instant)).toEqual([])
+  expect(await json('--id', '7000', '--to', `${partition}-${offset - 1}`)).toEqual([])
+  expect(await json('--id', '7000', '--to', `${partition}-${offset}`)).toEqual([created])
+  const both = await json('--id', '7000', '--to', `${partition}-${offset + 1}`)
+  expect(both).toEqual([created, expect.objectContaining({ is: 'void', of: created.position })])
+  expect(Date.parse(both[0].time)).toBeGreaterThan(Date.parse(instant))
+  expect(await json('--id', '7000', '--limit', '1')).toEqual([created])
+  const [other] = await json('--id=-7000')
+  expect(other).toMatchObject({ id: '-7000', plant: null, event: String(unreadable.headers.ce_id) })
 })
 
 it('--output writes a complete file or none', async () => {
@@ -172,22 +167,19 @@ it('--output writes a complete file or none', async () => {
   expect(summaryOf(readFileSync(file, 'utf8'))).toEqual(await exported(store, 'export'))
   expect(readdirSync(folder)).toEqual(['plants.jsonl'])
 
-  const refused = await plantctl(store, 'as-of', now(), '--output', join(folder, 'no', 'plants.jsonl'))
+  const refused = await plantctl(store, 'export', '--at', now(), '--output', join(folder, 'no', 'plants.jsonl'))
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/--output .*no such file/) })
 })
 
 it.each<[string[], RegExp]>([
-  [['as-of'], /expected one time or position/],
-  [['as-of', '1d', '2d'], /expected one time or position/],
-  [['as-of', 'yesterday'], /expected an instant such as/],
-  [['as-of', '2999-01-01T00:00:00Z'], /in the future/],
-  [['as-of', '6-0'], /partition, at most 5, and offset/],
-  [['as-of', '0-0', '--rest', 'empty'], /partition 0 of the log ends before offset 0/],
-  [['as-of', '0-0'], /no position for partitions 1-5: add --rest now .* or --rest empty/],
-  [['as-of', '0-0', '--rest', 'later'], /--rest later: expected now or empty/],
-  [['as-of', '1d', '--id', '007'], /--id 007: expected an int64/],
-  [['as-of', '1d', '--json'], /--json needs --id/],
-  [['as-of', '1d', '--id', '7', '--output', 'x'], /--output cannot be combined with --id/],
+  [['export', '--at', 'yesterday'], /--at yesterday: expected a position .* an instant such as/],
+  [['export', '--at', '2999-01-01T00:00:00Z'], /in the future/],
+  [['export', '--at', '6-0'], /partition, at most 5, and offset/],
+  [['export', '--at', '0-0', '--rest', 'empty'], /partition 0 of the log ends before offset 0/],
+  [['export', '--at', '0-0'], /no position for partitions 1-5: add --rest now .* or --rest empty/],
+  [['export', '--at', '0-0', '--rest', 'later'], /--rest later: expected now or empty/],
+  [['export', '--at', '1d', '--from-redis'], /--from-redis cannot be combined with --at/],
+  [['events', '--id', '7', '--to', '0-0,1-0'], /must name the same partition/],
   [['export', 'all'], /all/],
 ])('refuses %j, and names what is expected', async (args, message) => {
   const store = await createPlantStore(stores)

@@ -1,4 +1,3 @@
-import type { CliContext } from './command.ts'
 import { safeOutput } from './terminal/safe-text.ts'
 
 /** The reader of stdout has closed the pipe. */
@@ -14,8 +13,11 @@ class Interrupted extends Error {
 const COLUMNS = 80
 const ROWS = 24
 
+/** The environment in which a command runs. */
+export type CliContext = ReturnType<typeof openCliContext>
+
 /** The context that this process gives to a command. */
-export function openCliContext(process: NodeJS.Process): CliContext {
+export function openCliContext(process: NodeJS.Process) {
   const { env, stdout, stderr } = process
   const interruption = new AbortController()
   const { signal } = interruption
@@ -32,19 +34,36 @@ export function openCliContext(process: NodeJS.Process): CliContext {
 
   return {
     env,
+    /** Aborted by SIGINT (Ctrl-C) or SIGTERM; a second signal ends the process at once. */
     signal,
+    /**
+     * Writes the result of a command to stdout, safe for a terminal; resolves when more may be written. Rejects when
+     * the reader has closed the pipe (`| head`): the run then ends quietly.
+     */
     print,
-    printResult: (text) =>
+    /** As `print`, where the exit code has the result, too: a reader that has closed the pipe does not change it. */
+    printResult: (text: string) =>
       print(text).catch((error: unknown) => {
         if (!(error instanceof ClosedPipe)) throw error
       }),
-    printData: (text) => (stdoutIsTerminal ? print(text) : write(stdout, text, signal)),
-    printError: (text) => void stderr.write(safeOutput(text, false)),
-    draw: (text) => write(stdout, text, signal),
-    drawError: (text) => void stderr.write(text),
+    /** As `print`, but a program gets each byte unchanged; only a terminal gets escaped text. */
+    printData: (text: string) => (stdoutIsTerminal ? print(text) : write(stdout, text, signal)),
+    /** Writes warnings and hints to stderr, safe for a terminal. */
+    printError(text: string): void {
+      stderr.write(safeOutput(text, false))
+    },
+    /** Writes to stdout unchanged, for a terminal: `text` has its control sequences. */
+    draw: (text: string) => write(stdout, text, signal),
+    /** As `draw`, to stderr. */
+    drawError(text: string): void {
+      stderr.write(text)
+    },
     stdoutIsTerminal,
+    /** Progress may be redrawn in place. */
     stderrIsTerminal: stderr.isTTY === true,
+    /** Stdout may be coloured: it is a terminal, and NO_COLOR is not set. */
     colours,
+    /** Current size of a terminal; infinite without one, so that nothing is shortened. */
     get columns() {
       return sizeOf(stdout, stdout.columns, COLUMNS)
     },

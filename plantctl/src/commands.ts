@@ -1,6 +1,5 @@
 import type { Command } from './command.ts'
 import { acl } from './commands/acl.ts'
-import { asOf } from './commands/as-of.ts'
 import { events } from './commands/events.ts'
 import { exportPlants } from './commands/export.ts'
 import { parkedList } from './commands/parked-list.ts'
@@ -12,29 +11,14 @@ import { tableRebuild } from './commands/table-rebuild.ts'
 import { tokenCreate } from './commands/token-create.ts'
 import { verify } from './commands/verify.ts'
 
-type Group = { title: string; commands: Record<string, Command> }
-
 /** All commands by name, grouped by purpose. */
-const GROUPS: Group[] = [
-  {
-    title: 'Inspect',
-    commands: {
-      status,
-      events,
-      'as-of': asOf,
-      export: exportPlants,
-      'parked list': parkedList,
-      'parked show': parkedShow,
-    },
-  },
-  {
-    title: 'Verify and repair',
-    commands: { verify, rebuild, 'parked reapply': parkedReapply, 'table rebuild': tableRebuild },
-  },
-  { title: 'Grant access', commands: { 'token create': tokenCreate, acl } },
-]
+const GROUPS: Record<string, Record<string, Command>> = {
+  Inspect: { status, events, export: exportPlants, 'parked list': parkedList, 'parked show': parkedShow },
+  'Verify and repair': { verify, rebuild, 'parked reapply': parkedReapply, 'table rebuild': tableRebuild },
+  'Grant access': { 'token create': tokenCreate, acl },
+}
 
-export const COMMANDS: Record<string, Command> = Object.assign({}, ...GROUPS.map(({ commands }) => commands))
+export const COMMANDS: Record<string, Command> = Object.assign({}, ...Object.values(GROUPS))
 
 /** The command that these words start with. */
 export function commandOf(words: string): string | undefined {
@@ -43,31 +27,25 @@ export function commandOf(words: string): string | undefined {
 
 /** The error message for words that name no command. */
 export function unknownCommand(words: string): string {
-  const subcommands = Object.keys(COMMANDS).filter(startsWith(words))
-  if (words !== '' && subcommands.length > 0) return `"${words}" needs a subcommand, one of: ${subcommands.join(', ')}`
-  const commands = Object.keys(COMMANDS).join(', ')
-  return `${words === '' ? 'No command' : `Unknown command "${words}"`}. Commands: ${commands}`
+  const names = Object.keys(COMMANDS)
+  const subcommands = names.filter((name) => words !== '' && name.startsWith(`${words} `))
+  if (subcommands.length > 0) return `"${words}" needs a subcommand, one of: ${subcommands.join(', ')}`
+  return `${words === '' ? 'No command' : `Unknown command "${words}"`}. Commands: ${names.join(', ')}`
 }
 
-const startsWith = (words: string) => (name: string) => `${name} `.startsWith(`${words} `)
-
-/** The text of `plantctl --help`, or of `plantctl parked --help` for the commands that start with these words. */
-export function overview(words: string): string {
-  const isSubcommand = startsWith(words)
-  const isPart = Object.keys(COMMANDS).some(isSubcommand)
-  const isShown = isPart ? isSubcommand : () => true
+/** The text of `plantctl --help`. */
+export function overview(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length)) + 2
-  const groups = GROUPS.map(({ title, commands }) => {
-    const shown = Object.entries(commands).filter(([name]) => isShown(name))
-    const lines = shown.map(([name, { summary }]) => `  plantctl ${name.padEnd(width)}${summary}\n`)
-    return lines.length === 0 ? '' : `${title}:\n${lines.join('')}\n`
+  const groups = Object.entries(GROUPS).map(([title, commands]) => {
+    const lines = Object.entries(commands).map(([name, { summary }]) => `  plantctl ${name.padEnd(width)}${summary}\n`)
+    return `${title}:\n${lines.join('')}\n`
   })
-  return `The operator's command line of the plant store.${isPart ? '' : FIRST_STEP}
+  return `The operator's command line of the plant store. Start with:
+
+  plantctl status
 
 ${groups.join('')}${ABOUT}`
 }
-
-const FIRST_STEP = ' Start with:\n\n  plantctl status'
 
 const ABOUT = `"plantctl COMMAND --help" shows examples, options and output of a command.
 

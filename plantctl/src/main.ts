@@ -36,7 +36,7 @@ async function main(args: string[]): Promise<ExitCode> {
 async function run(words: string, name: string | undefined, args: string[]): Promise<ExitCode> {
   const command = name === undefined ? undefined : COMMANDS[name]
   if (args.some((arg) => HELP.includes(arg))) {
-    await context.print(command?.help ?? overview(words))
+    await context.print(command?.help ?? overview())
     return EXIT.ok
   }
   if (name === undefined || command === undefined) throw new UsageError(unknownCommand(words))

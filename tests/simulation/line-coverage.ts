@@ -28,7 +28,6 @@ const DECIDING = [
   'plantctl/src/rebuild/finish.ts',
   'plantctl/src/rebuild/group.ts',
   'plantctl/src/rebuild/rebuild.ts',
-  'plantctl/src/verify/generation-verifier.ts',
   'plantctl/src/verify/generation-comparison.ts',
   'plantctl/src/verify/compare.ts',
   'plantctl/src/verify/slice.ts',

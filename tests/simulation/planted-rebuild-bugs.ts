@@ -2,7 +2,7 @@ import { bug, type PlantedBug, rare } from './planted-bug.ts'
 
 const FILL = 'plantctl/src/rebuild/fill.ts'
 const FINISH = 'plantctl/src/rebuild/finish.ts'
-const GENERATION_VERIFIER = 'plantctl/src/verify/generation-verifier.ts'
+const COMPARISON = 'plantctl/src/verify/generation-comparison.ts'
 const REBUILD = 'plantctl/src/rebuild/rebuild.ts'
 const COMPARE = 'plantctl/src/verify/compare.ts'
 const IN_REDIS = 'tests/simulation/redis.ts'
@@ -86,15 +86,15 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ],
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
-  rare(179, 'nothing is compared', GENERATION_VERIFIER, ['return findings.listed', 'return []']),
-  rare(3049, 'entries that are read back count as equal', COMPARE, [
+  rare(179, 'nothing is compared', COMPARISON, ['return findings.listed', 'return []']),
+  rare(3526, 'entries that are read back count as equal', COMPARE, [
     '!sameSpan(stored, plants.span(from, length))',
     'stored === undefined',
   ]),
   rare(3049, 'entries are not compared', COMPARE, ["report({ what: 'entryChanged', id, ...difference })", '{}']),
   rare(6267, 'the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
   rare(1673, 'parked records are not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
-  rare(2019, 'counts are not compared', GENERATION_VERIFIER, [
+  rare(2019, 'counts are not compared', COMPARISON, [
     '    compareMeta({ reached: checkpoint, end: after(upTo), partitions, mark: state.mark })\n',
     '',
   ]),
@@ -102,7 +102,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'if (offset === undefined || offset <= upTo) return false',
     'return false',
   ]),
-  bug('the counts of other slices are left out', GENERATION_VERIFIER, [
+  bug('the counts of other slices are left out', COMPARISON, [
     'countsOf(otherFold)',
     '{ ...countsOf(otherFold), voids: 0 }',
   ]),

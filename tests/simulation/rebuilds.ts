@@ -1,6 +1,6 @@
 import type { PartitionResult } from '@plant-store/plantctl/src/rebuild/finish.ts'
 import { createRebuild } from '@plant-store/plantctl/src/rebuild/rebuild.ts'
-import { createGenerationVerifier } from '@plant-store/plantctl/src/verify/generation-verifier.ts'
+import { createGenerationVerifier } from '@plant-store/plantctl/src/verify/generation-comparison.ts'
 import { ofSlice } from '@plant-store/plantctl/src/verify/slice.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
@@ -16,8 +16,9 @@ import { eventIdOf } from './records.ts'
 import { applyScript, type Generation, type PartitionKeys, type RedisServer } from './redis-scripts.ts'
 
 const MAX_RECORDS_PER_APPLY = 2
-/** Small, so that a failover can come between two spans. */
+/** Small, so that a failover can come between two spans, or two readings. */
 const PLANTS_PER_SPAN = 2
+const PLANTS_PER_READ = 3
 
 export type SimulatedRebuild = {
   process: SimulatedProcess
@@ -61,6 +62,7 @@ export function startRebuild(
     verify: createGenerationVerifier({
       reader: generations,
       partitions,
+      plantsPerRead: PLANTS_PER_READ,
       async foldSlice(partition, upTo, slice) {
         const records = log.records(partition).filter(({ offset }) => offset <= upTo)
         return fold(emptyPartition(), ofSlice(slice, records))

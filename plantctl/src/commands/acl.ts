@@ -1,7 +1,7 @@
 import { PROGRAMS, type Program, type Right, rightsOf } from '@plant-store/shared/event-log/rights.ts'
 import { TOPIC_NAME, tableOf } from '@plant-store/shared/stores/store-settings.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
-import { readOptions } from '../options.ts'
+import { readOptions, TEXT } from '../options.ts'
 
 const PRINCIPAL = /^[A-Za-z]+:\S+$/
 const help = `Prints the commands that give each program its least rights in Kafka. It connects to nothing.
@@ -23,12 +23,7 @@ export const acl: Command = {
   summary: 'prints the commands that give each program its rights in Kafka',
   help,
   async run(args, { env, print }) {
-    const { values } = readOptions(args, {
-      topic: { type: 'string' },
-      table: { type: 'string' },
-      principal: { type: 'string' },
-      'command-config': { type: 'string' },
-    })
+    const { values } = readOptions(args, { topic: TEXT, table: TEXT, principal: TEXT, 'command-config': TEXT })
     const { topic = env.PLANTS_TOPIC || 'plants', table: choice = env.PLANTS_TABLE || 'off', principal } = values
     if (!TOPIC_NAME.test(topic)) throw new UsageError(`--topic ${topic}: expected a Kafka topic name`)
     if (!TOPIC_NAME.test(choice)) throw new UsageError(`--table ${choice}: expected on, off or a Kafka topic name`)

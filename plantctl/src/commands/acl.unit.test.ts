@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { CliContext } from '../command.ts'
+import type { CliContext } from '../cli-context.ts'
 import { acl } from './acl.ts'
 
 async function linesOf(args: string[], env: NodeJS.ProcessEnv = {}): Promise<string[]> {

@@ -29,12 +29,10 @@ export function statusLines(status: StoreStatus, format: Format): string[] {
 function verdictLines(status: StoreStatus, { paint, columns }: Format): string[] {
   const { problems, notices } = assess(status)
   const noticed = notices.length === 0 ? '' : `, ${formatCount(notices.length, 'notice')}`
-  const verdict =
-    problems.length === 0
-      ? paint(notices.length === 0 ? 'green' : 'yellow', `No problems${noticed}.`)
-      : paint('red', formatCount(problems.length, 'problem'))
+  const isWell = problems.length === 0
+  const verdict = isWell ? `No problems${noticed}.` : formatCount(problems.length, 'problem')
   return [
-    paint('bold', verdict),
+    paint('bold', paint(isWell ? (notices.length === 0 ? 'green' : 'yellow') : 'red', verdict)),
     ...problems.flatMap((problem) => wrapLines(paint('red', '! '), problem, columns)),
     ...notices.flatMap((notice) => wrapLines(paint('yellow', '- '), notice, columns)),
   ]
@@ -42,20 +40,15 @@ function verdictLines(status: StoreStatus, { paint, columns }: Format): string[]
 
 function totalLines({ topic, partitions, table }: StoreStatus, { columns }: Format): string[] {
   const total = (of: (one: PartitionStatus) => number | undefined) => totalOf(partitions, of)
-  const log = [formatCount(partitions.length, 'partition')]
-  if (partitions.every(({ end }) => end !== undefined))
-    log.push(
-      formatCount(
-        total(({ end }) => end),
-        'offset',
-      ),
-    )
-  log.push(`read model ${formatNumber(total(lagOf))} behind`)
+  const offsets = total(({ end }) => end)
+  const plants = total(({ live }) => live.plants)
+  const log = [
+    formatCount(partitions.length, 'partition'),
+    ...(partitions.every(({ end }) => end !== undefined) ? [formatCount(offsets, 'offset')] : []),
+    `read model ${formatNumber(total(lagOf))} behind`,
+  ]
   const sums = [
-    formatCount(
-      total(({ live }) => live.plants),
-      'plant',
-    ),
+    formatCount(plants, 'plant'),
     `${formatNumber(total(({ live }) => live.voids))} void`,
     `${formatNumber(total(({ live }) => live.parked))} parked`,
     `${formatBytes(total(({ bytes }) => bytes))} in Redis`,
@@ -63,9 +56,7 @@ function totalLines({ topic, partitions, table }: StoreStatus, { columns }: Form
   return [
     ...wrapLines('', `${topic}: ${log.join(', ')}`, columns),
     ...wrapLines('  ', sums.join(', '), columns),
-    ...(table === undefined
-      ? []
-      : wrapLines('', `${table.topic}: ${formatNumber(table.behind)} plants behind`, columns)),
+    ...(table === undefined ? [] : [`${table.topic}: ${formatNumber(table.behind)} plants behind`]),
   ]
 }
 
@@ -111,14 +102,10 @@ function partitionLines({ partitions }: StoreStatus, { paint, columns, all }: Fo
 /** Those with a lag, parked records or a rebuild; if they are too many, those with the highest lag. */
 function outstanding(partitions: readonly PartitionStatus[]): PartitionStatus[] {
   return partitions
-    .filter(
-      (one) =>
-        !one.isRead ||
-        (lagOf(one) ?? 0) > 0 ||
-        one.filling !== undefined ||
-        one.leftovers.length > 0 ||
-        one.live.parked > 0,
-    )
+    .filter((one) => {
+      const { isRead, filling, leftovers, live } = one
+      return !isRead || (lagOf(one) ?? 0) > 0 || filling !== undefined || leftovers.length > 0 || live.parked > 0
+    })
     .sort((a, b) => (lagOf(b) ?? 0) - (lagOf(a) ?? 0))
     .slice(0, ROWS_MAX)
     .sort((a, b) => a.partition - b.partition)

@@ -1,15 +1,9 @@
 import { reasonName, reasonText } from '@plant-store/shared/plant/plant-created.ts'
-import {
-  allPartitions,
-  BEFORE_FIRST,
-  formatPosition,
-  type LogPosition,
-  type Partition,
-} from '@plant-store/shared/plant/position.ts'
+import { BEFORE_FIRST, formatPosition, type LogPosition, type Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import { type Command, EXIT } from '../command.ts'
-import { limitOf, partitionsOf, readOptions } from '../options.ts'
-import { openStore, type Store } from '../store/open-store.ts'
+import { FLAG, LIST, numberOf, partitionsOf, readOptions, TEXT } from '../options.ts'
+import { type Store, withStore } from '../store/open-store.ts'
 import { tableLines } from '../terminal/layout.ts'
 import { parkedAfter } from './parked/parked-records.ts'
 
@@ -37,21 +31,13 @@ export const parkedList: Command = {
   summary: 'lists the records that could not be read, with the reason',
   help,
   async run(args, context) {
-    const { values } = readOptions(args, {
-      partition: { type: 'string', multiple: true },
-      limit: { type: 'string' },
-      json: { type: 'boolean' },
-    })
-    const limit = limitOf(values.limit, LIMIT_MAX) ?? LIMIT
-    const store = await openStore(context)
-    try {
-      const partitions = partitionsOf(values.partition, store.partitions) ?? allPartitions(store.partitions)
-      const listing = await list(store, partitions, limit)
-      await context.print(values.json ? `${JSON.stringify(jsonOf(listing))}\n` : textOf(listing, context.columns))
-      return EXIT.ok
-    } finally {
-      await store.close()
-    }
+    const { values } = readOptions(args, { partition: LIST, limit: TEXT, json: FLAG })
+    const limit = numberOf('--limit', values.limit, LIMIT_MAX, 'a whole number') ?? LIMIT
+    const listing = await withStore(context, (store) =>
+      list(store, partitionsOf(values.partition, store.partitions), limit),
+    )
+    await context.print(values.json ? `${JSON.stringify(jsonOf(listing))}\n` : textOf(listing, context.columns))
+    return EXIT.ok
   },
 }
 

@@ -1,20 +1,27 @@
+import { appendsOf, createAppender } from '@plant-store/shared/event-log/append.ts'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
-import { allPartitions, formatPosition, type Partition } from '@plant-store/shared/plant/position.ts'
+import { readLatestRows } from '@plant-store/shared/event-log/latest-rows.ts'
+import { checkTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
+import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
+import { formatPosition, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointBefore } from '@plant-store/shared/protocol/checkpoint.ts'
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { tableOf } from '@plant-store/shared/stores/store-settings.ts'
-import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
-import { partitionsOf, readOptions } from '../options.ts'
-import { openStore, type Store } from '../store/open-store.ts'
+import { assertRowsOfLog } from '@plant-store/shared/table/assert-rows-of-log.ts'
+import { lookUpRows } from '@plant-store/shared/table/look-up-rows.ts'
+import type { CliContext } from '../cli-context.ts'
+import { type Command, EXIT, UsageError } from '../command.ts'
+import { FLAG, LIST, partitionsOf, readOptions } from '../options.ts'
+import { type Store, withStore } from '../store/open-store.ts'
 import { logReader } from '../store/read-log.ts'
 import { startProgressLine } from '../terminal/progress.ts'
-import { openLateRows } from './parked/late-rows.ts'
-import { type Reapplication, reapplyParked } from './parked/reapply.ts'
+import { type Reapplication, reapplyParked } from './parked/parked-records.ts'
 
-const help = `Reads the parked records from the log again and applies those that this release can read: after an upgrade that
-adds a version of the event, or fixes how one is read. The result is what a rebuild would make, without reading the
-whole log. Services may keep running. A second run changes nothing. With PLANTS_TABLE the plants get their rows in the
-table, too; without it, the command refuses to run beside a table.
+const help = `Reads the parked records from the log again and applies those that this release can read: after an upgrade of all
+projectors that adds a version of the event, or fixes how one is read. Services may keep running. With PLANTS_TABLE the
+plants get their rows in the table, too.
 
   plantctl parked reapply --dry-run
   plantctl parked reapply
@@ -22,9 +29,6 @@ table, too; without it, the command refuses to run beside a table.
   --dry-run    only reports what would change
   --partition  only this partition; may be repeated
   --json       one JSON object
-
-Upgrade all projectors first: an older one keeps parking what it cannot read. The owner of an id does not change: it was
-decided when the record was written, and a void claim stays void.
 
 Exit codes: 0 done, 1 failed (a newer release has folded the read model, or Kafka or Redis does not respond), 3 some
 records need a rebuild; they are listed.
@@ -35,21 +39,13 @@ export const parkedReapply: Command = {
   summary: 'applies parked records that this release can read',
   help,
   async run(args, context) {
-    const { values } = readOptions(args, {
-      'dry-run': { type: 'boolean' },
-      partition: { type: 'string', multiple: true },
-      json: { type: 'boolean' },
-    })
+    const { values } = readOptions(args, { 'dry-run': FLAG, partition: LIST, json: FLAG })
     const dryRun = values['dry-run'] ?? false
-    const store = await openStore(context)
-    try {
-      const partitions = partitionsOf(values.partition, store.partitions) ?? allPartitions(store.partitions)
-      const result = await reapply(store, context, partitions, dryRun)
-      await context.printResult(values.json ? `${JSON.stringify({ dryRun, ...result })}\n` : textOf(result, dryRun))
-      return result.needRebuild.length === 0 ? EXIT.ok : EXIT.problems
-    } finally {
-      await store.close()
-    }
+    const result = await withStore(context, (store) =>
+      reapply(store, context, partitionsOf(values.partition, store.partitions), dryRun),
+    )
+    await context.printResult(values.json ? `${JSON.stringify({ dryRun, ...result })}\n` : textOf(result, dryRun))
+    return result.needRebuild.length === 0 ? EXIT.ok : EXIT.problems
   },
 }
 
@@ -68,8 +64,8 @@ async function reapply(
   const { table } = store
   if (table === undefined && context.env.PLANTS_TABLE !== 'off' && !dryRun) await assertNoTable(store)
   const rows = table === undefined || dryRun ? undefined : await openLateRows(store, table, withParked, context.signal)
-  let looked = 0
-  const line = startProgressLine(context, () => `${formatNumber(looked)} of ${formatCount(total, 'parked record')}`)
+  const work = { passed: 0, before: 0, total }
+  const line = startProgressLine(context, work, () => 'parked')
   try {
     return await reapplyParked(
       {
@@ -77,7 +73,7 @@ async function reapply(
         writeRows: rows?.write,
         dryRun,
         onLooked(records) {
-          looked += records
+          work.passed += records
         },
         // The spans start at no checkpoint of the read model, so there is no event id to verify.
         read: (spans, onRecords) =>
@@ -116,4 +112,41 @@ function textOf({ looked, placed, renamed, kept, needRebuild }: Reapplication, d
     lines.push(`Run plantctl rebuild to apply: ${needRebuild.map(formatPosition).join(', ')}`)
   }
   return `${lines.join('\n')}\n`
+}
+
+/**
+ * Writes rows of claims that nobody could read when the table passed them. A claim after the latest row is left to the
+ * projectors: a row must not be in the table before all rows before it are. Throws a PreconditionError for a table that
+ * is not as required, or was written from another log.
+ */
+export async function openLateRows(
+  store: Omit<Store, 'close'>,
+  table: string,
+  wanted: readonly Partition[],
+  signal: AbortSignal,
+) {
+  const { kafka, readModel, partitions, log } = store
+  const { topicId } = await checkTopic(kafka, { topic: table, partitions }, TABLE)
+  const latestRows = await readLatestRows({ kafka, table, partitions, log, signal, time: systemTime }, wanted)
+  await assertRowsOfLog(
+    latestRows,
+    logReader(store, signal, () => {}),
+  )
+  const appender = createAppender(kafka, table, topicId)
+
+  return {
+    async write(partition: Partition, claims: readonly Claim[]): Promise<void> {
+      const latest = latestRows.get(partition)
+      if (latest === undefined) return
+      const passed = claims.filter(({ offset }) => offset < latest.offset)
+      if (passed.length === 0) return
+      const [found] = await lookUpRows(readModel, [{ partition, claims: passed }])
+      if (found?.rows === undefined) throw new Error(`partition ${partition}: ${found?.why}`)
+      // Each append ends with the latest row again, so that a writer of the table finds it among the last records.
+      for (const records of appendsOf(found.rows.map((row) => plantStored(row, partition))))
+        await appender.append([...records, plantStored(latest, partition)])
+    },
+
+    close: appender.close,
+  }
 }

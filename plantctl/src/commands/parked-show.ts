@@ -6,15 +6,15 @@ import {
   type Offset,
   parsePosition,
 } from '@plant-store/shared/plant/position.ts'
-import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
-import { readOptions } from '../options.ts'
-import { openStore, type Store } from '../store/open-store.ts'
+import type { CliContext } from '../cli-context.ts'
+import { type Command, EXIT, UsageError } from '../command.ts'
+import { FLAG, readOptions } from '../options.ts'
+import { type Store, withStore } from '../store/open-store.ts'
 import { readLogEnds } from '../store/read-log.ts'
 import { createPaint } from '../terminal/layout.ts'
 import { safeText } from '../terminal/safe-text.ts'
 import { eventHead, eventJson, parkedJson } from './events/format-event.ts'
-import { type LogEvent, readEvents } from './events/read-events.ts'
-import { type ClaimRuling, rulingsByReadModel } from './events/rulings.ts'
+import { type LogEvent, type RuledEvent, readRuledEvents } from './events/read-events.ts'
 
 const VALUE_CHARACTERS = 2_000
 const NAME_CHARACTERS = 100
@@ -31,31 +31,28 @@ The position is one of "plantctl parked list", <partition>-<offset>.
 Exit codes: 0 shown, 1 there is no such record, or Kafka or Redis does not respond.
 `
 
-type FoundRecord = { event: LogEvent; ruling: ClaimRuling | undefined; reason: number | undefined }
+type FoundRecord = RuledEvent & { reason: number | undefined }
 
 /** plantctl parked show */
 export const parkedShow: Command = {
   summary: 'shows one record, and how this release reads it',
   help,
   async run(args, context) {
-    const { values, positionals } = readOptions(args, { json: { type: 'boolean' }, raw: { type: 'boolean' } }, true)
+    const { values, positionals } = readOptions(args, { json: FLAG, raw: FLAG }, true)
     const [text, ...others] = positionals
     if (text === undefined || others.length > 0) throw new UsageError('expected one position, such as 3-120')
-    const store = await openStore(context)
-    try {
+    const record = await withStore(context, (store) => {
       const position = parsePosition(text, store.partitions)
       if (position === undefined) {
         throw new UsageError(
           `${text}: expected a position such as 3-120: a partition, at most ${store.partitions - 1}, and an offset`,
         )
       }
-      const record = await find(store, position, context.signal)
-      const asJson = values.json === true || values.raw === true
-      await context.print(asJson ? jsonOf(record, values.raw === true) : textOf(record, context))
-      return EXIT.ok
-    } finally {
-      await store.close()
-    }
+      return find(store, position, context.signal)
+    })
+    const asJson = values.json === true || values.raw === true
+    await context.print(asJson ? jsonOf(record, values.raw === true) : textOf(record, context))
+    return EXIT.ok
   },
 }
 
@@ -66,25 +63,21 @@ async function find(store: Store, position: LogPosition, signal: AbortSignal): P
   if (offset >= (ends[partition] as Offset)) {
     throw new Error(`There is no record at ${formatPosition(position)}: the log ends before offset ${ends[partition]}.`)
   }
-  const { checkpoint } = await readModel.meta(partition)
   const reason = await readModel.generations.parkedAt(partition, offset)
-  const { startFor, add, rule } = rulingsByReadModel(readModel, partition, checkpoint.offset)
-  let event: LogEvent | undefined
-  await readEvents(store, {
-    ranges: new Map([[partition, { from: startFor(offset), end: after(offset) }]]),
+  let found: RuledEvent | undefined
+  await readRuledEvents(store, {
+    ranges: new Map([[partition, { from: offset, end: after(offset) }]]),
     signal,
-    async onEvents(_partition, events) {
-      for (const { claim } of events) if (claim !== undefined) add(claim)
-      event = events.find((one) => one.offset === offset) ?? event
+    async onEvents([event]) {
+      found = event ?? found
     },
   })
-  if (event === undefined) {
+  if (found === undefined) {
     throw new Error(
       `There is no record at ${formatPosition(position)}: the offset belongs to a control record or an aborted transaction.`,
     )
   }
-  const [ruling] = event.claim === undefined ? [] : await rule([event.claim])
-  return { event, ruling, reason }
+  return { ...found, reason }
 }
 
 function jsonOf({ event, ruling, reason }: FoundRecord, raw: boolean): string {

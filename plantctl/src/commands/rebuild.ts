@@ -1,21 +1,20 @@
-import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatDuration, formatNumber } from '@plant-store/shared/runtime/format.ts'
-import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
-import { partitionsOf, readOptions } from '../options.ts'
-import type { PartitionResult } from '../rebuild/finish.ts'
+import type { CliContext } from '../cli-context.ts'
+import { type Command, EXIT } from '../command.ts'
+import { FLAG, LIST, numberOf, partitionsOf, readOptions, TEXT } from '../options.ts'
 import { openRebuild } from '../rebuild/open-rebuild.ts'
+import type { RebuildRun } from '../rebuild/rebuild.ts'
 import { createRebuildProgress } from '../rebuild/rebuild-progress.ts'
-import { openStore } from '../store/open-store.ts'
+import { withStore } from '../store/open-store.ts'
 import { readLogEnds } from '../store/read-log.ts'
 import { startProgressLine } from '../terminal/progress.ts'
 import { safeText } from '../terminal/safe-text.ts'
 import { formatDifference } from '../verify/difference.ts'
+import { LINE_CHARACTERS } from './verify.ts'
 
-const LINE_CHARACTERS = 1_000
 const RECORDS_PER_SECOND_MAX = 10_000_000
-const help = `Rebuilds the read model from the log while it serves. Each partition gets a new generation: it is filled from the
-first record of the log, compared with an independent fold of the log, and then replaces the live generation in one
-step. Clients notice nothing. The old generation and leftovers of earlier rebuilds are dropped.
+const help = `Rebuilds the read model from the log while it serves. Each partition gets a new generation, which replaces the live
+one when it equals an independent fold of the log. Leftovers of earlier rebuilds are dropped.
 
   plantctl rebuild
   plantctl rebuild --partition 3 --partition 7
@@ -23,66 +22,50 @@ step. Clients notice nothing. The old generation and leftovers of earlier rebuil
 
   --partition   only this partition; may be repeated
   --throttle    reads at most this many records per second, to save capacity of Kafka and Redis
-  --from-empty  also fills partitions that Redis has nothing of, such as after a loss of Redis. Without it the rebuild
-                refuses them: REDIS_URL may name the wrong Redis, and a running projector fills them anyway
+  --from-empty  also fills partitions that Redis has nothing of, such as after a loss of Redis
   --json        one JSON object with the result of each partition
 
-Progress goes to stderr. If the rebuild is interrupted or killed, the live generations stay as they are, and the next
-rebuild continues with what was filled. Redis needs memory for the new generations beside the old ones: partitions are
-rebuilt in groups of up to 2,000,000 records in the log, at least one partition at a time.
+If it is interrupted or killed, the live generations stay as they are, and the next rebuild continues with what was
+filled. Redis needs memory for the new generations beside the old ones, of up to 2,000,000 records at a time.
 
 Exit codes: 0 rebuilt, 1 failed (the message names the cause), 3 a new generation differs from the fold of the log (it
 is dropped, the live one is unchanged, and the differences are listed), 130 interrupted.
 `
-
-type Report = { results: PartitionResult[]; offsets: number; elapsedMs: number }
 
 /** plantctl rebuild */
 export const rebuild: Command = {
   summary: 'rebuilds the read model from the log while it serves',
   help,
   async run(args, context) {
-    const { values } = readOptions(args, {
-      partition: { type: 'string', multiple: true },
-      throttle: { type: 'string' },
-      'from-empty': { type: 'boolean' },
-      json: { type: 'boolean' },
-    })
-    const report = await rebuildWithProgress(context, {
-      partition: values.partition,
+    const { values } = readOptions(args, { partition: LIST, throttle: TEXT, 'from-empty': FLAG, json: FLAG })
+    const report = await rebuildWithProgress(context, values.partition, {
       fromEmpty: values['from-empty'] ?? false,
-      recordsPerSecond: throttleOf(values.throttle),
+      recordsPerSecond: numberOf('--throttle', values.throttle, RECORDS_PER_SECOND_MAX, 'records per second'),
     })
     await context.printResult(values.json ? `${JSON.stringify(jsonOf(report))}\n` : textOf(report))
     return differencesOf(report).length === 0 ? EXIT.ok : EXIT.problems
   },
 }
 
-type Options = { partition: string[] | undefined; fromEmpty: boolean; recordsPerSecond: number | undefined }
+type Report = Awaited<ReturnType<typeof rebuildWithProgress>>
 
-async function rebuildWithProgress(context: CliContext, options: Options): Promise<Report> {
-  const { fromEmpty, recordsPerSecond } = options
+async function rebuildWithProgress(
+  context: CliContext,
+  named: readonly string[] | undefined,
+  options: Pick<RebuildRun, 'fromEmpty' | 'recordsPerSecond'>,
+) {
   const { signal } = context
   let { printError } = context
-  const store = await openStore({ ...context, printError: (text) => printError(text) })
-  try {
-    const partitions = partitionsOf(options.partition, store.partitions) ?? allPartitions(store.partitions)
-    const ends = await readLogEnds(store)
-    const progress = createRebuildProgress(partitions, ends)
+  return withStore({ ...context, printError: (text) => printError(text) }, async (store) => {
+    const partitions = partitionsOf(named, store.partitions)
+    const { work, phases, onProgress } = createRebuildProgress(partitions, await readLogEnds(store))
     const startedAt = performance.now()
-    const elapsedMs = () => performance.now() - startedAt
-    const line = startProgressLine(context, (columns) => progress.line(elapsedMs(), columns))
+    const line = startProgressLine(context, work, phases)
     printError = line.printError
     try {
       const { run } = openRebuild({ ...store, generations: store.readModel.generations })
-      const results = await run({
-        partitions,
-        fromEmpty,
-        recordsPerSecond,
-        signal,
-        onProgress: progress.update,
-      })
-      return { results, offsets: progress.total, elapsedMs: elapsedMs() }
+      const results = await run({ ...options, partitions, signal, onProgress })
+      return { results, offsets: work.total, elapsedMs: performance.now() - startedAt }
     } finally {
       await line.end()
       if (signal.aborted)
@@ -90,18 +73,7 @@ async function rebuildWithProgress(context: CliContext, options: Options): Promi
           'Interrupted. Each partition serves its old generation or a verified new one; run plantctl rebuild to continue.\n',
         )
     }
-  } finally {
-    await store.close()
-  }
-}
-
-function throttleOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const records = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : Number.NaN
-  if (records <= RECORDS_PER_SECOND_MAX) return records
-  throw new UsageError(
-    `--throttle ${text}: expected records per second, from 1 to ${formatNumber(RECORDS_PER_SECOND_MAX)}`,
-  )
+  })
 }
 
 function differencesOf({ results }: Report) {

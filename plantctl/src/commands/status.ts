@@ -4,8 +4,9 @@ import { assess } from '@plant-store/shared/status/assess.ts'
 import { readStatus, type StatusSource, type StoreStatus } from '@plant-store/shared/status/read-status.ts'
 import { readTable } from '@plant-store/shared/status/read-table.ts'
 import { statusJson } from '@plant-store/shared/status/status-json.ts'
-import { type CliContext, type Command, EXIT, type ExitCode } from '../command.ts'
-import { readOptions } from '../options.ts'
+import type { CliContext } from '../cli-context.ts'
+import { type Command, EXIT, type ExitCode } from '../command.ts'
+import { FLAG, readOptions } from '../options.ts'
 import { connectStore, retryForSeconds, type Store } from '../store/open-store.ts'
 import { createPaint } from '../terminal/layout.ts'
 import { openScreen } from '../terminal/screen.ts'
@@ -17,7 +18,6 @@ const help = `Shows the state of the log and the read model, the processes that 
   plantctl status
   plantctl status --watch
   plantctl status --json | jq .totals.lag
-  plantctl status --json > /dev/null || echo "problems found"
 
   --watch  repeats every second until Ctrl-C; redraws in place on a terminal
   --all    shows every partition; without it, of more than 24 only those with a lag, parked records or a rebuild
@@ -28,7 +28,6 @@ The first line sums up. Lines with "!" are problems, each with its remedy; lines
   lag         offsets between the two               plants      created plants, readable or not
   voids       claims of ids that already existed    parked      records that could not be read (plantctl parked list)
   size        estimated memory in Redis             generation  the live one, and any other
-There are more offsets than events: Kafka also uses offsets for control records.
 
 Exit codes: 0 no problems, 1 Kafka or Redis does not respond, 3 problems found (the lines with "!").
 `
@@ -38,17 +37,13 @@ export const status: Command = {
   summary: 'shows the state of log and read model, and any problems',
   help,
   async run(args, context) {
-    const { values } = readOptions(args, {
-      watch: { type: 'boolean' },
-      all: { type: 'boolean' },
-      json: { type: 'boolean' },
-    })
-    const { all = false, json = false } = values
+    const { values } = readOptions(args, { watch: FLAG, all: FLAG, json: FLAG })
+    const format = { all: values.all ?? false, json: values.json ?? false }
     const store = await connectStore(context)
     try {
-      if (values.watch) return await watch(store, context, { all, json })
+      if (values.watch) return await watch(store, context, format)
       const found = await readStatus(sourceOf(store, context), (request) => retryForSeconds(request, store.topic))
-      await context.printResult(`${linesOf(found, context, { all, json }).join('\n')}\n`)
+      await context.printResult(`${linesOf(found, context, format).join('\n')}\n`)
       return assess(found).problems.length === 0 ? EXIT.ok : EXIT.problems
     } finally {
       await store.close()
@@ -56,17 +51,16 @@ export const status: Command = {
   },
 }
 
+type Format = { all: boolean; json: boolean }
+
 function sourceOf(store: Store, { signal }: CliContext): StatusSource {
   const { table, readModel } = store
   if (table === undefined) return store
   return { ...store, readTable: () => readTable({ ...store, table, signal, time: systemTime }, readModel) }
 }
 
-type Format = { all: boolean; json: boolean }
-
 function linesOf(found: StoreStatus, { colours, columns }: CliContext, { all, json }: Format): string[] {
-  if (json) return [JSON.stringify(statusJson(found))]
-  return statusLines(found, { paint: createPaint(colours), columns, all })
+  return json ? [JSON.stringify(statusJson(found))] : statusLines(found, { paint: createPaint(colours), columns, all })
 }
 
 async function watch(store: Store, context: CliContext, format: Format): Promise<ExitCode> {

@@ -7,20 +7,20 @@ import {
   type TopicSettings,
   type TopicState,
 } from '@plant-store/shared/event-log/topic.ts'
-import { allPartitions, BEFORE_FIRST, FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { allPartitions, BEFORE_FIRST, FIRST } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatDuration } from '@plant-store/shared/runtime/format.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { TOPIC_NAME } from '@plant-store/shared/stores/store-settings.ts'
 import { openTable } from '@plant-store/shared/table/table.ts'
 import { createTableWriter, type TableWriter } from '@plant-store/shared/table/table-writer.ts'
-import { type CliContext, type Command, EXIT, UsageError } from '../command.ts'
-import { readOptions } from '../options.ts'
-import { RebuildError } from '../rebuild/rebuild-error.ts'
-import { NO_PROGRESS_MS, startWatchdog } from '../rebuild/watchdog.ts'
-import { openStore, retryForSeconds, type Store } from '../store/open-store.ts'
-import { progressBar, startProgressLine, type Work } from '../terminal/progress.ts'
+import type { CliContext } from '../cli-context.ts'
+import { type Command, EXIT, UsageError } from '../command.ts'
+import { FLAG, readOptions, TEXT } from '../options.ts'
+import { NO_PROGRESS_MS, RebuildError, startWatchdog } from '../rebuild/rebuild-error.ts'
+import { retryForSeconds, type Store, withStore } from '../store/open-store.ts'
+import { readCheckpoints } from '../store/read-log.ts'
+import { startProgressLine, type Work } from '../terminal/progress.ts'
 
 const CHECK_EVERY_MS = 50
 const help = `Writes the table anew into another topic: the row of each plant in the read model, with the texts of the log. The
@@ -32,12 +32,8 @@ store runs on, and its present table stays as it is.
            partitions as the log. A topic that holds other records, or the table of another log, is refused
   --json   one JSON object: "topic", number of "rows", "seconds"
 
-If it is interrupted, run it again: it continues. Afterwards:
-
-  1. Restart the projectors with PLANTS_TABLE=plants.table.2: they add what was created since.
-  2. PLANTS_TABLE=plants.table.2 plantctl verify --table
-  3. Let each consumer read the new topic from its beginning. It gets every plant again, with the same key.
-  4. When nothing reads the old topic any more, delete it.
+If it is interrupted, run it again: it continues. Afterwards restart the projectors with PLANTS_TABLE=plants.table.2,
+verify the table, let each consumer read the new topic from its beginning, and delete the old one.
 `
 
 /** plantctl table rebuild */
@@ -45,12 +41,11 @@ export const tableRebuild: Command = {
   summary: 'writes the table anew into another topic',
   help,
   async run(args, context) {
-    const { values } = readOptions(args, { into: { type: 'string' }, json: { type: 'boolean' } })
+    const { values } = readOptions(args, { into: TEXT, json: FLAG })
     const { into: topic, json } = values
     if (topic === undefined) throw new UsageError('table rebuild needs --into with the name of a new topic')
     if (!TOPIC_NAME.test(topic)) throw new UsageError(`--into ${topic}: expected a Kafka topic name`)
-    const store = await openStore(context)
-    try {
+    return withStore(context, async (store) => {
       if (topic === store.topic || topic === store.table)
         throw new UsageError(`--into ${topic}: the store uses this topic, name a new one`)
       const startedAt = performance.now()
@@ -63,9 +58,7 @@ export const tableRebuild: Command = {
       )
       context.printError(`Next: restart the projectors with PLANTS_TABLE=${topic}. --help lists the further steps.\n`)
       return EXIT.ok
-    } finally {
-      await store.close()
-    }
+    })
   },
 }
 
@@ -96,11 +89,8 @@ async function writeTable(store: Store, topic: string, context: CliContext): Pro
       failed.reject(new RebuildError(`${why}. Run it again to continue`))
     },
   })
-  const startedAt = performance.now()
   const work = { passed: 0, before: 0, total }
-  const line = startProgressLine(context, (columns) =>
-    progressBar({ ...work, elapsedMs: performance.now() - startedAt }, 'writing', columns),
-  )
+  const line = startProgressLine(context, work, () => 'writing')
   try {
     writer.follow(checkpoints)
     await Promise.race([passAll(work, writer, { onAlive, signal: ending }), failed.promise])
@@ -111,11 +101,6 @@ async function writeTable(store: Store, topic: string, context: CliContext): Pro
     await writer.close()
     await table.close()
   }
-}
-
-async function readCheckpoints({ readModel, partitions }: Store): Promise<Map<Partition, Checkpoint>> {
-  const metas = await Promise.all(allPartitions(partitions).map(readModel.meta))
-  return new Map(metas.map(({ checkpoint }, partition) => [partition as Partition, checkpoint]))
 }
 
 /** Opens the table in a topic that has no records, or only rows of an interrupted run. */
@@ -149,7 +134,7 @@ async function ensureTopic(kafka: Kafka, settings: TopicSettings): Promise<Topic
 
 /** Resolves when the writer has passed everything; rejects when the signal is aborted. */
 async function passAll(
-  work: Pick<Work, 'passed' | 'before' | 'total'>,
+  work: Work,
   writer: TableWriter,
   { onAlive, signal }: { onAlive(): void; signal: AbortSignal },
 ): Promise<void> {

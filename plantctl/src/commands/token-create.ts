@@ -9,7 +9,7 @@ import {
   parseInstant,
 } from '@plant-store/shared/access/token-entry.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
-import { readOptions } from '../options.ts'
+import { durationOf, FLAG, LIST, readOptions, TEXT } from '../options.ts'
 
 const TOKEN_BYTES = 32
 const help = `Creates a bearer token for one client of the api, and the entry by which the api accepts it. The token is printed once
@@ -34,12 +34,7 @@ export const tokenCreate: Command = {
   summary: 'creates a bearer token, and the entry by which the api accepts it',
   help,
   async run(args, { print }) {
-    const { values } = readOptions(args, {
-      label: { type: 'string' },
-      scope: { type: 'string', multiple: true },
-      expires: { type: 'string' },
-      json: { type: 'boolean' },
-    })
+    const { values } = readOptions(args, { label: TEXT, scope: LIST, expires: TEXT, json: FLAG })
     const { expires, json } = values
     const label = labelOf(values.label)
     const scopes = scopesOf(values.scope ?? [])
@@ -76,27 +71,20 @@ function scopesOf(texts: readonly string[]): Scope[] {
   return scopesAmong(texts)
 }
 
-const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-const DURATION = /^([1-9]\d{0,6})([mhd])$/
-const LIFETIME_MAX_MS = 3_650 * UNITS_MS.d
+const LIFETIME_MAX_MS = 3_650 * 86_400_000
 
 /**
  * Parses `--expires`: a duration (`90d`, `12h`, `30m`) or an instant; in ms since 1970, as is `now`. Throws a
  * UsageError for anything else, for the past, and for more than ten years.
  */
 export function expiryOf(text: string, now: number): number {
-  const expiresAt = expiryOfDuration(text, now) ?? parseInstant(text)
+  const lifetimeMs = durationOf(text)
+  // Entries have whole seconds.
+  const expiresAt = lifetimeMs === undefined ? parseInstant(text) : Math.ceil((now + lifetimeMs) / 1000) * 1000
   if (expiresAt === undefined) {
     throw new UsageError(`--expires ${text}: expected 90d, 12h, 30m or an instant such as ${INSTANT_EXAMPLE}`)
   }
   if (expiresAt <= now) throw new UsageError(`--expires ${text} is in the past: the time is now ${formatInstant(now)}`)
   if (expiresAt - now > LIFETIME_MAX_MS) throw new UsageError(`--expires ${text}: expected ten years at most`)
   return expiresAt
-}
-
-function expiryOfDuration(text: string, now: number): number | undefined {
-  const [, count, unit] = DURATION.exec(text) ?? []
-  if (count === undefined || unit === undefined) return undefined
-  // Entries have whole seconds.
-  return Math.ceil((now + Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS]) / 1000) * 1000
 }

@@ -1,14 +1,7 @@
-import type { Range } from '@plant-store/shared/event-log/replay.ts'
-import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
-import { inSlices, ofSlice, RECORDS_AT_ONCE_MAX, type Slice } from '../verify/slice.ts'
-
-/** Reads ranges of the log, as replay.ts does. */
-export type ReadLog = (
-  ranges: ReadonlyMap<Partition, Range>,
-  onRecords: (partition: Partition, records: LogRecord[]) => Promise<void> | void,
-) => Promise<void>
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
+import { foldSlice, inSlices, RECORDS_AT_ONCE_MAX, type ReadLog, type Slice } from '../verify/slice.ts'
 
 export type PlantsOfLog = {
   read: ReadLog
@@ -22,6 +15,7 @@ export type PlantsOfLog = {
 }
 
 const PLANTS_AT_ONCE = 1_000
+const WHOLE: Slice = { index: 0, count: 1 }
 const BITS = 8
 
 /**
@@ -40,25 +34,12 @@ export async function readPlantsOfLog(options: PlantsOfLog): Promise<void> {
   }
 }
 
-const wholeOf = (partition: Partition, ends: readonly Offset[]): [Partition, Range] => [
-  partition,
-  { from: emptyPartition().checkpoint, end: ends[partition] as Offset },
-]
-
 async function readAtOnce(group: readonly Partition[], { read, ends, onPlants }: PlantsOfLog): Promise<void> {
-  const states = new Map(group.map((partition) => [partition, emptyPartition()]))
-  await read(new Map(group.map((partition) => wholeOf(partition, ends))), (partition, records) => {
-    fold(states.get(partition) ?? emptyPartition(), records)
-  })
+  const states = await foldSlice(read, new Map(group.map((partition) => [partition, ends[partition] as Offset])), WHOLE)
   for (const [partition, { plants }] of states) {
-    let batch: Claim[] = []
-    for (const claim of plants.values()) {
-      batch.push(claim)
-      if (batch.length < PLANTS_AT_ONCE) continue
-      await onPlants(partition, batch)
-      batch = []
-    }
-    await onPlants(partition, batch)
+    const claims = [...plants.values()]
+    for (let n = 0; n < claims.length; n += PLANTS_AT_ONCE)
+      await onPlants(partition, claims.slice(n, n + PLANTS_AT_ONCE))
   }
 }
 
@@ -67,14 +48,13 @@ async function readInSlices(
   slices: readonly Slice[],
   { read, ends, onPlants }: PlantsOfLog,
 ): Promise<void> {
-  const creations = createOffsetSet(ends[partition] as Offset)
-  const range = new Map([wholeOf(partition, ends)])
+  const end = ends[partition] as Offset
+  const creations = createOffsetSet(end)
   for (const slice of slices) {
-    const state = emptyPartition()
-    await read(range, (_partition, records) => void fold(state, ofSlice(slice, records)))
-    for (const { offset } of state.plants.values()) creations.add(offset)
+    const [state] = (await foldSlice(read, new Map([[partition, end]]), slice)).values()
+    for (const { offset } of state?.plants.values() ?? []) creations.add(offset)
   }
-  await read(range, (_partition, records) =>
+  await read(new Map([[partition, { from: BEFORE_LOG, end }]]), (_partition, records) =>
     onPlants(
       partition,
       records.flatMap(({ offset, claim }) => (claim !== undefined && creations.has(offset) ? [claim] : [])),

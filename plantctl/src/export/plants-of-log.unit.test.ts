@@ -4,7 +4,8 @@ import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
-import { type ReadLog, readPlantsOfLog } from './plants-of-log.ts'
+import type { ReadLog } from '../verify/slice.ts'
+import { readPlantsOfLog } from './plants-of-log.ts'
 import { createExport } from './write-export.ts'
 
 const P = 1 as Partition

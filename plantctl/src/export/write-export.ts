@@ -3,7 +3,7 @@ import { plantOf } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { formatPosition, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount } from '@plant-store/shared/runtime/format.ts'
-import type { CliContext } from '../command.ts'
+import type { CliContext } from '../cli-context.ts'
 import type { Store } from '../store/open-store.ts'
 import { openOutputFile } from './output-file.ts'
 

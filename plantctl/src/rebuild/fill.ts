@@ -4,18 +4,16 @@ import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkp
 import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import { applyInChunks } from '@plant-store/shared/read-model/apply.ts'
-import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
+import type { GroupDependencies, GroupOptions } from './rebuild-options.ts'
 
-export type FillOptions = {
+export type FillOptions = Pick<
+  GroupDependencies & GroupOptions,
+  'generations' | 'freshName' | 'maxRecordsPerApply' | 'plantsPerSpan'
+> & {
   partition: Partition
-  generations: Pick<Generations, 'startFilling' | 'fill' | 'state'>
-  /** Returns a name that no generation ever had. */
-  freshName(): string
   /** The slice that is folded in memory. */
   slice: Slice
-  maxRecordsPerApply: number
-  plantsPerSpan?: number | undefined
 }
 
 const NAMES_MAX = 3

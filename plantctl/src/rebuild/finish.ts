@@ -1,12 +1,11 @@
 import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { Generations } from '@plant-store/shared/read-model/generations.ts'
-import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
+import { delay } from '@plant-store/shared/runtime/time.ts'
 import type { Difference } from '../verify/difference.ts'
-import type { Snapshot, VerifyGeneration } from '../verify/generation-verifier.ts'
+import type { Snapshot } from '../verify/generation-comparison.ts'
 import type { Slice } from '../verify/slice.ts'
 import type { Fill } from './fill.ts'
 import { isFinal, neverStable, nothingLive } from './rebuild-error.ts'
+import type { GroupDependencies, GroupOptions } from './rebuild-options.ts'
 import type { Phase } from './rebuild-progress.ts'
 
 /** The result of the rebuild of a partition. */
@@ -15,25 +14,17 @@ export type PartitionResult =
   /** The new generation was dropped; the live one is unchanged. */
   | { is: 'different'; partition: Partition; generation: string; differences: Difference[] }
 
-export type FinishOptions = {
-  fill: Fill
-  slice: Slice
-  generations: Pick<Generations, 'mark' | 'state' | 'switchTo' | 'drop'>
-  verify: VerifyGeneration
-  /** The last offset of the log when the rebuild started. */
-  atLeast: Offset
-  /** Whether a partition without a live generation is filled. */
-  fromEmpty: boolean
-  /** Returns a mark that no generation ever had. */
-  freshMark(): string
-  /** Moves the follower back to the checkpoint of the fill if it is ahead of it. */
-  refollow(partition: Partition): void
-  onPhase(phase: Phase): void
-  onAlive(): void
-  time: Time
-  log: Log
-  signal: AbortSignal
-}
+export type FinishOptions = GroupDependencies &
+  Pick<GroupOptions, 'fromEmpty' | 'signal'> & {
+    fill: Fill
+    slice: Slice
+    /** The last offset of the log when the rebuild started. */
+    atLeast: Offset
+    /** Moves the follower back to the checkpoint of the fill if it is ahead of it. */
+    refollow(partition: Partition): void
+    onPhase(phase: Phase): void
+    onAlive(): void
+  }
 
 /** Without progress the checkpoint is read again from Redis after this time. */
 const REFRESH_EVERY_MS = 1_000

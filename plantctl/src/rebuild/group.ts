@@ -1,59 +1,12 @@
-import type { Follower } from '@plant-store/shared/event-log/follow.ts'
-import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
-import type { Generations } from '@plant-store/shared/read-model/generations.ts'
-import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import type { Time } from '@plant-store/shared/runtime/time.ts'
-import type { VerifyGeneration } from '../verify/generation-verifier.ts'
 import { slicesFor } from '../verify/slice.ts'
 import { createFill, type Fill } from './fill.ts'
 import { finishPartition, type PartitionResult } from './finish.ts'
-import type { PartitionProgress, Phase } from './rebuild-progress.ts'
-import { noProgress, startWatchdog } from './watchdog.ts'
-
-/** What a group is rebuilt with. */
-export type GroupDependencies = {
-  generations: Pick<Generations, 'startFilling' | 'fill' | 'mark' | 'state' | 'switchTo' | 'drop'>
-  /** Follows some partitions of the log into a record sink. */
-  follow(
-    sink: RecordSink,
-    only: ReadonlySet<Partition>,
-  ): Pick<Follower, 'start' | 'assigned' | 'reloadCheckpoints' | 'close'>
-  /** Reads the next offset of each partition of the log. */
-  readEnds(): Promise<Offset[]>
-  verify: VerifyGeneration
-  /** Returns a name that no generation ever had. */
-  freshName(): string
-  /** Returns a mark that no generation ever had. */
-  freshMark(): string
-  /** Plants that are read back and compared at once; a power of two. */
-  plantsPerSpan?: number | undefined
-  time: Time
-  log: Log
-}
-
-/** How a group is rebuilt. */
-export type GroupOptions = {
-  /** Whether partitions that Redis has nothing of are filled, too. */
-  fromEmpty: boolean
-  onProgress(progress: PartitionProgress): void
-  /**
-   * Interrupts the rebuild, which then rejects with the signal's reason. The next one continues with what was filled.
-   */
-  signal: AbortSignal
-  /** The next offset of each partition when the rebuild started. */
-  ends: readonly Offset[]
-  /** Waits until this many more records are allowed. */
-  keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void>
-  /**
-   * Records folded in memory at once: about 80 bytes each with short texts, twice that while a large partition is
-   * verified.
-   */
-  recordsAtOnceMax: number
-  maxRecordsPerApply: number
-}
+import { noProgress, startWatchdog } from './rebuild-error.ts'
+import type { GroupDependencies, GroupOptions } from './rebuild-options.ts'
+import type { Phase } from './rebuild-progress.ts'
 
 const RETRY_MS = 250
 const START_GIVE_UP_MS = 10_000

@@ -12,7 +12,7 @@ import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.t
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { createGenerationVerifier, type ReadOptions } from '../verify/generation-verifier.ts'
+import { createGenerationVerifier, type ReadOptions } from '../verify/generation-comparison.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
 import { createRebuild, type Rebuild } from './rebuild.ts'
 

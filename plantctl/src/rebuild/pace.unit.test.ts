@@ -1,7 +1,7 @@
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, it } from 'vitest'
-import { createPace } from './pace.ts'
-import { NO_PROGRESS_MS } from './watchdog.ts'
+import { NO_PROGRESS_MS } from './rebuild-error.ts'
+import { createPace } from './rebuild-progress.ts'
 
 /** A clock that jumps to the next timer. */
 function jumpingTime(): Time {

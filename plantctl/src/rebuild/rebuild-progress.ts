@@ -1,6 +1,6 @@
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatPartitions } from '@plant-store/shared/runtime/format.ts'
-import { progressBar } from '../terminal/progress.ts'
+import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 
 export type Phase = 'filling' | 'verifying' | 'switching' | 'switched' | 'different'
 
@@ -9,37 +9,52 @@ export type PartitionProgress = { partition: Partition; phase: Phase; passed: nu
 
 const SHOWN_PHASES: Phase[] = ['filling', 'verifying', 'switching']
 
-/** The progress of all partitions of a rebuild together. */
+/** The progress of all partitions of a rebuild together, and their phases as text. */
 export function createRebuildProgress(partitions: readonly Partition[], ends: readonly Offset[]) {
   const progress = new Map<Partition, PartitionProgress>()
-  const total = partitions.reduce((sum, partition) => sum + (ends[partition] as Offset), 0)
-  /** Offsets that an earlier rebuild had filled: they do not count for the pace. */
-  const passedBefore = new Map<Partition, number>()
-
-  function line(elapsedMs: number, columns: number): string {
-    const before = [...passedBefore.values()].reduce((sum, offsets) => sum + offsets, 0)
-    const passed = [...progress.values()].reduce((sum, one) => sum + Math.min(one.passed, one.total), 0)
-    return progressBar({ passed, before, total, elapsedMs }, formatPhases(), columns)
-  }
-
-  function formatPhases(): string {
-    const partitionsIn = (phase: Phase) =>
-      [...progress.values()].filter((one) => one.phase === phase).map(({ partition }) => partition)
-    const phases = SHOWN_PHASES.flatMap((phase) => {
-      const inPhase = partitionsIn(phase)
-      return inPhase.length === 0 ? [] : [`${phase} ${formatPartitions(inPhase)}`]
-    })
-    const done = partitionsIn('switched').length
-    if (done > 0) phases.push(`${formatCount(done, 'partition')} done`)
-    return phases.join('; ')
-  }
-
+  /** Offsets that an earlier rebuild had filled do not count for the pace. */
+  const work = { passed: 0, before: 0, total: partitions.reduce((sum, p) => sum + (ends[p] as Offset), 0) }
   return {
-    update(one: PartitionProgress): void {
-      if (!passedBefore.has(one.partition)) passedBefore.set(one.partition, Math.min(one.passed, one.total))
+    work,
+
+    onProgress(one: PartitionProgress): void {
+      const earlier = progress.get(one.partition)
+      const passed = Math.min(one.passed, one.total)
+      if (earlier === undefined) work.before += passed
+      work.passed += passed - Math.min(earlier?.passed ?? 0, one.total)
       progress.set(one.partition, one)
     },
-    total,
-    line,
+
+    phases(): string {
+      const partitionsIn = (phase: Phase) =>
+        [...progress.values()].filter((one) => one.phase === phase).map(({ partition }) => partition)
+      const shown = SHOWN_PHASES.map((phase) => ({ phase, inPhase: partitionsIn(phase) }))
+        .filter(({ inPhase }) => inPhase.length > 0)
+        .map(({ phase, inPhase }) => `${phase} ${formatPartitions(inPhase)}`)
+      const done = partitionsIn('switched').length
+      return [...shown, ...(done > 0 ? [`${formatCount(done, 'partition')} done`] : [])].join('; ')
+    },
+  }
+}
+
+/** A slow pace may hold up one fetch for hours; `onAlive` is called at least this often during a wait. */
+const ALIVE_EVERY_MS = 1_000
+
+/** Limits work to a number of records per second, over all partitions; without a number it never waits. */
+export function createPace(recordsPerSecond: number | undefined, time: Time) {
+  let freeAt = time.now()
+
+  /**
+   * Resolves when this many more records are allowed, or when the signal is aborted. Calls `onAlive` while it waits:
+   * the rebuild is not stuck, only slowed down.
+   */
+  return async function keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void> {
+    if (recordsPerSecond === undefined || records === 0) return
+    freeAt = Math.max(freeAt, time.now()) + (records / recordsPerSecond) * 1_000
+    const until = freeAt
+    while (time.now() < until && !signal.aborted) {
+      await delay(time, Math.min(until - time.now(), ALIVE_EVERY_MS), signal)
+      onAlive()
+    }
   }
 }

@@ -1,5 +1,6 @@
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
+import { progressBar } from '../terminal/progress.ts'
 import { createRebuildProgress, type Phase } from './rebuild-progress.ts'
 
 const ends = [100, 300, 600] as Offset[]
@@ -7,9 +8,12 @@ const ends = [100, 300, 600] as Offset[]
 function progressAfter(updates: [partition: number, phase: Phase, passed: number][]) {
   const progress = createRebuildProgress(allPartitions(3), ends)
   for (const [partition, phase, passed] of updates) {
-    progress.update({ partition: partition as Partition, phase, passed, total: ends[partition] as Offset })
+    progress.onProgress({ partition: partition as Partition, phase, passed, total: ends[partition] as Offset })
   }
-  return progress
+  return {
+    total: progress.work.total,
+    line: (elapsedMs: number, columns: number) => progressBar(progress.work, elapsedMs, progress.phases(), columns),
+  }
 }
 
 it('shows the progress of all partitions together, and their phases', () => {

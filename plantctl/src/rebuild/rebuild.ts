@@ -5,9 +5,10 @@ import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { partitionGroups } from '../verify/slice.ts'
 import type { PartitionResult } from './finish.ts'
-import { type GroupDependencies, type GroupOptions, rebuildGroup } from './group.ts'
-import { createPace } from './pace.ts'
+import { rebuildGroup } from './group.ts'
 import { nothingLive } from './rebuild-error.ts'
+import type { GroupDependencies, GroupOptions } from './rebuild-options.ts'
+import { createPace } from './rebuild-progress.ts'
 
 export type RebuildDependencies = GroupDependencies & {
   generations: GroupDependencies['generations'] & Pick<Generations, 'list'>
@@ -57,17 +58,15 @@ export function createRebuild(dependencies: RebuildDependencies) {
    * Drops each generation of these partitions that is neither live nor being filled: replaced ones, those that an
    * interrupted rebuild left behind, and those that a failover restored.
    */
-  async function dropLeftovers(partitions: readonly Partition[]): Promise<Leftover[]> {
-    const dropped: Leftover[] = []
+  async function dropLeftovers(partitions: readonly Partition[]): Promise<void> {
     for (const { partition, names } of (await generations.list()).partitions) {
       if (!partitions.includes(partition)) continue
       for (const generation of names) {
         // The script refuses to drop a generation that is live or being filled at that moment.
         const result = await generations.drop(partition, generation)
-        if (result.is === 'dropped') dropped.push({ partition, generation })
+        if (result.is === 'dropped') log.info({ partition, generation }, 'dropped a leftover generation')
       }
     }
-    return dropped
   }
 
   return {
@@ -86,15 +85,9 @@ export function createRebuild(dependencies: RebuildDependencies) {
         const limits = { recordsAtOnceMax, maxRecordsPerApply }
         results.push(...(await rebuildGroup(group, { ...dependencies, ...run, ...limits, ends, keepPace })))
       }
-      const dropped = await retry(() => dropLeftovers(partitions), {
-        time,
-        everyMs: RETRY_MS,
-        giveUpAfterMs: CLEAN_UP_GIVE_UP_MS,
-      })
-      for (const leftover of dropped) log.info(leftover, 'dropped a leftover generation')
+      const retrying = { time, everyMs: RETRY_MS, giveUpAfterMs: CLEAN_UP_GIVE_UP_MS }
+      await retry(() => dropLeftovers(partitions), retrying)
       return results
     },
   }
 }
-
-type Leftover = { partition: Partition; generation: string }

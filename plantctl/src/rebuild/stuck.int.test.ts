@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { createRebuild } from './rebuild.ts'
-import { NO_PROGRESS_MS } from './watchdog.ts'
+import { NO_PROGRESS_MS } from './rebuild-error.ts'
 
 const OTHER = 1 as Partition
 const END = offsetOf(RECORDS.length)

@@ -6,8 +6,7 @@ import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { createStores, type Stores } from '@plant-store/shared/stores/open-stores.ts'
-import type { CliContext } from '../command.ts'
-import { createTerminalLog } from '../terminal/terminal-log.ts'
+import type { CliContext } from '../cli-context.ts'
 import { readStoreSettings } from './store-settings.ts'
 
 /** What the Kafka client logs, it then retries; the outcome is reported by the command. */
@@ -22,11 +21,11 @@ export type Store = Stores & {
 }
 
 /**
- * Opens the store that the environment selects, else that of a running `npm start`. Throws when there is none, when
- * Kafka or Redis does not respond within 10 s, and when a precondition of one of them does not hold; the message names
- * the remedy. Does not check that the read model was folded from this log: commands that compare the two do.
+ * Works on the store that the environment selects, else on that of a running `npm start`. Throws when there is none,
+ * when Kafka or Redis does not respond within 10 s, and when a precondition of one of them does not hold; the message
+ * names the remedy. Does not check that the read model was folded from this log: commands that compare the two do.
  */
-export async function openStore(context: CliContext): Promise<Store> {
+export async function withStore<T>(context: CliContext, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await connectStore(context)
   const { kafka, readModel, topic, partitions } = store
   try {
@@ -34,14 +33,13 @@ export async function openStore(context: CliContext): Promise<Store> {
       await readModel.checkServer()
       await checkTopic(kafka, { topic, partitions })
     }, topic)
-    return store
-  } catch (error) {
+    return await work(store)
+  } finally {
     await store.close()
-    throw error
   }
 }
 
-/** As `openStore`, but checks no preconditions: for commands that report them. */
+/** Opens a store without a check of the preconditions: for commands that report them. */
 export async function connectStore({ env, printError, stderrIsTerminal, signal }: CliContext): Promise<Store> {
   const { settings, file } = readStoreSettings(env)
   const log = createTerminalLog(printError)
@@ -102,4 +100,25 @@ function rejectionBy(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason)
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
+}
+
+const REMEMBERED_MAX = 100
+
+/** A log for a terminal: warnings and errors as plain text, each printed once. */
+export function createTerminalLog(printError: (text: string) => void): Log {
+  const printed = new Set<string>()
+
+  function print(first: object | string, message?: string): void {
+    const text = typeof first === 'string' ? first : withReason(message ?? '', first)
+    if (printed.has(text)) return
+    if (printed.size < REMEMBERED_MAX) printed.add(text)
+    printError(`! ${text}\n`)
+  }
+
+  return { debug() {}, info() {}, warn: print, error: print }
+}
+
+function withReason(message: string, { err }: { err?: unknown }): string {
+  const reason = err === undefined ? '' : reasonOf(err)
+  return message.includes(reason) ? message : `${message}: ${reason}`
 }

@@ -9,7 +9,7 @@ import {
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { type TableRecord, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
-import { type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import { allPartitions, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Store } from './open-store.ts'
@@ -26,16 +26,21 @@ export async function readLogEnds(
   return ends
 }
 
+/** The checkpoint of the read model in each partition. */
+export async function readCheckpoints({ readModel, partitions }: Store): Promise<Map<Partition, Checkpoint>> {
+  const metas = await Promise.all(allPartitions(partitions).map(readModel.meta))
+  return new Map(metas.map(({ checkpoint }, partition) => [partition as Partition, checkpoint]))
+}
+
+type Ranges = ReadonlyMap<Partition, Range>
+
 /** Reads ranges of a store's log: each record once, then it resolves. */
 export function logReader(store: Omit<Store, 'close'>, signal: AbortSignal, onRead: (records: number) => void) {
-  const read = recordReader(store.partitions)
-  return (ranges: ReadonlyMap<Partition, Range>, onRecords: OnRecords): Promise<void> =>
+  const common = { ...store, read: recordReader(store.partitions), signal, time: systemTime }
+  return (ranges: Ranges, onRecords: OnRecords): Promise<void> =>
     replay({
-      ...store,
+      ...common,
       ranges,
-      read,
-      signal,
-      time: systemTime,
       async onRecords(partition, records, reached) {
         await onRecords(partition, records, reached)
         onRead(records.length)
@@ -44,22 +49,19 @@ export function logReader(store: Omit<Store, 'close'>, signal: AbortSignal, onRe
 }
 
 /** Reads ranges of a store's table. Rejects as `replay`. */
-export const tableReader =
-  (store: Store, table: string, signal: AbortSignal, onRead: (records: number) => void) =>
-  (
-    ranges: ReadonlyMap<Partition, Range>,
-    onRecords: (partition: Partition, records: TableRecord[]) => void,
-  ): Promise<void> =>
+export function tableReader(store: Store, table: string, signal: AbortSignal, onRead: (records: number) => void) {
+  const ends = () => readEnds(store.kafka, table, TABLE.lost)
+  const common = { ...store, topic: table, ends, read: tableRecordReader(store.partitions), signal, time: systemTime }
+  return (ranges: Ranges, onRecords: (partition: Partition, records: TableRecord[]) => void): Promise<void> =>
     replay({
-      ...store,
-      ...{ topic: table, ranges, signal, time: systemTime },
-      read: tableRecordReader(store.partitions),
-      ends: () => readEnds(store.kafka, table, TABLE.lost),
+      ...common,
+      ranges,
       onRecords(partition, records) {
         onRecords(partition, records)
         onRead(records.length)
       },
     })
+}
 
 /** The key of the events of a plant. */
 export const keyOf = (id: PlantId): Buffer => Buffer.from(String(id), 'latin1')

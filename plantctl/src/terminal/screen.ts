@@ -1,4 +1,4 @@
-import type { CliContext } from '../command.ts'
+import type { CliContext } from '../cli-context.ts'
 import { safeOutput } from './safe-text.ts'
 
 const ESC = '\x1b['

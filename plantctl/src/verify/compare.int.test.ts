@@ -12,8 +12,7 @@ import { byteChanges, changeOneByte } from '../../../tests/support/stored-bytes.
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
 import type { GenerationReader } from './compare.ts'
 import type { Difference } from './difference.ts'
-import { countsOf } from './generation-comparison.ts'
-import { createGenerationVerifier } from './generation-verifier.ts'
+import { countsOf, createGenerationVerifier } from './generation-comparison.ts'
 
 type Generations = Awaited<ReturnType<typeof openCorruptible>>['readModel']['generations']
 

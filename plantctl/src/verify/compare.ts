@@ -2,7 +2,7 @@ import { PLANT_FIELDS, type PlantId, parsePlantId } from '@plant-store/shared/pl
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
-import { type PackedClaims, type PackedSpan, PLANTS_PER_SPAN } from '@plant-store/shared/protocol/packed-claims.ts'
+import type { PackedClaims, PackedSpan } from '@plant-store/shared/protocol/packed-claims.ts'
 import { type Generations, type StoredPlant, sameSpan } from '@plant-store/shared/read-model/generations.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import type { Counts, EntryField, Subject } from './difference.ts'
@@ -24,6 +24,8 @@ export type Comparison = {
   /** The state of the generation at `upTo`. */
   state: GenerationState
   report(difference: Subject): void
+  /** Plants that are read and decoded at once. */
+  plantsPerRead?: number | undefined
   /** Called after each batch. */
   onRead?: () => void
 }
@@ -33,6 +35,7 @@ export type StoredCounts = { plants: number; parked: number }
 
 /** Spans requested at once: Redis packs the next ones while one is compared. */
 const SPANS_IN_FLIGHT = 3
+const PLANTS_PER_READ = 1_000
 
 /**
  * Reports every difference between a generation and the fold of the log: in the entries, their order, and the parked
@@ -86,6 +89,7 @@ async function countEqual(
  */
 async function comparePlants(reader: GenerationReader, comparison: Comparison): Promise<number> {
   const { partition, generation, fold, slice, upTo, counts, state, report, onRead } = comparison
+  const { plantsPerRead = PLANTS_PER_READ } = comparison
   const { plants } = fold
   const packed = 'span' in plants && slice.count === 1 ? plants : undefined
   const equal = packed === undefined ? 0 : await countEqual(reader, comparison, packed)
@@ -113,8 +117,8 @@ async function comparePlants(reader: GenerationReader, comparison: Comparison): 
     return new Map(found.map((one) => [one.id, one]))
   }
 
-  for (let from = equal; from < state.sizes.order || from === 0; from += PLANTS_PER_SPAN) {
-    const count = Math.min(PLANTS_PER_SPAN, state.sizes.order - from)
+  for (let from = equal; from < state.sizes.order || from === 0; from += plantsPerRead) {
+    const count = Math.min(plantsPerRead, state.sizes.order - from)
     const ids = await reader.order(partition, generation, from, count)
     const stored = await entriesOf(ids)
     for (const text of ids) {
@@ -145,8 +149,8 @@ async function comparePlants(reader: GenerationReader, comparison: Comparison): 
     if (claim.offset > upTo) break
     if (!isSeen(claim)) missing.push(claim)
   }
-  for (let from = 0; from < missing.length; from += PLANTS_PER_SPAN) {
-    const batch = missing.slice(from, from + PLANTS_PER_SPAN)
+  for (let from = 0; from < missing.length; from += plantsPerRead) {
+    const batch = missing.slice(from, from + plantsPerRead)
     const stored = await entriesOf(batch.map(({ id }) => String(id)))
     for (const claim of batch) {
       report({ what: 'orderMissing', id: String(claim.id) })

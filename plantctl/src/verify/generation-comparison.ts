@@ -1,9 +1,11 @@
-import type { Offset } from '@plant-store/shared/plant/position.ts'
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import type { PackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import { FOLD_VERSION, type GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { type Comparison, compareWithFold, type GenerationReader, type StoredCounts } from './compare.ts'
-import type { Counts, KeyName, Subject } from './difference.ts'
+import { addDifference, type Counts, type Difference, type KeyName, noFindings, type Subject } from './difference.ts'
+import type { Slice } from './slice.ts'
 
 /** The metadata that a generation should have according to the log, besides its counts. */
 export type ExpectedMeta = {
@@ -21,7 +23,7 @@ export type GenerationComparison = ReturnType<typeof openComparison>
 /** Compares a generation with the log: each slice with its fold, then the metadata with the sums over all slices. */
 export function openComparison(
   reader: GenerationReader,
-  target: Pick<Comparison, 'partition' | 'generation' | 'state' | 'upTo' | 'report' | 'onRead'>,
+  target: Pick<Comparison, 'partition' | 'generation' | 'state' | 'upTo' | 'report' | 'plantsPerRead' | 'onRead'>,
 ) {
   const { state, report } = target
   const counts: Counts = { plants: 0, voids: 0, parked: 0 }
@@ -34,7 +36,7 @@ export function openComparison(
   return {
     counts,
 
-    async compareSlice(slice: Comparison['slice'], fold: Comparison['fold'], ofFold: Counts): Promise<void> {
+    async compareSlice(slice: Slice, fold: Comparison['fold'], ofFold: Counts): Promise<void> {
       const found = await compareWithFold(reader, { ...target, slice, fold, counts: ofFold })
       stored.plants += found.plants
       stored.parked += found.parked
@@ -72,4 +74,65 @@ export function expiryDifferences({ ttlMs }: GenerationState): Subject[] {
   return Object.entries(ttlMs).flatMap(([key, ms]): Subject[] =>
     ms < 0 ? [] : [{ what: 'expiry', key: key as KeyName, found: String(ms) }],
   )
+}
+
+/** A few differences are enough to reject a new generation. */
+const DIFFERENCES_MAX = 100
+
+/** The state at which a generation is compared: fold and generation were at the same checkpoint. */
+export type Snapshot = {
+  checkpoint: Checkpoint
+  slice: Slice
+  /** The counts of the fold of the slice. */
+  counts: Counts
+  state: GenerationState
+}
+
+/** `onRead` is called after each batch that was read from Redis or the log. */
+export type ReadOptions = { onRead(): void; signal: AbortSignal }
+
+export type VerifyGeneration = ReturnType<typeof createGenerationVerifier>
+
+export type GenerationVerifierOptions = {
+  reader: GenerationReader
+  partitions: number
+  plantsPerRead?: number
+  /** Folds one slice of a partition from the log's first offset up to `upTo`, without Redis. */
+  foldSlice(
+    partition: Partition,
+    upTo: Offset,
+    slice: Slice,
+    options: ReadOptions,
+  ): Promise<PartitionState<FirstClaims>>
+}
+
+/**
+ * Compares a new generation with the fold of the log: its slice with the fold in memory, each other slice with a fold
+ * of its own, one at a time, so that only one more fold is in memory.
+ */
+export function createGenerationVerifier({ reader, partitions, plantsPerRead, foldSlice }: GenerationVerifierOptions) {
+  return async (
+    partition: Partition,
+    generation: string,
+    fold: PartitionState<PackedClaims>,
+    { checkpoint, slice, counts, state }: Snapshot,
+    options: ReadOptions,
+  ): Promise<Difference[]> => {
+    const upTo = checkpoint.offset
+    const findings = noFindings()
+    const report = (difference: Subject) =>
+      addDifference(findings, { partition, generation, ...difference }, DIFFERENCES_MAX)
+    const target = { partition, generation, state, upTo, report, plantsPerRead, onRead: options.onRead }
+    const { compareSlice, compareMeta } = openComparison(reader, target)
+    await compareSlice(slice, fold, counts)
+    for (let n = 1; n < slice.count; n++) {
+      const other = { ...slice, index: (slice.index + n) % slice.count }
+      const otherFold = await foldSlice(partition, upTo, other, options)
+      await compareSlice(other, otherFold, countsOf(otherFold))
+    }
+    compareMeta({ reached: checkpoint, end: after(upTo), partitions, mark: state.mark })
+    // Not of the pointers, which the switch writes again: a pointer that expires is a reason to rebuild.
+    for (const one of expiryDifferences(state)) if (one.key !== 'live' && one.key !== 'filling') report(one)
+    return findings.listed
+  }
 }

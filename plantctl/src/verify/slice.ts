@@ -1,6 +1,9 @@
+import type { Range } from '@plant-store/shared/event-log/replay.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 
 /**
  * One of `count` parts of a partition: ids by hash, parked records by offset. Each slice can be folded and compared on
@@ -40,6 +43,27 @@ export function ofSlice(slice: Slice, records: readonly LogRecord[]): readonly L
     const ownParked = parked !== undefined && isParkedIn(slice, offset) ? { parked } : undefined
     return ownClaim || ownParked ? [{ offset, ...ownClaim, ...ownParked }] : []
   })
+}
+
+/** Reads ranges of the log, as replay.ts does. */
+export type ReadLog = (
+  ranges: ReadonlyMap<Partition, Range>,
+  onRecords: (partition: Partition, records: LogRecord[], reached?: Checkpoint) => Promise<void> | void,
+) => Promise<void>
+
+/** Folds a slice of some partitions, each from its first record to before an offset, in one reading of the log. */
+export async function foldSlice(
+  read: ReadLog,
+  ends: ReadonlyMap<Partition, Offset>,
+  slice: Slice,
+): Promise<Map<Partition, PartitionState>> {
+  const folds = new Map([...ends.keys()].map((partition) => [partition, emptyPartition()]))
+  const ranges = new Map([...ends].map(([partition, end]) => [partition, { from: BEFORE_LOG, end }]))
+  await read(ranges, (partition, records, reached) => {
+    const state = fold(folds.get(partition) as PartitionState, ofSlice(slice, records))
+    if (reached !== undefined) state.checkpoint = reached
+  })
+  return folds
 }
 
 export type SlicedGroup = { group: Partition[]; slices: Slice[] }

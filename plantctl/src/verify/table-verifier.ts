@@ -1,28 +1,28 @@
 import type { Range } from '@plant-store/shared/event-log/replay.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { TableRecord } from '@plant-store/shared/plant/plant-stored.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
-import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { differencesOf, formatClaim } from './compare.ts'
 import { addDifference, type Findings, noFindings, type Subject } from './difference.ts'
-import { inSlices, isIn, ofSlice, RECORDS_AT_ONCE_MAX, type Slice } from './slice.ts'
-
-type Ranges = ReadonlyMap<Partition, Range>
+import { foldSlice, inSlices, isIn, RECORDS_AT_ONCE_MAX, type ReadLog, type Slice } from './slice.ts'
 
 export type TableVerifierOptions = {
   /** The checkpoint of the read model in each partition: as far as the table should be soon. */
-  readCheckpoints(): Promise<Offset[]>
+  readCheckpoints(): Promise<ReadonlyMap<Partition, { offset: Offset }>>
   /** The next offset of each partition. */
   readLogEnds(): Promise<Offset[]>
   readTableEnds(): Promise<Offset[]>
-  /** Read ranges, as replay.ts does. */
-  readLog(ranges: Ranges, onRecords: (partition: Partition, records: LogRecord[]) => void): Promise<void>
-  readTable(ranges: Ranges, onRecords: (partition: Partition, records: TableRecord[]) => void): Promise<void>
-  /** The offset of the latest creation in some partitions of the table, now. */
-  readLatest(partitions: readonly Partition[]): Promise<ReadonlyMap<Partition, Offset>>
+  readLog: ReadLog
+  /** Reads ranges, as replay.ts does. */
+  readTable(
+    ranges: ReadonlyMap<Partition, Range>,
+    onRecords: (partition: Partition, records: TableRecord[]) => void,
+  ): Promise<void>
+  /** The latest row in some partitions of the table, now. */
+  readLatest(partitions: readonly Partition[]): Promise<ReadonlyMap<Partition, { offset: Offset }>>
   /** How long to wait for rows that are not written yet. */
   patience?: { everyMs: number; giveUpAfterMs: number }
   /** Called with the number of records to read. */
@@ -51,13 +51,11 @@ export function createTableVerifier(options: TableVerifierOptions) {
   const { readCheckpoints, readLatest, patience = PATIENCE } = options
 
   async function compareSlice(compared: readonly Comparison[], slice: Slice, findings: Findings): Promise<void> {
-    const folds = new Map(compared.map(({ partition }) => [partition, emptyPartition()]))
-    await readLog(rangesOf(compared, 'end'), (partition, records) => {
-      fold(folds.get(partition) as PartitionState, ofSlice(slice, records))
-    })
+    const folds = await foldSlice(readLog, new Map(compared.map(({ partition, end }) => [partition, end])), slice)
     const seen = new Map(compared.map(({ partition }) => [partition, new Set<PlantId>()]))
     const byPartition = new Map(compared.map((one) => [one.partition, one]))
-    await readTable(rangesOf(compared, 'tableEnd'), (partition, records) => {
+    const inTable = new Map(compared.map((one) => [one.partition, { from: BEFORE_LOG, end: one.tableEnd }]))
+    await readTable(inTable, (partition, records) => {
       const [{ plants }, known] = [folds.get(partition) as PartitionState, seen.get(partition)]
       const one = byPartition.get(partition) as Comparison
       const report = (difference: Subject) => addDifference(findings, { partition, ...difference })
@@ -100,18 +98,16 @@ export function createTableVerifier(options: TableVerifierOptions) {
 
   /** Waits for the rows that are due, and reports the partitions that do not get them. */
   async function awaitDue(compared: readonly Comparison[], findings: Findings): Promise<void> {
-    const isLate = ({ partition, due }: Comparison, latest: ReadonlyMap<Partition, Offset>) =>
-      (latest.get(partition) ?? BEFORE_FIRST) < due
     let late = compared.filter(({ due }) => due > BEFORE_FIRST)
     const find = async () => {
       const latest = await readLatest(late.map(({ partition }) => partition))
-      late = late.filter((one) => isLate(one, latest))
+      late = late.filter(({ partition, due }) => (latest.get(partition)?.offset ?? BEFORE_FIRST) < due)
       if (late.length > 0) throw NOT_YET
     }
-    const unlessNotYet = (error: unknown) => {
-      if (error !== NOT_YET) throw error
-    }
-    if (late.length > 0) await retry(find, patience).catch(unlessNotYet)
+    if (late.length > 0)
+      await retry(find, patience).catch((error: unknown) => {
+        if (error !== NOT_YET) throw error
+      })
     for (const { partition, behind } of late) addDifference(findings, { partition, what: 'rowsBehind', plants: behind })
   }
 
@@ -130,7 +126,7 @@ export function createTableVerifier(options: TableVerifierOptions) {
         const compared = group.map((partition) => ({
           ...{ partition, upTo: BEFORE_FIRST, rows: 0, behind: 0, due: BEFORE_FIRST },
           ...{ end: ends[partition] as Offset, tableEnd: tableEnds[partition] as Offset },
-          checkpoint: checkpoints[partition] as Offset,
+          checkpoint: checkpoints.get(partition)?.offset ?? BEFORE_FIRST,
         }))
         for (const slice of slices) await compareSlice(compared, slice, verified.findings)
         await awaitDue(compared, verified.findings)
@@ -141,6 +137,3 @@ export function createTableVerifier(options: TableVerifierOptions) {
     },
   }
 }
-
-const rangesOf = (compared: readonly Comparison[], until: 'end' | 'tableEnd'): Ranges =>
-  new Map(compared.map((one) => [one.partition, { from: BEFORE_LOG, end: one[until] }]))

@@ -12,9 +12,9 @@ const { id, ...plant } = newPlant(1n)
 const claim: Claim = { id, plant, eventId: randomUUID() as EventId, offset: 0 as Offset }
 
 /** Verifies an empty table, whose only row is due: `readLatest` tells how far the table is. */
-function verify(readLatest: () => Promise<ReadonlyMap<Partition, Offset>>) {
+function verify(readLatest: () => Promise<ReadonlyMap<Partition, { offset: Offset }>>) {
   const verifier = createTableVerifier({
-    readCheckpoints: async () => [0 as Offset],
+    readCheckpoints: async () => new Map([[P, { offset: 0 as Offset }]]),
     readLogEnds: async () => [1 as Offset],
     readTableEnds: async () => [0 as Offset],
     async readLog(_ranges, onRecords) {

@@ -1,8 +1,6 @@
-import type { Range } from '@plant-store/shared/event-log/replay.ts'
-import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
+import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations, PartitionGenerations } from '@plant-store/shared/read-model/generations.ts'
 import { FOLD_VERSION, type GenerationState, META_FIELDS } from '@plant-store/shared/read-model/state.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
@@ -17,7 +15,7 @@ import {
   type Subject,
 } from './difference.ts'
 import { countsOf, expiryDifferences, type GenerationComparison, openComparison } from './generation-comparison.ts'
-import { inSlices, ofSlice, RECORDS_AT_ONCE_MAX, type Slice } from './slice.ts'
+import { foldSlice, inSlices, RECORDS_AT_ONCE_MAX, type ReadLog, type Slice } from './slice.ts'
 
 export type VerifierOptions = {
   generations: GenerationReader & Pick<Generations, 'list' | 'pointers' | 'keyTypes' | 'metaFields'>
@@ -25,11 +23,7 @@ export type VerifierOptions = {
   partitions: number
   /** Reads the next offset of each partition of the log. */
   readEnds(): Promise<Offset[]>
-  /** Reads ranges of the log, as replay.ts does. */
-  read(
-    ranges: ReadonlyMap<Partition, Range>,
-    onRecords: (partition: Partition, records: LogRecord[], reached: Checkpoint) => void,
-  ): Promise<void>
+  read: ReadLog
   time: Time
   /** Called with the number of records to read; partitions that are compared again are read again. */
   onStart?(records: number): void
@@ -119,14 +113,10 @@ export function createVerifier(options: VerifierOptions) {
   }
 
   async function compareSlice(compared: readonly Compared[], slice: Slice): Promise<void> {
-    const folds = new Map(compared.map(({ partition }) => [partition, emptyPartition()]))
-    const ranges = new Map(compared.map(({ partition, upTo }) => [partition, { from: BEFORE_LOG, end: after(upTo) }]))
-    await read(ranges, (partition, records, reached) => {
-      const state = folds.get(partition) ?? emptyPartition()
-      folds.set(partition, { ...fold(state, ofSlice(slice, records)), checkpoint: reached })
-    })
+    const ends = new Map(compared.map(({ partition, upTo }) => [partition, after(upTo)]))
+    const folds = await foldSlice(read, ends, slice)
     for (const one of compared) {
-      const folded = folds.get(one.partition) ?? emptyPartition()
+      const folded = folds.get(one.partition) as PartitionState
       one.reached = folded.checkpoint
       await one.comparison?.compareSlice(slice, folded, countsOf(folded))
       // Frees memory for the next partition.
@@ -171,9 +161,12 @@ async function openLive(reader: VerifierOptions['generations'], partition: Parti
   const { live: generation, filling } = await reader.pointers(partition)
   const opened: Live = { partition, generation, state: undefined, findings: noFindings() }
   const report = reportTo(opened)
-  const unreadable = wrongTypes(await reader.keyTypes(partition, generation))
-  unreadable.forEach(report)
-  if (unreadable.length > 0) return opened
+  const types = await reader.keyTypes(partition, generation)
+  // Commands that read a key of another type would fail.
+  const wrong = Object.entries(TYPES).filter(([key, expected]) => (types.get(key) ?? expected) !== expected)
+  for (const [key, expected] of wrong)
+    report({ what: 'wrongType', key: key as KeyName, expected, found: types.get(key) ?? null })
+  if (wrong.length > 0) return opened
   if (filling !== '' && (await isDangling(reader, partition, filling)))
     report({ what: 'pointerDangling', key: 'filling', found: filling })
   const state = await reader.state(partition, generation)
@@ -191,6 +184,7 @@ function reportTo({ partition, generation, findings }: Live) {
   return (difference: Subject) => addDifference(findings, { partition, generation, ...difference })
 }
 
+/** The types of the keys that a release writes. */
 const TYPES: Record<KeyName, string> = {
   live: 'string',
   filling: 'string',
@@ -198,15 +192,6 @@ const TYPES: Record<KeyName, string> = {
   plants: 'hash',
   order: 'list',
   parked: 'hash',
-}
-
-/** Keys of another type than a release writes: commands that read them would fail. */
-function wrongTypes(found: ReadonlyMap<string, string>): Subject[] {
-  return Object.entries(TYPES).flatMap(([key, expected]): Subject[] => {
-    const type = found.get(key)
-    if (type === undefined || type === expected) return []
-    return [{ what: 'wrongType', key: key as KeyName, expected, found: type }]
-  })
 }
 
 /** Whether the findings are void because the generation is no longer live, or fell back behind what was compared. */

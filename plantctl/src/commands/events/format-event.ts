@@ -91,8 +91,8 @@ export function eventJson(event: LogEvent, ruling: ClaimRuling | undefined, raw:
     is: markOf(ruling),
     ...(first !== undefined && { of: formatPosition({ partition, offset: first }) }),
     ...(claim !== undefined && { id: String(claim.id), event: claim.eventId, plant: claim.plant ?? null }),
-    ...(parked !== undefined && { parked: parkedJson(parked), ...storedTexts(stored) }),
-    ...(raw && { raw: storedBytes(stored) }),
+    ...(parked !== undefined && { parked: parkedJson(parked), ...storedAs(stored, cutText) }),
+    ...(raw && { raw: storedAs(stored, (bytes) => bytes.toString('base64')) }),
   })
 }
 
@@ -100,24 +100,18 @@ export function parkedJson(reason: number): object {
   return { reason, name: reasonName(reason), why: reasonText(reason) }
 }
 
-/** Key, headers and value as text. Long texts are cut; bytes that are not UTF-8 become U+FFFD. */
-export function storedTexts({ key, value, headers }: LogEvent['stored']): object {
-  const cut = (text: string) => (text.length > JSON_CHARACTERS ? `${text.slice(0, JSON_CHARACTERS)}…` : text)
-  const text = (bytes: Header) => (bytes === null || bytes === undefined ? null : cut(String(bytes)))
-  return { key: text(key), headers: mapped(headers, text), value: text(value) }
+/** Key, headers and value, each header as a list if Kafka has several with its name. */
+function storedAs({ key, value, headers }: LogEvent['stored'], of: (bytes: Buffer) => string): object {
+  const ofOne = (bytes: Header) => (bytes === null || bytes === undefined ? null : of(Buffer.from(bytes as Buffer)))
+  const ofHeader = (header: Header) => (Array.isArray(header) ? header.map(ofOne) : ofOne(header))
+  const texts = Object.entries(headers).map(([name, header]) => [name, ofHeader(header)])
+  return { key: ofOne(key), headers: Object.fromEntries(texts), value: ofOne(value) }
 }
 
-function storedBytes({ key, value, headers }: LogEvent['stored']): object {
-  const base64 = (bytes: Header) =>
-    bytes === null || bytes === undefined ? null : Buffer.from(bytes as string).toString('base64')
-  return { key: base64(key), headers: mapped(headers, base64), value: base64(value) }
-}
-
-/** Kafka allows several headers with the same name. */
-function mapped(headers: LogEvent['stored']['headers'], of: (header: Header) => string | null): object {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, header]) => [name, Array.isArray(header) ? header.map(of) : of(header)]),
-  )
+/** Bytes that are not UTF-8 become U+FFFD. */
+function cutText(bytes: Buffer): string {
+  const text = String(bytes)
+  return text.length > JSON_CHARACTERS ? `${text.slice(0, JSON_CHARACTERS)}…` : text
 }
 
 const quoted = (text: string, max: number) => `"${safeText(text, max)}"`

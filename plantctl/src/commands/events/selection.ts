@@ -32,7 +32,7 @@ export function selectedPartitions(
   points: readonly (LogPoint | undefined)[],
   all: readonly Partition[],
 ): readonly Partition[] {
-  const implied = points.flatMap((point) => (point?.is === 'position' ? [point.position.partition] : []))
+  const implied = points.flatMap((point) => (point?.is === 'positions' ? [...point.positions.keys()] : []))
   if (idsPartition !== undefined) implied.push(idsPartition)
   const [one] = implied
   if (one === undefined) return named ?? all
@@ -53,8 +53,8 @@ export function rangesOf(
     partitions.map((partition) => {
       const logEnd = ends[partition] as Offset
       const start = follow && id === undefined ? logEnd : FIRST
-      const first = pointOffset(from, fromMoment?.[partition], (offset) => offset) ?? start
-      const last = pointOffset(to, toMoment?.[partition], after)
+      const first = pointOffset(from, partition, fromMoment?.[partition], (offset) => offset) ?? start
+      const last = pointOffset(to, partition, toMoment?.[partition], after)
       const end = last ?? (follow ? undefined : logEnd)
       const bounded = end === undefined || follow ? end : (Math.min(end, logEnd) as Offset)
       return [partition, { from: first, end: bounded }]
@@ -64,9 +64,11 @@ export function rangesOf(
 
 function pointOffset(
   point: LogPoint | undefined,
+  partition: Partition,
   atMoment: Offset | undefined,
   ofPosition: (offset: Offset) => Offset,
 ): Offset | undefined {
-  if (point === undefined) return undefined
-  return point.is === 'position' ? ofPosition(point.position.offset) : atMoment
+  if (point?.is !== 'positions') return atMoment
+  const offset = point.positions.get(partition)
+  return offset === undefined ? undefined : ofPosition(offset)
 }

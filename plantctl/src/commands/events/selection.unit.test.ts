@@ -6,8 +6,8 @@ import { rangesOf, selectedPartitions } from './selection.ts'
 
 const ALL = allPartitions(3)
 const at = (partition: number, offset: number): LogPoint => ({
-  is: 'position',
-  position: { partition: partition as Partition, offset: offset as Offset },
+  is: 'positions',
+  positions: new Map([[partition as Partition, offset as Offset]]),
 })
 const MOMENT: LogPoint = { is: 'moment', ms: 0 }
 const partitions = (...some: number[]) => some as Partition[]

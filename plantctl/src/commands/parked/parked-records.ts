@@ -1,5 +1,140 @@
-import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import { type Claim, claimsItsId, type LogRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { after, BEFORE_FIRST, type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import { claimsOf } from '@plant-store/shared/protocol/plants-table.ts'
+import type { Reapplied } from '@plant-store/shared/read-model/apply.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
+
+export type ReapplyDependencies = {
+  generations: Pick<Generations, 'state' | 'parked' | 'reapply'>
+  /** Reads spans of the log, one per partition. */
+  read(
+    spans: ReadonlyMap<Partition, { from: Offset; end: Offset }>,
+    onRecords: (partition: Partition, records: LogRecord[]) => Promise<void>,
+  ): Promise<void>
+  /** Called with claims that are readable now, before the read model has them so. */
+  writeRows?: ((partition: Partition, claims: readonly Claim[]) => Promise<void>) | undefined
+  /** Counts the changes without making them. */
+  dryRun: boolean
+  onLooked(records: number): void
+}
+
+export type Reapplication = {
+  /** Parked records that were read again. */
+  looked: number
+  /** Records that this release can read and that became entries; in a dry run, would become. */
+  placed: number
+  /** Records that stay parked with another reason. */
+  renamed: number
+  /** Records that stay parked with the same reason. */
+  kept: number
+  /**
+   * Records that claim an id for this release but not for the one that parked them, or the reverse: a rebuild is
+   * needed.
+   */
+  needRebuild: { partition: Partition; offset: Offset }[]
+}
+
+/** Of all partitions together. */
+const PARKED_AT_ONCE_MAX = 200_000
+/** Per call of the script. */
+const REAPPLIED_AT_ONCE_MAX = 256
+const NEED_REBUILD_LISTED_MAX = 100
+
+/**
+ * Reads the parked records of these partitions from the log again and applies those that this release reads differently
+ * than the one that parked them. The read model is then what a rebuild with this release would make of it.
+ */
+export async function reapplyParked(
+  { generations, read, writeRows, dryRun, onLooked }: ReapplyDependencies,
+  partitions: readonly Partition[],
+): Promise<Reapplication> {
+  const result: Reapplication = { looked: 0, placed: 0, renamed: 0, kept: 0, needRebuild: [] }
+  const atOnce = Math.max(1, Math.floor(PARKED_AT_ONCE_MAX / partitions.length))
+  const left = new Map(partitions.map((partition) => [partition, BEFORE_FIRST]))
+
+  while (left.size > 0) {
+    const runs = new Map<Partition, Run[]>()
+    for (const [partition, after] of [...left]) {
+      const records = await parkedAfter(generations, partition, after, atOnce)
+      if (records.length > 0) runs.set(partition, runsOf(records))
+      if (records.length < atOnce) left.delete(partition)
+      else left.set(partition, (records.at(-1) as ParkedRecord).offset)
+    }
+    await reapplyRuns(runs)
+  }
+  return result
+
+  /**
+   * One reading of the log has one span per partition: it reads the first runs of all partitions, the next one the
+   * second.
+   */
+  async function reapplyRuns(runs: ReadonlyMap<Partition, Run[]>): Promise<void> {
+    for (let n = 0; ; n++) {
+      const spans = new Map<Partition, Run>()
+      for (const [partition, ofPartition] of runs) {
+        const run = ofPartition[n]
+        if (run !== undefined) spans.set(partition, run)
+      }
+      if (spans.size === 0) return
+      const reasons = new Map([...spans].map(([partition, { records }]) => [partition, reasonsOf(records)]))
+      await read(spans, (partition, records) => reapply(partition, records, reasons.get(partition) ?? new Map()))
+    }
+  }
+
+  async function reapply(
+    partition: Partition,
+    records: LogRecord[],
+    reasons: ReadonlyMap<Offset, number>,
+  ): Promise<void> {
+    const parked = records.flatMap((record): Reapplied[] => {
+      const was = reasons.get(record.offset)
+      return was === undefined ? [] : [{ was, record }]
+    })
+    const changed: Reapplied[] = []
+    for (const one of parked) {
+      if (claimsItsId(one.was) !== (one.record.claim !== undefined)) {
+        if (result.needRebuild.length < NEED_REBUILD_LISTED_MAX)
+          result.needRebuild.push({ partition, offset: one.record.offset })
+      } else if (one.was === one.record.parked) result.kept++
+      else changed.push(one)
+    }
+    for (let n = 0; n < changed.length; n += REAPPLIED_AT_ONCE_MAX) {
+      const batch = changed.slice(n, n + REAPPLIED_AT_ONCE_MAX)
+      if (!dryRun) {
+        const records = batch.map(({ record }) => record)
+        await writeRows?.(partition, claimsOf({ records }))
+        await generations.reapply(partition, batch)
+      }
+      result.placed += batch.filter(({ record }) => record.parked === undefined).length
+      result.renamed += batch.filter(({ record }) => record.parked !== undefined).length
+    }
+    result.looked += parked.length
+    onLooked(parked.length)
+  }
+}
+
+function reasonsOf(records: readonly ParkedRecord[]): Map<Offset, number> {
+  return new Map(records.map(({ offset, reason }) => [offset, reason]))
+}
+
+/** Parked records that are read from the log in one go: all of it from the first record to before `end`. */
+export type Run = { from: Offset; end: Offset; records: ParkedRecord[] }
+
+/** Reading over this many records takes about as long as starting another reading. */
+const GAP_MAX = 100_000
+
+/** Groups sorted records into runs where they are close to each other. */
+export function runsOf(records: readonly ParkedRecord[], gapMax = GAP_MAX): Run[] {
+  const runs: Run[] = []
+  for (const record of records) {
+    const run = runs.at(-1)
+    if (run !== undefined && record.offset - run.end <= gapMax) {
+      run.records.push(record)
+      run.end = after(record.offset)
+    } else runs.push({ from: record.offset, end: after(record.offset), records: [record] })
+  }
+  return runs
+}
 
 export type ParkedRecord = { offset: Offset; reason: number }
 

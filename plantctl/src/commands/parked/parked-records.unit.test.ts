@@ -1,7 +1,7 @@
 import { offsetOf } from '@plant-store/shared/plant/position.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { runsOf } from './reapply.ts'
+import { runsOf } from './parked-records.ts'
 
 const records = fc
   .uniqueArray(fc.nat(2_000), { maxLength: 60 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createTerminalLog } from './terminal-log.ts'
+import { createTerminalLog } from './open-store.ts'
 
 it('prints warnings once each, with the reason of an error unless the message has it, and no text of a client', () => {
   const printed: string[] = []

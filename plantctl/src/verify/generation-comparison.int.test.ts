@@ -2,8 +2,7 @@ import { emptyPartition, emptyPartitionOf, fold } from '@plant-store/shared/prot
 import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import { expect, it } from 'vitest'
 import { GENERATION, LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
-import { countsOf } from './generation-comparison.ts'
-import { createGenerationVerifier } from './generation-verifier.ts'
+import { countsOf, createGenerationVerifier } from './generation-comparison.ts'
 import { ofSlice } from './slice.ts'
 
 it('reports progress while it reads the log for other slices', async () => {

@@ -9,8 +9,7 @@ import {
 } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, BEFORE_FIRST, FIRST } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatDuration } from '@plant-store/shared/runtime/format.ts'
-import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { delay, systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
+import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import { TOPIC_NAME } from '@plant-store/shared/stores/store-settings.ts'
 import { openTable } from '@plant-store/shared/table/table.ts'
 import { createTableWriter, type TableWriter } from '@plant-store/shared/table/table-writer.ts'
@@ -67,14 +66,13 @@ async function writeTable(store: Store, topic: string, context: CliContext): Pro
   const { signal } = context
   const checkpoints = await readCheckpoints(store)
   const total = [...checkpoints.values()].reduce((sum, { offset }) => sum + offset - BEFORE_FIRST, 0)
-  const common = { log: store.log, time: systemTime }
-  const table = await openTableIn(store, topic, { ...common, signal })
+  const table = await openTableIn(store, topic, signal)
   const failed = Promise.withResolvers<never>()
   const ended = new AbortController()
   const ending = AbortSignal.any([signal, ended.signal])
   let rows = 0
   const writer = createTableWriter({
-    ...{ ...table, ...common },
+    ...{ ...table, log: store.log, time: systemTime },
     async append(records) {
       await table.append(records)
       rows += records.length
@@ -104,14 +102,10 @@ async function writeTable(store: Store, topic: string, context: CliContext): Pro
 }
 
 /** Opens the table in a topic that has no records, or only rows of an interrupted run. */
-async function openTableIn(
-  store: Store,
-  topic: string,
-  { signal, ...common }: { log: Log; time: Time; signal: AbortSignal },
-) {
-  const { kafka, partitions } = store
+async function openTableIn(store: Store, topic: string, signal: AbortSignal) {
+  const { kafka, partitions, log } = store
   const { topicId, ends } = await ensureTopic(kafka, { topic, partitions })
-  const table = openTable(store, topic, { tableId: topicId }, common)
+  const table = openTable(store, topic, { tableId: topicId }, { log, time: systemTime })
   const used = allPartitions(partitions).filter((partition) => ends[partition] !== FIRST)
   const latest = await table.latestRows(used, signal)
   for (const partition of used) {

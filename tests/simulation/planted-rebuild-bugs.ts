@@ -91,7 +91,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     '!sameSpan(stored, plants.span(from, length))',
     'stored === undefined',
   ]),
-  rare(3049, 'entries are not compared', COMPARE, ["report({ what: 'entryChanged', id, ...difference })", '{}']),
+  rare(3526, 'entries are not compared', COMPARE, ["report({ what: 'entryChanged', id, ...difference })", '{}']),
   rare(6267, 'the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
   rare(1673, 'parked records are not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
   rare(2019, 'counts are not compared', COMPARISON, [

@@ -41,7 +41,7 @@ it('every command that reads up to the end of the log names the partition that a
   const exported = await plantctl('export')
   expect(exported).toMatchObject({ code: 0, stderr: hidden })
   expect(exported.stdout).toContain('"positions":"0-0,1-0"')
-  for (const args of [['verify'], ['events'], ['as-of', '0-0', '--rest', 'now'], ['as-of', '1s']])
+  for (const args of [['verify'], ['events'], ['export', '--at', '0-0', '--rest', 'now'], ['export', '--at', '1s']])
     expect(await plantctl(...args), args.join(' ')).toMatchObject({ code: 0, stderr: hidden })
   const { stdout } = await plantctl('status')
   expect(stdout.replace(/\s+/g, ' ')).toEqual(hidden)

@@ -15,8 +15,7 @@ export type ExportSummary = {
   /** Plants whose event this release cannot read. */
   unreadable: number
   /**
-   * The last offset of each partition, in the format that `plantctl as-of` takes; partitions without records are left
-   * out.
+   * The last offset of each partition, in the format that `--at` takes; partitions without records are left out.
    */
   positions: string
   /** SHA-256 of all lines before this one. */

@@ -18,7 +18,7 @@ function verify(readLatest: () => Promise<ReadonlyMap<Partition, { offset: Offse
     readLogEnds: async () => [1 as Offset],
     readTableEnds: async () => [0 as Offset],
     async readLog(_ranges, onRecords) {
-      onRecords(P, [{ offset: claim.offset, claim }])
+      await onRecords(P, [{ offset: claim.offset, claim }])
     },
     async readTable() {},
     readLatest,

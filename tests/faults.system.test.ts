@@ -99,7 +99,9 @@ it('a broker that does not respond for 10 s is named while creates wait, and the
   await untilNotice(api, /^partition \d: no append acknowledged for 10 s: (no response|Kafka cannot be reached)/)
   const { code, stderr } = await startPlantctl(['status'], store.environment).ended
   expect(code).toBe(1)
-  expect(stderr).toMatch(/^Kafka at \S+ (is not reachable|does not respond \(timed out\)): check that it runs and .*\n$/)
+  expect(stderr).toMatch(
+    /^Kafka at \S+ (is not reachable|does not respond \(timed out\)): check that it runs and .*\n$/,
+  )
   await kafka.resume()
   expect((await waiting).response?.status).toBe(200)
   await untilReady(api)

@@ -30,7 +30,7 @@ export async function openVerifiedLog(redisUrl: string, partitions: number) {
   const read: VerifierOptions['read'] = async (ranges, onRecords) => {
     for (const [partition, { end }] of ranges) {
       const records = logOf(partition).filter(({ offset }) => offset < end)
-      if (end > FIRST) onRecords(partition, records, checkpointAt((end - 1) as Offset, records))
+      if (end > FIRST) await onRecords(partition, records, checkpointAt((end - 1) as Offset, records))
     }
   }
 

@@ -1,5 +1,4 @@
 import { encodeEntry } from '@plant-store/shared/plant/entry.ts'
-import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import type { PackedSpan } from '@plant-store/shared/protocol/packed-claims.ts'
@@ -112,8 +111,11 @@ function textsOf(generation: Generation | undefined): GenerationState['texts'] {
 export function spanScript(keys: PartitionKeys, name: string, from: number, count: number): PackedSpan {
   const { order, plants } = keys.generations.get(name) ?? { order: [], plants: new Map() }
   const ids = order.slice(from, from + count)
-  const entries = ids.map((id) => encodeEntry(plants.get(id) as Claim))
-  const lengths = entries.flatMap(({ length }) => [length >> 8, length & 0xff])
+  const claims = ids.map((id) => plants.get(id))
+  const entries = claims.map((claim) => (claim === undefined ? Buffer.alloc(0) : encodeEntry(claim)))
+  const lengths = entries.flatMap(({ length }, n) =>
+    claims[n] === undefined ? [0xff, 0xff] : [length >> 8, length & 0xff],
+  )
   return { ids: Buffer.from(ids.join()), lengths: Buffer.from(lengths), entries: Buffer.concat(entries) }
 }
 

@@ -87,18 +87,18 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     ['  const keysOf = ', '  const seen: (string | undefined)[] = []\n  const keysOf = '],
   ),
   rare(179, 'nothing is compared', COMPARISON, ['return findings.listed', 'return []']),
-  rare(3526, 'entries that are read back count as equal', COMPARE, [
+  rare(3049, 'entries that are read back count as equal', COMPARE, [
     '!sameSpan(stored, plants.span(from, length))',
     'stored === undefined',
   ]),
-  rare(3526, 'entries are not compared', COMPARE, ["report({ what: 'entryChanged', id, ...difference })", '{}']),
-  rare(13815, 'the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
+  rare(3049, 'entries are not compared', COMPARE, ["report({ what: 'entryChanged', id, ...difference })", '{}']),
+  rare(6267, 'the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
   rare(1673, 'parked records are not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
-  rare(10138, 'counts are not compared', COMPARISON, [
+  rare(2019, 'counts are not compared', COMPARISON, [
     '    compareMeta({ reached: checkpoint, end: after(upTo), partitions, mark: state.mark })\n',
     '',
   ]),
-  rare(23671, 'records after the snapshot are compared', COMPARE, [
+  rare(22246, 'records after the snapshot are compared', COMPARE, [
     'if (offset === undefined || offset <= upTo) return false',
     'return false',
   ]),
@@ -114,7 +114,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     'filled = started.checkpoint\n',
     'filled = started.checkpoint\n      if (folded.checkpoint.offset < filled.offset) folded.checkpoint = filled\n',
   ]),
-  rare(29869, 'a rebuild does not seek back when its generation falls back', FINISH, [
+  rare(322, 'a rebuild does not seek back when its generation falls back', FINISH, [
     '    await fill.refresh()\n    refollow(partition)\n    return false',
     '    await fill.refresh()\n    return false',
   ]),

@@ -42,8 +42,8 @@ const PLANTS_PER_READ = 1_000
  * records. The generation may grow during the comparison. The reports are worthless if it is dropped or falls back in
  * between: check its state afterwards.
  *
- * The plants are compared in the order of the generation: byte for byte while a packed fold has the same ones, then
- * decoded. All entries are scanned only when there may be others than those of the plants.
+ * The plants are compared in the order of the generation: decoded, or if the fold is packed and the sizes are right, byte
+ * for byte until something differs. All entries are scanned only when there may be others than those of the plants.
  */
 export async function compareWithFold(reader: GenerationReader, comparison: Comparison): Promise<StoredCounts> {
   const plants = await comparePlants(reader, comparison)
@@ -55,11 +55,11 @@ export async function compareWithFold(reader: GenerationReader, comparison: Comp
 /** How many plants the generation has, from the first one on, as they are packed in the fold. */
 async function countEqual(
   reader: GenerationReader,
-  { partition, generation, counts, state, onRead }: Comparison,
+  { partition, generation, counts, onRead }: Comparison,
   plants: PackedClaims,
 ): Promise<number> {
   const { plantsPerSpan } = plants
-  const length = Math.min(counts.plants, state.sizes.order)
+  const length = counts.plants
   const reading: Promise<PackedSpan>[] = []
   let next = 0
   try {
@@ -91,9 +91,11 @@ async function comparePlants(reader: GenerationReader, comparison: Comparison): 
   const { partition, generation, fold, slice, upTo, counts, state, report, onRead } = comparison
   const { plantsPerRead = PLANTS_PER_READ } = comparison
   const { plants } = fold
-  const packed = 'span' in plants && slice.count === 1 ? plants : undefined
+  // With another size the generation differs in any case.
+  const hasSizes = state.sizes.plants === counts.plants && state.sizes.order === counts.plants
+  const packed = 'span' in plants && slice.count === 1 && hasSizes ? plants : undefined
   const equal = packed === undefined ? 0 : await countEqual(reader, comparison, packed)
-  if (packed !== undefined && equal === counts.plants && equal === state.sizes.order) return equal
+  if (packed !== undefined && equal === counts.plants) return equal
   let before = equal > 0 ? packed?.claimAt(equal - 1) : undefined
   const equalUpTo = before?.offset ?? BEFORE_FIRST
   const seen = new Set<PlantId>()

@@ -98,12 +98,6 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
     '    compareMeta({ reached: checkpoint, end: after(upTo), partitions, mark: state.mark })\n',
     '',
   ]),
-  bug(
-    'records after the snapshot are compared',
-    COMPARE,
-    ['if (offset === undefined || offset <= upTo) return false', 'return false'],
-    ['        if (offset > upTo) continue\n', ''],
-  ),
   bug('the counts of other slices are left out', COMPARISON, [
     'countsOf(otherFold)',
     '{ ...countsOf(otherFold), voids: 0 }',

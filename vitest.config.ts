@@ -14,7 +14,7 @@ const oneAtATime = { maxWorkers: 1, sequence: { groupOrder: 3 } }
 // a service or command then starts with half the CPU time.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 
-// A file's suffix says what it needs and when it runs:
+// A file's suffix names its requirements and its command:
 //   .unit.test.ts                           nothing                                              npm test
 //   .int.test.ts                            Kafka and Redis                                      npm test
 //   .system.test.ts                         Kafka and Redis, and services as processes           npm test
@@ -24,7 +24,7 @@ process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 //   .upgrade.test.ts                        Java, Go, and a former commit                        npm run test:upgrade
 //   .image.test.ts                          a Docker engine                                      npm run test:image
 //   .chart.test.ts                          Go, and what it builds; Kafka and Redis              npm run test:chart
-//   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a script of their own
+//   .contract.test.ts, .consumers.test.ts   packages from npm, PyPI and Maven                    a separate script
 export default defineConfig({
   test: {
     // Tests that run concurrently within a file keep a core busy each.

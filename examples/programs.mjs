@@ -9,8 +9,8 @@ import { withLock } from '../local/processes/lock.mjs'
 import { findJava, javaEnvironment, javaLanguage } from '../local/stores/java.mjs'
 import { installPython } from '../local/toolchain/python.ts'
 
-// How to run each example. Downloads and compiled files go into a folder below .local, named by a digest of their
-// sources.
+// The command that runs each example. Downloads and compiled files go into a folder below .local, named by a digest of
+// their sources.
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const BUILD_TIMEOUT_MS = 300_000

@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url'
 import { root } from './places.mjs'
 import { describe, Failure } from './processes/failure.mjs'
 
-// node local/release.mjs TAG: checks that everything which names a version names that of the tag, and prints what
-// CHANGELOG.md says of it.
+// node local/release.mjs TAG: checks that each file with a version has the tag's, and prints the section of
+// CHANGELOG.md about it.
 
 const CHART = 'deploy/helm/plant-store/Chart.yaml'
 const CONTRACTS = ['docs/openapi.yaml', 'docs/asyncapi.yaml']

@@ -6,7 +6,7 @@ import { root } from './places.mjs'
 
 const TIMEOUT_MS = 60_000
 const MAX_BYTES = 16 * 1_048_576
-/** What npm marks the packages with that only development needs. */
+/** npm's mark of packages that only development needs. */
 const DEVELOPMENT = 'cdx:npm:package:development'
 
 /**

@@ -5,7 +5,7 @@ export type Measured = Record<string, readonly Figures[]>
 /** The median of several measurements, and their range. */
 export type Spread = { median: number; min: number; max: number; rounds: number }
 
-/** Of at least one value. */
+/** Requires at least one value. */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b)
   const [min, max] = [sorted.at(0), sorted.at(-1)]
@@ -28,7 +28,7 @@ function medianOfSorted(sorted: readonly number[]): number {
 
 /**
  * The ratio of two series of measurements, by round, because other work of the machine in a round affects both alike.
- * The spread is that of the ratios.
+ * Returns the spread of the ratios.
  */
 export function ratioOf(parts: readonly number[], wholes: readonly number[]): Spread {
   if (parts.length !== wholes.length) throw new Error(`${parts.length} rounds against ${wholes.length}`)

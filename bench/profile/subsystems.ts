@@ -1,4 +1,4 @@
-/** What Node writes with --cpu-prof: a tree of calls, and which of them each sample met. Times are in microseconds. */
+/** The output of Node's --cpu-prof: a tree of calls, and the call that each sample met. Times are in microseconds. */
 export type CpuProfile = {
   startTime: number
   nodes: CpuNode[]
@@ -34,10 +34,7 @@ const NATIVE = 'native code'
 const NODE = 'Node: HTTP, sockets, timers'
 const OTHER = 'other packages'
 
-/**
- * What of the process's time each subsystem took, without the time in which it had nothing to do. What Node did for a
- * caller is the caller's.
- */
+/** The time of the process by subsystem, without idle time. Time in Node's own functions counts for their caller. */
 export function timeBySubsystem(profile: CpuProfile, { from, to }: Interval): Map<string, number> {
   const names = subsystemsOf(profile.nodes)
   const spent = new Map<string, number>()

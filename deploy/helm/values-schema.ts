@@ -41,7 +41,7 @@ const settingsOf = (all: Properties) =>
 const filesOf = (all: Properties) =>
   Object.fromEntries(Object.keys(all).flatMap((setting) => (setting.endsWith('_FILE') ? [[setting, $('key')]] : [])))
 
-/** What a value file may have: YAML has booleans for on and off, and numbers for a ratio. */
+/** The schema of a setting in a value file: YAML has booleans for on and off, and numbers for a ratio. */
 function valueSchema(property: TSchema): Schema {
   const { type, minimum, maximum, pattern, enum: choices } = property as Schema & { enum?: string[] }
   if (choices?.includes('on') || choices?.includes('true')) return { enum: [...choices, true, false] }
@@ -60,7 +60,7 @@ const named = (definition: 'settings' | 'files', more: Schema = {}) => ({
       : { anyOf: [$(`names-of-${definition}`), oneOf(...Object.keys(more))] },
 })
 
-/** What each program has; the settings in `more` are its own. */
+/** The values of one program; only this program has the settings in `more`. */
 const programOf = (own: Schema, more: Properties = {}) =>
   closed({
     settings: named('settings', settingsOf(more)),

@@ -32,7 +32,7 @@ export function openPlantTable(file: string) {
   }
 
   return {
-    /** A new table beside the one in use. Drops an unfinished one of an earlier rebuild. */
+    /** A new table next to the one in use. Drops an unfinished one of an earlier rebuild. */
     startRebuild() {
       database.exec(`DROP TABLE IF EXISTS plant_new; CREATE TABLE plant_new ${columns}`)
       const insert = database.prepare('INSERT OR IGNORE INTO plant_new (id, name, tag) VALUES (?, ?, ?)')

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-# What librdkafka calls a setting that has one value.
+# librdkafka's names of the settings with one value.
 NAMES = {
     "KAFKA_SECURITY_PROTOCOL": "security.protocol",
     "KAFKA_SSL_CA_FILE": "ssl.ca.location",

@@ -32,7 +32,7 @@ class OwnStore:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        # Without an isolation level, the module starts no transaction of its own.
+        # Without an isolation level, the module starts no transactions itself.
         self.db = sqlite3.connect(path, isolation_level=None)
         self.db.execute("PRAGMA journal_mode = WAL")
         # A power failure may undo the last transactions, plants and position together: they are read again.

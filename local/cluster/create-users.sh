@@ -1,4 +1,4 @@
-# Tells the brokers of docker-compose.cluster.yml the passwords of their users. Connects as a broker, which may do
+# Sets the passwords of the users in the brokers of docker-compose.cluster.yml. Connects as a broker, which may do
 # everything. Changes nothing when the passwords are the same.
 set -eu
 cat > /tmp/broker.properties <<END
@@ -12,7 +12,7 @@ default.api.timeout.ms=120000
 END
 for user in admin api projector plantctl; do
   echo "user $user"
-  # In a file, because everybody on the machine can read the arguments of a process.
+  # In a file, because every user of the machine can read the arguments of a process.
   printf 'SCRAM-SHA-512=password=%s\n' "$(cat "/run/passwords/$user/password")" > /tmp/user.properties
   /opt/kafka/bin/kafka-configs.sh --bootstrap-server kafka:9094,kafka-2:9094,kafka-3:9094 \
     --command-config /tmp/broker.properties --alter --entity-type users --entity-name "$user" \

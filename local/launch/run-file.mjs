@@ -21,7 +21,7 @@ import { writeWhole } from '../processes/whole-file.mjs'
  * @property {Pids} pids
  *
  * The pids of the current processes by name, also after a restart: launcher, api, projector, kafka, redis. A Kafka or
- * Redis that this start did not start as a process has none; those of a cluster have names with numbers.
+ * Redis that this start did not start as a process is left out; names in a cluster have numbers.
  * @typedef {Record<string, number>} Pids
  */
 

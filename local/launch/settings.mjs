@@ -97,7 +97,7 @@ export const localDirOf = ({ PLANT_STORE_LOCAL_DIR }) => resolve(root, PLANT_STO
 /**
  * @typedef {'api' | 'projector'} ServiceKind
  *
- * A process of a service. Only an api has a `port` besides that of its operations.
+ * A process of a service. Only an api has a `port` besides `opsPort`.
  * @typedef {{ name: string, kind: ServiceKind, port?: number, opsPort: number }} Service
  *
  * @param {Pick<Settings, 'port' | 'opsPort' | 'cluster'>} settings

@@ -15,7 +15,7 @@ import { readRun, removeRun } from './run-file.mjs'
  * @typedef {{ processes: Record<string, Process>, dockerProject?: string }} Started
  */
 
-/** Those of a cluster have numbers. */
+/** Names in a cluster have numbers. */
 const STORE = /^(kafka|redis|sentinel)/
 
 /**

@@ -24,7 +24,7 @@ import { prepareCluster } from './cluster.mjs'
  * @property {(containers: ReturnType<typeof import('../stores/docker.mjs').createContainers>) => void} onContainers
  *   called before they are started
  *
- * A program that uses the stores. Where the stores know their users, each has the rights that it needs.
+ * A program that uses the stores. If the stores have users, each program has the rights that it needs.
  * @typedef {'setup' | 'api' | 'projector' | 'plantctl'} Role
  *
  * @typedef {object} Stores
@@ -38,8 +38,8 @@ import { prepareCluster } from './cluster.mjs'
 const startTimeoutMs = 60_000
 
 /**
- * Chooses the source of Kafka and Redis and installs what they need. The choice in the settings counts; without one,
- * stores that do not run elsewhere are started in Docker if it is available, else as processes.
+ * Chooses the source of Kafka and Redis and installs the programs or images. The choice in the settings counts; without
+ * one, stores that do not run elsewhere are started in Docker if it is available, else as processes.
  *
  * @param {Launch} launch
  * @param {AbortSignal} signal
@@ -90,7 +90,7 @@ function noteSource({ settings, progress }, source) {
 }
 
 /**
- * Stores that were started here let everybody in. For the others the environment has the settings.
+ * Stores that were started here need no login. For the others the environment has the settings.
  *
  * @param {{ kafkaBrokers?: string | undefined, redisUrl?: string | undefined }} started
  * @param {string} [dockerProject]
@@ -123,7 +123,7 @@ export function environmentFor({ settingsOf }, role) {
 }
 
 /**
- * Kafka and Redis as containers that end with the launcher; each local folder has containers of its own.
+ * Kafka and Redis as containers that end with the launcher; each local folder has its own containers.
  *
  * @param {Launch} launch
  * @param {AbortSignal} signal

@@ -7,7 +7,7 @@ import { Failure } from './failure.mjs'
 import { lastLines } from './log-file.mjs'
 
 /**
- * How a process ended: one of the two is set.
+ * The end of a process: exactly one of the two is set.
  * @typedef {{ code: number | null, signal: NodeJS.Signals | null }} Exit
  *
  * @typedef {object} RunningProcess
@@ -26,8 +26,8 @@ const livingGroups = new Set()
 /**
  * Starts a program that keeps running, with both its outputs appended to a log file.
  *
- * It is detached, that is, leads a process group of its own: Ctrl-C in a terminal reaches every process of
- * the foreground group at once, and what we start must be stopped by us, in order.
+ * It is detached, that is, leads its own process group: Ctrl-C in a terminal reaches every process of the foreground
+ * group at once, and what we start must be stopped by us, in order.
  *
  * @param {object} options
  * @param {string} options.name

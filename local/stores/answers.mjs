@@ -3,7 +3,7 @@ const waitMs = 1000
 /** @typedef {import('node:net').Socket} Socket */
 
 /**
- * Whether a server replies to a request as it does when it serves clients. An open port is not enough: Docker opens
+ * Checks that a server replies to a request as it does when it serves clients. An open port is not enough: Docker opens
  * the port of a container before anything in it listens.
  *
  * @param {Socket} socket to the server, being connected

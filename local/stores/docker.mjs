@@ -16,7 +16,7 @@ const pullTimeoutMs = 600_000
 const endAtOnceTimeoutMs = 10_000
 
 /**
- * What keeps Docker from being used, when something does.
+ * The reason why Docker cannot be used, if there is one.
  *
  * @param {AbortSignal} [signal]
  * @returns {Promise<string | undefined>}
@@ -43,8 +43,8 @@ export async function pullMissingImages(signal) {
 }
 
 /**
- * The Kafka and the Redis of docker-compose.yml, as a compose project of its own. The engine starts a
- * container again that crashes.
+ * The Kafka and the Redis of docker-compose.yml, as a separate compose project. The engine restarts a container that
+ * crashes.
  *
  * @param {string} project its name; its data are in volumes named after it
  */
@@ -157,7 +157,7 @@ async function findCompose(signal) {
 
 /**
  * @param {AbortSignal} [signal]
- * @returns {Promise<string[] | undefined>} a plugin of docker, or, where it is old, a program of its own
+ * @returns {Promise<string[] | undefined>} the plugin of docker, or the separate program of an old installation
  */
 async function lookForCompose(signal) {
   if ((await ask('docker', ['compose', 'version'], signal)).code === 0) return ['docker', 'compose']

@@ -11,8 +11,8 @@ import { findJava, javaEnvironment } from './java.mjs'
 const pom = fileURLToPath(new URL('pom.xml', import.meta.url))
 
 /**
- * What it takes to run Kafka and Redis as processes on this machine. Fetched by Maven into `.local/jars-…`
- * once per version of `pom.xml`.
+ * Provides the programs of Kafka and Redis for processes on this machine. Maven fetches them into `.local/jars-…` once
+ * per version of `pom.xml`.
  *
  * @param {object} [options]
  * @param {boolean} [options.kafka] false: Kafka is not needed
@@ -43,7 +43,7 @@ export async function ensureJars({ kafka = true, redis = true, signal } = {}) {
 const isComplete = (dir) => existsSync(join(dir, 'complete'))
 
 /**
- * Fetches into a folder beside the final one and renames it: what has the final name is always whole.
+ * Fetches into a folder next to the final one and renames it: a folder with the final name is always complete.
  *
  * @param {string} dir
  * @param {AbortSignal | undefined} signal

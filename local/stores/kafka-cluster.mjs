@@ -28,8 +28,8 @@ const brokerName = 'kafka'
 
 /**
  * Three brokers on this machine, as production has them: each record on three of them, of which two must have it;
- * clients log in by SCRAM over TLS and may do what an ACL allows; brokers know each other by certificates. The
- * passwords are those of the first start on `dir`.
+ * clients log in by SCRAM over TLS and may do what an ACL allows; brokers know each other by certificates. The first
+ * start on `dir` decides the passwords.
  *
  * @param {ClusterOptions} options
  */

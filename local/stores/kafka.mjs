@@ -55,7 +55,7 @@ export async function startKafka({ port: chosen, controllerPort: chosenToo, ...o
  * @property {() => Promise<boolean>} isReady
  * @property {string} [java]
  * @property {string[]} [javaArgs]
- * @property {string} [clusterId] the same for all nodes of a cluster; one of its own unless given
+ * @property {string} [clusterId] the same for all nodes of a cluster; a new one unless given
  * @property {string[]} [formatArgs] more arguments for the format of an empty dir
  * @property {number} [startTimeoutMs]
  * @property {AbortSignal | undefined} [signal] ends the start
@@ -156,7 +156,7 @@ function writeConfig(dir, settings) {
 
 const unicodeEscape = (/** @type {string} */ unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** What every node on a developer's machine needs to be set to otherwise than the defaults. */
+/** Settings of every node on a developer's machine that differ from the defaults. */
 export const localNode = {
   'offsets.topic.num.partitions': 4,
   'transaction.state.log.num.partitions': 4,
@@ -170,7 +170,7 @@ export const localNode = {
   'log.cleaner.dedupe.buffer.size': 8 * 1024 * 1024,
 }
 
-/** What a single node needs besides, because the defaults are for clusters. */
+/** The settings of a single node: some defaults are for clusters. */
 export const singleNode = {
   ...localNode,
   'offsets.topic.replication.factor': 1,

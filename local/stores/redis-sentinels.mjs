@@ -49,7 +49,7 @@ export async function startSentinels({ replicas = 2, downAfterMs = 1_000, append
     const peerPort = await reachedAt(name, own)
     const settings = { ...listen, 'replica-announce-ip': '127.0.0.1', 'replica-announce-port': String(peerPort) }
     const configFile = join(dir, name, 'redis.conf')
-    // Of an earlier start, with its ports.
+    // The file of an earlier start has its ports.
     rmSync(configFile, { force: true })
     const places = { name, port, configFile, dir: join(dir, name), logFile: join(logDir, `${name}.log`) }
     const start = (/** @type {AbortSignal | undefined} */ signal) =>

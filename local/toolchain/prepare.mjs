@@ -56,7 +56,7 @@ export async function prepare({ dev, extraFolder }) {
  *
  * @param {object} options
  * @param {boolean} options.dev whether the packages for development are needed
- * @param {string} [options.folder] of a package of its own; without it the project's
+ * @param {string} [options.folder] of a separate package; the project's unless given
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<void>}
  * @throws {Failure}
@@ -98,7 +98,7 @@ function isInstalled(folder, dev) {
 }
 
 /**
- * npm writes node_modules/.package-lock.json when it is done: an install that was interrupted has none.
+ * npm writes node_modules/.package-lock.json when it is done: an interrupted install lacks it.
  *
  * @param {string} folder
  * @param {string} path

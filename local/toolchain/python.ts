@@ -7,8 +7,8 @@ import { Failure } from '../processes/failure.mjs'
 const INSTALL_TIMEOUT_MS = 300_000
 
 /**
- * Installs requirements from PyPI into a virtual environment of their own below `.local`, unless they are there
- * already. Resolves to the folder of their commands. Throws a Failure that says what to do.
+ * Installs requirements from PyPI into a separate virtual environment below `.local`, unless they are there already.
+ * Resolves to the folder of their commands. Throws a Failure that says what to do.
  */
 export async function installPython(name: string, requirementsFile: string): Promise<string> {
   const folder = join(cacheDir, name)
@@ -25,7 +25,7 @@ export async function installPython(name: string, requirementsFile: string): Pro
   return join(folder, 'bin')
 }
 
-/** Whether there is a Python that can install requirements. */
+/** Checks for a Python that can install requirements. */
 export async function hasPython(): Promise<boolean> {
   const isRecent = 'import sys, venv; sys.exit(sys.version_info < (3, 10))'
   return (await runCommand('python3', ['-c', isRecent], { timeoutMs: INSTALL_TIMEOUT_MS })).code === 0

@@ -68,7 +68,7 @@ export const exportPlants: Command = {
 }
 
 /**
- * The offset before which each partition ends at a point; for a moment, that of the first later record. Throws a
+ * The offset before which each partition ends at a point; for a moment, the offset of the first later record. Throws a
  * UsageError for a position that the log has not reached, and without `rest` for a partition without a position.
  */
 async function endsAt(store: Store, point: LogPoint | undefined, rest: 'now' | 'empty' | undefined): Promise<Offset[]> {

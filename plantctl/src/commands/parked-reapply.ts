@@ -114,7 +114,7 @@ function textOf({ looked, placed, renamed, kept, needRebuild }: Reapplication, d
 }
 
 /**
- * Writes rows of claims that nobody could read when the table passed them. A claim after the latest row is left to the
+ * Writes rows of claims that were unreadable when the table passed them. A claim after the latest row is left to the
  * projectors: a row must not be in the table before all rows before it are. Throws a PreconditionError for a table that
  * is not as required, or was written from another log.
  */

@@ -115,7 +115,7 @@ async function openTableIn(store: Store, topic: string, signal: AbortSignal) {
   return table
 }
 
-/** Where plantctl may not create topics, the check says which one is missing. */
+/** If plantctl may not create topics, the check reports the missing topic. */
 async function ensureTopic(kafka: Kafka, settings: TopicSettings): Promise<TopicState> {
   try {
     await createTopic(kafka, settings, TABLE)

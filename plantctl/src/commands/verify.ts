@@ -34,7 +34,7 @@ log has records. It only reads.
 Exit code 3 means that there are differences. "plantctl rebuild" repairs them.
 `
 
-/** What a verification found; `extent` says what was compared. */
+/** The findings of a verification; `extent` says what was compared. */
 type Result = { partitions: readonly object[]; findings: Findings; extent: string; remedies: string[] }
 
 /** plantctl verify */

@@ -67,7 +67,7 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
     return verifyAndSwitch()
   }
 
-  /** Whether fold and generation have passed the goal. If they do not in time, the state in Redis is read again. */
+  /** Returns true once fold and generation have passed the goal. After a timeout, reads the state in Redis again. */
   async function reach(goal: Offset): Promise<boolean> {
     if (fill.reached().offset >= goal) return true
     onPhase('filling')

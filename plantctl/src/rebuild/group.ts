@@ -96,7 +96,7 @@ export async function rebuildGroup(
   }
 }
 
-/** Starts new generations, or continues those of an earlier rebuild. */
+/** Starts new generations, or continues the generations of an earlier rebuild. */
 async function startFills(fills: readonly Fill[], dependencies: GroupDependencies): Promise<void> {
   const { readEnds, time } = dependencies
   // If the response to a start is lost, the retry continues the same generation.

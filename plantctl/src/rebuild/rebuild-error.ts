@@ -11,7 +11,7 @@ export class RebuildError extends Error {
   override name = 'RebuildError'
 }
 
-/** Whether retrying is pointless. */
+/** True if retrying is pointless. */
 export const isFinal = (error: unknown) => error instanceof RebuildError || error instanceof PreconditionError
 
 export function nothingLive(partitions: readonly Partition[]): RebuildError {

@@ -7,7 +7,7 @@ import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { VerifyGeneration } from '../verify/generation-comparison.ts'
 import type { PartitionProgress } from './rebuild-progress.ts'
 
-/** What a group is rebuilt with. */
+/** The dependencies of a group's rebuild. */
 export type GroupDependencies = {
   generations: Pick<Generations, 'startFilling' | 'fill' | 'mark' | 'state' | 'switchTo' | 'drop'>
   /** Follows some partitions of the log into a record sink. */
@@ -28,9 +28,9 @@ export type GroupDependencies = {
   log: Log
 }
 
-/** How a group is rebuilt. */
+/** The options of a group's rebuild. */
 export type GroupOptions = {
-  /** Whether partitions that Redis has nothing of are filled, too. */
+  /** Also fills partitions of which Redis has nothing. */
   fromEmpty: boolean
   onProgress(progress: PartitionProgress): void
   /**

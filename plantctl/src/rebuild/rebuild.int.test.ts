@@ -57,7 +57,7 @@ async function openStore() {
     at,
     append: appender.append,
 
-    /** Appends records that no consumer reads: those of an aborted transaction. */
+    /** Appends records of an aborted transaction, which no consumer reads. */
     async abortTransaction(records: NewRecord[]): Promise<void> {
       const size = async () => (await checkTopic(log.kafka, log)).ends.reduce((sum, end) => sum + end, 0)
       const before = await size()
@@ -116,7 +116,7 @@ async function openStore() {
     content: () => Promise.all(ALL.map((partition) => readStoredPartition(redis, log.topic, partition))),
     dump: () => dumpKeys(redis, log.topic),
 
-    /** Expects no keys besides those of the live generations. */
+    /** Expects only keys of the live generations. */
     async expectNothingLeft(): Promise<void> {
       for (const { live, filling, names } of (await generations.list()).partitions) {
         expect({ filling, names }).toEqual({ filling: '', names: [live] })

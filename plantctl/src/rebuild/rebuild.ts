@@ -37,7 +37,7 @@ export function createRebuild(dependencies: RebuildDependencies) {
 
   /**
    * Resolves with the partitions that have anything to rebuild, and the ends of the log. Throws when nothing is live of
-   * a partition that is to be replaced, or when its read model is of another log.
+   * a partition to be replaced, or when its read model is of another log.
    */
   async function checkLive({ partitions, fromEmpty }: RebuildRun) {
     const states = await Promise.all(partitions.map((partition) => generations.state(partition)))

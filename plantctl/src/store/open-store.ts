@@ -9,7 +9,7 @@ import { createStores, type Stores } from '@plant-store/shared/stores/open-store
 import type { CliContext } from '../cli-context.ts'
 import { readStoreSettings } from './store-settings.ts'
 
-/** What the Kafka client logs, it then retries; the outcome is reported by the command. */
+/** The Kafka client retries after each error that it logs; the command reports the outcome. */
 const SILENT = createLog('plantctl', 'silent')
 const GIVE_UP_AFTER_MS = 10_000
 const RETRY_MS = 250
@@ -21,8 +21,8 @@ export type Store = Stores & {
 }
 
 /**
- * Works on the store that the environment selects, else on that of a running `npm start`. Throws when there is none,
- * when Kafka or Redis does not respond within 10 s, and when a precondition of one of them does not hold; the message
+ * Works on the store that the environment selects, else on the store of a running `npm start`. Throws when there is
+ * none, when Kafka or Redis does not respond within 10 s, and when a precondition of either does not hold; the message
  * names the remedy. Does not check that the read model was folded from this log: commands that compare the two do.
  */
 export async function withStore<T>(context: CliContext, work: (store: Store) => Promise<T>): Promise<T> {
@@ -71,7 +71,7 @@ export async function connectStore({ env, printError, stderrIsTerminal, signal }
 }
 
 /**
- * Retries for 10 s: some errors pass, such as that of a broker that does not lead a new partition yet. Throws a
+ * Retries for 10 s: some errors pass, for example while a broker does not lead a new partition yet. Throws a
  * PreconditionError at once when Kafka refuses the user.
  */
 export function retryForSeconds<T>(request: () => Promise<T>, topic?: string): Promise<T> {

@@ -14,7 +14,7 @@ type LocalStart = { file: string; settings: Record<string, string> }
 const LOCAL_DIR = '.local'
 
 /**
- * The settings of the store that the environment selects, else those of a running `npm start`, then with the `file`
+ * The settings of the store that the environment selects, else the settings of a running `npm start` and the `file`
  * that has them. Throws a PreconditionError when neither names a store.
  */
 export function readStoreSettings(env: NodeJS.ProcessEnv) {

@@ -79,7 +79,7 @@ export function startProgressLine(context: CliContext, work: Work, what: () => s
   }
 }
 
-/** Shows on stderr how much of the log was read, from the time when it is known how much there is to read. */
+/** Shows on stderr how much of the log was read, once the total is known. */
 export async function withProgress<T>(
   context: CliContext,
   what: string,

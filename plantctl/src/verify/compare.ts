@@ -42,8 +42,8 @@ const PLANTS_PER_READ = 1_000
  * records. The generation may grow during the comparison. The reports are worthless if it is dropped or falls back in
  * between: check its state afterwards.
  *
- * The plants are compared in the order of the generation: decoded, or if the fold is packed and the sizes are right, byte
- * for byte until something differs. All entries are scanned only when there may be others than those of the plants.
+ * The plants are compared in the order of the generation: decoded, or if the fold is packed and the sizes are right,
+ * byte for byte until something differs. All entries are scanned only when there may be others than the plants'.
  */
 export async function compareWithFold(reader: GenerationReader, comparison: Comparison): Promise<StoredCounts> {
   const plants = await comparePlants(reader, comparison)
@@ -52,7 +52,7 @@ export async function compareWithFold(reader: GenerationReader, comparison: Comp
   return { plants: plants + others, parked }
 }
 
-/** How many plants the generation has, from the first one on, as they are packed in the fold. */
+/** Counts the plants before the first span that differs from the packed fold. */
 async function countEqual(
   reader: GenerationReader,
   { partition, generation, counts, onRead }: Comparison,
@@ -184,7 +184,7 @@ function fieldOf({ eventId, offset, plant }: Claim, field: EntryField): string |
   return plant?.[field] ?? null
 }
 
-/** Whether the generation may have entries besides those of the plants. */
+/** Checks whether the generation may have entries besides the plants'. */
 async function hasOthers(
   reader: GenerationReader,
   { partition, generation, slice, state }: Comparison,
@@ -243,8 +243,8 @@ async function compareParked(reader: GenerationReader, comparison: Comparison): 
 }
 
 /**
- * Whether what was read was added after the generation had passed `upTo`. Then its checkpoint has passed that offset,
- * too: the checkpoint is read again whenever an offset is beyond the last known one.
+ * Returns a check for entries that were added after the generation had passed `upTo`. The checkpoint has passed the
+ * offset of such an entry, too: it is read again whenever an offset is beyond the last known one.
  */
 function laterThan(
   reader: GenerationReader,

@@ -10,7 +10,7 @@ export type Counts = Record<'plants' | 'voids' | 'parked', number>
 /** A pointer, or a key of a generation. */
 export type KeyName = 'live' | 'filling' | 'meta' | 'plants' | 'order' | 'parked'
 
-/** What a difference is about. Each kind has the properties that its text shows. */
+/** The details of a difference. Each kind has the properties that its text shows. */
 type Details = {
   /** Ids and offsets are the texts of the read model, which may be invalid. */
   id?: string
@@ -57,7 +57,7 @@ const TEXTS = {
   partitionCount: (one) => `folded with another number of partitions: ${expectedAndFound(one)}`,
   mark: (one) => `another mark of a rebuild: ${expectedAndFound(one)}`,
   count: (one) => `the count of ${one.of} is wrong: ${expectedAndFound(one)}`,
-  /** Where no difference of the key's fields explains it. */
+  /** Only if no difference of the key's fields explains it. */
   size: (one) => `key ${one.of} has the wrong size: ${expectedAndFound(one)}`,
   pointerDangling: ({ key, found }) => `pointer ${key} names generation ${found}, which does not exist`,
   expiry: ({ key, found }) => `key ${key} expires in ${found} ms`,

@@ -9,7 +9,7 @@ import type { Slice } from './slice.ts'
 
 /** The metadata that a generation should have according to the log, besides its counts. */
 export type ExpectedMeta = {
-  /** The checkpoint of the fold: that of the generation, if the log has that offset. */
+  /** The checkpoint of the fold: the generation's, if the log has that offset. */
   reached: Checkpoint
   /** The next offset of the log, read after the state. */
   end: Offset
@@ -107,8 +107,8 @@ export type GenerationVerifierOptions = {
 }
 
 /**
- * Compares a new generation with the fold of the log: its slice with the fold in memory, each other slice with a fold
- * of its own, one at a time, so that only one more fold is in memory.
+ * Compares a new generation with the fold of the log: its slice with the fold in memory, each other slice with a
+ * separate fold, one at a time, so that only one more fold is in memory.
  */
 export function createGenerationVerifier({ reader, partitions, plantsPerRead, foldSlice }: GenerationVerifierOptions) {
   return async (

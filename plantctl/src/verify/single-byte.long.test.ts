@@ -20,7 +20,7 @@ const EARLIER_CHECKPOINT: [LogBatch[], number, ByteChange] = [
   { place: 3, at: 0, difference: 1 },
 ]
 
-/** Whether the log has no record after this checkpoint: the fold up to there is that of the whole log. */
+/** True if the log has no record after this checkpoint: the fold up to there is the fold of the whole log. */
 function isSameFold(batches: readonly LogBatch[], checkpoint: string | null): boolean {
   const offset = Number(checkpoint)
   const last = batches.flatMap(({ records }) => records).at(-1)?.offset ?? -1

@@ -69,8 +69,8 @@ export async function foldSlice(
 export type SlicedGroup = { group: Partition[]; slices: Slice[] }
 
 /**
- * Groups partitions so that a slice of each group fits into memory, and tells how many records are read for that: each
- * slice of a partition from another reading.
+ * Groups partitions so that a slice of each group fits into memory, and counts the records to read for that: each slice
+ * of a partition is a separate reading.
  */
 export function inSlices(
   partitions: readonly Partition[],

@@ -23,7 +23,7 @@ export type TableVerifierOptions = {
   ): Promise<void>
   /** The latest row in some partitions of the table, now. */
   readLatest(partitions: readonly Partition[]): Promise<ReadonlyMap<Partition, { offset: Offset }>>
-  /** How long to wait for rows that are not written yet. */
+  /** Limits of the wait for rows that are not written yet. */
   patience?: { everyMs: number; giveUpAfterMs: number }
   /** Called with the number of records to read. */
   onStart?(records: number): void
@@ -43,8 +43,8 @@ const NOT_YET = new Error('rows are not written yet')
 
 /**
  * Compares the table with a fold of the log: each plant up to the latest row has the row of its creation, and nothing
- * else is in the table. Only reads. Writes may go on: plants that were created after the latest row are left out, but
- * those that the read model has at the start must get their rows soon.
+ * else is in the table. Only reads. Writes may continue: plants that were created after the latest row are left out,
+ * but those that the read model has at the start must get their rows soon.
  */
 export function createTableVerifier(options: TableVerifierOptions) {
   const { readLogEnds, readTableEnds, readLog, readTable, recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
@@ -72,7 +72,7 @@ export function createTableVerifier(options: TableVerifierOptions) {
           continue
         }
         known?.add(row.id)
-        // A newer release may read what this one can not.
+        // A newer release may read what this one cannot.
         const wanted = expected.plant === undefined ? { ...expected, plant: row.plant } : expected
         for (const difference of differencesOf(wanted, row))
           report({ what: 'rowChanged', id: String(row.id), ...difference })

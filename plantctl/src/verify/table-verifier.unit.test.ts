@@ -11,7 +11,7 @@ const P = 0 as Partition
 const { id, ...plant } = newPlant(1n)
 const claim: Claim = { id, plant, eventId: randomUUID() as EventId, offset: 0 as Offset }
 
-/** Verifies an empty table, whose only row is due: `readLatest` tells how far the table is. */
+/** Verifies an empty table, whose only row is due: `readLatest` returns the progress of the table. */
 function verify(readLatest: () => Promise<ReadonlyMap<Partition, { offset: Offset }>>) {
   const verifier = createTableVerifier({
     readCheckpoints: async () => new Map([[P, { offset: 0 as Offset }]]),

@@ -30,7 +30,7 @@ export type VerifierOptions = {
   recordsAtOnceMax?: number
 }
 
-/** How far a partition was compared; `generation` is '' when none is live. */
+/** The extent of a partition's comparison; `generation` is '' when none is live. */
 export type VerifiedPartition = {
   partition: Partition
   generation: string
@@ -62,7 +62,7 @@ type Live = {
 type Compared = Live & { end: Offset; upTo: Offset; reached: Checkpoint; comparison: GenerationComparison | undefined }
 
 /**
- * Compares live generations with a fold of the log, each up to its checkpoint. Only reads. Writes may go on: records
+ * Compares live generations with a fold of the log, each up to its checkpoint. Only reads. Writes may continue: records
  * after the checkpoint are left out. Rejects when a live generation is switched or falls back repeatedly, and when log
  * or read model cannot be read.
  */

@@ -27,7 +27,7 @@ export type AppParts = RequestObserverOptions & {
   creation: Pick<PlantCreation, 'create'>
   reader: PlantReader
   lister: PlantLister
-  /** Whether requests have spans. */
+  /** True if requests have spans. */
   isTraced?: boolean
 }
 

@@ -31,7 +31,7 @@ export type ObservedParts = {
   settings: ApiSettings
 }
 
-/** Adds the metrics of an api to those of its process. */
+/** Adds the metrics of an api to the metrics of its process. */
 export function addApiMetrics(metrics: Metrics) {
   const registers = [metrics]
   const enableExemplars = metrics.contentType !== Registry.PROMETHEUS_CONTENT_TYPE

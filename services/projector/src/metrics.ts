@@ -14,7 +14,7 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 type Observed = Pick<ReadModel, 'apply' | 'meta'>
 type Counts = Pick<PartitionMeta, 'plants' | 'voids' | 'parked'>
 
-/** Adds the metrics of a projector to those of its process. */
+/** Adds the metrics of a projector to the metrics of its process. */
 export function addProjectorMetrics(metrics: Metrics) {
   const registers = [metrics]
   const records = new Counter({

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { PreconditionError } from '../runtime/failures.ts'
 import { isScope, SCOPES, type Scope, scopesAmong } from './scope.ts'
 
-/** What is stored of a token: enough to recognise it, not to use it. */
+/** The stored form of a token: enough to recognise it, not to use it. */
 export type TokenEntry = {
   /** The owner of the token. The old and the new token of a rotation share it. */
   label: string

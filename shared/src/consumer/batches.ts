@@ -3,14 +3,14 @@ import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { eventOf, type ParkedRecord, type PlantCreated, type PlantRecord, parkedOf } from './plant-record.ts'
 
 /**
- * What one handler call receives: events, or one parked record. `checkpoint` is the position of the last of them; all
+ * The input of one handler call: events, or one parked record. `checkpoint` is the position of the last of them; all
  * records up to there are processed with it, including those that no handler receives.
  */
 export type Batch = { events: PlantCreated[]; parked?: ParkedRecord; checkpoint: Checkpoint }
 
 /**
  * Divides records of a partition, in log order, into batches of at most `maxEvents`. No handler receives the records
- * after the last batch. With `deliverParked`, each parked record is a batch of its own.
+ * after the last batch. With `deliverParked`, each parked record is a separate batch.
  */
 export function* batchesOf(
   records: readonly PlantRecord[],

@@ -8,14 +8,14 @@ import type { OpenFirstClaims } from './first-claims/first-claims.ts'
 import type { PlantRecord } from './plant-record.ts'
 
 /**
- * How long the records of one fetch are delivered before the rest is fetched again. Other partitions of the same broker
- * are not fetched during that time, and a rebalance of the group waits for it.
+ * The time for which the records of one fetch are delivered before the rest is fetched again. Other partitions of the
+ * same broker are not fetched during that time, and a rebalance of the group waits for it.
  */
 const DELIVERY_MS = 2_000
 
 /** The progress of one partition in this process, over all its assignments. */
 type PartitionProgress = {
-  /** What was delivered to handlers. */
+  /** The checkpoint of the records delivered to handlers. */
   delivered: Checkpoint | undefined
   /** Up to where records were read without a gap. */
   readTo: Checkpoint | undefined
@@ -27,11 +27,11 @@ type PartitionProgress = {
 
 export type DeliveryOptions = {
   firstClaims: OpenFirstClaims
-  /** Where the group continues. */
+  /** The position where the group continues. */
   startOf(partition: Partition): Promise<Checkpoint>
   callHandler(partition: Partition, batch: Batch): Promise<void>
   batching: { maxEvents: number; deliverParked: boolean }
-  /** Whether a handler may be called for this partition now. */
+  /** Checks whether a handler may be called for this partition now. */
   mayContinue(partition: Partition): boolean
   time: Time
   log: Log
@@ -39,7 +39,7 @@ export type DeliveryOptions = {
 
 /**
  * Delivers the creations of a log to handlers: a record sink. The log is read from the checkpoint of the known first
- * claims or from what was delivered, whichever is lower. What was delivered is not delivered again.
+ * claims or from the delivered position, whichever is lower. Delivered records are not delivered again.
  */
 export function createDelivery(options: DeliveryOptions) {
   const { firstClaims, startOf, callHandler, batching, mayContinue, time, log } = options

@@ -69,7 +69,7 @@ export function createGroupPosition({ partitions, start, read, commit }: GroupPo
   }
 
   return {
-    /** Where the group continues. A new group commits its start first; otherwise the next start could be elsewhere. */
+    /** The position where the group continues. A new group commits it first; otherwise the next start could differ. */
     async startOf(partition: Partition): Promise<Checkpoint> {
       const found = (await readOnce()).get(partition)
       if (found !== undefined) {
@@ -81,7 +81,7 @@ export function createGroupPosition({ partitions, start, read, commit }: GroupPo
       return checkpoint
     },
 
-    /** Whether any of these checkpoints is not committed. */
+    /** True if any of these checkpoints is not committed. */
     isBehind: (passed: ReadonlyMap<Partition, Checkpoint>): boolean => due(passed).size > 0,
 
     /** Commits those checkpoints that are not committed yet. */

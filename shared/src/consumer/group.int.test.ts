@@ -108,7 +108,7 @@ describe('the members of a group', () => {
       await eventually(() => expect([second.lag(), third.lag()]).toEqual([0, 0]))
       expect([...new Set(delivered)].sort()).toEqual(creations.sort())
       expect(overlaps).toBe(0)
-      // Who leaves in order has committed, so that nobody is given it again.
+      // A member that leaves in order has committed, so no member gets its events again.
       expect(delivered).toHaveLength(creations.length)
     },
   )

@@ -6,7 +6,7 @@ import type { ParkedRecord, PlantCreated } from './plant-record.ts'
 /** Passed to each handler. `signal` is aborted when the consumer stops and no longer waits for handlers. */
 export type HandlerContext = { signal: AbortSignal }
 
-/** What a handler has failed to process for the last time: `attempts` times in a row in this process. */
+/** The input that a handler has failed to process for the last time: `attempts` times in a row in this process. */
 export type DeadLetter = {
   events: readonly PlantCreated[]
   parked?: ParkedRecord

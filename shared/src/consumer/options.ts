@@ -7,7 +7,7 @@ import type { DeadLetter, HandlerContext } from './handlers.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 import type { ParkedRecord, PlantCreated, TablePlant } from './plant-record.ts'
 
-/** Where delivery starts. */
+/** The start of delivery. */
 export type Begin =
   | 'beginning'
   /** Only what is written from now on. */
@@ -43,9 +43,9 @@ export type ConsumeOptions = ReaderOptions & {
   onPlantCreated?(event: PlantCreated, context: HandlerContext): Awaitable<unknown>
   /** Called with up to `maxBatch` plants of one partition, in log order. */
   onPlantsCreated?(events: PlantCreated[], context: HandlerContext): Awaitable<unknown>
-  /** Where the first claims are stored. Default: inMemory(). */
+  /** The store of the first claims. Default: inMemory(). */
   firstClaims?: FirstClaims
-  /** Where the group starts if it has not committed anything. Default: beginning. */
+  /** The start of a group that has not committed anything. Default: beginning. */
   from?: Begin
   /** Number of consecutive failures after which `onDeadLetter` is called, if it is set. Default: 5. */
   maxAttempts?: number
@@ -59,9 +59,9 @@ export type ConsumeOptions = ReaderOptions & {
   onDeadLetter?(letter: DeadLetter, context: HandlerContext): Awaitable<unknown>
   /** Receives parked records. Retried like a handler. Without it, parked records are logged. */
   onParked?(record: ParkedRecord, context: HandlerContext): Awaitable<unknown>
-  /** How often the group's position is committed, in ms. Default: 1,000. */
+  /** The interval of commits of the group's position, in ms. Default: 1,000. */
   commitEveryMs?: number
-  /** How long `stop` waits for handlers, in ms. Default: 10,000. */
+  /** The time that `stop` waits for handlers, in ms. Default: 10,000. */
   stopWithinMs?: number
   /** The time that Kafka may be unreachable at the start, in ms. Default: 15,000. */
   connectWithinMs?: number
@@ -85,8 +85,8 @@ export type ReplayPlantsOptions = OnPlants &
     /** Default: 1,000. */
     progressEveryMs?: number
     /**
-     * What is delivered: all plants, or those written from a time or from positions on. The whole log is read in any
-     * case, because only that shows which claim was first.
+     * The plants to deliver: all, or those written from a time or from positions on. The whole log is read in any case,
+     * because only that shows which claim was first.
      */
     from?: Exclude<Begin, 'end'>
     /** Memory limit for the first claims of all plants. Default: 1,024 MiB, for about 25 million plants. */

@@ -2,12 +2,12 @@ import { reasonOf } from '../event-log/broker-errors.ts'
 import { type LogFault, PreconditionError } from '../runtime/failures.ts'
 
 /**
- * Why a consumer does not start, or cannot continue:
+ * The reason why a consumer does not start, or cannot continue:
  * - `invalid-options`: an option is missing or invalid; nothing was connected.
  * - `kafka-unreachable`: no broker replied at the start.
  * - `not-authorized`: Kafka denies access.
  * - `topic-missing`: the topic does not exist.
- * - `topic-truncated`: the topic has lost its first events, so that nobody knows which claims were first.
+ * - `topic-truncated`: the topic has lost its first events, so that the first claims are not known.
  * - `partitions-changed`: the partition count of the topic has changed, and ids have moved.
  * - `another-log`: the topic does not contain what was read from it before.
  * - `first-claims`: the stored first claims cannot be used.
@@ -26,7 +26,7 @@ export class PlantConsumerError extends Error {
   }
 }
 
-/** What to do when the log is not the one that was read before. */
+/** The remedy when the log is not the one that was read before. */
 export const REMEDY =
   'the topic was recreated or lost its end, or this is another cluster. Restore the topic, or correct brokers and ' +
   'topic; or, if the log is the right one, start with another group and new first claims'

@@ -18,7 +18,7 @@ import { consumerErrorOf, REMEDY } from './plant-consumer-error.ts'
 import { type PlantCreated, plantRecordReader } from './plant-record.ts'
 
 const WATCH_EVERY_MS = 10_000
-/** How long the commit and leaving the group may take after the handlers have ended. */
+/** The limit for the commit and for leaving the group after the handlers have ended. */
 const LEAVE_WITHIN_MS = 10_000
 /** Events are delivered at once; and a pause takes effect when the fetch in flight ends. */
 const FETCHING = { minBytes: 1, maxWaitMs: 250 }

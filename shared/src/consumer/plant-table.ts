@@ -31,8 +31,8 @@ const MAX_WAIT_MS = 500
 const REMEDY = 'the table was recreated, or this is another cluster: read it again from its beginning'
 
 /**
- * Reads the table from its beginning into memory and follows it. Each process has a copy of its own, of all partitions;
- * about 300 bytes for each plant. Resolves when Kafka has replied. Rejects with a PlantConsumerError.
+ * Reads the table from its beginning into memory and follows it. Each process has its own copy of all partitions; about
+ * 300 bytes for each plant. Resolves when Kafka has replied. Rejects with a PlantConsumerError.
  */
 export async function plantTable(given: PlantTableOptions): Promise<PlantTable> {
   const options = checkTableOptions(given)
@@ -83,7 +83,7 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
   }
 
   if (unread.size === 0) ready.resolve()
-  // Whoever awaits it sees the rejection; it must not end the process of those who do not.
+  // A caller that awaits the promise sees the rejection; if no caller does, it must not end the process.
   for (const { promise } of [ready, ended]) promise.catch(() => {})
   follower.start()
   let closing: Promise<void> | undefined

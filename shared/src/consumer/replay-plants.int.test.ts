@@ -26,7 +26,7 @@ async function openLog(records: readonly NewRecord[] = []) {
   return { ...topic, common }
 }
 
-/** What a replay delivered, and its summary. */
+/** The deliveries of a replay, and its summary. */
 async function replayed(options: Omit<ReplayPlantsOptions, 'onPlantCreated' | 'onPlantsCreated'>) {
   const events: PlantCreated[] = []
   const parked: ParkedRecord[] = []

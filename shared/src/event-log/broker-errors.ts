@@ -13,7 +13,7 @@ export class Refused extends Error {
 /** The operations of Kafka's ACLs that are used here. */
 export type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs'
 
-/** An error of kafkajs. The error of the broker is among its causes; `apiKey` is that of the refused request. */
+/** An error of kafkajs. The error of the broker is among its causes; `apiKey` is the refused request's. */
 type KafkaError = Error & {
   type?: string
   broker?: string
@@ -66,12 +66,12 @@ function causesOf(error: unknown): KafkaError[] {
   return causes
 }
 
-/** Whether the message of a failed login says only that the connection was lost. */
+/** True if the message of a failed login says only that the connection was lost. */
 export const connectionLost = (message: string): boolean => CONNECTION_LOST.test(message)
 
 /**
  * What to correct, when the error says that Kafka refuses the user, the connection or what it asks for, or that the
- * broker's certificate is not accepted; undefined for any other error. A refusal ends when somebody corrects it.
+ * broker's certificate is not accepted; undefined for any other error. A refusal ends when an operator corrects it.
  */
 export function refusalOf(error: unknown, resources: Resources): string | undefined {
   for (const cause of causesOf(error)) {
@@ -122,7 +122,7 @@ function tlsRefusalBy(code: string, broker: string): string | undefined {
     : undefined
 }
 
-/** Whether Kafka refuses the metadata of a topic. */
+/** True if Kafka refuses the metadata of a topic. */
 export const isTopicHidden = (error: unknown): boolean =>
   causesOf(error).some(({ type, apiKey }) => type === 'TOPIC_AUTHORIZATION_FAILED' && apiKey === METADATA)
 

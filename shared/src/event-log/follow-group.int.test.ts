@@ -105,7 +105,7 @@ describe('closing', () => {
     process.getActiveResourcesInfo().filter((resource) => resource === kind).length
 
   async function expectNothingLeft(before: { connections: number; timers: number }): Promise<void> {
-    // Sockets need a moment to close. The wait has timers of its own, so timers are counted after it.
+    // Sockets need a moment to close. The wait itself uses timers, so timers are counted after it.
     await vi.waitFor(() => expect(active('TCPSocketWrap')).toBeLessThanOrEqual(before.connections), WAIT_MS)
     expect(active('Timeout')).toBeLessThanOrEqual(before.timers)
   }

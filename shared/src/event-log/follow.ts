@@ -37,7 +37,7 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
      * topic is not as required. `checkTopic` unless given.
      */
     ends?(): Promise<LogEnds>
-    /** Whether `onHalt` is called when Kafka refuses the user. Otherwise the follower tries again until it does not. */
+    /** If true, `onHalt` is called when Kafka refuses the user; else the follower retries until Kafka accepts. */
     haltsWhenRefused?: boolean
     /** Called before the group is joined again: the next assignments find what is committed in it. */
     onRejoin?(): void
@@ -58,7 +58,7 @@ type Batch = EachBatchPayload['batch'] & { fetchedOffset: string }
 type BatchStart = ConsumerStartBatchProcessEvent['payload']
 
 const [SESSION_TIMEOUT_MS, HEARTBEAT_MS] = [6_000, 2_000]
-/** How long the group waits for members to join again. With kafkajs's default a close may take a minute. */
+/** The time that the group waits for members to join again. With kafkajs's default a close may take a minute. */
 const REBALANCE_TIMEOUT_MS = 10_000
 const [MAX_BYTES, MAX_BYTES_PER_PARTITION] = [10 * 1_048_576, 1_048_576]
 const RESTART = { firstMs: 250, longestMs: 5_000 }
@@ -76,7 +76,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   let consumer: ConsumerByTopicId
   let { topicId } = options
   let running: Promise<void> | undefined
-  /** Why the previous consumer ended; undefined once the group is joined. */
+  /** The reason why the previous consumer ended; undefined once the group is joined. */
   let failure: string | undefined
   let groupId: string | undefined
   const backOff = createBackOff(RESTART)
@@ -145,7 +145,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
   /**
    * kafkajs skips a fetch of only control, aborted or compacted records itself; an event is the only sign of it. Where
-   * Kafka has compacted the end of a batch, `firstOffset` is null, and `lastOffset` is that of the fetch.
+   * Kafka has compacted the end of a batch, `firstOffset` is null, and `lastOffset` is the fetch's.
    */
   function deliverEmpty({ partition, firstOffset, lastOffset, highWatermark }: BatchStart): void {
     const requested = offsetOf(firstOffset ?? lastOffset)
@@ -256,7 +256,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     while (!closing.aborted) {
       const startedAt = time.now()
       await runConsumer().catch((error: unknown) => reportFailure(error, 'the log can not be followed; retrying'))
-      // A join alone is no success: a record that can not be read crashes each new consumer right after its join.
+      // A join alone is no success: a record that cannot be read crashes each new consumer right after its join.
       if (time.now() - startedAt > RESTART.longestMs) backOff.reset()
       await delay(time, backOff.nextMs(), closing)
     }
@@ -271,15 +271,14 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     verified: cursors.verified,
     reloadCheckpoints: cursors.reloadCheckpoints,
 
-    /** Why the log is not followed; empty when all partitions advance. */
+    /** The reasons why the log is not followed; empty when all partitions advance. */
     problems(): string[] {
       return [...(failure === undefined ? [] : [`kafka: ${failure}`]), ...throttling.problems(), ...cursors.problems()]
     },
 
     /**
-     * How many offsets between these checkpoints (those of the assigned partitions unless given) and the known ends of
-     * the log are not passed; undefined while a checkpoint is not known. The ends come from each fetch, `ends` and
-     * `updateEnds`.
+     * The number of offsets between these checkpoints (the assigned partitions' unless given) and the known ends of the
+     * log; undefined while a checkpoint is not known. The ends come from each fetch, `ends` and `updateEnds`.
      */
     lag(checkpoints = cursors.assigned()): number | undefined {
       if (checkpoints === undefined) return undefined

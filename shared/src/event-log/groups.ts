@@ -12,7 +12,7 @@ import { withAdmin } from './connection.ts'
  */
 export type Member = { id: string; clientId: string; host: string; partitions: Partition[] | undefined }
 
-/** The readers of a topic: its projectors share one group, each other reader has a group of its own. */
+/** The readers of a topic: its projectors share one group, each other reader has a separate group. */
 export type Readers = {
   /** Kafka's state of the projectors' group: Stable, PreparingRebalance, CompletingRebalance, Empty or Dead. */
   projectorState: string
@@ -31,10 +31,10 @@ const MAX_GROUPS_DESCRIBED = 1_000
 /** The group in which projectors share the partitions. */
 export const projectorGroup = (topic: string) => `${topic}-projector`
 
-/** The prefix of the groups of all other readers; each reader has a group of its own. */
+/** The prefix of the groups of all other readers; each reader has a separate group. */
 export const groupPrefix = (topic: string, reader: 'tail' | 'replay' | 'rebuild') => `${topic}-${reader}`
 
-/** Whether the service's own readers of this topic use this group. Another member would take partitions from them. */
+/** True if the service's own readers of this topic use this group. Another member would take partitions from them. */
 export function isServiceGroup(groupId: string, topic: string): boolean {
   const prefixes = (['tail', 'replay', 'rebuild'] as const).map((reader) => `${groupPrefix(topic, reader)}-`)
   return groupId === projectorGroup(topic) || prefixes.some((prefix) => groupId.startsWith(prefix))

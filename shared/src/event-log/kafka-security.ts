@@ -31,9 +31,9 @@ const OAUTH_SETTINGS = [
 ] as const
 
 /**
- * What the settings say about the security of connections. Each connection reads the files again, so that secrets
- * change without a restart. Throws a PreconditionError that names every setting that is missing, contradicts another
- * one or names a file that cannot be used.
+ * Reads the security of connections from the settings. Each connection reads the files again, so that secrets change
+ * without a restart. Throws a PreconditionError that names every setting that is missing, contradicts another one or
+ * names a file that cannot be used.
  */
 export function securityOf(settings: KafkaSettings): Security {
   const faults = faultsOf(settings)

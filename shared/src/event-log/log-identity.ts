@@ -13,7 +13,7 @@ export const SERVICE_REMEDY =
   'topic, or correct REDIS_URL and PLANTS_TOPIC, or, if both are correct, delete the keys of this topic in Redis: ' +
   'they are rebuilt from the log'
 
-/** The error for a log that can not be the one that a checkpoint comes from. */
+/** The error for a log that cannot be the one that a checkpoint comes from. */
 export function anotherLog(reason: string, partition: Partition, remedy: string): PreconditionError {
   return new PreconditionError(`${reason} (partition ${partition}): ${remedy}`, 'another-log')
 }
@@ -27,7 +27,7 @@ export function assertSameTopic(before: TopicId | undefined, now: TopicId | unde
   throw new PreconditionError(`another log: the topic had the id ${before}, it has ${now}: ${remedy}`, 'another-log')
 }
 
-/** Throws a PreconditionError when a log with these ends can not be the one that these checkpoints come from. */
+/** Throws a PreconditionError when a log with these ends cannot be the one that these checkpoints come from. */
 export function assertWithinBounds(
   checkpoints: Iterable<readonly [Partition, Checkpoint]>,
   ends: readonly Offset[],

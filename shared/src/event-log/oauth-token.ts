@@ -11,7 +11,7 @@ import { systemTime, type Time } from '../runtime/time.ts'
 import { Refused } from './broker-errors.ts'
 
 const REQUEST_TIMEOUT_MS = 5_000
-/** The part of its lifetime in which a token is given out: what is left is enough to log in and to work with it. */
+/** The part of its lifetime in which a token is given out: the rest is enough to log in and to work with it. */
 const USED_PART = 0.5
 
 export type TokenSourceOptions = {

@@ -23,7 +23,7 @@ export type RecordSink<R extends LogRecord = LogRecord> = {
    * records in another way. It must not reject.
    */
   rest?(partition: Partition): Promise<Checkpoint>
-  /** Called once, when the log can not be followed any more. */
+  /** Called once, when the log can no longer be followed. */
   onHalt(error: Error): void
 }
 
@@ -43,19 +43,19 @@ export type RecordSource = {
 type PartitionCursor = {
   /** Undefined while it is being loaded. */
   checkpoint: Checkpoint | undefined
-  /** Whether the log was seen to hold the event that the checkpoint names. */
+  /** True if the log was seen to hold the event that the checkpoint names. */
   verified: boolean
   /** Counts the checkpoints that came from the sink: a delivery requested in an earlier epoch is dropped. */
   epoch: number
   /** The deliveries of the partition, one after the other. */
   queue: Promise<void>
-  /** Why the partition does not advance. */
+  /** The reason why the partition does not advance. */
   problem: string | undefined
   backOff: BackOff
 }
 
 const RETRY = { firstMs: 250, longestMs: 5_000 }
-/** How long a delivery from before the first seek waits, so that it is not fetched again at once. */
+/** The wait of a delivery from before the first seek, so that it is not fetched again at once. */
 const NOT_LOADED_WAIT_MS = 250
 const CONFIRM_END_WAIT_MS = 250
 
@@ -65,7 +65,7 @@ export type PartitionCursorsOptions = {
   log: Log
   /** The delays after the sink failed. */
   retry?: { firstMs: number; longestMs: number } | undefined
-  /** What to do about another log; for operators of the services unless given. */
+  /** The remedy for another log; for operators of the services unless given. */
   remedy?: string | undefined
 }
 
@@ -309,7 +309,7 @@ export function createPartitionCursors<R extends LogRecord>(
       }
     },
 
-    /** Why partitions do not advance; empty when all do. */
+    /** The reasons why partitions do not advance; empty when all do. */
     problems(): string[] {
       if (cursors === undefined) return ['waiting for the group to be joined']
       const stuck = new Map<string, Partition[]>()

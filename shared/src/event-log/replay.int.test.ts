@@ -11,7 +11,7 @@ import { type Range, replay } from './replay.ts'
 import { checkTopic } from './topic.ts'
 
 const PARTITIONS = 3
-/** How often a replay checks its progress. */
+/** The interval at which a replay checks its progress. */
 const WATCH_EVERY_MS = 1_000
 
 async function openLog(events: number) {

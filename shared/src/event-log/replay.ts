@@ -100,7 +100,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   async function watch(ending: AbortSignal): Promise<void> {
     while (!ending.aborted) {
       await delay(time, WATCH_EVERY_MS, ending)
-      // A slow caller is no lack of progress: somebody may read a printed listing page by page.
+      // A slow caller is no lack of progress: an operator may read a printed listing page by page.
       if (callsInFlight > 0) progressAt = time.now()
       if (time.now() - progressAt < NO_PROGRESS_MS) continue
       const positions = [...remaining.keys()].map(

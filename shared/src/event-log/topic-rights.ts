@@ -22,8 +22,8 @@ async function readGranted(admin: Admin, topic: string): Promise<number | undefi
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
     const [first] = (topics[0]?.partitions ?? []) as (PartitionMetadata & { topicOperations?: number })[]
     const granted = first?.topicOperations ?? 0
-    // Whoever gets the metadata may describe the topic. Otherwise the broker does not report operations, such as one
-    // before Kafka 2.8.
+    // A user that gets the metadata may describe the topic. Without this bit the broker reports no operations, such as
+    // a broker before Kafka 2.8.
     return (granted & (1 << BITS.Describe)) === 0 ? ALL : granted
   } catch (error) {
     if (isTopicHidden(error)) return undefined

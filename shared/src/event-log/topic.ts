@@ -21,19 +21,19 @@ export type OpenTransaction = { partition: Partition; from: Offset; end: Offset 
 /** `warnings` name the settings that production should not have. */
 export type TopicState = LogEnds & { warnings: string[]; openTransactions: OpenTransaction[] }
 
-/** What a topic is for, and the settings without which it can not be that. */
+/** The purpose of a topic, and the settings that it requires. */
 export type TopicKind = {
   required: Readonly<Record<string, string>>
-  /** What happens with other settings. */
+  /** The effect of other settings. */
   otherwise: string
-  /** What is lost with the first records, and what to do. */
+  /** The loss without the first records, and the remedy. */
   lost: string
 }
 /** With `uncompressed` the broker stores compressed batches of other producers in a form that every reader knows. */
 const COMPRESSION = 'compression.type'
 const MAX_BATCH = 'max.message.bytes'
 const UNREADABLE_COMPRESSIONS = ['lz4', 'snappy']
-/** What is lost with the first events, and what to do: for operators of the service, and for consumers. */
+/** The log. `lost` is for operators of the service; LOST_CLAIMS is for consumers. */
 const LOG: TopicKind = {
   required: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
   otherwise: 'would lose events',

@@ -9,7 +9,7 @@ const CLOSED_WITHIN = { timeout: 10_000, interval: 20 }
 
 /**
  * A client that reports its sockets: each one when it begins to connect, and when it is connected. It knows the broker
- * by another name than the metadata have, so the leader gets a connection of its own.
+ * by another name than the metadata have, so the leader gets a separate connection.
  */
 function openClient(onSocket: () => void) {
   const sockets: Socket[] = []

@@ -71,7 +71,7 @@ const CONTROL_BIT = 0x20
 
 /**
  * Decodes the bytes that a fetch returns of a partition. The decoder of kafkajs 2.2.4 passes each record of a batch as
- * an argument of one call: a batch of some 120,000 records, which anybody may write, overflows the stack and stops
+ * an argument of one call: a batch of some 120,000 records, which any producer may write, overflows the stack and stops
  * every reader for good.
  */
 export function recordsDecoder(
@@ -107,8 +107,8 @@ export function sizedRecordsDecoder(decodeRecords: DecodeRecords) {
 /**
  * Decodes a complete record batch. The decoder of kafkajs 2.2.4 makes a Decoder for each record and bigints for each
  * offset and timestamp: 2.9 µs an event with five headers, where this takes 1.1. Throws a RangeError where lengths
- * contradict each other. Kafka lets such a batch through when its compression is that of the topic; to read on would
- * make up records, and different ones in each reader. The checksum is not verified, as in kafkajs.
+ * contradict each other. Kafka lets such a batch through when its compression is the topic's; to read on would make up
+ * records, and different ones in each reader. The checksum is not verified, as in kafkajs.
  */
 function batchDecoder(lookUpCodec: LookUpCodec): DecodeRecords {
   const names: HeaderNames = []
@@ -177,7 +177,7 @@ const MAX_CACHED_NAME_LENGTH = 64
 
 /**
  * The decoder of kafkajs 2.2.4 copies all earlier headers of a record for each further one, so one record with very
- * many headers, which anybody may write, stops every reader for hours. It also takes an inherited property
+ * many headers, which any producer may write, stops every reader for hours. It also takes an inherited property
  * (`constructor`) for an earlier header of that name.
  */
 function readRecord(
@@ -250,7 +250,7 @@ const TYPE_AT = 2
 const ABORT = 0
 
 /**
- * Drops the records of aborted transactions as the Java client does: those of a producer from the first offset of its
+ * Drops the records of aborted transactions as the Java client does: a producer's records from the first offset of its
  * aborted transaction to its abort marker. The filter of kafkajs 2.2.4 takes the transactions in the order they come,
  * at most one a record, and takes any record with a key of four zero bytes for a marker. So it lets aborted records
  * through where transactions overlap, and two readers that start at different offsets may see different logs.

@@ -173,8 +173,8 @@ async function setDefaultOffset(
 }
 
 /**
- * Reads bytes after their length. A negative length, which only damage brings about, would move the decoder back: it
- * would decode the same messages again until the memory is full.
+ * Reads bytes after their length. A negative length, which only damage causes, would move the decoder back: it would
+ * decode the same messages again until the memory is full.
  */
 function withoutNegativeLengths(readBytes: (this: KafkaDecoder, length: number) => Buffer | null) {
   return function (this: KafkaDecoder, length = this.readInt32()) {

@@ -36,7 +36,7 @@ export function metadataWithTopicIds(original: RequestDefinition<MetadataOptions
     }
     writer.int8(allowAutoTopicCreation ? YES : NO)
     writer.int8(NO) // include the authorized operations of the cluster
-    // Those of the topics, which cost the brokers something for each.
+    // The operations of the topics, which cost the brokers something for each topic.
     writer.int8(topics.length === 0 ? NO : YES)
     writeTags(writer)
     return writer.finish()

@@ -27,7 +27,7 @@ const byOriginal = (produce: Produce) => bytesBy(original.load, produce)
 const text = fc.oneof(
   fc.string(),
   fc.string({ unit: 'binary' }),
-  // Lone surrogates, too, which UTF-8 can not encode.
+  // Lone surrogates, too, which UTF-8 cannot encode.
   fc.array(fc.integer({ min: 0xd7ff, max: 0xe000 })).map((units) => String.fromCharCode(...units)),
   fc.integer({ min: 60, max: 70 }).map((length) => 'x'.repeat(length)),
   fc.integer({ min: 30, max: 300 }).map((length) => 'ö'.repeat(length)),

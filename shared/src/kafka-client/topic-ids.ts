@@ -14,8 +14,8 @@ import type { DecodedRecord, DecodeRecords } from './fetched-records.ts'
 declare const brand: unique symbol
 
 /**
- * The id that Kafka gives a topic when it is created, beside its name (KIP-516): another topic of the same name has
- * another id. In base64url, as Kafka's own tools print it.
+ * The id that Kafka gives a topic when it is created, in addition to its name (KIP-516): another topic of the same name
+ * has another id. In base64url, as Kafka's own tools print it.
  */
 export type TopicId = string & { readonly [brand]: 'TopicId' }
 

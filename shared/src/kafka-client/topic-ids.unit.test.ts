@@ -112,7 +112,7 @@ function metadataBytes({ tags: added, topics, ...response }: Metadata): Buffer {
 
 const decodeMetadata = (bytes: Buffer) => METADATA.protocol({ version: 10 })({ topics: [] }).response.decode(bytes)
 
-/** Without records, which have tests of their own. */
+/** Without records, which have separate tests. */
 const fetched = fc.record({
   tags,
   topicId,
@@ -253,7 +253,7 @@ describe('a response with topic ids', () => {
     await fc.assert(
       fc.asyncProperty(fetched, async (response) => {
         const { clientSideThrottleTime, sessionId, partitions } = response
-        // An error about an id becomes that of an unknown name, which kafkajs can handle.
+        // An error about an id becomes the error for an unknown name, which kafkajs can handle.
         const known = (code: number) => (code >= 100 ? 3 : code)
         expect(await decodeFetched(response.topicId, fetchedBytes(response))).toEqual({
           throttleTime: 0,

@@ -38,7 +38,7 @@ describe('an entry of the read model', () => {
     )
   })
 
-  // Entries outlive releases: these bytes must read so for ever.
+  // Entries outlive releases: these bytes must always read so.
   it.each<[string, string, Claim['plant']]>([
     ['an unreadable claim', `00${HEAD}`, undefined],
     ['a name', `01${HEAD}c3986c`, { name: 'Øl' }],

@@ -11,7 +11,7 @@ export type EventVersion<Content> = {
   read(payload: Buffer, id: PlantId, key: Buffer): Content | undefined
 }
 
-/** Maximum nesting depth of a payload. Parsers of other languages have limits of their own; all accept this one. */
+/** Maximum nesting depth of a payload. Parsers of other languages have other limits; all accept this one. */
 const MAX_DEPTH = 64
 const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]

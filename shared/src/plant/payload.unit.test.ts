@@ -22,7 +22,7 @@ const newPlants: fc.Arbitrary<NewPlant> = fc
 const meaningful = fc.constantFrom(...Buffer.from('{}[]":,\\ x7u\n\t'), 0, 0x1f, 0x20, 0x7e, 0x7f, 0x80, 0xc3, 0xff)
 const bytes = fc.oneof({ weight: 3, arbitrary: meaningful }, { weight: 1, arbitrary: fc.nat(255) })
 const damages = fc.record({
-  /** Where in the payload: 0 its begin, 1 behind its end. */
+  /** The place in the payload: 0 its begin, 1 behind its end. */
   at: fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constantFrom(0, 1)),
   taken: fc.nat(2),
   put: fc.array(bytes, { maxLength: 2 }),
@@ -42,7 +42,7 @@ describe('a payload that is read byte by byte', () => {
   it('gives the same plant as the JSON parser, also for other payloads', () => {
     fc.assert(
       fc.property(payloads, (record) => {
-        // What begins with a space means the same, and is never of the form.
+        // A payload that begins with a space means the same, and is never of the form.
         const forParser = Buffer.concat([Buffer.from(' '), record.value])
         expect(readCanonical(forParser, record.key)).toBeUndefined()
         expect(read(record)).toEqual(read({ ...record, value: forParser }))

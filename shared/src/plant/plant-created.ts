@@ -35,7 +35,7 @@ export type Claim = {
   plant: Plant | undefined
 }
 
-/** Why a record is parked. The read model stores the numbers: add new ones, never renumber. */
+/** The reasons to park a record. The read model stores the numbers: add new ones, never renumber. */
 export const PARKED = {
   otherType: 1,
   badKey: 2,
@@ -147,13 +147,13 @@ export function reasonName(reason: number): string {
   return REASON_NAMES.get(reason) ?? `reason ${reason}`
 }
 
-/** Why a record is parked, as text for people. */
+/** The reason why a record is parked, as text for people. */
 export function reasonText(reason: number): string {
   const name = REASON_NAMES.get(reason)
   return name === undefined ? `reason ${reason}, from a newer release` : REASON_TEXTS[name]
 }
 
-/** Whether a record parked for this reason claims its id although it cannot be read. */
+/** True if a record parked for this reason claims its id although it cannot be read. */
 export function claimsItsId(reason: number): boolean {
   return reason === (PARKED.unknownVersion as Parked) || reason === PARKED.unreadablePayload
 }

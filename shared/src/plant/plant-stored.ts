@@ -3,7 +3,7 @@ import type { Plant } from './plant.ts'
 import { type Claim, contentOf, isHeader, type NewRecord, readClaim, type StoredRecord } from './plant-created.ts'
 import { formatPosition, type Offset, type Partition, parsePosition } from './position.ts'
 
-/** A plant of the table: the claim that created it. `offset` is that of the creation in the log. */
+/** A plant of the table: the claim that created it. `offset` is the creation's in the log. */
 export type Row = Claim & { plant: Plant }
 
 /** A record of the table; without a row when another program has written it. */

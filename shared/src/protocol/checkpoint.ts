@@ -33,7 +33,7 @@ export function seekOffset({ offset }: Checkpoint): Offset {
   return offset === BEFORE_FIRST ? FIRST : offset
 }
 
-/** Why a log that ends at `end` cannot be the one of this checkpoint; undefined if it can. */
+/** The reason why a log that ends at `end` cannot be the one of this checkpoint; undefined if it can. */
 export function outOfBounds({ offset }: Checkpoint, end: Offset): string | undefined {
   return offset < end
     ? undefined

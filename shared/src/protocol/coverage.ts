@@ -13,7 +13,7 @@ export type WindowReader = {
   firstClaim(id: PlantId): Claim | undefined
 }
 
-/** Whether offsets are missing between the read model (0..C) and the window (T0..). */
+/** True if offsets are missing between the read model (0..C) and the window (T0..). */
 export function hasCoverageGap(window: WindowReader, checkpoint: Offset): boolean {
   return window.start > after(checkpoint)
 }

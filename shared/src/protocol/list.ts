@@ -12,8 +12,8 @@ export type Span = { from: number; count: number }
 export type ListedSpan = { claims: Claim[]; plants: number; checkpoint: Offset }
 
 /**
- * Claims of the window after C that may continue a span, read at one moment. `isComplete` when the window has no more
- * of them.
+ * Claims of the window after C that may continue a span, read at one moment. `isComplete` when the window has no
+ * others.
  */
 export type Candidates = { claims: Claim[]; isComplete: boolean; reach: Offset }
 

@@ -24,7 +24,7 @@ const NO_PLANTS: PackedSpan = { ids: NOTHING, lengths: NOTHING, entries: NOTHING
 type Span = {
   /** The end of each entry in `entries`. */
   ends: Uint32Array
-  /** Of the last span, the buffer that is written to: it may be longer than its entries. */
+  /** In the last span, the buffer that is written to: it may be longer than the entries. */
   entries: Buffer
 }
 
@@ -109,7 +109,7 @@ export function createPackedClaims({
       return number < 0 ? undefined : claimAt(number)
     },
 
-    /** Adds the claim of an id that has none. */
+    /** Adds the claim of a new id. */
     set(id: PlantId, claim: Claim): void {
       const number = ids.add(id)
       const at = number & inSpan

@@ -28,8 +28,8 @@ export function claimsOf({ records }: Pick<LogSpan, 'records'>): Claim[] {
 /**
  * The rule: the first claim of an id is the row of its plant; every other claim is void. The read model knows which
  * claim is the first one, but only of claims up to its checkpoint: after a failover it may be behind. Returns undefined
- * while it does not know. The plant of a claim that this release cannot read is that of the entry, which a newer
- * release may have written; a claim that nobody could read yet has no row.
+ * while it does not know. The plant of a claim that this release cannot read comes from the entry, which a newer
+ * release may have written; a claim that no release could read yet has no row.
  */
 export function rowsOf(claims: readonly Claim[], { checkpoint, entries }: FirstClaimsOf): Row[] | undefined {
   const rows: Row[] = []
@@ -50,8 +50,8 @@ export function laterRow(one: Row | undefined, another: Row): Row {
 }
 
 /**
- * Where the writer of a table continues: after the row that was created last. A row is written when all rows before it
- * are in the table, so none is left out.
+ * The position where the writer of a table continues: after the row that was created last. A row is written when all
+ * rows before it are in the table, so none is left out.
  */
 export function writtenUpTo(latest: Row | undefined): Checkpoint {
   return latest === undefined ? BEFORE_LOG : { offset: latest.offset, eventId: latest.eventId }

@@ -78,7 +78,7 @@ export function createWindow(from: Offset, maxBytes: number) {
 function createClaimQueue() {
   let older = createPackedClaims({ plantsPerSpan: CLAIMS_PER_SPAN })
   let newer = createPackedClaims({ plantsPerSpan: CLAIMS_PER_SPAN })
-  /** How many claims of `older` are dropped. */
+  /** The number of dropped claims of `older`. */
   let dropped = 0
   let bytes = 0
   /** The create of the claim that was added last asks for it at once. */
@@ -112,7 +112,7 @@ function createClaimQueue() {
       return number >= dropped ? older.claimAt(number) : undefined
     },
 
-    /** Adds the claim of an id that has none. */
+    /** Adds the claim of a new id. */
     push(claim: Claim): void {
       newer.set(claim.id, claim)
       bytes += bytesOf(newer, newer.size - 1)

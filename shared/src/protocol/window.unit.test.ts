@@ -6,7 +6,7 @@ import type { Claim } from '../plant/plant-created.ts'
 import type { Offset } from '../plant/position.ts'
 import { createWindow } from './window.ts'
 
-/** Of a claim without texts. */
+/** The size of a claim without texts. */
 const CLAIM_BYTES = 126
 const EVENT_ID = '00000000-0000-4000-8000-000000000000' as EventId
 

@@ -54,7 +54,7 @@ export type SwitchResult =
 
 export type DropResult = { is: 'dropped'; keys: number } | { is: 'live' } | { is: 'filling' }
 
-/** What the pointers of a partition name; '' without one. */
+/** The generations that the pointers of a partition name; '' without a pointer. */
 export type Pointers = { live: string; filling: string }
 
 /** The pointers of a partition, and the names of all generations that have a key. */
@@ -93,7 +93,7 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
   }
 
   return {
-    /** What the pointers of a partition name. */
+    /** Reads the generations that the pointers of a partition name. */
     pointers,
 
     /**
@@ -190,7 +190,7 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
       return { partitions: await Promise.all(found), strange: strange.sort() }
     },
 
-    /** Why the record at an offset is parked in the live generation; undefined when it is not. */
+    /** The reason why the record at an offset is parked in the live generation; undefined when it is not. */
     async parkedAt(partition: Partition, offset: Offset): Promise<number | undefined> {
       const live = await redis.get(pointer(partition))
       const reason = live === null ? null : await redis.hget(keyOf(partition, live, 'parked'), String(offset))

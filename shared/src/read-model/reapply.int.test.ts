@@ -79,7 +79,7 @@ it('a later release reapplies unreadable records, byte for byte as it would have
         await apply(old, from, older)
         await apply(fresh, from, batch)
         from = batch.next
-        // The projector goes on meanwhile; what was put into place before is left alone.
+        // The projector continues meanwhile; entries put into place before are left alone.
         if (again) changes += await reapply(old, parkedOf(turns.slice(0, n + 1)))
       }
       await reapply(old, parkedOf(turns).reverse())

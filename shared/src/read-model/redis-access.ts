@@ -11,7 +11,7 @@ export type RedisPlace =
   | { is: 'sentinels'; sentinels: HostPort[]; name: string }
   | { is: 'cluster'; nodes: HostPort[] }
 
-/** What a connection authenticates with. A server that is given as a URL may have user and password there. */
+/** The credentials of a connection. A server that is given as a URL may have user and password there. */
 export type Secrets = {
   username?: string
   password?: string
@@ -40,8 +40,8 @@ const SENTINEL_SETTINGS = [
 const TLS_FILES = ['REDIS_CA_FILE', 'REDIS_CERT_FILE', 'REDIS_KEY_FILE'] as const
 
 /**
- * What the settings say about the connection to Redis. Throws a PreconditionError that names every setting that is
- * missing, contradicts another one, or names a file that cannot be used.
+ * Reads the access to Redis from the settings. Throws a PreconditionError that names every setting that is missing,
+ * contradicts another one, or names a file that cannot be used.
  */
 export function redisAccessOf(settings: RedisSettings): RedisAccess {
   const faults = faultsOf(settings)

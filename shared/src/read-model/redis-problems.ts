@@ -8,7 +8,7 @@ type Place = Pick<RedisAccess, 'address' | 'loginSettings'>
 const REFUSAL_COUNTS_MS = 10_000
 const RIGHTS = 'docs/how-to/connect-secured-stores.md lists the rights'
 
-/** What cannot be done in Redis at the moment and why, for `/readyz` and the log. */
+/** The current problems of Redis with their reasons, for `/readyz` and the log. */
 export function createRedisProblems(place: Place, log: Log) {
   let connection = ''
   let refusal = { text: '', at: Number.NEGATIVE_INFINITY }
@@ -41,7 +41,7 @@ export function createRedisProblems(place: Place, log: Log) {
       refusal = { text, at: performance.now() }
     },
 
-    /** Why connections fail; '' when they do not. */
+    /** The reason why connections fail; '' when they do not. */
     connection: (): string => connection,
 
     /** The refusal of the last calls; empty when there was none. */

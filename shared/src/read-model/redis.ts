@@ -59,7 +59,7 @@ export const keyPrefix = (topic: string, partition: Partition) => `{${topic}:${p
 /** The key that names the live generation of a partition. */
 export const livePointer = (topic: string, partition: Partition) => `${keyPrefix(topic, partition)}live`
 
-/** How long a call waits for a Redis that is away, such as during a failover. */
+/** The time that a call waits for a Redis that is away, such as during a failover. */
 export type Patience = { patienceMs?: number }
 
 /**
@@ -89,12 +89,12 @@ export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log
   return {
     redis,
 
-    /** Where Redis is, without secrets. */
+    /** The address of Redis, without secrets. */
     address: access.address,
 
     isReady: (): boolean => redis.status === 'ready',
 
-    /** Why Redis cannot be used now, as text for people; empty when it can. */
+    /** The reasons why Redis cannot be used now, as text for people; empty when it can. */
     problems(): string[] {
       if (redis.status === 'ready') return problems.refusals()
       if (isLoading(redis)) return ['redis: connected, but not ready: it is loading its data']

@@ -9,11 +9,11 @@ export const FOLD_VERSION = 1
 /** All fields of a generation's meta hash, in the order in which state.lua returns them. */
 export const META_FIELDS = ['checkpoint', 'event', 'fold', 'partitions', 'plants', 'voids', 'parked', 'mark'] as const
 
-/** What state.lua returns of one generation, read at one moment. */
+/** The result of state.lua for one generation, read at one moment. */
 export type GenerationState = {
   /** '' when the live generation was requested and there is no pointer. */
   generation: string
-  /** What the pointers name; '' without one. */
+  /** The generations that the pointers name; '' without a pointer. */
   live: string
   filling: string
   /** Undefined without a meta, or when the stored checkpoint is not an offset. Such a generation is not a fold. */

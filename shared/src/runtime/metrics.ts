@@ -56,7 +56,7 @@ export function rateOf(counter: Counter): () => Promise<number> {
   }
 }
 
-/** What a histogram of seconds has counted between two calls. */
+/** The growth of a histogram of seconds between two calls. */
 export type Growth = {
   perSecond: number
   /** Percentiles in milliseconds, as exact as the buckets are; null when nothing was counted. */

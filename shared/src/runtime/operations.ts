@@ -14,7 +14,7 @@ export type OperationsParts = {
   notices?: Readiness
   metrics: Pick<Metrics, 'metrics' | 'contentType'>
   log: Log
-  /** What else it serves, by path. */
+  /** Further pages, by path. */
   pages?: ReadonlyMap<string, (query: URLSearchParams) => Promise<HttpResponse>>
   /** Further names by which browsers reach these pages. */
   pageHosts?: readonly string[]

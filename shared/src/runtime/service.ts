@@ -8,12 +8,12 @@ import { onSignal } from './signals.ts'
 const EXIT_CONFIGURATION = 78
 const EXIT_FAILURE = 1
 const CLOSE_TIMEOUT_MS = 9_000
-/** What the end may take besides the call that takes longest. */
+/** The shutdown budget, without the slowest closer. */
 const OTHERS_WITHIN_MS = 4_500
 const ONE_CLOSE_WITHIN_MS = 1_000
 const LOG_WITHIN_MS = 500
 
-/** `hurry` is aborted when the process ends because of a failure, or is to end at once. */
+/** `hurry` is aborted when the process ends because of a failure, or must end at once. */
 type Close = (hurry: AbortSignal) => Promise<void>
 
 export type ServiceContext = {
@@ -21,7 +21,7 @@ export type ServiceContext = {
   log: Logger
   /** Ends the process in order, with an exit code that says whether a restart may help. */
   fail(error: Error): void
-  /** Why the process is about to end; undefined while it is not. */
+  /** The reason why the process is about to end; undefined while it is not. */
   ending(): string | undefined
   /** Registers a call for the end. The last one registered is called first; after `withinMs` the next one follows. */
   closeLater(close: Close, withinMs?: number): void

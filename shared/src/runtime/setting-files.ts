@@ -97,7 +97,7 @@ const tlsSettings = (prefix: string) => [`${prefix}_CA_FILE`, `${prefix}_CERT_FI
 export const tlsFileFaults = (settings: SettingValues, prefix: string): string[] =>
   faultOf(() => readTlsFiles(settings, prefix))
 
-/** What is wrong with the secret that `readSecret` reads, as text for people. */
+/** The faults of the secret that `readSecret` reads, as text for people. */
 export const secretFaults = (settings: SettingValues, name: string): string[] =>
   faultOf(() => readSecret(settings, name))
 

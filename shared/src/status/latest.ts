@@ -6,8 +6,8 @@ import type { Time } from '../runtime/time.ts'
 export type Latest<T> = { value?: T; ageMs?: number; error?: string }
 
 /**
- * Reads a value when somebody asks for it, at most once within `everyMs` and once at a time. Whoever asks waits for at
- * most `patienceMs` and then gets the value before.
+ * Reads a value on request, at most once within `everyMs` and once at a time. Callers wait at most `patienceMs`, then
+ * get the previous value.
  */
 export function createLatest<T>(read: () => Promise<T>, time: Time, everyMs: number, patienceMs: number) {
   let latest: { value: T; at: number } | undefined

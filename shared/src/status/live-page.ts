@@ -10,7 +10,7 @@ import { readStatus, type StatusSource } from './read-status.ts'
 import { statusJson } from './status-json.ts'
 
 const SAMPLE_EVERY_MS = 1_000
-/** Reading the status takes requests to Kafka and Redis. Nobody asks for it while no page is open. */
+/** Reading the status takes requests to Kafka and Redis. The status is not read while no page is open. */
 const STATUS_EVERY_MS = 1_000
 const STATUS_PATIENCE_MS = 500
 
@@ -64,7 +64,7 @@ export function createLivePage({ service, version, readiness, log }: Options) {
   return {
     pages: new Map([...files, ['/live', live] as const]) satisfies Pages,
 
-    /** From now on the page shows the state of the stores that `open` returns; it is called when somebody looks. */
+    /** From now on the page shows the state of the stores that `open` returns; the first view of the page calls it. */
     showStores(open: () => StatusSource): void {
       let stores: StatusSource | undefined
       const read = async () => {

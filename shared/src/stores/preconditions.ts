@@ -96,12 +96,12 @@ export async function readStartState<T extends { ends: Offset[] }>(
   return { ...state, checkpoints }
 }
 
-/** What helps when the table lacks rows that were written into a topic of the same name. */
+/** The remedy when the table lacks rows that were written into a topic of the same name. */
 const WRITE_ANEW = 'stop the projectors, delete it and create it again; they write it anew'
 export const WATCH_LOG_EVERY_MS = 30_000
 /** A Redis that evicts forgets plants as soon as it is full. */
 const WATCH_REDIS_EVERY_MS = 5_000
-/** A missing right is named within 10 s, also while nobody needs it. */
+/** A missing right is named within 10 s, also while it is not needed. */
 const WATCH_RIGHTS_EVERY_MS = 5_000
 /** A change of leaders takes less. */
 const SILENCE_MAX_MS = 10_000
@@ -149,7 +149,7 @@ export function watchPreconditions(
     tableProblem = await findTableProblem()
   }
 
-  /** The table stops nothing but itself. */
+  /** A problem of the table does not end the service. */
   async function findTableProblem(): Promise<string | undefined> {
     try {
       const now = (await checkTable(stores, service))?.topicId
@@ -188,7 +188,7 @@ export function watchPreconditions(
     repeat({ ...common, everyMs: WATCH_RIGHTS_EVERY_MS, task: watchRights, what: 'checking the rights' }),
   ]
   return {
-    /** What Kafka refuses the user, and what to correct; or that it does not respond. */
+    /** Problems of Kafka and the table: a refusal with its remedy, or no response. */
     problems(): string[] {
       if (refusal !== undefined) return [`kafka: ${refusal}`]
       const silentMs = common.time.now() - lastResponseAt

@@ -38,7 +38,7 @@ export async function openServiceStores(
 
   const stores = createStores(settings, `plant-store-${service}`, log)
   closeLater(stores.close)
-  // A connection of its own: what Redis refuses the page does not make the service unready.
+  // A separate connection: what Redis refuses the page does not make the service unready.
   page.showStores(() => {
     const topic = { topic: stores.topic, partitions: stores.partitions }
     const readModel = createReadModel({ redis: settings, ...topic }, log, { patienceMs: PAGE_PATIENCE_MS })
@@ -54,7 +54,7 @@ export async function openServiceStores(
   return {
     ...stores,
     startState,
-    /** What `/readyz` reports. */
+    /** The report of `/readyz`. */
     readiness,
     operationsPort: operations.port,
 

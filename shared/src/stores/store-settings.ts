@@ -35,7 +35,7 @@ export const SERVICE_SETTINGS = {
   LOG_LEVEL: Type.Enum(LOG_LEVELS, { default: 'info' }),
 }
 
-/** The topic of the table; undefined without a table. Throws a PreconditionError when it is that of the log. */
+/** The topic of the table; undefined without a table. Throws a PreconditionError when it is the topic of the log. */
 export function tableOf({
   PLANTS_TOPIC: topic,
   PLANTS_TABLE: table,

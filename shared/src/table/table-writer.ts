@@ -31,12 +31,12 @@ type PartitionState = {
   partition: Partition
   /** Undefined until it is read from the table. */
   written: Checkpoint | undefined
-  /** The checkpoint of the read model, up to which the table is to be written. */
+  /** The checkpoint of the read model, up to which the table must be written. */
   target: Checkpoint
   /** Applied records, in log order. Those that are left out here are read from the log. */
   queue: LogSpan[]
   queuedBytes: number
-  /** Why its rows are not known; undefined as soon as they are. */
+  /** The reason why its rows are not known; undefined as soon as they are. */
   waitsFor: string | undefined
   /** Until the next attempt. */
   isWaiting: boolean
@@ -44,7 +44,7 @@ type PartitionState = {
 }
 
 export const TABLE_LIMITS = {
-  /** Of all partitions together. */
+  /** For all partitions together. */
   maxQueuedBytes: 32 * 1_048_576,
   /** The claims of one look-up, which occupies Redis for about 1 ms. */
   maxLookedUpClaims: 500,
@@ -60,10 +60,10 @@ export type TableWriter = ReturnType<typeof createTableWriter>
 
 /**
  * Writes the row of each plant into the table, in the background and after the read model has its claim. It keeps no
- * state of its own: it continues after the latest row of the table. It writes the records that the projector hands
- * over; those before them that are not in the table yet it reads from the log. A row is written when all rows before it
- * are in the table. So a crash, a repeated append and several writers of a partition do no harm: some rows repeat. A
- * partition whose rows the read model does not know waits, and delays no other.
+ * state: it continues after the latest row of the table. It writes the records that the projector hands over; those
+ * before them that are not in the table yet it reads from the log. A row is written when all rows before it are in the
+ * table. So a crash, a repeated append and several writers of a partition do no harm: some rows repeat. A partition
+ * whose rows the read model does not know waits, and delays no other.
  */
 export function createTableWriter(options: TableWriterOptions) {
   const { readModel, latestRows, append, readLog, log, time, limits = TABLE_LIMITS, onHalt } = options
@@ -150,7 +150,7 @@ export function createTableWriter(options: TableWriterOptions) {
     return [[partition, { from: written, end: after(end as Offset) }]]
   }
 
-  /** Writes the rows of these spans; those of a partition follow one another. Adds to the `unknown` partitions. */
+  /** Writes the rows of these spans; the spans of a partition are contiguous. Adds to the `unknown` partitions. */
   async function write(spans: readonly PartitionSpan[], unknown: Set<Partition>): Promise<void> {
     const claims = spans.flatMap((span) => claimsOf(span).map((claim) => ({ partition: span.partition, claim })))
     for (let start = 0; start < claims.length; start += limits.maxLookedUpClaims) {

@@ -15,7 +15,7 @@ import type { Time } from '../runtime/time.ts'
 import type { Stores } from '../stores/open-stores.ts'
 import type { StartState } from '../stores/preconditions.ts'
 
-/** What to do about a table that was written from another log. */
+/** The remedy for a table that was written from another log. */
 const ANOTHER_LOG_REMEDY =
   'Stop the projectors, delete the topic of the table and create it again, or set PLANTS_TABLE to another one'
 const REMEDY = `this is not the log that the table was written from. ${ANOTHER_LOG_REMEDY}`

@@ -89,7 +89,7 @@ async function withinBatchSpan<T>(
   }
 }
 
-/** Where events were consumed. */
+/** The source of consumed events. */
 export type ConsumedFrom = { topic: string; partition: Partition; groupId: string }
 
 /** Runs the processing of consumed events within its span. */

@@ -37,7 +37,7 @@ export const TRACING_SETTINGS = { OTEL_EXPORTER_OTLP_ENDPOINT: Endpoint, ...SDK_
 
 export type TracingSettings = Static<TObject<typeof TRACING_SETTINGS>>
 
-/** Whether spans are exported: an endpoint is set, and nothing turns them off. */
+/** True if spans are exported: an endpoint is set, and nothing turns them off. */
 export function isTracingOn(settings: TracingSettings): boolean {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } = settings
   if (settings.OTEL_SDK_DISABLED === 'true' || settings.OTEL_TRACES_EXPORTER === 'none') return false

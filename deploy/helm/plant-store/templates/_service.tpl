@@ -34,7 +34,7 @@ metadata:
     {{- $labels | nindent 4 }}
 spec:
   maxUnavailable: 1
-  # A pod that is not ready serves nobody: a drain of its node need not wait for it.
+  # A pod that is not ready serves no client: a drain of its node need not wait for it.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels:
@@ -51,7 +51,7 @@ startupProbe:
   httpGet: { path: /livez, port: operations }
   periodSeconds: 1
   failureThreshold: 60
-# Only a process that hangs: it waits for Kafka and Redis itself, and ends when it cannot go on.
+# Fails only if the process hangs: it waits for Kafka and Redis itself, and ends when it cannot continue.
 livenessProbe:
   httpGet: { path: /livez, port: operations }
   periodSeconds: 10

@@ -29,7 +29,7 @@ type Selected = {
   signal: AbortSignal
 }
 
-/** Reads the selected records of the log, each with its ruling: those of a partition in log order. */
+/** Reads the selected records of the log, each with its ruling, in log order within a partition. */
 export async function readRuledEvents(store: Store, { ranges, id, onEvents, signal }: Selected): Promise<void> {
   const { readModel } = store
   const key = id === undefined ? undefined : keyOf(id)

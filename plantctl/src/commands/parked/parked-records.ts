@@ -34,7 +34,7 @@ export type Reapplication = {
   needRebuild: { partition: Partition; offset: Offset }[]
 }
 
-/** Of all partitions together. */
+/** For all partitions together. */
 const PARKED_AT_ONCE_MAX = 200_000
 /** Per call of the script. */
 const REAPPLIED_AT_ONCE_MAX = 256

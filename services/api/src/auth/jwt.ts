@@ -36,9 +36,9 @@ export type JwtOptions = {
 }
 
 /**
- * Accepts JWTs (RFC 7519) of one issuer for one audience that have `exp` and `sub`; their scopes are those of the
- * claim `scope` (RFC 8693, 4.2). A token that is not a JWT of this issuer needs no key. Throws tokensUncheckable while
- * the keys are not available.
+ * Accepts JWTs (RFC 7519) of one issuer for one audience that have `exp` and `sub`; their scopes come from the claim
+ * `scope` (RFC 8693, 4.2). A token that is not a JWT of this issuer needs no key. Throws tokensUncheckable while the
+ * keys are not available.
  */
 export function jwts({ issuer, audience, keyOf, now, log }: JwtOptions): Strategy {
   let reported = ''

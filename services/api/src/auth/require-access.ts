@@ -11,7 +11,7 @@ import { repeatedHeader } from '../http/request-head.ts'
  */
 export type Caller = string
 
-/** What an accepted token grants. */
+/** The access that an accepted token grants. */
 export type Access = { caller: Caller; scopes: readonly Scope[] }
 
 /**

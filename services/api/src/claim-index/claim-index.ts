@@ -12,7 +12,7 @@ import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { createFirstClaims, FIRST_CLAIM_WAITS } from './first-claims.ts'
 
 const READ_CHECKPOINTS_EVERY_MS = 1_000
-/** How many readings a rest lasts while others write much. */
+/** The checkpoint readings in one rest while others write much. */
 const READINGS_FOR_EACH_REST = 3
 /** Acknowledgements add the records of this instance meanwhile. */
 const TAIL_REST_MS = 50
@@ -253,7 +253,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
       return tail.lag(new Map(reaches))
     },
 
-    /** Why this instance cannot serve every request now; empty when it can. */
+    /** The reasons why this instance cannot serve every request now; empty if it can. */
     problems(): string[] {
       const failed = checkpointReads.problem()
       const problems = [

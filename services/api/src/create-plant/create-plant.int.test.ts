@@ -33,7 +33,7 @@ type Stores = {
   limits?: Partial<typeof CREATE_LIMITS>
 }
 
-/** The creation of an api on a topic of its own: read model, appender, claim index and tail; no projector. */
+/** The creation of an api on a separate topic: read model, appender, claim index and tail; no projector. */
 async function openCreation(stores: Stores = {}) {
   const {
     kafkaBrokers = inject('kafkaBrokers'),

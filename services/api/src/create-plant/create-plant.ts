@@ -24,11 +24,11 @@ type Resolution = { is: 'decided'; first: Claim } | Failure
 export type CreatePlant = {
   plant: NewPlant
   eventId: EventId
-  /** Whether the event id comes from an Idempotency-Key. Then the same event may already be in the log. */
+  /** True if the event id comes from an Idempotency-Key: the same event may already be in the log. */
   keyed: boolean
   /** The trace of the request, if any; it goes into the event. */
   traceparent?: Traceparent | undefined
-  /** The span of the request, when it is traced. Then the event carries the context of its own span instead. */
+  /** The span of the request, when it is traced. Then the event carries the context of a separate span instead. */
   span?: Span | undefined
 }
 

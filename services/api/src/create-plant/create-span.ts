@@ -18,7 +18,7 @@ export type CreateTracing = ReturnType<typeof createTracing>
 /** The spans of creates. */
 export function createTracing(topic: string) {
   return {
-    /** Starts the span of an event below that of its request. The event carries its context. */
+    /** Starts the span of an event below the span of its request. The event carries the context of the new span. */
     start(request: Span, { key, partition, headers }: NewRecord): CreateSpan {
       const { name, attributes } = messaging('create', topic)
       const span = tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, below(request))

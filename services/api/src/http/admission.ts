@@ -18,7 +18,7 @@ export type AdmissionLimits = {
 
 export type Admission = ReturnType<typeof createAdmission>
 
-/** For the requests that are on their way to a process that is to end soon. */
+/** The drain time for requests in transit when the process must end soon. */
 const HURRIED_DRAIN_MS = 500
 const RATE_WINDOW_MS = 60_000
 const MAX_CALLERS_COUNTED = 10_000

@@ -13,7 +13,7 @@ const OPTIONS = {
   maxAge: PREFLIGHT_KEPT_SECONDS,
 }
 
-/** Whether `text` is an http(s) origin as browsers send it, without a wildcard. */
+/** True if `text` is an http(s) origin as browsers send it, without a wildcard. */
 export function isOrigin(text: string): boolean {
   const url = URL.parse(text)
   return url !== null && !text.includes('*') && /^https?:$/.test(url.protocol) && url.origin === text

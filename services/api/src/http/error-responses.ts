@@ -29,7 +29,7 @@ export function sendFailure(reply: FastifyReply, failure: Failure, message?: str
 /** Responds in the Error shape to anything thrown by a handler, a hook or Fastify itself. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   // Fastify ends the connection of a body that it could not parse; when all of it has arrived there is no need.
-  // (Where the header was removed Node omits "Keep-Alive", too, which tells clients how long the connection may idle.)
+  // (Without the header Node omits "Keep-Alive", too, which gives clients the idle timeout of the connection.)
   if (request.raw.complete && reply.raw.shouldKeepAlive && reply.hasHeader('connection'))
     reply.removeHeader('connection')
   reply.cause = error instanceof HttpError ? error.cause : undefined

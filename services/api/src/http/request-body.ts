@@ -27,8 +27,8 @@ export function acceptJsonBodies(app: FastifyInstance, maxBytes: number): void {
     } catch (error) {
       return done(error as HttpError)
     }
-    // Without the 100 Node ends the connection: it could not tell whether the body or another request comes next.
-    // HTTP/1.0 has no expectations, and a client would take the 100 for the response (RFC 9110 10.1.1).
+    // Without the 100 Node ends the connection: it could not distinguish the body from another request. HTTP/1.0 has no
+    // expectations, and a client would take the 100 for the response (RFC 9110 10.1.1).
     if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue()
     done()
   })

@@ -91,7 +91,7 @@ describe('a number in a body', () => {
 
 describe('a body', () => {
   it('is parsed like JSON, except for its numbers', () => {
-    // Without numbers, which have tests of their own above.
+    // Without numbers, which have separate tests above.
     const words = fc.string({ unit: 'binary', maxLength: 8 })
     const { value: values } = fc.letrec((tie) => ({
       value: fc.oneof(

@@ -6,7 +6,7 @@ export const REQUEST_ID_HEADER = 'x-request-id'
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 /**
- * Headers that may occur once only. Of several Node would take the first, and a proxy before it perhaps the last.
+ * Headers that may occur once only. Node would take the first of several, and a proxy before it perhaps the last.
  * (Authentication rejects several Authorization headers, because it adds a challenge.)
  */
 const SINGLETONS = new Set(['host', 'content-type', 'content-length', 'expect'])

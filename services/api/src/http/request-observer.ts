@@ -13,7 +13,7 @@ declare module 'fastify' {
     failure: Failure | undefined
     /** The error behind the failure, for the log. */
     cause: unknown
-    /** Whether the response has started. */
+    /** True once the response has started. */
     isStarted: boolean
   }
 }

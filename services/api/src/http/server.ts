@@ -36,7 +36,7 @@ export type ServerOptions = {
   tls: Pick<TlsOptions, 'cert' | 'key'> | undefined
 }
 
-/** Creates Fastify and Node's server below it, within the limits. All of their own error responses are turned off. */
+/** Creates Fastify and Node's server below it, within the limits. Their built-in error responses are turned off. */
 export function createServer({ settings, observer, log, tls }: ServerOptions) {
   const trustedProxies = listed(settings.TRUST_PROXY)
   const headersTimeout = Math.min(settings.HEADERS_TIMEOUT_MS, settings.REQUEST_TIMEOUT_MS)
@@ -123,13 +123,13 @@ export function respondToNodeFailures(server: Server, latestOn: LatestResponse):
     else if (!unreadable.has(socket)) sendInOrder(socket, latestOn(socket), responseOf(failure))
     unreadable.add(socket)
   })
-  // The connection was idle. A client that does not read would keep its responses in memory for ever; one that waits
-  // for a response may go on waiting.
+  // The connection was idle. A client that does not read would keep its responses in memory permanently; one that waits
+  // for a response may continue to wait.
   server.on('timeout', (socket: Socket) => {
     const response = latestOn(socket)
     if (response?.writableEnded || socket.writableLength > 0) socket.destroy()
   })
-  // Whether the body is wanted is known only after the checks of the head.
+  // Only the checks of the head show whether the body is wanted.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     server.emit('request', request, response)
   })

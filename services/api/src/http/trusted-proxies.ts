@@ -6,8 +6,8 @@ const RANGES = ['loopback', 'linklocal', 'uniquelocal']
 const PREFIX_MAX_BITS: Record<number, number> = { 4: 32, 6: 128 }
 
 /**
- * Whether `text` names proxies by where they are: an address, a CIDR or the name of a range. A number of hops would
- * trust whoever connects directly, and so would a CIDR of all addresses.
+ * True if `text` names proxies by location: an address, a CIDR or the name of a range. A number of hops would trust
+ * every client that connects directly, and so would a CIDR of all addresses.
  */
 export function isProxy(text: string): boolean {
   if (RANGES.includes(text)) return true

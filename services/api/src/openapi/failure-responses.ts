@@ -20,8 +20,8 @@ export function sharedResponses(paths: Record<string, Record<string, { responses
 }
 
 /**
- * The failure responses of an operation by status, with its possible error numbers. A status without numbers of its own
- * refers to the shared response.
+ * The failure responses of an operation by status, with its possible error numbers. A status without numbers of the
+ * operation itself refers to the shared response.
  */
 export function failureResponses(own: readonly Failure[]): Record<string, object> {
   const ownStatuses = new Set(own.map(statusOf))

@@ -6,7 +6,7 @@ import type { Document } from './document.ts'
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 
-/** Each file has a route of its own instead of one wildcard route, so that other paths and methods stay 404 and 405. */
+/** Each file has a separate route instead of one wildcard route, so that other paths and methods stay 404 and 405. */
 const FILES = [
   { path: '/docs', file: import.meta.resolve('./page.html'), type: 'text/html; charset=utf-8' },
   { path: '/docs/page.js', file: import.meta.resolve('./page.js'), type: JAVASCRIPT },

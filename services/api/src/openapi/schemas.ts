@@ -1,7 +1,7 @@
 type Node = Record<string, unknown>
 
 /**
- * Converts the schemas of routes within `tree` to those of a description: one with a title becomes the component of
+ * Converts the schemas of routes within `tree` to schemas of a description: one with a title becomes the component of
  * that name, and every int64 becomes an integer (the service handles it as a bigint in a body, as text in a path).
  * Returns the tree and the components, both new. Throws when two different schemas have the same title.
  */

@@ -124,7 +124,7 @@ export function createPlantLister(
   return {
     /**
      * The next page: each plant once, in log order within a partition. It ends early where the next plant is not known,
-     * unless it would be empty; `next` is absent only when one pass over all partitions has found no more plants.
+     * unless it would be empty; `next` is absent only when one pass over all partitions has found no further plants.
      * Resolves within the deadline, or when the attempt in flight at the deadline has ended.
      */
     list: (request: ListPlants): Promise<PlantList> =>

@@ -36,7 +36,7 @@ async function openServer(readTimeoutMs = LONG_MS) {
 
   return {
     pages,
-    /** Requests a page on a connection of its own and does not read the response. */
+    /** Requests a page on a separate connection and does not read the response. */
     async request(
       limit: number,
       caller = `caller-${++callers}`,

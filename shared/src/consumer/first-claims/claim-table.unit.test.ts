@@ -10,7 +10,7 @@ import { createClaimTable, memoryOf } from './claim-table.ts'
 const NIL = '00000000-0000-4000-8000-000000000000' as EventId
 const roomy = () => memoryOf(64, 'raise it')
 
-/** Ids that differ in one half only, beside any others. */
+/** Ids that differ in one half only, and any others. */
 const ids = fc.oneof(
   plantIds,
   fc.nat(5).map((n) => BigInt(n) as PlantId),

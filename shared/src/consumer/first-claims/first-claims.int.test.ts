@@ -17,8 +17,8 @@ import type { FirstClaims, OpenFirstClaims } from './first-claims.ts'
 import { inFile } from './in-file.ts'
 import { inMemory } from './in-memory.ts'
 
-// Both kinds on a real log. As a consumer does, each test reads from the checkpoint of the first claims or from
-// that of the delivered records, whichever is lower.
+// Both kinds on a real log. As a consumer does, each test reads from the checkpoint of the first claims or of the
+// delivered records, whichever is lower.
 
 const PARTITIONS = 3
 const IDS = 150n

@@ -9,9 +9,9 @@ import type { Log } from '../../runtime/log.ts'
 import type { Time } from '../../runtime/time.ts'
 
 /**
- * Where a consumer stores the first claim of each id. Which claim is first depends on the log alone: a claim creates
- * its plant if the first claim of its id is at its own offset. So the stored claims may be ahead of what was delivered,
- * or behind it, without harm.
+ * A consumer's store of the first claim of each id. Which claim is first depends on the log alone: a claim creates its
+ * plant if the first claim of its id is at its own offset. So the stored claims may be ahead of what was delivered, or
+ * behind it, without harm.
  */
 export type FirstClaims = {
   /** Opens the store for one topic. Throws a PreconditionError when it belongs to another topic or cannot be used. */
@@ -44,7 +44,7 @@ export type KnownClaims = {
 
 /**
  * The records that are the first claims of their ids. Records after the checkpoint are added; earlier ones are known
- * already. Throws a PreconditionError for records of another log than that of the known claims.
+ * already. Throws a PreconditionError for records of another log than the known claims.
  */
 export function firstAmong<R extends LogRecord>(known: KnownClaims, partition: Partition, records: readonly R[]): R[] {
   const { checkpoint } = known

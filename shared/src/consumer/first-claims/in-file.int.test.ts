@@ -126,7 +126,7 @@ describe('first claims in a file', () => {
     expect(await exited).toEqual([null, 'SIGKILL'])
     const log = longLog()
     const claims = await open(path)
-    // What it had taken in before is there, and nothing of what it was taking in.
+    // The batches before the interrupted one are stored, and nothing of the interrupted one.
     expect(await claims.checkpointOf(P)).toEqual(log[DYING_BATCH - 1]?.next)
     expect(await claims.checkpointOf(OTHER)).toEqual(log[DYING_BATCH - 2]?.next)
     await claims.close()

@@ -29,8 +29,8 @@ const [BUSY, READONLY, CORRUPT, CANTOPEN, NOTADB] = [5, 8, 11, 14, 26]
 
 /**
  * Stores the first claims in a SQLite file: after a restart, reading continues where it ended. Each consumer needs a
- * file of its own on a local disk; it takes 15 to 25 bytes per plant. A lost or deleted file is rebuilt from the log.
- * The error for a file of another topic, a damaged file, or a file that is in use says what to do.
+ * separate file on a local disk; it takes 15 to 25 bytes per plant. A lost or deleted file is rebuilt from the log. The
+ * error for a file of another topic, a damaged file, or a file that is in use says what to do.
  */
 export function inFile(path: string): FirstClaims {
   return {
@@ -184,7 +184,7 @@ const damaged = (path: string, reason: string) =>
     `${path} is damaged (${reason}): delete it and the file ${path}-wal, if it exists. It is rebuilt from the log`,
   )
 
-/** A PreconditionError for a permanent failure; any other error, such as that of a full disk, unchanged. */
+/** A PreconditionError for a permanent failure; any other error, such as for a full disk, unchanged. */
 function explain(error: unknown, path: string): unknown {
   const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff
   if (code === CORRUPT || code === NOTADB) return damaged(path, messageOf(error))

@@ -14,7 +14,7 @@ const BEFORE_FIRST = -1
 const count = (value) => (value === null || value === undefined ? '?' : NUMBER.format(value))
 const latency = (value) => (value === null || value === undefined ? '–' : `${LATENCY.format(value)} ms`)
 
-/** What the charts show of each kind of service. */
+/** The title of the first chart, by kind of service. */
 const WORK = { api: 'creates a second', projector: 'records a second' }
 const CHARTS = [
   {

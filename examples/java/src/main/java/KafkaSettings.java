@@ -3,7 +3,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Properties;
 
-/** The settings of Plant Store for its connections to Kafka, as those of the Java client. */
+/** The settings of Plant Store for its connections to Kafka, as settings of the Java client. */
 final class KafkaSettings {
   private static final String MODULES = "org.apache.kafka.common.security.";
 

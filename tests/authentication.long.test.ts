@@ -13,7 +13,7 @@ const TOKENS = {
   writer: 'the-token-that-may-write-plants-3',
   late: 'the-token-that-has-expired-long-ago',
 }
-/** Of JWTs; what they say is not logged either. */
+/** The subject of the JWTs; their contents are not logged either. */
 const SUBJECT = 'someone-of-whom-nobody-hears'
 const UNKNOWN = 'the-token-that-was-never-given-out'
 const ATTRIBUTES = {

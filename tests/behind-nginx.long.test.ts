@@ -97,7 +97,7 @@ it.runIf(programs !== undefined)(
   },
 )
 
-/** How many creates this api has answered. */
+/** The number of creates that this api has answered with 200. */
 async function createsOf({ opsUrl }: RunningApi): Promise<number> {
   const text = await (await fetch(`${opsUrl}/metrics`)).text()
   return Number(/^plant_store_http_requests_total\{method="POST",.*status="200".*\} (\d+)$/m.exec(text)?.[1] ?? 0)

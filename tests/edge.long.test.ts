@@ -175,7 +175,7 @@ async function openPage(browser: Browser, origin: string): Promise<Page> {
 type Sent = { path: string; method?: string; body?: string; key?: string; position?: string; token?: string }
 type Seen = { status: number; body: unknown; position?: string }
 
-/** What a script of the page sees of a request; `failed` when the browser keeps the response from it. */
+/** Sends a request from a script of the page; `failed` when the browser keeps the response from the script. */
 function request(page: Page, { url }: RunningApi, { path, method = 'GET', body, ...sent }: Sent): Promise<Seen> {
   const headers = {
     authorization: `Bearer ${sent.token ?? TOKEN}`,

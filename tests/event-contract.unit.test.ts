@@ -72,7 +72,7 @@ describe('the schema of version 1', () => {
       fc.property(fc.oneof({ weight: 20, arbitrary: payload }, values), (given) => {
         const value = Buffer.from(JSON.stringify(given))
         const parsed: unknown = JSON.parse(value.toString())
-        // What a schema can't say: the id is that of the key.
+        // A schema can't express that the id equals the key.
         const takes = isPayload(parsed) && parsed.id === '42'
         expect(read({ value }).claim?.plant).toEqual(takes ? plantOf(parsed) : undefined)
         accepted[takes ? 'yes' : 'no']++

@@ -20,8 +20,8 @@ import { createTableTopic, tableTopicOf } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
 import { plantCreatedVersion2, WITH_VERSION_2 } from './support/version-2.ts'
 
-// The release under test plays the older one, as processes of its own; the newer one knows a version more, and is the
-// same code.
+// The release under test plays the older one, in separate processes. The newer one is the same code, but knows one
+// version more.
 
 const DUPLICATE_ID = 40003
 const UNREADABLE_PLANT = 50001
@@ -126,7 +126,7 @@ async function reapplyAsNewer(store: PlantStore): Promise<void> {
   )
   // All of version 2, void claims and repeated ones among them.
   expect(result).toMatchObject({ looked: 151, placed: 151, needRebuild: [] })
-  // What lies after the latest row is left to the projectors.
+  // Records after the latest row are left to the projectors.
   const newer = await readTruth(store, newerReader(store))
   await vi.waitFor(() => expect(table.missing(newer)).toEqual([]), { timeout: 30_000 })
   expect(table.wrong(newer)).toEqual([])

@@ -163,7 +163,7 @@ it('invalid limits, cursors and consistency tokens are rejected, each with its e
   expect(await get(`?limit=3&cursor=${next}&colour=green&limits=x`)).toMatchObject({ status: 200 })
   expect((await listPage(api.url)).page.items).toHaveLength(5)
 
-  // Another store's cursor, further than this log: nobody knows whether there is more.
+  // Another store's cursor, further than this log: the api cannot know whether there is more.
   const other = await createPlantStore(stores)
   const otherApi = await other.startApi()
   await onConnections(16, range(100), (id) => createPlant(otherApi.url, id, `plant ${id}`))

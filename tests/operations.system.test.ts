@@ -92,7 +92,7 @@ function documented(section: string): Map<string, string> {
   )
 }
 
-/** What a service has logged until now. */
+/** The entries that a service has logged so far. */
 const logOf = ({ logFile }: RunningService) =>
   readFileSync(logFile, 'utf8')
     .split('\n')

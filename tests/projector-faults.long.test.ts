@@ -178,7 +178,7 @@ it('projectors join and leave, by SIGTERM and by kill -9, while creates continue
   await untilReady(...projectors)
 })
 
-/** What nobody could have meant, one record of each kind; some claim their id all the same. */
+/** Records that no producer can have intended, one of each kind; some claim their id anyway. */
 function poison(partitions: number) {
   const event = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, partitions)
   const good = event(UNTAKEN + 0n)
@@ -196,7 +196,7 @@ function poison(partitions: number) {
     { ...good, key: Buffer.from([0xff, 0, 0x0a]) },
     { ...good, partition: elsewhere },
     { ...good, value: randomBytes(700_000), headers: { ce_type: randomBytes(100_000) } },
-    // These claim ids, though nobody here can read them.
+    // These claim ids, though this release cannot read them.
     { ...event(UNTAKEN + 1n), value: null },
     { ...event(UNTAKEN + 2n), value: Buffer.from('['.repeat(200_000)) },
     { ...event(UNTAKEN + 3n), value: Buffer.from([0x7b, 0xff]) },

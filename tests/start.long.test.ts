@@ -44,7 +44,7 @@ it('npm start: a plant survives a restart and a kill -9 of launcher and broker; 
   expectNothingLeft(localDir, fresh)
 })
 
-// Where the tests run in Docker there may be nothing to run processes with.
+// A machine that runs the tests in Docker may lack the programs to run processes.
 it.skipIf(source === 'docker')('npm start continues without a Docker engine, and says so', async () => {
   const { localDir, environment } = await prepareStart({ DOCKER_HOST: NOWHERE })
   const run = await npmStart(localDir, environment)

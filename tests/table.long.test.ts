@@ -41,7 +41,7 @@ it('projectors that are killed and frozen under load, a Redis that is emptied an
   for (let n = 0; n < KILLS; n++) {
     await load.untilMore(1 + Math.floor(Math.random() * 200))
     const [killed, survivor] = projectors.splice(0, 2) as [RunningService, RunningService]
-    // The survivor is frozen beyond its session now and then, and resumes beside its successor.
+    // The survivor is frozen beyond its session now and then, and resumes alongside its successor.
     const isFrozen = n % 5 === 0
     if (isFrozen) process.kill(-survivor.pid, 'SIGSTOP')
     await killed.stop({ graceMs: 0 })
@@ -66,7 +66,7 @@ it('projectors that are killed and frozen under load, a Redis that is emptied an
   expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/^no difference: /)])
 })
 
-/** How many records Kafka still has. */
+/** Counts the records that Kafka still has. */
 async function countRecords({ kafka, topic, partitions }: TestTopic): Promise<number> {
   const ends = () => readEnds(kafka, topic, TABLE.lost)
   let count = 0

@@ -16,14 +16,14 @@ const CONTESTED = 0.2
 /** A contested id is one of the last so many. */
 const RECENT_IDS = 20
 const RECENT_CREATES = 10_000
-/** Of the reads are of the newest plant, which the other api may not know yet. */
+/** The share of reads that ask for the newest plant, which the other api may not know yet. */
 const NEWEST = 0.5
 const UNKNOWN_ID = 0.1
 const GIVE_UP_RETRIES_AFTER_MS = 60_000
 const LIST_EVERY_MS = 5_000
 /** Plants of a page: with few, a page soon starts at a plant that only the window of the api has. */
 const LIST_LIMITS = [100, 1_000]
-/** Longer than any deadline of the api: whoever waits longer has lost the connection without knowing. */
+/** Longer than any deadline of the api: a client that waits longer has lost its connection without noticing. */
 const RESPONSE_TIMEOUT_MS = 20_000
 
 type Body = { error?: number; name?: string; items?: { id: number; name: string }[]; next?: string }

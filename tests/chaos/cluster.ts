@@ -17,7 +17,7 @@ import { APIS, CONSUMERS, createApis, createConsumers, createProjectors, PROJECT
 import { type Link, startToxiproxy, type Toxiproxy } from './toxiproxy.ts'
 
 export const TOPIC = { topic: 'plants', partitions: 12 }
-/** Longer than the pauses that are to be taken for a slow network, shorter than those that are not. */
+/** Longer than the pauses that should pass for a slow network, shorter than the pauses that should not. */
 const DOWN_AFTER_MS = 2_000
 const START_TIMEOUT_MS = 180_000
 const TOPIC_PATIENCE = { everyMs: 200, giveUpAfterMs: 60_000 }
@@ -27,7 +27,7 @@ const RESTART_AFTER_MS = 1_000
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>
 
-/** How Redis fails over. */
+/** The means by which Redis fails over. */
 export type RedisKind = 'sentinels' | 'cluster'
 
 export type ClusterOptions = {

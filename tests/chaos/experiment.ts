@@ -20,7 +20,7 @@ const DRAWS = 1_000
 /** Failures of the injection itself are failures of the test. */
 export type Experiment = JudgedExperiment & { failures: string[] }
 
-/** What to draw. */
+/** Parameters for drawing an experiment. */
 type Choice = {
   seed: number
   /** From 1 on: together with the seed it determines what is drawn. */

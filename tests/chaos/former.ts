@@ -28,7 +28,7 @@ export function formerRevision(): string | undefined {
   return undefined
 }
 
-/** Puts the files and packages of a revision of this repository into a folder of its own, unless they are there. */
+/** Puts the files and packages of a revision of this repository into a separate folder, unless they are there. */
 export async function checkOut(revision: string): Promise<string> {
   const commit = git('rev-parse', '--verify', `${revision}^{commit}`)
   const folder = join(FOLDER, commit)

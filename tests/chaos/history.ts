@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 
-/** Milliseconds since the run began. All times of a history are from one clock, that of the recording process. */
+/** Milliseconds since the run began. All times of a history are from the clock of the recording process. */
 type Timed = { startedAt: number; endedAt: number }
 /**
  * `since` is when the process of the api was started. It is absent if the api was started again during the request, so

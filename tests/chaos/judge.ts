@@ -2,7 +2,7 @@ import type { CreateRequest, ListRequest, ReadRequest, Request } from './history
 
 /** A claim as it is in the log. */
 export type LoggedClaim = { partition: number; offset: number; id: number; eventId: string; name: string | undefined }
-/** What a consumer of the events was given. */
+/** An event as delivered to a consumer. */
 export type Delivery = { partition: number; offset: number; eventId: string }
 
 export type Evidence = {
@@ -18,8 +18,9 @@ const OUTCOME_UNKNOWN = 50302
 const MAX_VIOLATIONS = 100
 
 /**
- * Compares what clients and consumers were told with the log, and returns each contradiction as a sentence. The rules
- * are those of docs/explanation/guarantees.md, written a second time: nothing of the product decides here.
+ * Compares the responses to clients and the deliveries to consumers with the log, and returns each contradiction as a
+ * sentence. The rules are those of docs/explanation/guarantees.md, written a second time: no code of the product
+ * decides here.
  */
 export function judge(evidence: Evidence): string[] {
   const violations: string[] = []
@@ -31,7 +32,7 @@ export function judge(evidence: Evidence): string[] {
   const shown = createShownPlants()
 
   judgeLog(evidence.log, attempts, broken)
-  // In the order of the responses, so that `shown` has what was shown before.
+  // In the order of the responses: the first time that `shown` notes for a plant is the earliest.
   const ended = [...evidence.requests].sort((a, b) => a.endedAt - b.endedAt)
   for (const request of ended) if (request.kind === 'create') judgeCreate(request, winners, attempts, broken)
   for (const request of ended) shown.add(request)
@@ -74,7 +75,7 @@ function judgeLog(log: readonly LoggedClaim[], attempts: Attempts, broken: Broke
   }
 }
 
-/** Whether the response says that this attempt has written nothing. */
+/** True if the response says that this attempt has written nothing. */
 const isNotStored = ({ status, error }: CreateRequest) =>
   status !== undefined && status !== 200 && error !== DUPLICATE_ID && error !== OUTCOME_UNKNOWN
 
@@ -139,7 +140,10 @@ function createShownPlants() {
     for (const firsts of [byAny, byThis]) if (!firsts.has(id)) firsts.set(id, at)
   }
 
-  /** What the process that responded has to know: what its api has shown, in earlier processes, too, and its log had. */
+  /**
+   * Plants that the responding process must know: shown earlier by its api, also in other processes, or by any api
+   * before this process started, because the log had them then.
+   */
   function* known({ api, startedAt, since = -Infinity }: Request): Generator<[Map<number, number>, number]> {
     yield [byApi.get(api) ?? new Map(), startedAt]
     yield [byAny, since]

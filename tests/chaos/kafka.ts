@@ -16,14 +16,14 @@ export type KafkaOptions = Pick<MemberOptions, 'onUnexpectedEnd'> & {
   java: string
   classpath: string
   toxiproxy: Toxiproxy
-  /** Those who reach each broker by a link of their own. */
+  /** The clients that reach each broker by a separate link. */
   clients: readonly string[]
   onSpawn(running: RunningProcess): void
 }
 
 /**
- * Three brokers. Each client has a listener of its own at each of them, which is advertised as the port of a link; so
- * have the brokers among each other and their controllers. `brokers` is the way without links.
+ * Three brokers. Each client has a separate listener at each broker, which is advertised as the port of a link. The
+ * same holds for connections between brokers and to controllers. `brokers` are the addresses without links.
  */
 export async function startKafka({ toxiproxy, clients, dir, logDir, ...options }: KafkaOptions) {
   const links: Link[] = []

@@ -29,7 +29,7 @@ export async function readLog({ admin: kafka }: Cluster): Promise<LoggedClaim[]>
   return log
 }
 
-/** What a consumer's processes noted: a line for each event, `partition offset eventId`. */
+/** Reads the events that a consumer's processes noted, one per line: `partition offset eventId`. */
 export function readDeliveries(file: string): Delivery[] {
   if (!existsSync(file)) return []
   // A process that was killed may have left half a line.

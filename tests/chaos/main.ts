@@ -97,7 +97,7 @@ async function main(): Promise<number> {
       else rmSync(played.dir, { recursive: true, force: true, maxRetries: 10 })
     }
   } finally {
-    // Of those before a start that failed, too.
+    // Reports the runs before a failed start, too.
     if (runs.length > 0) process.stdout.write(reportOf(runs))
   }
   return runs.some(({ violations }) => violations.length > 0) ? 1 : 0
@@ -115,7 +115,7 @@ function experimentsOf(text: string): readonly [from: number, to: number] {
   return [Number(from), Number(to)]
 }
 
-/** Plants each bug in a run of its own; all must be caught. */
+/** Plants each bug in a separate run; all must be caught. */
 async function hunt(seed: number, rate: number, part: string): Promise<number> {
   const bugs = BUGS_TO_CATCH.filter(([name]) => name.includes(part))
   if (bugs.length === 0) throw new Error(`none of the planted bugs has "${part}" in its name`)

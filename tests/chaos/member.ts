@@ -9,11 +9,11 @@ export type MemberOptions = {
   /** The process, if it runs already. */
   running?: RunningProcess
   start(): Promise<RunningProcess>
-  /** Whether it may end by itself, as a broker does when its disk is full. */
+  /** True if the process may end by itself, as a broker does when its disk is full. */
   mayEnd?: boolean
-  /** Whether it has to end by SIGTERM, as a broker without a quorum does not. */
+  /** True if SIGTERM has to end the process; it does not end a broker without a quorum. */
   endsBySigterm?: boolean
-  /** Called when the process has ended and nobody here ended it. */
+  /** Called when the process has ended without being ended by this member. */
   onUnexpectedEnd(member: Member, exit: Exit): void
 }
 

@@ -18,13 +18,13 @@ export type Run = {
   judged: string[]
 }
 
-/** What the report needs of a run, without its requests. */
+/** The data of a run that the report needs, without its requests. */
 export type Summary = Pick<Run, 'seed' | 'lastedMs' | 'violations'> & {
   experiments: Measured[]
-  /** How often each kind of request got each kind of response. */
+  /** The number of responses, by kind of request and kind of response. */
   responses: ReadonlyMap<string, number>
 }
-/** The creates from the injection of the fault to its end; `unaffected` are the times of those that nothing may stop. */
+/** The creates from the injection of the fault to its end. `unaffected`: the times of creates that nothing may stop. */
 type Measured = {
   kind: string
   count: number
@@ -44,7 +44,7 @@ export function summaryOf(run: Run): Summary {
   }
 }
 
-/** What the runs did and found, in Markdown. */
+/** The report of the runs and their findings, in Markdown. */
 export function reportOf(runs: readonly Summary[]): string {
   const experiments = runs.flatMap((run) => run.experiments)
   const kinds = Map.groupBy(experiments, ({ kind }) => kind)

@@ -40,7 +40,7 @@ export type RunOptions = {
   say(line: string): void
 }
 
-/** Starts a cluster, runs experiments on it under load, and judges what clients and consumers were told. */
+/** Starts a cluster, runs experiments on it under load, and judges the responses and deliveries. */
 export async function run(options: RunOptions): Promise<Run> {
   const { seed, redis, bug, former, say } = options
   const dir = join(cacheDir, 'chaos', String(seed))
@@ -63,7 +63,7 @@ export async function run(options: RunOptions): Promise<Run> {
     const { experiments, endedAt } = await play(cluster, history, { ...options, startedAt }, violations)
     history.flush()
     const judged = await judgeRun(cluster, { requests: history.requests, experiments, dir }).catch((error: Error) => {
-      // What never recovered may have no log that can be read.
+      // A cluster that never recovered may have no readable log.
       if (violations.length === 0) throw error
       violations.push(`not judged: ${error.message}`)
       return []
@@ -129,7 +129,7 @@ async function collect(cluster: Cluster, requests: readonly Request[]): Promise<
   return { requests, log, deliveries }
 }
 
-/** What an operator would be told at the end. */
+/** The problems that plantctl would report to an operator at the end. */
 async function judgeStores({ plantctl }: Cluster): Promise<string[]> {
   const violations = await judgeTable(plantctl)
   for (const command of ['status', 'verify']) {
@@ -139,7 +139,7 @@ async function judgeStores({ plantctl }: Cluster): Promise<string[]> {
   return violations
 }
 
-/** The table is to have each plant, soon after the last fault, and nothing else. */
+/** The table must have each plant soon after the last fault, and nothing else. */
 async function judgeTable(plantctl: Cluster['plantctl']): Promise<string[]> {
   const until = performance.now() + CONSUMERS_REACH_END_WITHIN_MS
   while (true) {

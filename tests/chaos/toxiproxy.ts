@@ -80,7 +80,7 @@ export async function startToxiproxy(dir: string, onSpawn: (running: RunningProc
   }
 }
 
-/** Whether it is installed, or can be built. */
+/** True if toxiproxy is installed or can be built. */
 export const hasToxiproxy = async () =>
   (await isInstalled()) || existsSync(pathOfBuilt(TOXIPROXY)) || (await findGo()) !== undefined
 

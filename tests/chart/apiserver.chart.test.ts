@@ -10,8 +10,8 @@ const NAMESPACE = 'plants'
 const LEVELS = ['enforce', 'warn', 'audit']
 
 /**
- * Of the operators' kinds, the names alone: their definitions belong to other projects, so what is in them is compared
- * by manifests.chart.test.ts with what it has to be.
+ * The operators' kinds by name alone: their definitions belong to other projects, so manifests.chart.test.ts compares
+ * the contents of such objects with the expected ones.
  */
 const KINDS = [
   ['monitoring.coreos.com', 'ServiceMonitor'],
@@ -89,7 +89,7 @@ describe.runIf(programs !== undefined && kubernetes !== undefined)('a kube-apise
 
   it('Helm installs the least, upgrades it to everything, and then refuses another number of partitions', async () => {
     const apply = (verb: 'install' | 'upgrade', values: object) =>
-      // Nobody runs the Job of the hook here.
+      // No kubelet runs the Job of the hook here.
       run(helm, verb, RELEASE, CHART, '--no-hooks', '-n', NAMESPACE, '-f', valuesFile(values), ...server.helmOptions)
     const installed = await apply('install', MINIMAL)
     expect(installed.stdout).toContain(`kubectl -n ${NAMESPACE} exec deploy/${RELEASE}-projector -- plantctl status`)

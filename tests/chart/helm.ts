@@ -38,7 +38,7 @@ export type PodSpec = {
   containers: [Container]
   volumes?: { projected: { sources: { secret: { name: string; items: { key: string; path: string }[] } }[] } }[]
 }
-// biome-ignore lint/suspicious/noExplicitAny: each kind has fields of its own; a test that errs about them fails
+// biome-ignore lint/suspicious/noExplicitAny: each kind has different fields; a test that errs about them fails
 export type Manifest = { kind: string; metadata: { name: string; labels: Record<string, string> }; spec: any }
 
 /** Helm and kube-score; undefined, with a warning, where they cannot be had. */
@@ -55,7 +55,7 @@ export async function requireGo(): Promise<string> {
   return go
 }
 
-/** What `find` resolves to; undefined, with a warning, where it cannot be had. Continuous integration must have it. */
+/** The result of `find`; undefined, with a warning, where it cannot be had. Continuous integration must have it. */
 export async function unlessMissing<T>(notTried: string, find: () => Promise<T>): Promise<T | undefined> {
   try {
     return await find()
@@ -77,7 +77,7 @@ export async function run(command: string, ...args: string[]): Promise<Output> {
   }
 }
 
-/** What `helm template` makes of these values. */
+/** The output of `helm template` for these values. */
 export function template(helm: string, values: object | string, ...more: string[]): Promise<Output> {
   const args = ['--kube-version', KUBERNETES, '--namespace', 'plants', '--values', valuesFile(values), ...more]
   return run(helm, 'template', RELEASE, CHART, ...args)

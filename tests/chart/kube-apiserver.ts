@@ -11,7 +11,7 @@ import { findPrograms } from '../support/debian-package.ts'
 import { registerProcess } from '../support/test-run.ts'
 import { type Output, requireGo, run, unlessMissing } from './helm.ts'
 
-/** Of Kubernetes, and with a 0 instead of the 1 of its libraries. */
+/** The version of Kubernetes; its libraries have a 0 instead of the 1. */
 const VERSION = '1.34.4'
 /** Without it the programs do not know their version, and Helm asks for it. */
 const NAMED = `-X k8s.io/component-base/version.gitVersion=v${VERSION}`
@@ -43,7 +43,7 @@ export const findKubernetes = () =>
     return programs
   })
 
-/** Kubernetes names its libraries by folders beside it, which nobody has who takes it as a module. */
+/** Kubernetes refers to its libraries by folders next to its own, which a downloaded module does not have. */
 function moduleFile(itsOwn: string): string {
   const libraries = [...itsOwn.matchAll(/^\s*(k8s\.io\/[a-z-]+) => \.\/staging/gm)].map(([, name]) => name)
   const replaced = libraries.map((name) => `replace ${name} => ${name} v0.${VERSION.slice(2)}`)

@@ -8,7 +8,7 @@ import { type Exit, startProcess } from '../../local/processes/process.mjs'
 import { processEnvironment, registerProcess } from '../support/test-run.ts'
 import type { PodSpec, Probe } from './helm.ts'
 
-/** Where the chart mounts the files of Secrets. */
+/** The folder in which the chart mounts the files of Secrets. */
 const MOUNT = '/run/plant-store/'
 const MS_PER_S = 1_000
 const BYTES_PER_KIB = 1_024
@@ -124,7 +124,7 @@ function environmentOf({ containers, volumes = [] }: PodSpec, secrets: Secrets, 
   )
 }
 
-/** What the image runs unless a pod says something else. */
+/** The command of the image, which runs unless a pod names another one. */
 function imageCommand(): string[] {
   const [, command = ''] = readFileSync(join(root, 'Dockerfile'), 'utf8').match(/^CMD (\[.*\])$/m) ?? []
   return JSON.parse(command)

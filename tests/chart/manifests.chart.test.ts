@@ -29,7 +29,7 @@ const validate = await unlessMissing('kubernetes-validate did not check the char
   join(await installPython('kubernetes-validate', join(root, 'tests/chart/requirements.txt')), 'kubernetes-validate'),
 )
 const OLDEST_AND_NEWEST = ['1.27', '1.37']
-/** What the README says of each finding that is left. */
+/** The findings that the README lists as left. */
 const LEFT = [...(README.split('## Findings of linters')[1] ?? '').matchAll(/^\| (.+?) \| /gm)]
   .map(([, finding]) => finding)
   .filter((finding) => finding !== 'finding')

@@ -15,7 +15,7 @@ import { TOKENS } from './values.ts'
 
 const programs = await findChartPrograms()
 const PARTITIONS = 6
-/** How long before the drain ends the slowest balancer learns that a pod ends. */
+/** The time from when the slowest balancer learns that a pod ends until the end of the drain. */
 const MARGIN_MS = 1_000
 const CREATES_BETWEEN = 500
 const BYTES_PER_MIB = 2 ** 20

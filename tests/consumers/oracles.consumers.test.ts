@@ -13,8 +13,8 @@ import { createPlantStore } from '../support/plant-store.ts'
 import { readRawRecords } from '../support/raw-records.ts'
 import { createTestTopic } from '../support/topic.ts'
 
-// What others hold for AsyncAPI and for CloudEvents; in a package of their own, which is installed as its lockfile
-// says.
+// Checks by programs of other projects for AsyncAPI and CloudEvents. They are in a separate package, which is installed
+// as its lockfile says.
 
 type Problem = { severity: string; code: string; at: string }
 type Validated = { version?: string; problems: Problem[] }
@@ -78,7 +78,7 @@ describe('the CloudEvents SDK', () => {
         datacontenttype: 'application/json; version=1',
         partitionkey: '9007199254740993',
         data: { id: '9007199254740993', name: 'Øye 🌱', tag: '' },
-        // The SDK's clock: the event has none, for the record has a timestamp.
+        // From the SDK's clock: the event has no time, because the record has a timestamp.
         time: expect.any(String),
       },
     ])

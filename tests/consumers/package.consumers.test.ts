@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const PARTITIONS = 3
 const STEP_TIMEOUT_MS = 120_000
 const APPLICATIONS = join(root, 'tests/consumers/package')
-/** Dependencies of an application, in other versions than those of the services. */
+/** Dependencies of an application, in versions that the services do not use. */
 const OF_APPLICATIONS = { ioredis: '5.4.1', pino: '9.0.0', 'prom-client': '14.2.0' }
 const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const released = (name: string) => `${name}@${devDependencies[name]}`

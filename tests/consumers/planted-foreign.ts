@@ -25,7 +25,7 @@ const key =
     return { ...record, key: bytes, partition: partitionOf(bytes, partitions) }
   }
 
-/** What makes of a record that claims an id one that claims none. */
+/** Changes that turn a record that claims an id into one that claims none. */
 export const FOREIGN: Record<string, Change> = {
   'another type': type(() => 'PlantRemoved'),
   'a type in lower case': type((value) => value.toLowerCase()),

@@ -75,7 +75,7 @@ const edges: Kind[] = [...EDGE_IDS, ...NEIGHBOURS].map((id) => (draw) => ({
   comesTo: 'plant',
 }))
 
-/** Its id is as free afterwards as before, and waits for somebody who claims it. */
+/** Its id is as free afterwards as before, and waits for a record that claims it. */
 const foreign: Kind[] = Object.entries(FOREIGN).map(([what, change]) => (draw) => {
   const id = freeId(draw)
   draw.waiting.push(id)
@@ -150,7 +150,7 @@ function claimOf(draw: Draw, id: string, eventId = anyEventId(draw.random)): Pla
   return recordOf(draw, id, eventId)
 }
 
-/** Each event has a name of its own, so that it shows whose was taken. */
+/** Each event has a different name, which shows whose plant was taken. */
 function recordOf({ random, partitions }: Draw, id: string, eventId: EventId): PlantedRecord {
   const name = `plant ${id} of ${eventId.slice(0, 8)}${random.pick(['', '', ' \u{1f335}', ' "quoted"', ' größer'])}`
   const plant = { id: BigInt(id) as PlantId, name, ...(random.chance(0.5) && { tag: anyTag(random) }) }
@@ -160,7 +160,7 @@ function recordOf({ random, partitions }: Draw, id: string, eventId: EventId): P
 
 const anyTag = (random: Random): string => random.pick(['herb', 'tree', 'shade', '', 'Bäume']) as string
 
-/** An id that nobody has: small ones in turn, negative ones, and ones of all digits. */
+/** An id that no earlier record has: small ones in turn, negative ones, and ones of all digits. */
 function freeId(draw: Draw): string {
   draw.lastId += 1n + BigInt(draw.random.below(3))
   const far = (2n ** 62n - draw.lastId * 1_000_003n).toString()

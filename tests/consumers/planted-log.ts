@@ -5,7 +5,7 @@ import { anyKind, type ComesTo, type Draw, EVERY_KIND, type Kind } from './plant
 // Generates a log that contains everything a reader may get wrong. The log depends only on a seed. No fold of the
 // product takes part in generating it.
 
-/** What a producer does. Records of one writer that are in a transaction count only once it is committed. */
+/** A step of a producer. Records of one writer that are in a transaction count only once it is committed. */
 export type Step = { do: 'write'; by: Writer; records: PlantedRecord[] } | { do: End; by: Exclude<Writer, 'plain'> }
 export type Writer = 'plain' | 'first' | 'second'
 type End = 'commit' | 'abort'
@@ -13,7 +13,7 @@ type End = 'commit' | 'abort'
 export type PlantedLog = {
   steps: Step[]
   records: number
-  /** How many committed records there are, by their effect and by the name of their kind. */
+  /** The number of committed records, by their effect and (`planted`) by the name of their kind. */
   counts: Record<ComesTo, number>
   planted: ReadonlyMap<string, number>
   /** The kind of each creation, by id. */

@@ -1,4 +1,4 @@
-// What version 1 of the payload may look like, and what only looks like it. Each is made for one id.
+// Payloads of version 1, and payloads that only look like version 1. Each is made for one id.
 
 export type Payload = (id: string) => Buffer | null
 
@@ -72,7 +72,7 @@ export const READABLE: Record<string, Payload> = {
   'a large member that nobody knows': more(`"large":"${'x'.repeat(20_000)}"`),
 }
 
-/** What is no version 1, though some parser or other takes it. */
+/** Payloads that are not of version 1, though one parser or another accepts them. */
 export const UNREADABLE: Record<string, Payload> = {
   'no payload': () => null,
   nothing: text(() => ''),

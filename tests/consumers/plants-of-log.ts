@@ -8,7 +8,7 @@ import { quietLog } from '../support/quiet-log.ts'
 import type { TestTopic } from '../support/topic.ts'
 import type { PlantLine } from './dump.ts'
 
-/** What the product itself makes of a log: its plants by id, as the examples write them. */
+/** The plants of a log by id, as read by the product itself and as the examples write them. */
 export async function plantsOfLog(topic: TestTopic): Promise<Map<string, PlantLine>> {
   const { ends } = await checkTopic(topic.kafka, topic)
   const states = new Map(allPartitions(topic.partitions).map((partition) => [partition, emptyPartition()]))

@@ -9,7 +9,7 @@ import { openTopic } from '../support/open-topic.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { runExample, startExample } from './run-example.ts'
 
-// What the example in Python promises of its store, beyond who was first.
+// Promises of the Python example about its store, in addition to which claim was first.
 
 const WAIT_MS = 60_000
 /** Both have to be at it: what is written before one has started is the other's alone. */

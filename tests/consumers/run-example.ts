@@ -39,7 +39,7 @@ export async function startExample(name: string, args: readonly string[], settin
   onTestFinished(() => void running.stop({ graceMs: 0 }))
   return {
     exited: running.exited,
-    /** What it has printed so far. */
+    /** The output so far. */
     output: () => readFileSync(logFile, 'utf8'),
     /** Kills it with SIGKILL, as in a crash. */
     async kill(): Promise<void> {

@@ -7,7 +7,7 @@ import { installPython } from '../../local/toolchain/python.ts'
 import { type ClientResponse, createPlant, send } from '../support/client.ts'
 import { createPlantStore, TOKEN } from '../support/plant-store.ts'
 
-/** How long to run fuzzing and sequences of requests. */
+/** The duration of fuzzing and of sequences of requests. */
 const MAX_SECONDS = 100
 const TIMEOUT_MS = 300_000
 const SUMMARY_LINES = 13

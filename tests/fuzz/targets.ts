@@ -101,7 +101,7 @@ export function traceparent(bytes: Buffer): void {
 
 const Decoder = kafkajsModule('src/protocol/decoder.js')
 const decodeFetched = kafkajsModule('src/protocol/requests/fetch/v4/decodeMessages.js')
-/** What a codec throws for bytes that it cannot decompress. */
+/** The error codes that a codec throws for bytes that it cannot decompress. */
 const CODEC_ERROR = /^(Z_|ZSTD_|ERR_|HPE_)/
 
 /** The records of a fetch are decoded and read, or rejected with a RangeError or by the codec. */

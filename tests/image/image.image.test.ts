@@ -7,7 +7,7 @@ import { isReady } from '../support/is-ready.ts'
 import { TOKEN } from '../support/plant-store.ts'
 
 const MAX_MB = 250
-/** Of the project and its packages, whatever the base has. */
+/** The size of the project and its packages, without the base. */
 const MAX_OWN_MB = 25
 const BYTES_PER_MB = 1_000_000
 const READY = { timeout: 60_000, interval: 10 }

@@ -53,7 +53,7 @@ const HEALTHY: Record<string, string> = {
   [CONTAINER_READY]: '0x80',
 }
 
-/** What differs, and the alerts that fire at these times. */
+/** The series that differ, and the alerts that fire at these times. */
 type Case = [name: string, different: Record<string, string>, firing: Record<string, string[]>]
 
 const failing = (error: number, values: string) => ({

@@ -7,7 +7,7 @@ import { findPrograms } from '../support/debian-package.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const START_TIMEOUT_MS = 30_000
-/** How often the Prometheus of a test scrapes and evaluates. */
+/** The interval at which the Prometheus of a test scrapes and evaluates. */
 const EVERY = '500ms'
 
 /** The programs of Prometheus. */
@@ -16,7 +16,7 @@ export type Programs = { prometheus: string; promtool: string }
 export const findPrometheus = (): Promise<Programs | undefined> =>
   findPrograms('prometheus', { prometheus: 'usr/bin/prometheus', promtool: 'usr/bin/promtool' }, 'The alerts were')
 
-/** What promtool has to say about metrics in the text format; empty if nothing. */
+/** The complaints of promtool about metrics in the text format; empty if there are none. */
 export async function complaintsAbout({ promtool }: Programs, metrics: string): Promise<string[]> {
   const file = join(temporaryFolder(), 'metrics')
   writeFileSync(file, metrics)

@@ -19,7 +19,7 @@ const CONNECTIONS = 4
 const WAIT = { timeout: 60_000, interval: 100 }
 const STOP_GRACE_MS = 5_000
 
-/** Other stores than those of the run, and how many clients create plants at a time. */
+/** Stores to use instead of the stores of the run, and the number of clients that create plants at a time. */
 export type WatchedOptions = Partial<Environment> & { connections?: number }
 
 /** A store under load, and a Prometheus that watches it and sees nothing wrong; both end with the test. */

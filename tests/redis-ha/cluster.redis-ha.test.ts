@@ -50,7 +50,7 @@ it('slots can move between masters of a Redis Cluster under load', async () => {
   const partitions = allPartitions(store.partitions)
   const generations = () => Promise.all(partitions.map(async (p) => (await store.readModel.meta(p)).generation))
   const before = await generations()
-  /** How often a master has redirected a caller to the one that a slot is moving to. */
+  /** The number of times that a master has redirected a caller to the one that a slot is moving to. */
   const redirectionsBy = async ({ client }: ClusterNode) =>
     Number(/^errorstat_ASK:count=(\d+)/m.exec(await client.info('errorstats'))?.[1] ?? 0)
 
@@ -59,7 +59,7 @@ it('slots can move between masters of a Redis Cluster under load', async () => {
     const target = cluster.masters[(cluster.masters.indexOf(master) + 1) % cluster.masters.length] as ClusterNode
     const redirections = await redirectionsBy(master)
     await cluster.moveSlot(slot, master, target, () =>
-      // Somebody meets the slot that is on two masters.
+      // Waits until a caller meets the slot that is on two masters.
       vi.waitFor(async () => expect(await redirectionsBy(master)).toBeGreaterThan(redirections), PATIENT),
     )
     await load.goesOn()

@@ -44,7 +44,7 @@ afterAll(async () => {
 const create = () => createPlant(api.url, nextId++, 'Monstera')
 const endOfLog = async () => (await checkTopic(store.kafka, store)).ends.reduce<number>((sum, end) => sum + end, 0)
 
-/** Each operation as a right of its own. */
+/** Each operation as a separate right. */
 const each = (program: Program) =>
   rightsOf(program, 'T').flatMap(({ operations, ...right }) =>
     operations.map((operation): [string, Right] => [

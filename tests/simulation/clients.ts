@@ -13,7 +13,7 @@ import { eventIdOf } from './records.ts'
 /** A create request of a client; a keyed one may be sent again with the same key and plant. */
 type CreateRequest = { plant: NewPlant; eventId: EventId; keyed: boolean }
 
-/** What the clients of one schedule send. Shares are from 0 to 1. */
+/** The requests of the clients of one schedule. Shares are from 0 to 1. */
 export type Workload = {
   /** The plant ids of requests. */
   ids: readonly PlantId[]
@@ -176,7 +176,8 @@ export function createClients(
     readAt: (api: SimulatedApi, id: PlantId, position?: LogPosition) => read(api, id, tokenOf([position])),
 
     /**
-     * At rest: no event of a create that was 'not written' is in the log, and every event there was sent by somebody.
+     * At rest: no event of a create that was 'not written' is in the log, and every event there was sent by a client
+     * or is foreign.
      */
     checkLog(foreign: ReadonlySet<EventId>): void {
       for (const partition of log.ends().keys()) {

@@ -118,7 +118,7 @@ export function describeToken(token: ConsistencyToken): string {
   return texts.length === 0 ? '' : ` at ${texts.join(', ')}`
 }
 
-/** An api has the plants of its own creates from their requests, the others from the log. */
+/** An api has the plants of its creates from their requests, the others from the log. */
 export function isSamePlant(one: Plant | undefined, other: Plant | undefined): boolean {
   return one?.name === other?.name && one?.tag === other?.tag
 }

@@ -19,7 +19,7 @@ const LIST = 'services/api/src/read-plants/list-plants.ts'
 
 /** For the rules of docs/explanation/write-protocol.md and the branches of the code that decides. */
 export const PLANTED_BUGS: readonly PlantedBug[] = [
-  // Who is first.
+  // The first claim.
   bug('the last claim wins in Redis', FIRST_WINS_IN_REDIS, [
     'if (first === undefined) {\n      generation.plants',
     'if (true) {\n      generation.plants',
@@ -186,7 +186,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
 
-  // What the claim index knows.
+  // The claim index.
   bug('a coverage gap is not detected', protocol('coverage'), ['window.start > after(checkpoint)', 'false']),
   bug('a coverage gap of one offset is not detected', protocol('coverage'), [
     'window.start > after(checkpoint)',

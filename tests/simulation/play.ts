@@ -11,7 +11,7 @@ const MIN_STEPS = 60
 const MAX_STEPS = 260
 /** The share of schedules with rebuilds. */
 const REBUILDS = 0.5
-/** Rebuilds are drawn from a seed of their own, so that they do not change the rest of a schedule. */
+/** Rebuilds are drawn from a separate seed, so that they do not change the rest of a schedule. */
 const REBUILD_SEED_OFFSET = 57
 /** The share of schedules in which Kafka refuses appends; drawn like rebuilds. */
 const REFUSED_APPENDS = 0.125

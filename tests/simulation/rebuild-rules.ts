@@ -52,7 +52,7 @@ export function createRebuildRules(broken: (guarantee: string) => void) {
       reads.get(lastMarks.get(keyOf(process, partition)) ?? '')?.add(`${generation} ${what}`)
     },
 
-    /** Whether a switch with this mark may still arrive, perhaps late. */
+    /** True if a switch with this mark may still arrive, perhaps late. */
     isAwaited: (mark: string | undefined): boolean => mark !== undefined && reads.has(mark),
 
     switchTo<T extends { is: string }>(keys: PartitionKeys, call: SwitchCall, execute: () => T): T {

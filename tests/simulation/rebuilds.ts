@@ -93,7 +93,7 @@ export function startRebuild(
 
 const AT_ONCE_MAX = 2
 const OLDER_FOLD = 0
-/** With the smaller limit each partition is a group of its own and verified in slices. */
+/** With the smaller limit each partition is a separate group and verified in slices. */
 const RECORDS_AT_ONCE = [1_000, 4]
 
 /** The rebuilds of a world, and the faults of the generations they work on. */
@@ -108,7 +108,7 @@ export function createRebuilds({
   newProcess(name: string): SimulatedProcess
   trace(what: () => string): void
   broken(guarantee: string): void
-  /** Whether a rebuild may have to refuse with a PreconditionError. */
+  /** True if a rebuild may have to refuse with a PreconditionError. */
   mayRefuse(): boolean
 }) {
   const { log, rules, freshGeneration } = context

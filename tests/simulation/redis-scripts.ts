@@ -7,9 +7,9 @@ import type { ApplyCall } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionLookUp, PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 
 // A model of the serving scripts of the read model (apply.lua, look-up.lua, list.lua, checkpoint.lua) on one partition:
-// plain functions over plain data. generation-scripts.ts models those of a rebuild. A test compares the model with the
-// real scripts on a real Redis, call by call and key by key. The model shares no code with the product: it has its own
-// first-wins rule, so that the simulation can verify the product's.
+// plain functions over plain data. generation-scripts.ts models the scripts of a rebuild. A test compares the model
+// with the real scripts on a real Redis, call by call and key by key. The model shares no code with the product: it has
+// its own first-wins rule, so that the simulation can verify the product's.
 
 /**
  * All keys of one generation. A failover never separates them: the writes of a script are replicated as one

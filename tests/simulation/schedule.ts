@@ -3,7 +3,7 @@ import type { Workload } from './clients.ts'
 import { createRandom, type Random } from './random.ts'
 import type { World } from './world.ts'
 
-/** A schedule of events. Each step follows from a number of its own, so that steps can be removed. */
+/** A schedule of events. Each step follows from a separate number, so that steps can be removed. */
 export type Schedule = {
   calm: number
   workload: Workload
@@ -14,7 +14,7 @@ export type Schedule = {
   rebuilds: boolean
   /** True if Kafka refuses some appends: all of an attempt, or records with certain event ids. */
   refusesAppends: boolean
-  /** Whether projectors write the table. */
+  /** True if projectors write the table. */
   hasTable: boolean
   steps: readonly number[]
   /** The seed of everything after the last step. */

@@ -175,7 +175,7 @@ async function checkService(world: World, random: Random): Promise<void> {
   }
 }
 
-/** While no projector runs, the apis create, and read what others have created, by the log alone. */
+/** While no projector runs, the apis create plants, and read the plants of other apis, by the log alone. */
 async function checkWithoutProjectors(world: World, random: Random): Promise<void> {
   for (const { process } of world.projecting()) world.crash(process, random)
   for (const [n, api] of world.listening().entries()) {

@@ -55,7 +55,7 @@ export function createTable(log: Log, random: Random, broken: (guarantee: string
         .slice(-1 - random.below(MAX_LAST_ROWS))
         .reduce(laterRow, undefined),
 
-    /** Whether each plant of the log that can be read has a row. */
+    /** True if each readable plant of the log has a row. */
     isComplete: (): boolean => allPartitions(partitions).every((p) => missing(p, log.end(p)).length === 0),
   }
 }

@@ -299,11 +299,11 @@ export function createWorld(
     reachedBy: ({ partitions }: RedisServer, partition: Partition): Offset =>
       checkpointScript(partitions[partition] as PartitionKeys).checkpoint.offset,
 
-    /** Whether the partition of an id has a live generation. */
+    /** True if the partition of an id has a live generation. */
     isFolded: (id: PlantId): boolean =>
       master.partitions[partitionOf(Buffer.from(String(id)), PARTITIONS)]?.live !== undefined,
 
-    /** Whether Redis has the whole log. */
+    /** True if Redis has the whole log. */
     isAtEnd: (): boolean => allPartitions(PARTITIONS).every((p) => world.reachedBy(master, p) === log.end(p) - 1),
   }
   return world

@@ -9,7 +9,7 @@ const executablePath = (process.env.PATH ?? '')
   .flatMap((folder) => NAMES.map((name) => join(folder, name)))
   .find((file) => existsSync(file))
 
-/** Whether a Chromium is installed; a warning says which pages are not tried without one. */
+/** True if a Chromium is installed; otherwise a warning names the pages that are not tried. */
 export function hasBrowser(pages: string): boolean {
   if (executablePath === undefined)
     console.warn(`${pages} was not tried: install one of ${NAMES.join(', ')}, so that it is on the PATH.`)

@@ -20,7 +20,7 @@ if (mode === 'hold') {
   }
 }
 
-/** Nine tenths of the batch have gone into the file when somebody looks at the last tenth. */
+/** Kills this process when the last tenth of the batch is read: nine tenths have gone into the file by then. */
 function deadly(record: LogRecord, index: number, all: readonly LogRecord[]): LogRecord {
   if (index !== Math.floor(all.length * 0.9)) return record
   return {

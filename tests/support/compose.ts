@@ -36,7 +36,7 @@ export function buildImage(buildArgs: Record<string, string> = {}): void {
 }
 
 /**
- * A plant store of these compose files with ports, volumes and containers of its own, not started yet; it ends with the
+ * A plant store of these compose files with separate ports, volumes and containers, not started yet; it ends with the
  * test.
  */
 export async function composeProject(files: readonly string[], settings: Record<string, string> = {}) {
@@ -46,7 +46,7 @@ export async function composeProject(files: readonly string[], settings: Record<
     ...ports,
     PLANT_STORE_IMAGE: IMAGE,
     PLANT_STORE_RESTART: 'on-failure',
-    // Not those of the environment of the tests.
+    // Tokens from the environment of the tests must not apply.
     ...{ PLANT_STORE_TOKEN: '', PLANT_STORE_TOKEN_DIGESTS: '', PLANT_STORE_TOKEN_DIGESTS_FILE: '' },
     ...settings,
   }

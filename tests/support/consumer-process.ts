@@ -7,12 +7,12 @@ export type ConsumerTask = {
   brokers: string[]
   topic: string
   groupId: string
-  /** Where each event is noted as a line: partition, offset, event id. */
+  /** The file that gets a line for each event: partition, offset, event id. */
   deliveries: string
   firstClaims: 'memory' | 'file'
-  /** Of the first claims in a file. */
+  /** The file of the first claims, if they are in a file. */
   claimFile: string
-  /** How long each event takes. */
+  /** The time that each event takes. */
   workMs: number
 }
 
@@ -25,7 +25,7 @@ const consumer = await consumePlants({
   commitEveryMs: 10,
   async onPlantCreated({ partition, offset, eventId }) {
     await delay(workMs)
-    // What was written outlives the process, if not the machine.
+    // A written line outlives the process, if not the machine.
     await appendFile(task.deliveries, `${partition} ${offset} ${eventId}\n`)
   },
 })

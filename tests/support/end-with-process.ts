@@ -8,9 +8,9 @@ export function endWithProcess(end: () => void): () => void {
     end()
   }
   process.once('exit', endNow)
-  // What leads a process group of its own does not hear Ctrl-C. Not `once`: a second signal would end this process
-  // before its exit listeners have run, and signal-exit, which comes with testcontainers, kills one whose listeners it
-  // takes for all gone.
+  // A child that leads its own process group does not receive Ctrl-C. Not `once`: a second signal would end this
+  // process before its exit listeners have run, and signal-exit, which comes with testcontainers, kills a process whose
+  // listeners it takes for all gone.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, exitBySignal)
   return endNow
 }

@@ -4,7 +4,7 @@ import { expect, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, idsWhile, onConnections } from './client.ts'
 
 const CONNECTIONS = 16
-/** They leave CPU time for what restarts beside them. */
+/** Few, to leave CPU time for the processes that restart meanwhile. */
 const PATIENT_CONNECTIONS = 4
 const PATIENCE_MS = 60_000
 const WAIT = { timeout: 60_000, interval: 5 }
@@ -13,7 +13,7 @@ const WAIT = { timeout: 60_000, interval: 5 }
 export const startCreates = (...urls: readonly string[]) =>
   startLoad(CONNECTIONS, (id, connection) => createPlant(urls[connection % urls.length] as string, id, `plant ${id}`))
 
-/** The same, but each create is sent again as docs/reference/http-api.md tells clients to, for up to a minute. */
+/** The same, but each create is retried as described in docs/reference/http-api.md, for up to a minute. */
 export const startPatientCreates = (...urls: readonly string[]) =>
   startLoad(PATIENT_CONNECTIONS, async (id, connection) => {
     const headers = { 'idempotency-key': randomUUID() }

@@ -9,7 +9,7 @@ import { MAX_INT64, MIN_INT64, plants } from './generated-plants.ts'
 /** Some records in log order, and the checkpoint after them: at the last one, or after it at a control record. */
 export type LogBatch = { records: LogRecord[]; next: Checkpoint }
 
-/** Few ids, so that they are claimed again and again; among them those that a double can not hold. */
+/** Few ids, so that they are claimed again and again; among them ids that a double cannot hold. */
 const ids = fc.constantFrom(MIN_INT64, -1n, 0n, 2n ** 53n, 2n ** 53n + 1n, MAX_INT64) as fc.Arbitrary<PlantId>
 
 /** Few event ids, so that events are repeated; some differ in one byte only, the first or the last or one between. */

@@ -11,7 +11,7 @@ import fc from 'fast-check'
 export const MIN_INT64 = -(2n ** 63n)
 export const MAX_INT64 = 2n ** 63n - 1n
 
-/** Where ids get lost in other hands: the ends of int64, and where doubles stop counting by one. */
+/** Ids that other programs may corrupt: at the ends of int64, and where doubles stop counting by one. */
 export const EDGE_IDS = [MIN_INT64, -(2n ** 53n) - 1n, -1n, 0n, 1n, 2n ** 53n + 1n, MAX_INT64 - 1n, MAX_INT64]
 
 export const plantIds = fc.oneof(

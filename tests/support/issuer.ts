@@ -26,7 +26,7 @@ export async function openIssuer() {
   const issuer = {
     url: '',
     requests,
-    /** How the next requests for the keys are answered. */
+    /** Answers the next requests for the keys. */
     respond: respondWithKeys as (response: ServerResponse) => unknown,
     respondWithKeys,
 

@@ -15,7 +15,7 @@ const STOP_GRACE_MS = 1_000
 /** An event as a consumer's process noted it; `life` is the number of the process. */
 export type Noted = { life: number; partition: number; offset: number; eventId: string }
 
-/** A consumer in a process of its own, to be killed and restarted; the test has to close it. */
+/** A consumer in a separate process, to be killed and restarted; the test has to close it. */
 export function createKilledConsumer(
   given: Omit<ConsumerTask, 'groupId' | 'deliveries' | 'claimFile'>,
   folder: string,
@@ -83,7 +83,7 @@ export function createKilledConsumer(
       running = undefined
     },
 
-    /** What all its processes noted, in the order of each. */
+    /** The events that all its processes noted, in the order of each process. */
     noted(): Noted[] {
       return Array.from({ length: life }, (_, index) =>
         linesOf(index + 1).map((line) => {

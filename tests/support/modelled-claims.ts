@@ -24,7 +24,7 @@ export const isFirst =
   ({ offset, claim }: LogRecord): boolean =>
     claim !== undefined && first.get(claim.id) === offset
 
-/** Gives a log to first claims, some of it again and again, and compares each response with that of a Map. */
+/** Gives a log to first claims, some of it again and again, and compares each response with the response of a Map. */
 export async function expectSameAsModel(
   claims: OpenFirstClaims,
   partition: Partition,

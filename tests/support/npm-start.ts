@@ -97,12 +97,12 @@ export async function stopStart(launcher: RunningProcess): Promise<void> {
   expect(await launcher.stop({ graceMs: STOP_MS })).toEqual({ code: 0, signal: null })
 }
 
-/** Ends those of the processes that run. */
+/** Kills the processes that still run. */
 export function killAlive(pids: number[]): void {
   for (const pid of alive(pids)) process.kill(pid, 'SIGKILL')
 }
 
-/** Those of the processes that run. */
+/** The processes that still run. */
 export function alive(pids: number[]): number[] {
   return pids.filter((pid) => {
     try {

@@ -13,7 +13,7 @@ import { dumpKeys } from './stored-partition.ts'
 export const PARTITIONS = 3
 export const P = 1 as Partition
 
-/** The generations of a topic of its own, on a real Redis. */
+/** The generations of a separate topic, on a real Redis. */
 export async function openGenerations(redisUrl = inject('redisUrl'), topic = `plants-${randomUUID()}`) {
   const readModel = createReadModel({ redis: { REDIS_URL: redisUrl }, topic, partitions: PARTITIONS }, quietLog)
   onTestFinished(() => readModel.close())

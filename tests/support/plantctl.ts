@@ -6,8 +6,8 @@ const PROGRAM = new URL('../../plantctl/src/main.ts', import.meta.url).pathname
 export type Ended = { code: number | null; stdout: string; stderr: string }
 
 /**
- * A run of plantctl in a process of its own; `kill` sends it a signal, of which SIGKILL ends it at once, as a crash
- * would. With `closeStdoutAfterBytes` its reader leaves after that many, as `head` does; with 0 at once.
+ * A run of plantctl in a separate process; `kill` sends it a signal, of which SIGKILL ends it at once, as a crash
+ * would. With `closeStdoutAfterBytes` its stdout is closed after that many bytes, as by `head`; with 0 at once.
  */
 export function startPlantctl(
   args: readonly string[],

@@ -14,7 +14,7 @@ export function openRaw(url: string) {
   socket.on('data', (chunk: Buffer) => {
     received = Buffer.concat([received, chunk])
   })
-  // What a test sends may well have the connection reset.
+  // The bytes of a test may cause a reset of the connection.
   socket.on('error', () => undefined)
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => resolve())

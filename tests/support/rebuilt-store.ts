@@ -43,7 +43,7 @@ export async function contentOf(store: PlantStore) {
   return Promise.all(allPartitions(store.partitions).map((p) => readStoredPartition(redis, store.topic, p)))
 }
 
-/** Expects no keys in Redis besides those of the live generations. */
+/** Expects only keys of live generations in Redis. */
 export async function expectNothingLeft(store: PlantStore): Promise<void> {
   const redis = openRedis(store.environment.REDIS_URL)
   const live = await generationsOf(store)

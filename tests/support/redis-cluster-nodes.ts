@@ -28,7 +28,7 @@ export type NodeOptions = {
   /** Belongs to these nodes alone. */
   dir: string
   redisServer: string
-  /** Of their logs; `dir` unless given. */
+  /** The folder of their logs; `dir` unless given. */
   logDir?: string
   /** Nodes and clients need a certificate. */
   tls?: Trusted | undefined

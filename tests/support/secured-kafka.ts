@@ -22,9 +22,9 @@ const HOST = 'localhost'
 const STOP_GRACE_MS = 1_000
 
 export type SecuredKafkaOptions = {
-  /** Those who may log in with PLAIN. */
+  /** The users that may log in with PLAIN. */
   users: readonly string[]
-  /** Where the keys are by which Kafka verifies tokens; without it, nobody may log in with OAUTHBEARER. */
+  /** The URL of the keys by which Kafka verifies tokens; without it, no client may log in with OAUTHBEARER. */
   tokenKeysUrl?: string
   moreSettings?: Record<string, string>
 }
@@ -32,11 +32,11 @@ export type SecuredKafkaOptions = {
 /** Kafka asks no other server. */
 const ALLOWED_URLS = 'org.apache.kafka.sasl.oauthbearer.allowed.urls'
 const NODE_IDS = [1, 2, 3]
-/** The names of the listeners are those of their protocols. */
+/** The listeners have the names of their protocols. */
 const LISTENERS = ['PLAINTEXT', 'SASL_PLAINTEXT', 'SASL_SSL', 'SSL'] as const
 
 /**
- * A Kafka of three brokers with ACLs. Whoever comes without a name, at `brokers`, may do everything; all others only
+ * A Kafka of three brokers with ACLs. Clients without a name, at `brokers`, may do everything; all other clients only
  * what an ACL allows: at `sasl` by PLAIN without encryption, at `saslTls` by PLAIN, SCRAM and OAUTHBEARER, at `tls` by
  * a certificate.
  */

@@ -37,7 +37,7 @@ export async function readStoredPartition(redis: Redis, topic: string, partition
   }
 }
 
-/** What Redis should hold when the fold of the log is `state` and its checkpoint is `checkpoint`. */
+/** The expected content of Redis when the fold of the log is `state` and its checkpoint is `checkpoint`. */
 export function asStored(state: PartitionState, checkpoint: Checkpoint, partitions: number): StoredPartition {
   const counts = { plants: state.plants.size, voids: state.voids, parked: state.parked.size }
   return {

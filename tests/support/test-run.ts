@@ -47,7 +47,7 @@ export function registerWorker(run: string): void {
 }
 
 /**
- * Kills the workers of the run, so that they start no other processes. Vitest itself ends those of a run that is
+ * Kills the workers of the run, so that they start no other processes. Vitest itself ends the workers of a run that is
  * complete.
  */
 export function endWorkers(run: string): void {
@@ -72,7 +72,7 @@ function kill(run: string, isMeant: (target: number) => boolean): void {
 }
 
 export function removeTestRun(run: string): void {
-  // What was killed a moment ago may still be writing its last file.
+  // A process killed a moment ago may still be writing its last file.
   rmSync(run, { recursive: true, force: true, maxRetries: 10 })
 }
 

@@ -46,7 +46,7 @@ export async function startTraceCollector({ hangs = false } = {}) {
   })
   return {
     spans,
-    /** What was received, as it was sent. */
+    /** The request bodies, as they were sent. */
     bodies,
     /** The settings by which a process sends its spans here. */
     environment: {

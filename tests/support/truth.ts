@@ -64,7 +64,7 @@ async function entriesOf({ readModel }: PlantStore, partition: Partition, ids: P
   return found?.entries
 }
 
-/** What each response to a create claims must be so in the log. Each create of a run has a name of its own. */
+/** The log must confirm each response to a create. Each create of a run has a different name. */
 export function expectResponsesToBeTrue(creates: readonly Create[], truth: Truth): void {
   const wrong = creates.filter(({ id, name, response }) => {
     const winner = truth.winner(id)?.plant?.name

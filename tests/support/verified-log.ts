@@ -38,7 +38,7 @@ export async function openVerifiedLog(redisUrl: string, partitions: number) {
     ...{ topic, readModel, redis, read },
     at: (partition: Partition) => `{${topic}:${partition}}:`,
 
-    /** What the log has more than the read model. */
+    /** Appends records to the log, but not to the read model. */
     write(partition: Partition, { records, next }: LogBatch): void {
       logOf(partition).push(...records)
       ends[partition] = (next.offset + 1) as Offset

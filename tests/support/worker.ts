@@ -6,5 +6,5 @@ import { registerWorker } from './test-run.ts'
 const PORT_PARTS = 5
 
 registerWorker(inject('testRun'))
-// Workers have the ids from 1 on; part 0 is that of the main process.
+// Workers have the ids from 1 on; part 0 belongs to the main process.
 drawPortsFrom(Number(process.env.VITEST_POOL_ID) % PORT_PARTS, PORT_PARTS)

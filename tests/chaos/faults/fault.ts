@@ -12,7 +12,7 @@ export type Fault = {
   /** Its duration; drawn unless given. */
   holdMs?: number
   inject(context: { isAlone: boolean }): Promise<void>
-  /** Removes what was injected. What heals by itself has none. */
+  /** Removes what was injected. Absent if the fault heals by itself. */
   heal?(): Promise<void>
 }
 

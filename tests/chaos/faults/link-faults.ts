@@ -50,7 +50,7 @@ export const LINK_FAULTS: readonly Draw[] = [
     const latency = pick([50, 200, 500, 2_000], random)
     return () => link.add({ type: 'latency', attributes: { latency, jitter: latency / 5 } }, BOTH)
   }),
-  // Nothing arrives, and nobody is told.
+  // Nothing arrives, and neither side gets an error.
   linkFault('cut', (link) => () => link.add({ type: 'timeout', attributes: { timeout: 0 } }, BOTH)),
   linkFault('cut in one direction', (link, random) => {
     const direction = pick(BOTH, random)

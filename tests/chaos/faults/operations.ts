@@ -4,7 +4,7 @@ import type { Cluster } from '../cluster.ts'
 import { UNTIL_RECOVERED } from '../liveness.ts'
 import type { Draw, Fault } from './fault.ts'
 
-/** What operators do while the cluster works: no faults, but nothing may break by them either. */
+/** Actions of operators while the cluster works: no faults, but they must not break anything either. */
 export const OPERATIONS: readonly Draw[] = [
   // Figures without a fault, to compare with.
   () => ({ kind: 'none', targets: ['none'], inject: async () => undefined }),
@@ -16,7 +16,7 @@ export const OPERATIONS: readonly Draw[] = [
       : rolling('services: rolling restart', services),
 ]
 
-/** With two releases: each leaves apis of the one beside projectors of the other, or ends that. */
+/** With two releases: each leaves apis of one release alongside projectors of the other, or ends that. */
 export const UPGRADES: readonly Draw[] = [
   ({ apis }) => changed(`apis: change to ${otherThan(apis)}`, apis),
   ({ projectors }) => changed(`projectors: change to ${otherThan(projectors)}`, projectors),
@@ -44,7 +44,7 @@ function rolling(kind: string, services: readonly Service[], before?: (service: 
   }
 }
 
-/** Beside another fault it may not get ready before that one is removed. */
+/** During another fault, the service may not get ready before that fault is removed. */
 const READY_WITHIN_MS = 15_000
 
 async function untilReady({ opsUrl }: { opsUrl: string }): Promise<void> {
@@ -52,7 +52,7 @@ async function untilReady({ opsUrl }: { opsUrl: string }): Promise<void> {
   while (!(await isReady(opsUrl)) && performance.now() < until) await delay(200)
 }
 
-/** With a fault beside it, a command may fail; it must then say so. */
+/** During another fault, a command may fail; it must then print a reason. */
 function plantctl(cluster: Cluster, ...args: string[]): Fault {
   return {
     ...{ kind: `plantctl ${args[0]}`, targets: [`plantctl ${args[0]}`] },

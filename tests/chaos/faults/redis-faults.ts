@@ -10,7 +10,7 @@ const LAG_MS = 1_500
 const REDIS = 'redis'
 
 /**
- * What happens to a master of this moment: the only one, or one of a Redis Cluster. What loses plants stops everything
+ * A fault of a current master: the only one, or one of a Redis Cluster. A fault that loses plants stops everything
  * until they have been read from the log again.
  */
 function redisFault(

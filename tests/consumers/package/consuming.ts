@@ -1,6 +1,6 @@
 import { consumePlants, inFile, type PlantCreated } from '@plant-store/shared/consumer'
 
-// What another team writes. The test compiles and runs it outside of this repository, with the package alone.
+// An application of another team. The test compiles and runs it outside of this repository, with the package alone.
 
 const [broker = '', topic = '', count = ''] = process.argv.slice(2)
 

@@ -1,7 +1,7 @@
 import { inFile, inMemory, PlantConsumerError, type PlantCreated, replayPlants } from '@plant-store/shared/consumer'
 import kafkajs from 'kafkajs'
 
-// What another team writes. The test compiles and runs it outside of this repository, with the package alone.
+// An application of another team. The test compiles and runs it outside of this repository, with the package alone.
 
 const [brokers = '', topic = ''] = process.argv.slice(2)
 
@@ -15,7 +15,7 @@ const summary = await replayPlants({
 })
 const refusal: unknown = await replayPlants({ brokers: [], onPlantsCreated() {} }).catch((error: unknown) => error)
 
-// The application has an uncorrected kafkajs of its own, which works beside that of the package.
+// The application has a separate, uncorrected kafkajs, which works alongside the kafkajs of the package.
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
 const admin = new Kafka({ brokers: [brokers], logLevel: logLevel.NOTHING }).admin()
 await admin.connect()

@@ -23,7 +23,7 @@ export type ProcessSource = Pick<StoreSource, 'endAll'> & {
 
 /** Kafka and Redis as processes on this machine. `javaArgs` are for the JVM of Kafka. */
 export function createProcessSource(run: string, { javaArgs }: { javaArgs?: string[] } = {}): ProcessSource {
-  /** Where a store keeps its data and its log, and how it is made known to the run. */
+  /** The folder and log file of a store, and the callback that registers its process with the run. */
   function place(name: string) {
     const dir = mkdtempSync(join(run, `${name}-`))
     const onSpawn = (running: RunningProcess) => registerProcess(run, running)

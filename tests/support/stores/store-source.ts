@@ -28,7 +28,7 @@ export type RedisOptions = {
   more?: Record<string, string>
 }
 
-/** Where a run of the tests gets its Kafka and its Redis from. All that it gives serves already. */
+/** The source of Kafka and Redis for a run of the tests. All that it gives serves already. */
 export type StoreSource = {
   startKafka(): Promise<TestKafka>
   startRedis(options?: RedisOptions): Promise<TestRedis>

@@ -5,7 +5,7 @@ import { storeImages, whyNoDocker as whyNoCompose } from '../../../local/stores/
 const ANSWER_TIMEOUT_MS = 10_000
 const PULL_TIMEOUT_MS = 600_000
 
-/** What keeps containers from being used, when something does. Gets the images that are missing. */
+/** The reason why containers cannot be used, if there is one. Gets the images that are missing. */
 export async function whyNoDocker(): Promise<string | undefined> {
   // The system tests need compose, too.
   const obstacle = await whyNoCompose()
@@ -25,7 +25,7 @@ export async function whyNoDocker(): Promise<string | undefined> {
     if (!(await client.image.exists(name))) return `there is no image ${image}`
   }
   try {
-    // It comes with the first container, as a container of its own, and can fail where the others would not.
+    // The reaper comes with the first container, as a separate container, and can fail where the others would not.
     await within(PULL_TIMEOUT_MS, getReaper(client))
   } catch (error) {
     return `testcontainers can't start its reaper: ${messageOf(error)}`

@@ -255,7 +255,7 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   async function run(): Promise<void> {
     while (!closing.aborted) {
       const startedAt = time.now()
-      await runConsumer().catch((error: unknown) => reportFailure(error, 'the log can not be followed; retrying'))
+      await runConsumer().catch((error: unknown) => reportFailure(error, 'the log cannot be followed; retrying'))
       // A join alone is no success: a record that cannot be read crashes each new consumer right after its join.
       if (time.now() - startedAt > RESTART.longestMs) backOff.reset()
       await delay(time, backOff.nextMs(), closing)

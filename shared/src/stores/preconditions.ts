@@ -178,7 +178,7 @@ export function watchPreconditions(
     }
     lastResponseAt = common.time.now()
     if (refusal === before) return
-    if (refusal === undefined) common.log.info('Kafka refuses the user no more')
+    if (refusal === undefined) common.log.info('Kafka accepts the user again')
     else common.log.warn(refusal)
   }
 

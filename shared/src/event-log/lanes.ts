@@ -90,6 +90,8 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
   const lanes = new Map<string, Lane>()
   const leaderRetries = createBackOff(RETRY)
   const closing = new AbortController()
+  /** Resolved by the end of the next request. */
+  let ended = Promise.withResolvers<void>()
   let isDispatchDue = false
   let isWaitingForLeaders = false
 
@@ -170,6 +172,8 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
     }
     const results = await sendWhileLed(lane, batches)
     lane.isBusy = false
+    ended.resolve()
+    ended = Promise.withResolvers()
     for (const [queue, sent] of batches) {
       queue.isInFlight = false
       settle(queue, sent, results.get(queue.partition) as AppendResult)
@@ -278,6 +282,11 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
           return entry.isInFlight || entry.mayBeWritten ? { is: 'unknown' } : { is: 'notWritten', cause: entry.refusal }
         },
       }
+    },
+
+    /** Resolves when a request ends; at once while none is in flight. */
+    requestEnded(): Promise<void> {
+      return lanes.values().some(({ isBusy }) => isBusy) ? ended.promise : Promise.resolve()
     },
 
     /** The time that the oldest record of a partition has waited for its next attempt, in ms; 0 without one. */

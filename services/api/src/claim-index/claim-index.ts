@@ -212,7 +212,8 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     appended(partition: Partition, claim: Omit<Claim, 'offset'>, offset: Offset | undefined): boolean {
       ownSinceReading++
       if (offset !== window(partition).next) {
-        needTail(0)
+        // A tail that was faster has woken itself.
+        if (offset === undefined || offset > window(partition).next) needTail(0)
         return false
       }
       pass(partition, [{ offset, claim: { offset, ...claim } }], { offset, eventId: claim.eventId })

@@ -71,7 +71,8 @@ export function createPlantCreation(
   claimIndex: ClaimIndex,
   { log, time, deadlineMs, limits = CREATE_LIMITS, tracing, onVerdict }: CreationOptions,
 ) {
-  const lookUps = createLookUps(readModel, { time, log, maxBatchIds: limits.maxBatchIds })
+  const { maxBatchIds } = limits
+  const lookUps = createLookUps(readModel, { time, log, maxBatchIds, appendEnded: lanes.requestEnded })
   /** The attempt for each id that is on its way to the log; other creates of the id wait for it. */
   const owners = new TransientMap<PlantId, Promise<Resolution>>()
   const deadlines = new Set<Deadline>()
@@ -106,7 +107,7 @@ export function createPlantCreation(
       // Waits for the first claim, not for the owner's response. If the owner alone fails, starts again.
       const resolution = await Promise.race([owner, deadline.passed.then(() => timedOut)])
       if (resolution.is === 'decided') return verdictOn(resolution.first)
-      if (deadline.signal.aborted) return timedOut
+      if (deadline.isOver()) return timedOut
       if (resolution.is === 'coverageGap') return failed(resolution)
       if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true
     }
@@ -182,7 +183,7 @@ export function createPlantCreation(
     deadline: Deadline,
   ): Promise<Resolution | { is: 'absent'; checkpoint: Offset }> {
     for (let isRepeated = false; ; ) {
-      const found = await Promise.race([lookUps.find(partition, id, deadline.signal), deadline.passed])
+      const found = await Promise.race([lookUps.find(partition, id, deadline.isOver), deadline.passed])
       if (found === undefined) return { is: 'notWritten', cause: lookUps.failure() }
       const { entry, checkpoint } = found
       if (entry instanceof EntryError) {

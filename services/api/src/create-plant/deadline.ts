@@ -4,17 +4,18 @@ export type Deadline = ReturnType<typeof startDeadline>
 
 /** The end of a create: the time is over, the service ends, or the create has its outcome. */
 export function startDeadline(time: Time, ms: number) {
-  const controller = new AbortController()
   const { promise, resolve } = Promise.withResolvers<undefined>()
+  // Not an AbortController: with the stack of its error it takes a tenth of the CPU of a create.
+  let isOver = false
   function pass(): void {
-    controller.abort()
+    isOver = true
     resolve(undefined)
   }
   const cancel = time.after(ms, pass)
 
   return {
-    /** Aborted when the deadline has passed or the create has its outcome. */
-    signal: controller.signal,
+    /** True when the deadline has passed or the create has its outcome. */
+    isOver: () => isOver,
     /** Resolves when the deadline passes. */
     passed: promise,
     pass,
@@ -22,7 +23,7 @@ export function startDeadline(time: Time, ms: number) {
     /** The create has its outcome. */
     end(): void {
       cancel()
-      controller.abort()
+      isOver = true
     },
   }
 }

@@ -5,19 +5,37 @@ import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { type Found, lookUpTogether } from '../claim-index/look-up-together.ts'
 
-/** Least time between the starts of two round trips, unless a look-up was alone: fuller ones cost less CPU. */
-const MIN_INTERVAL_MS = 4
+/**
+ * Time between the starts of two round trips, unless a look-up was alone: the next one waits for the end of an append,
+ * within these limits. What is looked up together is appended together, and fuller batches cost less CPU.
+ */
+const [MIN_INTERVAL_MS, MAX_INTERVAL_MS] = [4, 12]
 const RETRY_MS = 50
 
-type Waiting = { partition: Partition; id: PlantId; givenUp: AbortSignal; since: number; resolve(found: Found): void }
+type Waiting = {
+  partition: Partition
+  id: PlantId
+  isGivenUp(): boolean
+  since: number
+  resolve(found: Found): void
+}
 
-export type LookUpOptions = { time: Time; log: Log; maxBatchIds: number }
+export type LookUpOptions = {
+  time: Time
+  log: Log
+  maxBatchIds: number
+  /** Resolves when an append ends; at once while none is in flight. */
+  appendEnded(): Promise<void>
+}
 
 /**
  * Looks up ids in the read model, one round trip at a time for all that arrived during the one before. It is repeated
  * until the read model responds, as it does soon after a failover, or all look-ups are given up.
  */
-export function createLookUps(readModel: Pick<ReadModel, 'lookUp'>, { time, log, maxBatchIds }: LookUpOptions) {
+export function createLookUps(
+  readModel: Pick<ReadModel, 'lookUp'>,
+  { time, log, maxBatchIds, appendEnded }: LookUpOptions,
+) {
   let waiting: Waiting[] = []
   let isRunning = false
   let failure: unknown
@@ -26,15 +44,22 @@ export function createLookUps(readModel: Pick<ReadModel, 'lookUp'>, { time, log,
     // A microtask later, so that look-ups which arrive together share a round trip.
     await Promise.resolve()
     while (waiting.length > 0) {
-      const nextAt = time.now() + MIN_INTERVAL_MS
+      const startedAt = time.now()
       const batch = waiting.splice(0, maxBatchIds)
       const left = await lookUp(batch)
-      waiting = [...left, ...waiting].filter(({ givenUp }) => !givenUp.aborted)
-      const earlyMs = nextAt - time.now()
+      waiting = [...left, ...waiting].filter(({ isGivenUp }) => !isGivenUp())
       if (left.length > 0) await delay(time, RETRY_MS)
-      else if (batch.length > 1 && earlyMs > 0) await delay(time, earlyMs)
+      else if (batch.length > 1) await pause(startedAt)
     }
     isRunning = false
+  }
+
+  async function pause(startedAt: number): Promise<void> {
+    await delay(time, Math.max(0, startedAt + MIN_INTERVAL_MS - time.now()))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const cancel = time.after(startedAt + MAX_INTERVAL_MS - time.now(), resolve)
+    await Promise.race([appendEnded(), promise])
+    cancel()
   }
 
   /** Returns the look-ups that failed. */
@@ -54,9 +79,9 @@ export function createLookUps(readModel: Pick<ReadModel, 'lookUp'>, { time, log,
 
   return {
     /** Does not resolve when the look-up is given up. */
-    find(partition: Partition, id: PlantId, givenUp: AbortSignal): Promise<Found> {
+    find(partition: Partition, id: PlantId, isGivenUp: () => boolean): Promise<Found> {
       const { promise, resolve } = Promise.withResolvers<Found>()
-      waiting.push({ partition, id, givenUp, since: time.now(), resolve })
+      waiting.push({ partition, id, isGivenUp, since: time.now(), resolve })
       if (!isRunning) {
         isRunning = true
         void run()
@@ -66,7 +91,7 @@ export function createLookUps(readModel: Pick<ReadModel, 'lookUp'>, { time, log,
 
     /** The time that the oldest look-up has waited, in milliseconds; 0 without one. */
     waitedMs(): number {
-      const oldest = waiting.find(({ givenUp }) => !givenUp.aborted)
+      const oldest = waiting.find(({ isGivenUp }) => !isGivenUp())
       return oldest === undefined ? 0 : time.now() - oldest.since
     },
 

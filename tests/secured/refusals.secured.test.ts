@@ -91,7 +91,11 @@ describe('a service that Kafka refuses at its start says within 10 s what to cor
       () => ({ ...tls(), KAFKA_BROKERS: kafka.tls.replaceAll('localhost', '127.0.0.1') }),
       /the certificate of 127\.0\.0\.1:\d+ is for another address \([A-Z\d_]+\): .*KAFKA_BROKERS/,
     ],
-    ['the certificate', unknown, /localhost:\d+ refuses the TLS connection \([A-Z\d_/]+\): correct KAFKA_SSL_CERT_FILE/],
+    [
+      'the certificate',
+      unknown,
+      /localhost:\d+ refuses the TLS connection \([A-Z\d_/]+\): correct KAFKA_SSL_CERT_FILE/,
+    ],
     ['no certificate', tls, /localhost:\d+ refuses the TLS connection \([A-Z\d_/]+\): correct KAFKA_SSL_CERT_FILE/],
     [
       'a listener without SASL',

@@ -7,7 +7,7 @@ import { type Found, lookUpTogether } from '../claim-index/look-up-together.ts'
 
 /**
  * Time between the starts of two round trips, unless a look-up was alone: the next one waits for the end of an append,
- * within these limits. What is looked up together is appended together, and fuller batches cost less CPU.
+ * within these limits. Creates that are looked up together are appended together; fuller batches cost less CPU.
  */
 const [MIN_INTERVAL_MS, MAX_INTERVAL_MS] = [4, 12]
 const RETRY_MS = 50

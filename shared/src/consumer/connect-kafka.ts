@@ -3,6 +3,8 @@ import type { Log } from '../runtime/log.ts'
 import { retry } from '../runtime/retry.ts'
 import { consumerErrorOf } from './plant-consumer-error.ts'
 
+/** Unless an option says otherwise. */
+export const CONNECT_WITHIN_MS = 15_000
 const CONNECT_RETRY = { everyMs: 250, longestMs: 2_000 }
 
 type ConnectOptions = Security & {

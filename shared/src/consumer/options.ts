@@ -2,6 +2,7 @@ import type { Security } from '../event-log/connection.ts'
 import { isServiceGroup } from '../event-log/groups.ts'
 import { HOST_PORT } from '../runtime/host-port.ts'
 import type { Log } from '../runtime/log.ts'
+import { CONNECT_WITHIN_MS } from './connect-kafka.ts'
 import type { FirstClaims } from './first-claims/first-claims.ts'
 import type { DeadLetter, HandlerContext } from './handlers.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
@@ -190,7 +191,7 @@ const CONSUME_OPTIONS: Record<keyof ConsumeOptions, Option> = {
   longestRetryMs: integer(1, HOUR_MS, 5_000),
   commitEveryMs: integer(10, 60_000, 1_000),
   stopWithinMs: integer(0, HOUR_MS, 10_000),
-  connectWithinMs: integer(0, HOUR_MS, 15_000),
+  connectWithinMs: integer(0, HOUR_MS, CONNECT_WITHIN_MS),
 }
 
 const REPLAY_OPTIONS: Record<keyof ReplayPlantsOptions, Option> = {
@@ -205,7 +206,7 @@ const TABLE_OPTIONS: Record<keyof PlantTableOptions, Option> = {
   ...clientOptions('plant-table'),
   table: { ...aTopic, default: 'plants.table' },
   onPlant: aFunction,
-  connectWithinMs: integer(0, HOUR_MS, 15_000),
+  connectWithinMs: integer(0, HOUR_MS, CONNECT_WITHIN_MS),
 }
 
 /** Adds the defaults. Throws a PlantConsumerError that names every missing or invalid option. */

@@ -3,7 +3,7 @@ import { readEnds } from '../event-log/topic.ts'
 import { after, FIRST, type Offset, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG } from '../protocol/checkpoint.ts'
 import { systemTime, type Time } from '../runtime/time.ts'
-import { connectKafka } from './connect-kafka.ts'
+import { CONNECT_WITHIN_MS, connectKafka } from './connect-kafka.ts'
 import { plantsHandlerOf } from './handlers.ts'
 import {
   type CheckedReplayOptions,
@@ -15,8 +15,6 @@ import { consumerErrorOf, REMEDY } from './plant-consumer-error.ts'
 import { type ParkedRecord, type PlantCreated, type PlantRecord, plantRecordReader } from './plant-record.ts'
 import { createReplayFold, type ReplayCounts } from './replay-fold.ts'
 import { offsetsAtTimeOf, startOffsetsOf } from './start-offsets.ts'
-
-const CONNECT_WITHIN_MS = 15_000
 
 /** Counts of the whole log. `positions` is its end in each partition, where `consumePlants` may continue. */
 export type ReplaySummary = ReplayCounts & { positions: Map<number, number> }

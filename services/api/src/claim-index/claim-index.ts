@@ -162,7 +162,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
       isLogShared = areRead && others > sharedLogRecordsPerS
       lastReadingAt = now
       ownSinceReading = 0
-      // The tail looks now and then whether it is still the same log, as soon as the checkpoints to continue from are new.
+      // The tail checks now and then that it is still the same log, right after a reading of where to continue.
       readings++
       if (!isLogShared || readings % READINGS_FOR_EACH_REST === 0) rest?.wake.abort()
     }

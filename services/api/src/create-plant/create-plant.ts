@@ -46,6 +46,7 @@ export const CREATE_LIMITS = {
   maxBatchIds: 2_000,
 }
 
+/** Between the look-ups of an id whose coverage gap the tail closes. */
 const LOOK_UP_AGAIN_MS = 5
 
 export type CreationOptions = {

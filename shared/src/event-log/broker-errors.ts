@@ -8,6 +8,11 @@ export class Refused extends Error {
   override name = 'Refused'
   /** For kafkajs: another attempt at once is refused, too. */
   readonly retriable = false
+
+  // Without it, a cause could be given.
+  constructor(message: string) {
+    super(message)
+  }
 }
 
 /** The operations of Kafka's ACLs that are used here. */

@@ -162,7 +162,5 @@ function loginByToken(settings: KafkaSettings): Authenticate {
 
 /** A lost connection is no refusal. */
 function refused(error: unknown, toCorrect: string): unknown {
-  return connectionLost((error as Error).message)
-    ? error
-    : new Refused(`Kafka refuses the login: correct ${toCorrect}`, { cause: error })
+  return connectionLost((error as Error).message) ? error : new Refused(`Kafka refuses the login: correct ${toCorrect}`)
 }

@@ -11,6 +11,7 @@ const TABLE_WRITER = 'shared/src/table/table-writer.ts'
 const CHUNKS = 'shared/src/read-model/apply.ts'
 const CLAIM_INDEX = 'services/api/src/claim-index/claim-index.ts'
 const CREATE = 'services/api/src/create-plant/create-plant.ts'
+const DEADLINE = 'services/api/src/create-plant/deadline.ts'
 const FIRST_CLAIMS = 'services/api/src/claim-index/first-claims.ts'
 const LOOK_UPS = 'services/api/src/create-plant/look-ups.ts'
 const LANES = 'shared/src/event-log/lanes.ts'
@@ -49,8 +50,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "'duplicate'",
   ]),
   bug('the acknowledgement decides', CREATE, [
-    'else firstClaim.undecided()\n',
-    "else firstClaim.undecided()\n      return { is: 'decided' as const, first: { ...claim, offset: written.offset ?? (0 as Offset) } }\n",
+    'else firstClaim.undecided(written.offset)\n',
+    "else firstClaim.undecided(written.offset)\n      if (written.is === 'appended') resolve({ is: 'decided', first: { ...claim, offset: written.offset ?? (0 as Offset) } })\n",
   ]),
 
   // The table.
@@ -221,8 +222,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'the window start is read before the look-up',
     CREATE,
     [
-      'const found = await Promise.race([lookUps.find',
-      'const { start } = claimIndex.window(partition)\n      const found = await Promise.race([lookUps.find',
+      'const found = await lookUps.find',
+      'const { start } = claimIndex.window(partition)\n      const found = await lookUps.find',
     ],
     [
       'const known = firstClaimOf(id, { entry, checkpoint }, claimIndex.window(partition))',
@@ -504,7 +505,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'await closing.promise',
     'await Promise.allSettled(owners.values())',
   ]),
-  bug('the shutdown resolves no create', CREATE, ['for (const deadline of deadlines) deadline.pass()', '']),
+  bug('the shutdown resolves no create', DEADLINE, ['for (const deadline of running) deadline.pass()', '']),
 
   // The projector.
   bug('an idle projector does not compare its checkpoint', PROJECTOR, ['follower.reloadCheckpoints(moved)', '']),

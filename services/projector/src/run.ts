@@ -29,7 +29,7 @@ const ProjectorSettings = Type.Object({ ...SERVICE_SETTINGS, OPS_PORT: Port(3101
 const MIN_BYTES = 1
 const MAX_WAIT_MS = 500
 /** Fuller fetches cost less. A plant may reach the read model this much later; until then the apis have it. */
-const FETCH_PACE = { records: 32, shortestMs: 12, longestMs: 50 }
+const FETCH_PACE = { records: 32, shortestMs: 8, longestMs: 50 }
 
 async function start(context: ServiceContext): Promise<void> {
   const { log, fail, closeLater } = context

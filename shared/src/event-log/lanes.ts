@@ -268,8 +268,14 @@ export function createLanes({ appender, partitions, time, log, limits = LANE_LIM
     append(record: NewRecord): Append {
       const { promise, resolve } = Promise.withResolvers<Written>()
       const entry: Entry = {
-        ...{ record, resolve, queuedAt: time.now() },
-        ...{ isGivenUp: false, isAlone: false, isInFlight: false, mayBeWritten: false, refusal: undefined },
+        record,
+        resolve,
+        queuedAt: time.now(),
+        isGivenUp: false,
+        isAlone: false,
+        isInFlight: false,
+        mayBeWritten: false,
+        refusal: undefined,
       }
       const queue = queues[record.partition] as PartitionQueue
       if (!isWaiting(queue)) queue.unacknowledgedSince = undefined

@@ -72,7 +72,15 @@ export function createClaimIndex(options: ClaimIndexOptions) {
   let ownSinceReading = 0
   let readings = 0
   const window = (partition: Partition) => windows[partition] as Window
-  const firstClaims = createFirstClaims({ readModel, window, time, log, waits, onSlow: wakeTail })
+  const firstClaims = createFirstClaims({
+    readModel,
+    window,
+    time,
+    log,
+    waits,
+    onSlow: wakeTail,
+    readModelDecides: () => isLogShared,
+  })
 
   /** Adds the records that are not in the window yet. Returns whether all of them are claims that are waited for. */
   function pass(partition: Partition, records: readonly LogRecord[], next: Checkpoint): boolean {

@@ -2,7 +2,7 @@ import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { firstClaimOf, type WindowReader } from '@plant-store/shared/protocol/coverage.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
@@ -23,9 +23,17 @@ export type FirstClaimsOptions = {
   waits?: typeof FIRST_CLAIM_WAITS
   /** Called repeatedly while a create has waited for longer than `slowMs`. */
   onSlow(): void
+  /** False while the tail soon delivers what is appended. */
+  readModelDecides(): boolean
 }
 
-type Waiting = Awaited & { since: number; resolve(first: Claim): void }
+type Waiting = Awaited & {
+  since: number
+  hasEnded: boolean
+  /** The offset of the record, once it is known. */
+  offset: Offset | undefined
+  decided(first: Claim): void
+}
 
 /**
  * The creates that wait for the first claim of their id, at most one per id. Whichever source is first decides: the
@@ -33,7 +41,7 @@ type Waiting = Awaited & { since: number; resolve(first: Claim): void }
  * window does not decide.
  */
 export function createFirstClaims(options: FirstClaimsOptions) {
-  const { readModel, window, time, log, waits = FIRST_CLAIM_WAITS, onSlow } = options
+  const { readModel, window, time, log, waits = FIRST_CLAIM_WAITS, onSlow, readModelDecides } = options
   const waiting = new TransientMap<PlantId, Waiting>()
   /** Those that the read model is asked for. */
   const askedFor = new Set<Waiting>()
@@ -41,11 +49,13 @@ export function createFirstClaims(options: FirstClaimsOptions) {
 
   function decide(each: Waiting, first: Claim): void {
     end(each)
-    each.resolve(first)
+    each.decided(first)
   }
 
   function end(each: Waiting): void {
-    if (waiting.get(each.id) === each) waiting.delete(each.id)
+    if (each.hasEnded) return
+    each.hasEnded = true
+    waiting.delete(each.id)
     askedFor.delete(each)
   }
 
@@ -72,7 +82,7 @@ export function createFirstClaims(options: FirstClaimsOptions) {
 
   async function ask(): Promise<void> {
     try {
-      for (const { item, entry, checkpoint } of await lookUpTogether(readModel, askedFor)) {
+      for (const { item, entry, checkpoint } of await lookUpTogether(readModel, await readModelHas())) {
         if (entry instanceof EntryError) continue
         // Without an entry the id has no claim up to this checkpoint either.
         if (checkpoint > item.checkpoint) item.checkpoint = checkpoint
@@ -85,6 +95,16 @@ export function createFirstClaims(options: FirstClaimsOptions) {
     }
   }
 
+  /** Those whose records the read model has, and those whose offsets are unknown. Most entries are then read once. */
+  async function readModelHas(): Promise<Waiting[]> {
+    const partitions = [...new Set([...askedFor].map(({ partition }) => partition))]
+    const lookUps = await readModel.lookUp(partitions.map((partition) => ({ partition, ids: [] })))
+    const reached = new Map(lookUps.map(({ checkpoint }, n) => [partitions[n], checkpoint]))
+    return [...askedFor].filter(
+      ({ partition, offset }) => offset === undefined || offset <= (reached.get(partition) ?? BEFORE_FIRST),
+    )
+  }
+
   function look(each: Waiting, entry?: Claim): void {
     // A window that has moved on since the look-up may have dropped the first claim, and hold a later one.
     const known = firstClaimOf(each.id, { entry, checkpoint: each.checkpoint }, window(each.partition))
@@ -93,18 +113,20 @@ export function createFirstClaims(options: FirstClaimsOptions) {
 
   return {
     /**
-     * Waits for the first claim of an id that is unclaimed up to `checkpoint`. Call `undecided` when the record is in the
-     * log and the window has not decided, and `end` when the claim is no longer waited for.
+     * Calls `decided` with the first claim of an id that is unclaimed up to `checkpoint`. Call `undecided` when the
+     * record is in the log and the window has not decided, and `end` when the claim is no longer waited for.
      */
-    wait(awaited: Awaited): { first: Promise<Claim>; undecided(): void; end(): void } {
-      const { promise, resolve } = Promise.withResolvers<Claim>()
-      const each = { ...awaited, since: time.now(), resolve }
+    wait(
+      awaited: Awaited,
+      decided: (first: Claim) => void,
+    ): { undecided(offset: Offset | undefined): void; end(): void } {
+      const each: Waiting = { ...awaited, since: time.now(), hasEnded: false, offset: undefined, decided }
       waiting.set(awaited.id, each)
       if (!isRunning) void run()
       return {
-        first: promise,
-        undecided: () => {
-          if (waiting.get(each.id) === each) askedFor.add(each)
+        undecided: (offset) => {
+          each.offset = offset
+          if (!each.hasEnded && readModelDecides()) askedFor.add(each)
         },
         end: () => end(each),
       }

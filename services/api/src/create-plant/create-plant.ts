@@ -13,7 +13,7 @@ import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
 import type { ClaimIndex } from '../claim-index/claim-index.ts'
 import type { CreateSpan, CreateTracing } from './create-span.ts'
-import { type Deadline, startDeadline } from './deadline.ts'
+import { createDeadlines, type Deadline } from './deadline.ts'
 import { createLookUps } from './look-ups.ts'
 
 type Failure = { is: 'notWritten' | 'outcomeUnknown' | 'coverageGap'; cause?: unknown }
@@ -76,9 +76,7 @@ export function createPlantCreation(
   const lookUps = createLookUps(readModel, { time, log, maxBatchIds, appendEnded: lanes.requestEnded })
   /** The attempt for each id that is on its way to the log; other creates of the id wait for it. */
   const owners = new TransientMap<PlantId, Promise<Resolution>>()
-  const deadlines = new Set<Deadline>()
-  let closing: PromiseWithResolvers<void> | undefined
-  let shutdownAt = Number.POSITIVE_INFINITY
+  const deadlines = createDeadlines(time, deadlineMs)
   const queued = { records: 0, bytes: 0 }
 
   async function create(
@@ -106,9 +104,9 @@ export function createPlantCreation(
         return resolution.is === 'decided' ? verdictOn(resolution.first) : failed(resolution)
       }
       // Waits for the first claim, not for the owner's response. If the owner alone fails, starts again.
-      const resolution = await Promise.race([owner, deadline.passed.then(() => timedOut)])
+      const resolution = (await deadline.limit(owner)) ?? timedOut
       if (resolution.is === 'decided') return verdictOn(resolution.first)
-      if (deadline.isOver()) return timedOut
+      if (deadline.isOver) return timedOut
       if (resolution.is === 'coverageGap') return failed(resolution)
       if (keyed && resolution.is === 'outcomeUnknown') mayBeWritten = true
     }
@@ -160,17 +158,17 @@ export function createPlantCreation(
 
     span?.step('wait for verdict')
     const appendedAt = time.now()
-    const firstClaim = claimIndex.wait({ ...claim, partition, checkpoint: absent.checkpoint })
+    const { promise, resolve } = deadline.withResolvers<Resolution>()
+    const awaited = { id: claim.id, eventId: claim.eventId, partition, checkpoint: absent.checkpoint }
+    const firstClaim = claimIndex.wait(awaited, (first) => resolve({ is: 'decided', first }))
     const append = lanes.append(record)
     let by: 'acknowledgement' | 'log' = 'log'
-    const decided = firstClaim.first.then((first): Resolution => ({ is: 'decided', first }))
-    const refused = append.written.then((written) => {
-      if (written.is !== 'appended') return failureOf(written)
-      if (claimIndex.appended(partition, claim, written.offset)) by = 'acknowledgement'
-      else firstClaim.undecided()
-      return decided
+    void append.written.then((written) => {
+      if (written.is !== 'appended') resolve(failureOf(written))
+      else if (claimIndex.appended(partition, claim, written.offset)) by = 'acknowledgement'
+      else firstClaim.undecided(written.offset)
     })
-    const resolution = await Promise.race([decided, refused, deadline.passed])
+    const resolution = await promise
     firstClaim.end()
     const known = append.giveUp()
     if (resolution?.is === 'decided') onVerdict?.(time.now() - appendedAt, by)
@@ -184,7 +182,7 @@ export function createPlantCreation(
     deadline: Deadline,
   ): Promise<Resolution | { is: 'absent'; checkpoint: Offset }> {
     for (let isRepeated = false; ; ) {
-      const found = await Promise.race([lookUps.find(partition, id, deadline.isOver), deadline.passed])
+      const found = await lookUps.find(partition, id, deadline)
       if (found === undefined) return { is: 'notWritten', cause: lookUps.failure() }
       const { entry, checkpoint } = found
       if (entry instanceof EntryError) {
@@ -206,20 +204,17 @@ export function createPlantCreation(
   /** Returns true if the tail closes the gap, and false if it cannot or the read model does not respond. */
   async function closeGap(partition: Partition, deadline: Deadline): Promise<boolean> {
     const isClosing = claimIndex.closeGap(partition).catch(() => false)
-    return (await Promise.race([isClosing, deadline.passed])) === true
+    return (await deadline.limit(isClosing)) === true
   }
 
   return {
     /** Resolves within the deadline. */
     async create(request: CreatePlant): Promise<Outcome> {
-      const deadline = startDeadline(time, Math.min(deadlineMs, shutdownAt - time.now()))
-      deadlines.add(deadline)
+      const deadline = deadlines.start()
       try {
         return await create(request, deadline)
       } finally {
-        deadline.end()
-        deadlines.delete(deadline)
-        if (deadlines.size === 0) closing?.resolve()
+        deadlines.end(deadline)
       }
     },
 
@@ -227,18 +222,11 @@ export function createPlantCreation(
     queued: (): { records: number; bytes: number } => ({ ...queued }),
 
     /** Shortens all deadlines to at most `ms` from now, also those of creates that start later. */
-    endWithin(ms: number): void {
-      shutdownAt = time.now() + ms
-      time.after(ms, () => {
-        for (const deadline of deadlines) deadline.pass()
-      })
-    },
+    endWithin: deadlines.endWithin,
 
     /** Resolves when every create has its outcome, within its deadline, and the last append has ended. */
     async close(): Promise<void> {
-      closing ??= Promise.withResolvers()
-      if (deadlines.size === 0) closing.resolve()
-      await closing.promise
+      await deadlines.allEnded()
       await lanes.close()
     },
   }

@@ -1,29 +1,84 @@
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 
-export type Deadline = ReturnType<typeof startDeadline>
+/** The end of a create: its time is over, the service ends, or the create has its outcome. */
+export class Deadline {
+  /** True when the deadline has passed or the create has its outcome. */
+  isOver = false
+  /** The index in the deadlines of all creates. */
+  index = 0
+  readonly #cancel: () => void
+  #resolve: ((none: undefined) => void) | undefined
 
-/** The end of a create: the time is over, the service ends, or the create has its outcome. */
-export function startDeadline(time: Time, ms: number) {
-  const { promise, resolve } = Promise.withResolvers<undefined>()
-  // Not an AbortController: each one that is aborted creates an error with its stack.
-  let isOver = false
-  function pass(): void {
-    isOver = true
-    resolve(undefined)
+  constructor(time: Time, ms: number) {
+    this.#cancel = time.after(ms, () => this.pass())
   }
-  const cancel = time.after(ms, pass)
+
+  /** As Promise.withResolvers; the promise resolves with undefined when the deadline passes. One at a time. */
+  withResolvers<T>(): PromiseWithResolvers<T | undefined> {
+    const resolvers = Promise.withResolvers<T | undefined>()
+    this.#resolve = resolvers.resolve
+    if (this.isOver) resolvers.resolve(undefined)
+    return resolvers
+  }
+
+  /** Not Promise.race, which creates several promises for each that takes part. */
+  limit<T>(promise: Promise<T>): Promise<T | undefined> {
+    const limited = this.withResolvers<T>()
+    void promise.then(limited.resolve)
+    return limited.promise
+  }
+
+  pass(): void {
+    this.isOver = true
+    this.#resolve?.(undefined)
+  }
+
+  /** The create has its outcome. */
+  end(): void {
+    this.isOver = true
+    this.#cancel()
+  }
+}
+
+export type Deadlines = ReturnType<typeof createDeadlines>
+
+/** The deadlines of all creates in flight, each `longestMs` after its start at the latest. */
+export function createDeadlines(time: Time, longestMs: number) {
+  /** In no order. Not a Set, for the reason that transient-map.ts gives. */
+  const running: Deadline[] = []
+  let closing: PromiseWithResolvers<void> | undefined
+  let shutdownAt = Number.POSITIVE_INFINITY
 
   return {
-    /** True when the deadline has passed or the create has its outcome. */
-    isOver: () => isOver,
-    /** Resolves when the deadline passes. */
-    passed: promise,
-    pass,
+    start(): Deadline {
+      const deadline = new Deadline(time, Math.min(longestMs, shutdownAt - time.now()))
+      deadline.index = running.push(deadline) - 1
+      return deadline
+    },
 
-    /** The create has its outcome. */
-    end(): void {
-      cancel()
-      isOver = true
+    end(deadline: Deadline): void {
+      deadline.end()
+      const last = running.pop() as Deadline
+      if (last !== deadline) {
+        running[deadline.index] = last
+        last.index = deadline.index
+      }
+      if (running.length === 0) closing?.resolve()
+    },
+
+    /** Shortens all deadlines to at most `ms` from now, also those that start later. */
+    endWithin(ms: number): void {
+      shutdownAt = time.now() + ms
+      time.after(ms, () => {
+        for (const deadline of running) deadline.pass()
+      })
+    },
+
+    /** Resolves when no create is in flight. */
+    async allEnded(): Promise<void> {
+      closing ??= Promise.withResolvers()
+      if (running.length === 0) closing.resolve()
+      await closing.promise
     },
   }
 }

@@ -4,6 +4,7 @@ import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { type Found, lookUpTogether } from '../claim-index/look-up-together.ts'
+import type { Deadline } from './deadline.ts'
 
 /**
  * Time between the starts of two round trips, unless a look-up was alone: the next one waits for the end of an append,
@@ -15,7 +16,7 @@ const RETRY_MS = 50
 type Waiting = {
   partition: Partition
   id: PlantId
-  isGivenUp(): boolean
+  deadline: Deadline
   since: number
   resolve(found: Found): void
 }
@@ -30,7 +31,7 @@ export type LookUpOptions = {
 
 /**
  * Looks up ids in the read model, one round trip at a time for all that arrived during the one before. It is repeated
- * until the read model responds, as it does soon after a failover, or all look-ups are given up.
+ * until the read model responds, as it does soon after a failover, or all deadlines have passed.
  */
 export function createLookUps(
   readModel: Pick<ReadModel, 'lookUp'>,
@@ -47,7 +48,7 @@ export function createLookUps(
       const startedAt = time.now()
       const batch = waiting.splice(0, maxBatchIds)
       const left = await lookUp(batch)
-      waiting = [...left, ...waiting].filter(({ isGivenUp }) => !isGivenUp())
+      waiting = [...left, ...waiting].filter(({ deadline }) => !deadline.isOver)
       if (left.length > 0) await delay(time, RETRY_MS)
       else if (batch.length > 1) await pause(startedAt)
     }
@@ -78,10 +79,10 @@ export function createLookUps(
   }
 
   return {
-    /** Does not resolve when the look-up is given up. */
-    find(partition: Partition, id: PlantId, isGivenUp: () => boolean): Promise<Found> {
-      const { promise, resolve } = Promise.withResolvers<Found>()
-      waiting.push({ partition, id, isGivenUp, since: time.now(), resolve })
+    /** Resolves with undefined when the deadline passes. */
+    find(partition: Partition, id: PlantId, deadline: Deadline): Promise<Found | undefined> {
+      const { promise, resolve } = deadline.withResolvers<Found>()
+      waiting.push({ partition, id, deadline, since: time.now(), resolve })
       if (!isRunning) {
         isRunning = true
         void run()
@@ -91,7 +92,7 @@ export function createLookUps(
 
     /** The time that the oldest look-up has waited, in milliseconds; 0 without one. */
     waitedMs(): number {
-      const oldest = waiting.find(({ isGivenUp }) => !isGivenUp())
+      const oldest = waiting.find(({ deadline }) => !deadline.isOver)
       return oldest === undefined ? 0 : time.now() - oldest.since
     },
 

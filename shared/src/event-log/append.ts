@@ -6,6 +6,7 @@ import type { NewRecord } from '../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { type RefusalKind, refusalOf, refusedAppend, tokenProblemOf } from './broker-errors.ts'
+import { throttledAppends } from './throttling.ts'
 
 const ACKS_ALL = -1
 /** Less than the time limit of a request, so that the response reports which partitions are acknowledged. */
@@ -125,6 +126,9 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
 
     /** The reason why the newest request of metadata failed; undefined after a success. */
     problem: () => problem,
+
+    /** The quota of Kafka that delays appends, with the remedy; empty when none does. */
+    throttling: () => throttledAppends(leaders.heldBackMs()),
 
     /**
      * Sends records to a leader, in one request over the connection of the channel. Never rejects. Ends within the time

@@ -89,7 +89,7 @@ describe('an error of Redis', () => {
 
   it.each([
     new RangeError('the read model has an invalid checkpoint'),
-    // Of a command that the user interrupts.
+    // The error of a command that the user interrupts.
     new DOMException('This operation was aborted', 'AbortError'),
   ])('of the service itself is its own text: %s', (error) => {
     expect(problemOf(error)).toBeUndefined()

@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 import { argumentsOf } from '../local/launch/service.mjs'
 
+const PLANTCTL = new URL('../plantctl/src/main.ts', import.meta.url).pathname
+
 /** Sends a signal to its process as soon as that loads a package. */
 const HOOK = `
   import { registerHooks } from 'node:module'
@@ -20,13 +22,14 @@ const SETTINGS = {
 }
 
 it.each([
-  ['api', 'SIGTERM'],
-  ['api', 'SIGINT'],
-  ['projector', 'SIGTERM'],
-] as const)('the %s ends in order at a %s while it loads its first package', (service, signal) => {
+  ['the api', 'SIGTERM', argumentsOf('api'), 0],
+  ['the api', 'SIGINT', argumentsOf('api'), 0],
+  ['the projector', 'SIGTERM', argumentsOf('projector'), 0],
+  ['plantctl', 'SIGTERM', [PLANTCTL, 'status'], 130],
+] as const)('%s ends in order at a %s while it loads its first package', (_name, signal, program, status) => {
   const hook = `data:text/javascript,${encodeURIComponent(HOOK)}`
-  const ended = spawnSync(process.execPath, ['--import', hook, ...argumentsOf(service)], {
+  const ended = spawnSync(process.execPath, ['--import', hook, ...program], {
     env: { ...process.env, ...SETTINGS, SIGNAL: signal },
   })
-  expect(ended).toMatchObject({ status: 0, signal: null })
+  expect(ended).toMatchObject({ status, signal: null })
 })

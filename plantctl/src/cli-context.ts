@@ -5,26 +5,14 @@ export class ClosedPipe extends Error {
   override name = 'ClosedPipe'
 }
 
-/** SIGINT or SIGTERM ends the run. */
-class Interrupted extends Error {
-  override name = 'Interrupted'
-}
-
 const COLUMNS = 80
 const ROWS = 24
 
 /** The environment in which a command runs. */
 export type CliContext = ReturnType<typeof openCliContext>
 
-/** The context that this process gives to a command. */
-export function openCliContext(process: NodeJS.Process) {
-  const { env, stdout, stderr } = process
-  const interruption = new AbortController()
-  const { signal } = interruption
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    // Only the first: a second signal ends the process at once.
-    process.once(name, () => interruption.abort(new Interrupted(`interrupted by ${name}`)))
-  }
+/** The context that a process gives to a command. `signal` interrupts it. */
+export function openCliContext({ env, stdout, stderr }: NodeJS.Process, signal: AbortSignal) {
   // A failed write to stdout rejects `print`. One to stderr can be reported nowhere.
   for (const stream of [stdout, stderr]) stream.on('error', () => {})
 

@@ -6,9 +6,9 @@ import { createPaint } from './terminal/layout.ts'
 /** A process whose stdout and stderr are both terminals or both pipes, and what was written to them. */
 function openOn({ isTTY }: { isTTY: boolean }) {
   const [stdout, stderr] = [0, 1].map(() => Object.assign(new PassThrough(), { isTTY, columns: 80, rows: 24 }))
-  const process = { env: {}, stdout, stderr, once() {} } as unknown as NodeJS.Process
+  const process = { env: {}, stdout, stderr } as unknown as NodeJS.Process
   return {
-    context: openCliContext(process),
+    context: openCliContext(process, new AbortController().signal),
     stdout: () => String(stdout?.read() ?? ''),
     stderr: () => String(stderr?.read() ?? ''),
   }

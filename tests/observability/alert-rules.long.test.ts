@@ -49,6 +49,7 @@ const HEALTHY: Record<string, string> = {
   'nodejs_eventloop_lag_p99_seconds{job="plant-store", instance="api"}': '0.2x80',
   // promtool begins at 1970.
   'plant_store_http_certificate_expiry_timestamp_seconds{instance="api"}': '700000x80',
+  'plant_store_token_file_read_timestamp_seconds{instance="api"}': '0+15x80',
   [EXIT_CODE]: '137x80',
   [CONTAINER_READY]: '0x80',
 }
@@ -103,6 +104,11 @@ const CASES: Case[] = [
     'a certificate expires in 7 days',
     { 'plant_store_http_certificate_expiry_timestamp_seconds{instance="api"}': `${7 * 86_400}x80` },
     { '1m': [], '1m15s': ['PlantStoreCertificateExpires'] },
+  ],
+  [
+    'the token file is read for the last time after 285 s',
+    { 'plant_store_token_file_read_timestamp_seconds{instance="api"}': '0+15x19 285x60' },
+    { '10m45s': [], '11m': ['PlantStoreTokenFileNotRead'] },
   ],
   [
     'no projector runs',

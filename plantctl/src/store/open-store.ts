@@ -43,7 +43,7 @@ export async function withStore<T>(context: CliContext, work: (store: Store) => 
 export async function connectStore({ env, printError, stderrIsTerminal, signal }: CliContext): Promise<Store> {
   const { settings, file } = readStoreSettings(env)
   const log = createTerminalLog(printError)
-  const stores = createStores(settings, 'plant-store-plantctl', log, {
+  const stores = await createStores(settings, 'plant-store-plantctl', log, {
     kafkaLog: SILENT,
     // A failover must not end a verification of an hour.
     patienceMs: GIVE_UP_AFTER_MS,

@@ -5,7 +5,8 @@ import { errorKnownToKafkajs, type TopicId } from '../kafka-client/topic-ids.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { type RefusalKind, refusalOf, refusedAppend } from './broker-errors.ts'
+import { type RefusalKind, refusalOf, refusedAppend, tokenProblemOf } from './broker-errors.ts'
+import { throttledAppends } from './throttling.ts'
 
 const ACKS_ALL = -1
 /** Less than the time limit of a request, so that the response reports which partitions are acknowledged. */
@@ -73,7 +74,7 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     return {
       is: 'refused',
       why: refusal === undefined ? 'transient' : 'permanent',
-      cause: new AppendRefused(refusal ?? UNREACHABLE, { cause }),
+      cause: new AppendRefused(refusal ?? tokenProblemOf(cause) ?? UNREACHABLE, { cause }),
     }
   }
 
@@ -125,6 +126,9 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
 
     /** The reason why the newest request of metadata failed; undefined after a success. */
     problem: () => problem,
+
+    /** The quota of Kafka that delays appends, with the remedy; empty when none does. */
+    throttling: () => throttledAppends(leaders.heldBackMs()),
 
     /**
      * Sends records to a leader, in one request over the connection of the channel. Never rejects. Ends within the time

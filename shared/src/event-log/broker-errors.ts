@@ -15,6 +15,11 @@ export class Refused extends Error {
   }
 }
 
+/** The server that grants Kafka's tokens does not respond with one; the message says what to correct. */
+export class TokenMissing extends Error {
+  override name = 'TokenMissing'
+}
+
 /** The operations of Kafka's ACLs that are used here. */
 export type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs'
 
@@ -223,9 +228,13 @@ export function reasonOf(error: unknown, resources: Resources = {}): string {
   return kafkaReasonOf(error, resources) ?? messageOf(error)
 }
 
+/** The reason why there is no token to log in to Kafka with; undefined for any other error. */
+export const tokenProblemOf = (error: unknown): string | undefined =>
+  causesOf(error).find((cause) => cause instanceof TokenMissing)?.message
+
 function kafkaReasonOf(error: unknown, resources: Resources): string | undefined {
-  const refusal = refusalOf(error, resources)
-  if (refusal !== undefined) return refusal
+  const ownText = refusalOf(error, resources) ?? tokenProblemOf(error)
+  if (ownText !== undefined) return ownText
   const causes = causesOf(error)
   const type = causes.find((cause) => cause.type !== undefined)?.type
   if (type !== undefined) return REPLIES[type] ?? `Kafka responds with ${type}: see the logs of the brokers`

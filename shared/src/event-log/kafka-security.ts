@@ -4,7 +4,15 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AuthenticationProviderArgs, ISocketFactory, Mechanism } from 'kafkajs'
 import { kafkajsModule } from '../kafka-client/kafkajs.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { readSecret, readTlsFiles, secretFaults, type TlsFiles, tlsFileFaults } from '../runtime/setting-files.ts'
+import { filesOfConnections, type ReadFiles } from '../runtime/reloaded.ts'
+import {
+  readSecret,
+  readTlsFiles,
+  secretFaults,
+  type TlsFiles,
+  tlsFileFaults,
+  withFiles,
+} from '../runtime/setting-files.ts'
 import { connectionLost, Refused } from './broker-errors.ts'
 import type { Security } from './connection.ts'
 import type { KafkaSettings } from './kafka-settings.ts'
@@ -31,9 +39,9 @@ const OAUTH_SETTINGS = [
 ] as const
 
 /**
- * Reads the security of connections from the settings. Each connection reads the files again, so that secrets change
- * without a restart. Throws a PreconditionError that names every setting that is missing, contradicts another one or
- * names a file that cannot be used.
+ * Reads the security of connections from the settings. The files are read again before each connection, so that
+ * secrets change without a restart. Throws a PreconditionError that names every setting that is missing, contradicts
+ * another one or names a file that cannot be used.
  */
 export function securityOf(settings: KafkaSettings): Security {
   const faults = faultsOf(settings)
@@ -98,22 +106,25 @@ function oneSecretFaults(settings: KafkaSettings, name: SecretName): string[] {
   return secretFaults(settings, name)
 }
 
-/** As kafkajs's own sockets, but with the files as they are now, and never without verification of the host name. */
-function tlsSockets(settings: KafkaSettings): ISocketFactory {
-  const contextNow = secureContexts(settings)
-  return ({ host, port, onConnect }) => {
+/** As kafkajs's own sockets, but with the files as they were read last, and always with a check of the host name. */
+function tlsSockets(settings: KafkaSettings): ISocketFactory & Pick<ReadFiles<TlsFiles>, 'renew'> {
+  const read = () => withFiles(settings, TLS_FILES, (readFile) => readTlsFiles(settings, TLS_FILES, readFile))
+  const { current, renew } = filesOfConnections('KAFKA_SSL configuration', readTlsFiles(settings, TLS_FILES), read)
+  const contextNow = secureContexts(current)
+  const open: ISocketFactory = ({ host, port, onConnect }) => {
     const secureContext = contextNow()
     const servername = isIP(host) ? '' : host
     const socket = connect({ host, port, servername, secureContext, rejectUnauthorized: true }, onConnect)
     return socket.setKeepAlive(true, KEEP_ALIVE_MS)
   }
+  return Object.assign(open, { renew })
 }
 
 /** Makes a new context only when a file has changed: one with the authorities of the system takes 60 ms of CPU. */
-function secureContexts(settings: KafkaSettings): () => SecureContext {
+function secureContexts(current: () => TlsFiles): () => SecureContext {
   let used: { files: TlsFiles; context: SecureContext } | undefined
   return () => {
-    const files = readTlsFiles(settings, TLS_FILES)
+    const files = current()
     if (used === undefined || !isDeepStrictEqual(files, used.files)) {
       const ca = files.ca ?? [...getCACertificates('default'), ...getCACertificates('system')]
       used = { files, context: createSecureContext({ ...files, ca }) }
@@ -127,12 +138,19 @@ function loginBy(mechanism: Mechanisms, settings: KafkaSettings): Mechanism {
   return { mechanism, authenticationProvider: (args) => ({ authenticate: () => login(args) }) }
 }
 
+function secretOf(settings: KafkaSettings, name: SecretName) {
+  const read = () => withFiles(settings, name, (readFile) => readSecret(settings, name, readFile))
+  const { current, renew } = filesOfConnections(name, readSecret(settings, name), read)
+  return { current, renew: ({ logger }: AuthenticationProviderArgs) => renew((reason) => logger.error(reason)) }
+}
+
 function loginByPassword(mechanism: keyof typeof BY_PASSWORD, settings: KafkaSettings): Authenticate {
   const provide = kafkajsModule(`${AUTHENTICATORS}/${BY_PASSWORD[mechanism]}.js`)
   const { KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: given } = settings
   const setting = given === undefined ? 'KAFKA_SASL_PASSWORD_FILE' : 'KAFKA_SASL_PASSWORD'
+  const secret = secretOf(settings, 'KAFKA_SASL_PASSWORD')
   return async (args) => {
-    const password = readSecret(settings, 'KAFKA_SASL_PASSWORD')
+    const password = await secret.renew(args)
     try {
       await provide({ username, password })(args).authenticate()
     } catch (error) {
@@ -143,13 +161,15 @@ function loginByPassword(mechanism: keyof typeof BY_PASSWORD, settings: KafkaSet
 
 function loginByToken(settings: KafkaSettings): Authenticate {
   const provide = kafkajsModule(`${AUTHENTICATORS}/oauthBearer.js`)
+  const secret = secretOf(settings, 'KAFKA_SASL_OAUTH_CLIENT_SECRET')
   const tokens = createTokenSource({
     tokenUrl: settings.KAFKA_SASL_OAUTH_TOKEN_URL ?? '',
     clientId: settings.KAFKA_SASL_OAUTH_CLIENT_ID ?? '',
-    clientSecret: () => readSecret(settings, 'KAFKA_SASL_OAUTH_CLIENT_SECRET') ?? '',
+    clientSecret: () => secret.current() ?? '',
     scope: settings.KAFKA_SASL_OAUTH_SCOPE,
   })
   return async (args) => {
+    await secret.renew(args)
     const value = await tokens.current()
     try {
       await provide({ oauthBearerProvider: async () => ({ value }) })(args).authenticate()

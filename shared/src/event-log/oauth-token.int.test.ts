@@ -1,7 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startTokenEndpoint } from '../../../tests/support/token-endpoint.ts'
+import { kafkajsModule } from '../kafka-client/kafkajs.ts'
+import { reasonOf } from './broker-errors.ts'
 import { createTokenSource } from './oauth-token.ts'
 
+const { KafkaJSNumberOfRetriesExceeded } = kafkajsModule('src/errors.js')
 const LIFETIME_S = 60
 
 async function openTokens() {
@@ -58,11 +61,12 @@ describe('the source of tokens', () => {
     expect(await tokens.current()).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/)
   })
 
-  it('names the setting when no server responds', async () => {
+  it('names the setting when no server responds, also after the retries of kafkajs', async () => {
     const { endpoint, tokens } = await openTokens()
     endpoint.close()
-    await expect(tokens.current()).rejects.toThrow(
-      /^KAFKA_SASL_OAUTH_TOKEN_URL does not respond with a token: check its server and this address$/,
-    )
+    const error = await tokens.current().catch((failure: unknown) => failure)
+    const retried = new KafkaJSNumberOfRetriesExceeded(error, { retryCount: 5, retryTime: 1 })
+    const reason = 'KAFKA_SASL_OAUTH_TOKEN_URL does not respond with a token: check its server and this address'
+    expect([error, retried].map((failed) => reasonOf(failed))).toEqual([reason, reason])
   })
 })

@@ -8,7 +8,7 @@ import {
 } from 'oauth4webapi'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { systemTime, type Time } from '../runtime/time.ts'
-import { Refused } from './broker-errors.ts'
+import { Refused, TokenMissing } from './broker-errors.ts'
 
 const REQUEST_TIMEOUT_MS = 5_000
 /** The part of its lifetime in which a token is given out: the rest is enough to log in and to work with it. */
@@ -26,7 +26,7 @@ export type TokenSourceOptions = {
 /**
  * Requests access tokens with the credentials of a client (RFC 6749, section 4.4). A token is given out again during
  * the first half of its lifetime; one without a lifetime is given out once. `current` rejects with a Refused when the
- * server refuses the client, and with another Error when it does not respond.
+ * server refuses the client, and with a TokenMissing when it does not respond.
  */
 export function createTokenSource({ tokenUrl, clientId, clientSecret, scope, time = systemTime }: TokenSourceOptions) {
   const server = { issuer: tokenUrl, token_endpoint: tokenUrl }
@@ -59,9 +59,8 @@ export function createTokenSource({ tokenUrl, clientId, clientSecret, scope, tim
             'KAFKA_SASL_OAUTH_CLIENT_SECRET or KAFKA_SASL_OAUTH_SCOPE',
         )
       }
-      throw new Error('KAFKA_SASL_OAUTH_TOKEN_URL does not respond with a token: check its server and this address', {
-        cause: error,
-      })
+      const text = 'KAFKA_SASL_OAUTH_TOKEN_URL does not respond with a token: check its server and this address'
+      throw new TokenMissing(text, { cause: error })
     }
   }
 

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { expect, inject, it, vi } from 'vitest'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
 import { plantCreated } from '../plant/plant-created.ts'
-import { createAppender } from './append.ts'
-import { createKafka } from './connection.ts'
+import { type Appender, createAppender } from './append.ts'
+import { createKafka, type Kafka } from './connection.ts'
 
 const WAIT_MS = 50_000
 /** Together some 20 kB: the quota holds the next fetch back for less than 20 s, and so the end of the test. */
@@ -21,7 +21,7 @@ const NO_ERROR = 0
 const ERROR_AT = 16
 
 /** kafkajs has no such request. See AlterClientQuotasRequest.json of Kafka, version 0. */
-async function limitFetches(broker: string, clientId: string): Promise<void> {
+async function limit(quota: string, clientId: string): Promise<void> {
   const int16 = (value: number) => Buffer.from([value >> 8, value & 0xff])
   const int32 = (value: number) => Buffer.concat([int16(value >>> 16), int16(value & 0xffff)])
   const text = (value: string) => Buffer.concat([int16(value.length), Buffer.from(value)])
@@ -30,9 +30,9 @@ async function limitFetches(broker: string, clientId: string): Promise<void> {
   const one = int32(1)
   const header = [int16(ALTER_CLIENT_QUOTAS), int16(0), int32(0), text('test')]
   const entity = [one, text('client-id'), text(clientId)]
-  const quota = [one, text('consumer_byte_rate'), rate, Buffer.from([0])]
-  const request = Buffer.concat([...header, one, ...entity, ...quota, Buffer.from([0])])
-  const [host, port] = broker.split(':')
+  const limited = [one, text(quota), rate, Buffer.from([0])]
+  const request = Buffer.concat([...header, one, ...entity, ...limited, Buffer.from([0])])
+  const [host, port] = inject('kafkaBrokers').split(',')[0]?.split(':') ?? []
   const socket = connect(Number(port), host)
   socket.write(Buffer.concat([int32(request.length), request]))
   const [response] = (await once(socket, 'data')) as [Buffer]
@@ -40,22 +40,39 @@ async function limitFetches(broker: string, clientId: string): Promise<void> {
   expect(response.readInt16BE(ERROR_AT)).toBe(NO_ERROR)
 }
 
-it('names a quota of Kafka that makes the requests of a reader wait', async () => {
+async function openThrottled(quota: string) {
   const brokers = inject('kafkaBrokers')
-  const topic = await createTestTopic(brokers, 1)
-  const appender = createAppender(topic.kafka, topic.topic)
+  const clientId = `throttled-${randomUUID()}`
+  await limit(quota, clientId)
+  return { ...(await createTestTopic(brokers, 1)), throttled: createKafka(brokers.split(','), clientId, quietLog) }
+}
+
+async function appendTo(kafka: Kafka, topic: string): Promise<Appender> {
+  const appender = createAppender(kafka, topic)
+  onTestFinished(appender.close)
   await appender.append(
     Array.from({ length: RECORDS }, (_, n) => plantCreated(newPlant(BigInt(n)), randomUUID() as EventId, 1)),
   )
-  await appender.close()
-  const clientId = `throttled-${randomUUID()}`
-  await limitFetches(brokers.split(',')[0] as string, clientId)
-  const { follower } = followLog({ ...topic, kafka: createKafka(brokers.split(','), clientId, quietLog) })
+  return appender
+}
+
+it('names a quota of Kafka that makes the requests of a reader wait', async () => {
+  const { throttled, ...log } = await openThrottled('consumer_byte_rate')
+  await appendTo(log.kafka, log.topic)
+  const { follower } = followLog({ ...log, kafka: throttled })
   await vi.waitFor(
     () =>
       expect(follower.problems()).toContainEqual(
-        expect.stringMatching(/^kafka: a quota has held requests back for \d+ s.*: raise/),
+        expect.stringMatching(/^kafka: a quota has held requests back for \d+ s.*: raise consumer_byte_rate or/),
       ),
     WAIT_MS,
   )
+})
+
+it('names a quota of Kafka that makes appends wait', async () => {
+  const { throttled, topic } = await openThrottled('producer_byte_rate')
+  const appender = await appendTo(throttled, topic)
+  expect(appender.throttling()).toEqual([
+    expect.stringMatching(/^kafka: a quota holds appends back for \d+ s: raise producer_byte_rate or/),
+  ])
 })

@@ -4,6 +4,16 @@ import { reasonOf } from './broker-errors.ts'
 
 /** A reader whose requests wait longer may send its heartbeats too late for its group, which then expels it. */
 const NAMED_AFTER_MS = 3_000
+/** Shorter waits of appends are within the usual times of creates. */
+const APPENDS_NAMED_AFTER_MS = 1_000
+
+const remedy = (quota: string) => `raise ${quota} or request_percentage of this client or user (kafka-configs.sh)`
+
+/** The quota that holds appends back for so long, as text for people; empty for a short time. */
+export function throttledAppends(heldBackMs: number): string[] {
+  if (heldBackMs < APPENDS_NAMED_AFTER_MS) return []
+  return [`kafka: a quota holds appends back for ${Math.ceil(heldBackMs / 1_000)} s: ${remedy('producer_byte_rate')}`]
+}
 
 /** Reasons without an error why a consumer is delayed, or its group expels it: quotas and failed heartbeats. */
 export function createThrottling(time: Time) {
@@ -35,8 +45,8 @@ export function createThrottling(time: Time) {
       return [
         ...(waitedMs > NAMED_AFTER_MS
           ? [
-              `kafka: a quota has held requests back for ${Math.round(waitedMs / 1_000)} s, and heartbeats with them: raise ` +
-                'consumer_byte_rate or request_percentage of this client or user (kafka-configs.sh)',
+              `kafka: a quota has held requests back for ${Math.round(waitedMs / 1_000)} s, and heartbeats with them: ` +
+                remedy('consumer_byte_rate'),
             ]
           : []),
         ...(heartbeatFailure === undefined ? [] : [`kafka: heartbeats fail: ${heartbeatFailure}`]),

@@ -207,7 +207,7 @@ export function withFreshVersions(connect: (this: Broker) => Promise<void>) {
   }
 }
 
-type PooledConnection = { openedAt: number; drop(error: Error): void }
+type PooledConnection = { openedAt: number; isConnected(): boolean; drop(error: Error): void }
 type ConnectionPool = {
   host: string
   port: number
@@ -217,7 +217,12 @@ type ConnectionPool = {
 }
 /** Makes the connection pools of one client: of a producer, a consumer or an admin. */
 type PoolBuilder = { isClosed?: boolean; build(destination?: object): Promise<ConnectionPool> }
-type BuilderOptions = { brokers: readonly string[] }
+type BuilderOptions = {
+  brokers: readonly string[]
+  /** `renew` is awaited before each connection. */
+  socketFactory?: { renew?(report: (reason: string) => void): Promise<unknown> }
+  logger: { error(message: string): void }
+}
 type Cluster = { connectionPoolBuilder: PoolBuilder; connect(): Promise<void>; disconnect(): Promise<void> }
 
 /**
@@ -240,7 +245,10 @@ export function boundedPools(
         const pool = await original.build(destination)
         const { getConnection, send } = pool
         return Object.assign(pool, {
-          async getConnection(index?: number) {
+          async getConnection(index = 0) {
+            if (!pool.pool[index]?.isConnected()) {
+              await options.socketFactory?.renew?.((reason) => options.logger.error(reason))
+            }
             if (!builder.isClosed) return getConnection.call(pool, index)
             const error = new KafkaJSConnectionError('the client is disconnected', {
               broker: `${pool.host}:${pool.port}`,

@@ -36,6 +36,8 @@ type ClientParts = { cluster: Cluster }
 
 /** The result of one partition of a produce request. `baseOffset` is -1 unless the leader has written the records. */
 export type Produced = { partition: number; errorCode: number; baseOffset: string; topicId?: TopicId }
+/** Brokers before Kafka 2.0 delay their response instead. */
+type ProduceResponse = { clientSideThrottleTime?: number; topics: readonly { partitions: readonly Produced[] }[] }
 /** `topicId` is undefined for a request by the name of the topic. */
 export type ProduceCall = Omit<ProduceOptions, 'topicData'> & { topicId: TopicId | undefined } & Pick<
     ProduceOptions['topicData'][number],
@@ -86,6 +88,8 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
   const channels = new Map<string, { address: Address; broker: Promise<Broker> }>()
   let addresses = new Map<number, Address>()
   let leaders = new Map<number, number>()
+  /** A quota of Kafka delays the next request to a broker until then. */
+  let heldBackUntil = 0
 
   /** Rejects with the error of the topic, if any; those of partitions only say that a partition has no leader. */
   async function requestMetadata(broker: Broker, topics: readonly string[]): Promise<Metadata> {
@@ -138,14 +142,13 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
           isSent = true
           return encoded
         }
-        const produced = await broker.connectionPool.send({
+        const produced = (await broker.connectionPool.send({
           request: { ...request, encode },
           // That of kafkajs rejects with the first error of a partition.
           response: { ...response, parse: async (decoded) => decoded },
-        })
-        return (produced as { topics: readonly { partitions: readonly Produced[] }[] }).topics.flatMap(
-          ({ partitions: each }) => each,
-        )
+        })) as ProduceResponse
+        heldBackUntil = Math.max(heldBackUntil, performance.now() + (produced.clientSideThrottleTime ?? 0))
+        return produced.topics.flatMap(({ partitions: each }) => each)
       } finally {
         signal?.removeEventListener('abort', abort)
       }
@@ -177,6 +180,9 @@ function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions,
     },
 
     produce,
+
+    /** The time for which a quota of Kafka delays the next request to one of the brokers, in ms. */
+    heldBackMs: (): number => Math.max(0, heldBackUntil - performance.now()),
 
     async disconnect(): Promise<void> {
       const brokers = await Promise.all([...channels.values()].map(({ broker }) => broker))

@@ -1,6 +1,15 @@
 import { PreconditionError } from '../runtime/failures.ts'
 import { type HostPort, hostPortOf } from '../runtime/host-port.ts'
-import { readSecret, readTlsFiles, secretFaults, type TlsFiles, tlsFileFaults } from '../runtime/setting-files.ts'
+import { filesOfConnections, type ReadFiles } from '../runtime/reloaded.ts'
+import {
+  type ReadFile,
+  readSecret,
+  readTlsFiles,
+  secretFaults,
+  type TlsFiles,
+  tlsFileFaults,
+  withFiles,
+} from '../runtime/setting-files.ts'
 import { REDIS_PLACES, type RedisSettings } from './redis-settings.ts'
 
 type Name = keyof RedisSettings
@@ -27,8 +36,7 @@ export type RedisAccess = {
   address: string
   /** The settings to correct when Redis or a sentinel refuses user or password. */
   loginSettings: { redis: string; sentinel: string }
-  /** Reads the files again. Throws an Error that names the setting and the fix. */
-  readSecrets(): Secrets
+  secrets: ReadFiles<Secrets>
 }
 
 const SENTINEL_SETTINGS = [
@@ -53,7 +61,9 @@ export function redisAccessOf(settings: RedisSettings): RedisAccess {
       redis: loginSettingsOf(settings, 'REDIS'),
       sentinel: loginSettingsOf(settings, 'REDIS_SENTINEL'),
     },
-    readSecrets: () => readSecrets(settings),
+    secrets: filesOfConnections('Redis configuration', readSecrets(settings), () =>
+      withFiles(settings, 'REDIS', (read) => readSecrets(settings, read)),
+    ),
   }
 }
 
@@ -88,11 +98,11 @@ function loginSettingsOf(settings: RedisSettings, prefix: 'REDIS' | 'REDIS_SENTI
   return `${user} or ${password}`
 }
 
-function readSecrets(settings: RedisSettings): Secrets {
+function readSecrets(settings: RedisSettings, read?: ReadFile): Secrets {
   const { REDIS_USERNAME: username, REDIS_SENTINEL_USERNAME: sentinelUsername } = settings
-  const password = readSecret(settings, 'REDIS_PASSWORD')
-  const sentinelPassword = readSecret(settings, 'REDIS_SENTINEL_PASSWORD')
-  const tls = usesTls(settings) ? readTlsFiles(settings, 'REDIS') : undefined
+  const password = readSecret(settings, 'REDIS_PASSWORD', read)
+  const sentinelPassword = readSecret(settings, 'REDIS_SENTINEL_PASSWORD', read)
+  const tls = usesTls(settings) ? readTlsFiles(settings, 'REDIS', read) : undefined
   return {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -59,7 +60,7 @@ describe('the settings of Redis', () => {
     ])
   })
 
-  it('name files that are read again each time', () => {
+  it('name files that are read again each time; when that fails, the previous content stays', async () => {
     const passwordFile = file('password', 'first\n')
     const access = redisAccessOf({
       ...SENTINELS,
@@ -73,11 +74,19 @@ describe('the settings of Redis', () => {
     })
     const tls = { ca: expect.stringMatching(/BEGIN/), cert: expect.any(String), key: expect.any(String) }
     const secrets = { username: 'plants', password: 'first', sentinelPassword: 'other', tls, sentinelTLS: tls }
-    expect(access.readSecrets()).toEqual(secrets)
+    const reasons: string[] = []
+    const renewed = () => access.secrets.renew((reason) => reasons.push(reason))
+    expect(access.secrets.current()).toEqual(secrets)
     file('password', 'second')
-    expect(access.readSecrets()).toEqual({ ...secrets, password: 'second' })
+    expect(await renewed()).toEqual({ ...secrets, password: 'second' })
     rmSync(passwordFile)
-    expect(access.readSecrets).toThrow(/REDIS_PASSWORD_FILE names .*\(ENOENT\): correct the path/)
+    expect(await renewed()).toEqual({ ...secrets, password: 'second' })
+    execFileSync('mkfifo', [passwordFile])
+    expect(await renewed()).toEqual({ ...secrets, password: 'second' })
+    expect(reasons).toEqual([
+      expect.stringMatching(/REDIS_PASSWORD_FILE names .*\(ENOENT\): correct the path.*the previous Redis .* stays/),
+      expect.stringMatching(/REDIS_PASSWORD_FILE names .*, which is not a regular file; the previous Redis .* stays/),
+    ])
   })
 
   it.each<[RedisSettings, string]>([

@@ -84,12 +84,12 @@ export function redisProblemOf(error: unknown, place: Place): string | undefined
   const message = messageOf(error)
   const refusal = refusalOf(message, place)
   if (refusal !== undefined) return refusal
-  const { name, code = '' } = error as NodeJS.ErrnoException
+  const { name, code = '', cause } = error as NodeJS.ErrnoException
   const at = `Redis at ${place.address}`
   const [, reply] = REPLIES.exec(message) ?? []
   if (reply !== undefined) return `${at} ${FIXES[reply as keyof typeof FIXES]}`
   if (name === 'ReplyError') return `${at} refuses a call (${/^[A-Z]+/.exec(message)?.[0] ?? 'ERR'}): see its log`
-  if (TIMEOUT.test(message) || name === ABORTED)
+  if (TIMEOUT.test(message) || (cause as Error | undefined)?.name === EXPIRED)
     return `${at} does not respond (timed out): check that it runs and is not overloaded`
   return NO_CONNECTION.test(message) || NO_CONNECTION.test(code) || NO_CONNECTION.test(name)
     ? `${at} is not reachable: check that it runs and that the address is right`
@@ -130,11 +130,11 @@ const FIXES = {
   TRYAGAIN: 'is moving the keys of a slot (TRYAGAIN): wait',
 }
 const REPLIES = new RegExp(`\\b(${Object.keys(FIXES).join('|')})\\b`)
-/** The name of Node's error when an event did not happen in time. */
-const ABORTED = 'AbortError'
+/** The name of the cause of Node's error when an event did not happen in time. */
+const EXPIRED = 'TimeoutError'
 const TIMEOUT = /timed out|Socket timeout|\bETIMEDOUT\b/
 const NO_CONNECTION =
-  /^(?:E[A-Z_]+|MaxRetriesPerRequestError|ClusterAllFailedError)$|\bE(?:CONN|HOST|NET|PIPE|NOTFOUND|AI_)|Connection is closed|isn't writeable|reachable/
+  /^(?:E[A-Z_]+|MaxRetriesPerRequestError|ClusterAllFailedError)$|\bE(?:CONN|HOST|NET|PIPE|NOTFOUND|AI_)|Connection is closed|connection close|Cluster is ended|isn't writeable|reachable/
 
 /** Redis, its versions and OpenSSL have no other codes than these words. */
 const PROBLEMS = {

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { ReplyError } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { redisProblemOf, withExplainedErrors } from './redis-problems.ts'
@@ -49,6 +50,8 @@ describe('an error of Redis', () => {
     'connect ECONNREFUSED 127.0.0.1:6379',
     'getaddrinfo ENOTFOUND redis',
     'no node of the Redis Cluster is reachable',
+    'Command aborted due to connection close',
+    'Cluster is ended.',
     'All sentinels are unreachable. Retrying from scratch after 50ms. Last error: connect ECONNREFUSED 127.0.0.1:1',
   ])('names the address and the remedy when there is no connection: %s', (message) => {
     expect(problemOf(new Error(message))).toBe(
@@ -79,8 +82,17 @@ describe('an error of Redis', () => {
     for (const text of [plain, inScript]) expect(problemOf(new ReplyError(text))).not.toContain(text)
   })
 
-  it('of the service itself is its own text', () => {
-    expect(problemOf(new RangeError('the read model has an invalid checkpoint'))).toBeUndefined()
+  it('is a time-out when an event has not happened in time', async () => {
+    const waiting = once(new EventEmitter(), 'ready', { signal: AbortSignal.timeout(1) })
+    expect(problemOf(await waiting.catch((error) => error))).toMatch('does not respond (timed out): check')
+  })
+
+  it.each([
+    new RangeError('the read model has an invalid checkpoint'),
+    // The error of a command that the user interrupts.
+    new DOMException('This operation was aborted', 'AbortError'),
+  ])('of the service itself is its own text: %s', (error) => {
+    expect(problemOf(error)).toBeUndefined()
   })
 })
 

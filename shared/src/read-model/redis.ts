@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { type ChainableCommander, Cluster, Redis, type RedisOptions, type Result } from 'ioredis'
 import type { Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
-import { type RedisAccess, redisAccessOf } from './redis-access.ts'
+import { type RedisAccess, redisAccessOf, type Secrets } from './redis-access.ts'
 import { ReadModelCluster } from './redis-cluster.ts'
 import { createRedisProblems } from './redis-problems.ts'
 import type { RedisSettings } from './redis-settings.ts'
@@ -37,6 +37,8 @@ export type RedisClient = Redis | Cluster
 type Script = ReturnType<typeof script>
 type Scripts = Record<string, Script>
 type Problems = ReturnType<typeof createRedisProblems>
+/** Calls `use` with the secrets as they were read last, and again with those that are in the files now. */
+type Renew = (use: (secrets: Secrets) => void) => void
 
 const CONNECT_TIMEOUT_MS = 3_000
 const COMMAND_TIMEOUT_MS = 2_000
@@ -71,10 +73,14 @@ export type Patience = { patienceMs?: number }
 export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log, { patienceMs }: Patience = {}) {
   const access = redisAccessOf(settings)
   const problems = createRedisProblems(access, log)
+  const renew: Renew = (use) => {
+    use(access.secrets.current())
+    void access.secrets.renew((reason) => log.warn(`redis: ${reason}`)).then(use)
+  }
   const redis =
     access.place.is === 'cluster'
-      ? openCluster(access, scripts, problems)
-      : openServer(access, scripts, problems, patienceMs)
+      ? openCluster(access, scripts, problems, renew)
+      : openServer(access, scripts, problems, renew, patienceMs)
   redis.on('error', (error: Error & { lastNodeError?: Error }) =>
     problems.connectionFailed(error.lastNodeError ?? error),
   )
@@ -149,22 +155,18 @@ function optionsOf(problems: Problems) {
   } satisfies RedisOptions
 }
 
-/** Has the next connection use the secrets as they are now. */
-function renewSecrets(options: RedisOptions, { readSecrets }: RedisAccess, problems: Problems): void {
-  try {
-    Object.assign(options, readSecrets())
-  } catch (error) {
-    problems.connectionFailed(error as Error)
-  }
-}
-
 /** One server, or the master that sentinels name. */
-function openServer(access: RedisAccess, scripts: Scripts, problems: Problems, patienceMs: number | undefined): Redis {
-  const { place } = access
-  const renew = () => renewSecrets(redis.options, access, problems)
+function openServer(
+  { place, secrets }: RedisAccess,
+  scripts: Scripts,
+  problems: Problems,
+  renew: Renew,
+  patienceMs: number | undefined,
+): Redis {
+  const renewOptions = () => renew((renewed) => Object.assign(redis.options, renewed))
   const options = {
     ...optionsOf(problems),
-    ...access.readSecrets(),
+    ...secrets.current(),
     ...(patienceMs === undefined ? FAIL_AT_ONCE : { ...WAIT_FOR_REDIS, commandTimeout: patienceMs }),
     retryStrategy: retryDelay,
     scripts,
@@ -177,21 +179,20 @@ function openServer(access: RedisAccess, scripts: Scripts, problems: Problems, p
           enableTLSForSentinelMode: options.tls !== undefined,
           sentinelCommandTimeout: COMMAND_TIMEOUT_MS,
           sentinelRetryStrategy(attempt: number) {
-            renew()
+            renewOptions()
             return retryDelay(attempt)
           },
           // A master that is cut off from the sentinels keeps its connections.
           failoverDetector: true,
         })
       : new Redis(place.is === 'server' ? place.url : '', options)
-  redis.on('reconnecting', renew)
+  redis.on('reconnecting', renewOptions)
   return redis
 }
 
-function openCluster(access: RedisAccess, scripts: Scripts, problems: Problems): Cluster {
-  const { place } = access
+function openCluster({ place, secrets }: RedisAccess, scripts: Scripts, problems: Problems, renew: Renew): Cluster {
   const cluster = new ReadModelCluster(place.is === 'cluster' ? place.nodes : [], {
-    redisOptions: { ...optionsOf(problems), ...access.readSecrets(), autoResendUnfulfilledCommands: false },
+    redisOptions: { ...optionsOf(problems), ...secrets.current(), autoResendUnfulfilledCommands: false },
     scripts,
     clusterRetryStrategy: retryDelay,
     // A call that may have been executed is the caller's to repeat, as with a single server.
@@ -200,11 +201,12 @@ function openCluster(access: RedisAccess, scripts: Scripts, problems: Problems):
     dnsLookup: (host, callback) => callback(null, host),
     lazyConnect: true,
   })
-  const renew = () => {
-    for (const { options } of cluster.nodes()) renewSecrets(options, access, problems)
-  }
-  cluster.on('+node', renew)
-  cluster.on('-node', renew)
+  const renewOptions = () =>
+    renew((renewed) => {
+      for (const { options } of cluster.nodes()) Object.assign(options, renewed)
+    })
+  cluster.on('+node', renewOptions)
+  cluster.on('-node', renewOptions)
   cluster.on('node error', problems.callFailed)
   cluster.connect().catch(() => {})
   return cluster

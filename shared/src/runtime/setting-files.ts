@@ -2,10 +2,14 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync, type Stats, statSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
-import { messageOf } from './failures.ts'
+import { messageOf, PreconditionError } from './failures.ts'
+import { inTime } from './reloaded.ts'
 
 /** Settings by their names; some name files. */
 export type SettingValues = Readonly<Record<string, string | undefined>>
+
+/** Returns the text of the file that a setting names. */
+export type ReadFile = (settings: SettingValues, name: string) => string
 
 export type TlsFiles = { ca?: string; cert?: string; key?: string }
 
@@ -22,7 +26,7 @@ function readSettingFile(settings: SettingValues, name: string): string {
   }
 }
 
-/** As `readSettingFile`, but a file system that does not respond blocks only one thread of the pool for files. */
+/** As `readSettingFile`, but a file system that does not respond blocks only one thread of the pool. */
 export async function loadSettingFile(settings: SettingValues, name: string): Promise<string> {
   const path = settings[name] ?? ''
   try {
@@ -31,6 +35,30 @@ export async function loadSettingFile(settings: SettingValues, name: string): Pr
   } catch (error) {
     throw unreadable(name, path, error as NodeJS.ErrnoException)
   }
+}
+
+/**
+ * Calls `use` with a reader of the files that the settings with this prefix name. They are read before, as by
+ * `loadSettingFile`, one after the other.
+ */
+export async function withFiles<T>(settings: SettingValues, prefix: string, use: (read: ReadFile) => T): Promise<T> {
+  const texts = new Map<string, string>()
+  for (const [name, path] of Object.entries(settings)) {
+    const isFile = name.startsWith(prefix) && name.endsWith('_FILE') && path !== undefined
+    if (isFile) texts.set(name, await loadSettingFile(settings, name))
+  }
+  return use((_settings, name) => texts.get(name) ?? '')
+}
+
+/**
+ * Throws a PreconditionError when the files that the settings name are not read in time: the synchronous reads of a
+ * start would block the process. Those report all other faults.
+ */
+export async function assertFilesRespond(settings: SettingValues, withinMs?: number, load = withFiles): Promise<void> {
+  const tried = load(settings, '', () => {}).catch(() => {})
+  await inTime(tried, 'files of the settings', withinMs).catch((error: unknown) => {
+    throw new PreconditionError(`settings: ${messageOf(error)}`)
+  })
 }
 
 /** A pipe would block its reader. */
@@ -54,18 +82,22 @@ function unreadable(name: string, path: string, { code, message }: NodeJS.ErrnoE
  * The secret in the setting `name`, or in the file that `<name>_FILE` names; undefined without either. Editors end a
  * file with a line break, which is no part of the secret. Throws an Error that names the setting and the fix.
  */
-export function readSecret(settings: SettingValues, name: string): string | undefined {
+export function readSecret(
+  settings: SettingValues,
+  name: string,
+  read: ReadFile = readSettingFile,
+): string | undefined {
   if (settings[name] !== undefined) return settings[name]
   if (settings[`${name}_FILE`] === undefined) return undefined
-  return readSettingFile(settings, `${name}_FILE`).replace(/\r?\n$/, '')
+  return read(settings, `${name}_FILE`).replace(/\r?\n$/, '')
 }
 
 /**
  * The certificates and the key in the files that `<prefix>_CA_FILE`, `_CERT_FILE` and `_KEY_FILE` name. Throws an Error
  * that names the setting and the fix.
  */
-export function readTlsFiles(settings: SettingValues, prefix: string, read = readSettingFile): TlsFiles {
-  const [caFile, certFile, keyFile] = tlsSettings(prefix)
+export function readTlsFiles(settings: SettingValues, prefix: string, read: ReadFile = readSettingFile): TlsFiles {
+  const [caFile, certFile, keyFile] = [`${prefix}_CA_FILE`, `${prefix}_CERT_FILE`, `${prefix}_KEY_FILE`] as const
   if ((settings[certFile] === undefined) !== (settings[keyFile] === undefined)) {
     throw new Error(`${certFile} and ${keyFile} belong together: set both or neither`)
   }
@@ -82,16 +114,6 @@ export function readTlsFiles(settings: SettingValues, prefix: string, read = rea
   }
   return { ...ca, cert, key }
 }
-
-/** As `readTlsFiles`, but by `loadSettingFile`. */
-export async function loadTlsFiles(settings: SettingValues, prefix: string): Promise<TlsFiles> {
-  const names = tlsSettings(prefix).filter((name) => settings[name] !== undefined)
-  const texts = await Promise.all(names.map(async (name) => [name, await loadSettingFile(settings, name)] as const))
-  const textOf: ReadonlyMap<string, string> = new Map(texts)
-  return readTlsFiles(settings, prefix, (_settings, name) => textOf.get(name) ?? '')
-}
-
-const tlsSettings = (prefix: string) => [`${prefix}_CA_FILE`, `${prefix}_CERT_FILE`, `${prefix}_KEY_FILE`] as const
 
 /** The faults of the settings that `readTlsFiles` reads, as text for people. */
 export const tlsFileFaults = (settings: SettingValues, prefix: string): string[] =>

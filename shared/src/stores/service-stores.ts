@@ -36,7 +36,7 @@ export async function openServiceStores(
   const operations = await openOperationsPort(settings.OPS_PORT, settings.HOST, parts)
   closeLater(operations.close)
 
-  const stores = createStores(settings, `plant-store-${service}`, log)
+  const stores = await createStores(settings, `plant-store-${service}`, log)
   closeLater(stores.close)
   // A separate connection: what Redis refuses the page does not make the service unready.
   page.showStores(() => {

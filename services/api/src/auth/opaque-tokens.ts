@@ -2,8 +2,8 @@ import { timingSafeEqual } from 'node:crypto'
 import { digestOf, parseTokenEntries, parseTokenFile, type TokenEntry } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
+import { openReloaded, type Reloaded } from '@plant-store/shared/runtime/reloaded.ts'
 import { loadSettingFile } from '@plant-store/shared/runtime/setting-files.ts'
-import { openReloaded, type Reloaded } from '../reloaded.ts'
 import { type Authenticator, expiredToken, type Strategy } from './require-access.ts'
 
 /** The entry of a token, if there is one, in a time that depends neither on the token nor on the entry. */

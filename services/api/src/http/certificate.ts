@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import type { Server } from 'node:http'
 import { Server as TlsServer } from 'node:tls'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { loadTlsFiles, type TlsFiles } from '@plant-store/shared/runtime/setting-files.ts'
-import { openReloaded } from '../reloaded.ts'
+import { openReloaded } from '@plant-store/shared/runtime/reloaded.ts'
+import { readTlsFiles, type TlsFiles, withFiles } from '@plant-store/shared/runtime/setting-files.ts'
 
 export type CertificateSettings = { HTTP_TLS_CERT_FILE?: string; HTTP_TLS_KEY_FILE?: string }
 
@@ -33,7 +33,7 @@ export async function openCertificate(
   let server: TlsServer | undefined
   const { current, close } = await openReloaded({
     what: 'certificate',
-    read: () => loadTlsFiles(settings, 'HTTP_TLS'),
+    read: () => withFiles(settings, 'HTTP_TLS', (read) => readTlsFiles(settings, 'HTTP_TLS', read)),
     use(files) {
       server?.setSecureContext(files)
       log.info({ expiresAt: expiry() }, 'new connections have a new certificate')

@@ -9,7 +9,8 @@ const MAX_DEPTH = 32
 const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]*)/i
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 const INT64_DIGITS = 19
-const MAX_QUOTED_CHARACTERS = 200
+/** The end of a message of the parser. */
+const AT_POSITION = / at position (\d+)$/
 
 /**
  * Accepts only bodies that are JSON in UTF-8, of at most `maxBytes`. The service requests a body ("100 Continue") only when
@@ -93,12 +94,12 @@ export function parseJsonBody(body: Buffer, maxDepth = MAX_DEPTH): unknown {
     throw new HttpError('malformedJson', `the body is nested deeper than ${maxDepth} objects and arrays`)
   let value: unknown
   try {
-    value = parse(body.toString(), undefined, exactInteger)
+    value = parse(body.toString(), undefined, { parseNumber: exactInteger, onDuplicateKey: ({ newValue }) => newValue })
   } catch (error) {
-    const reason = (error as Error).message.slice(0, MAX_QUOTED_CHARACTERS)
-    throw new HttpError('malformedJson', `the body is not valid JSON: ${reason}`)
+    const [, position] = AT_POSITION.exec((error as Error).message) ?? []
+    const place = position === undefined ? '' : ` at character ${Number(position) + 1}`
+    throw new HttpError('malformedJson', `the body is not valid JSON${place}; send a JSON object as in RFC 8259`)
   }
-  // The parser rejects a duplicate key only if its value differs.
   if (countMembers(value) !== members) throw new HttpError('malformedJson', 'an object in the body has a duplicate key')
   return value
 }

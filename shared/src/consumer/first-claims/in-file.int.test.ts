@@ -18,7 +18,7 @@ import { offsetOf, type Partition } from '../../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
 import { systemTime } from '../../runtime/time.ts'
-import { inFile } from './in-file.ts'
+import { explain, inFile } from './in-file.ts'
 
 const PROCESS = fileURLToPath(new URL('../../../../tests/support/claim-file-process.ts', import.meta.url))
 const [P, OTHER] = [0, 1] as Partition[] as [Partition, Partition]
@@ -222,6 +222,23 @@ describe('first claims in a file', () => {
   it('are rejected where no file can be written', async () => {
     await expectRefused(open(join(temporaryFolder(), 'none', 'claims.db')), /cannot be written .*its folder/)
     await expectRefused(open(''), /needs the path of a file/)
+  })
+
+  it('name a full disk and the remedy, without the text of SQLite', () => {
+    const database = new DatabaseSync(':memory:')
+    database.exec('PRAGMA max_page_count = 1')
+    const full = (() => {
+      try {
+        database.exec('CREATE TABLE t (n)')
+      } catch (error) {
+        return error
+      }
+    })()
+    expect(explain(full, 'claims.db')).toMatchObject({
+      ...{ name: 'Error', message: 'claims.db cannot be used (SQLite error 13): free space on its disk', cause: full },
+    })
+    const own = new RangeError('offset -1 is no offset')
+    expect(explain(own, 'claims.db')).toBe(own)
   })
 
   it('detect another log, and store nothing of it', async () => {

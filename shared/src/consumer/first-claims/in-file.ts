@@ -4,7 +4,7 @@ import type { PlantId } from '../../plant/plant.ts'
 import type { LogRecord } from '../../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../../protocol/checkpoint.ts'
-import { messageOf, PreconditionError } from '../../runtime/failures.ts'
+import { PreconditionError } from '../../runtime/failures.ts'
 import { type FirstClaims, firstAmong } from './first-claims.ts'
 
 export type ClaimFileSettings = { path: string; topic: string; partitions: number }
@@ -25,7 +25,9 @@ const SCHEMA = `
 `
 
 // SQLite's error codes that have an explanation for the user (sqlite.org/rescode.html).
-const [BUSY, READONLY, CORRUPT, CANTOPEN, NOTADB] = [5, 8, 11, 14, 26]
+const [BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB] = [5, 8, 10, 11, 13, 14, 26]
+/** For failures that may pass. */
+const REMEDIES: Record<number, string> = { [FULL]: 'free space on its disk', [IOERR]: 'check its disk' }
 
 /**
  * Stores the first claims in a SQLite file: after a restart, reading continues where it ended. Each consumer needs a
@@ -152,7 +154,7 @@ function prepare(database: DatabaseSync, { path, topic, partitions }: ClaimFileS
     }
     // Reads the whole file, about 0.1 s per million ids: a damaged file could give wrong results.
     const found = pragma('quick_check(1)')
-    if (found !== 'ok') throw damaged(path, String(found).replaceAll('\n', ' '))
+    if (found !== 'ok') throw damaged(path, CORRUPT)
     database.exec('COMMIT')
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK')
@@ -179,15 +181,19 @@ function assertFormatVersion(version: unknown, path: string): void {
   )
 }
 
-const damaged = (path: string, reason: string) =>
+const damaged = (path: string, code: number) =>
   new PreconditionError(
-    `${path} is damaged (${reason}): delete it and the file ${path}-wal, if it exists. It is rebuilt from the log`,
+    `${path} is damaged (SQLite error ${code}): delete it and the file ${path}-wal, if it exists. It is rebuilt from the log`,
   )
 
-/** A PreconditionError for a permanent failure; any other error, such as for a full disk, unchanged. */
-function explain(error: unknown, path: string): unknown {
+/**
+ * The error with the reason and the remedy instead of SQLite's text: a PreconditionError for a permanent failure. An
+ * error of another origin unchanged.
+ */
+export function explain(error: unknown, path: string): unknown {
   const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff
-  if (code === CORRUPT || code === NOTADB) return damaged(path, messageOf(error))
+  if (code === 0) return error
+  if (code === CORRUPT || code === NOTADB) return damaged(path, code)
   if (code === BUSY) {
     return new PreconditionError(
       `${path} is in use by another process, or by another consumer of this process: each needs a file of its own`,
@@ -195,8 +201,9 @@ function explain(error: unknown, path: string): unknown {
   }
   if (code === CANTOPEN || code === READONLY) {
     return new PreconditionError(
-      `${path} cannot be written (${messageOf(error)}): check that its folder exists and is writable`,
+      `${path} cannot be written (SQLite error ${code}): check that its folder exists and is writable`,
     )
   }
-  return error
+  const remedy = REMEDIES[code] ?? 'the log has the reason'
+  return new Error(`${path} cannot be used (SQLite error ${code}): ${remedy}`, { cause: error })
 }

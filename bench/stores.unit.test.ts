@@ -6,7 +6,7 @@ import { identify } from '../local/processes/process-identity.mjs'
 import { eventually } from '../tests/support/eventually.ts'
 
 const STORES = new URL('stores.ts', import.meta.url)
-const PROCESS = new URL('../local/processes/process.mjs', import.meta.url)
+const PROCESS = new URL('../local/processes/process.ts', import.meta.url)
 
 /** Starts a process that would outlive it, prints that, and gets a second signal while it exits by the first. */
 const BROKEN_OFF_TWICE = `

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { startProcess } from '../local/processes/process.mjs'
+import { startProcess } from '../local/processes/process.ts'
 import { remedyOf } from '../local/toolchain/npm.mjs'
 import { ensureInstalled } from '../local/toolchain/prepare.mjs'
 import { temporaryFolder } from './support/temporary-folder.ts'

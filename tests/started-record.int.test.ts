@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { claim } from '../local/launch/started-record.mjs'
+import { claim } from '../local/launch/started-record.ts'
 import { identify } from '../local/processes/process-identity.mjs'
 import { temporaryFolder } from './support/temporary-folder.ts'
 

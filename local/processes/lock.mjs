@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from './failure.mjs'
 import { identify } from './process-identity.mjs'
-import { createWhole, writeWhole } from './whole-file.mjs'
+import { writeWhole } from './whole-file.mjs'
 
 /**
  * Takes a lock unless it is held. Its file is the one of FILE.1, FILE.2, … with the highest number. Only a holder with a
@@ -45,13 +45,10 @@ export function take(file, text, isHeld) {
 /** @param {string} file */
 function numbersOf(file) {
   const start = `${basename(file)}.`
-  try {
-    const names = readdirSync(dirname(file)).filter((name) => name.startsWith(start))
-    const ends = names.map((name) => name.slice(start.length)).filter((end) => /^\d+$/.test(end))
-    return ends.map(Number).sort((a, b) => a - b)
-  } catch {
-    return []
-  }
+  mkdirSync(dirname(file), { recursive: true })
+  const names = readdirSync(dirname(file)).filter((name) => name.startsWith(start))
+  const ends = names.map((name) => name.slice(start.length)).filter((end) => /^\d+$/.test(end))
+  return ends.map(Number).sort((a, b) => a - b)
 }
 
 /** @param {string} file */
@@ -64,13 +61,31 @@ function read(file) {
 }
 
 /**
+ * Creates a file with its text in it; of several that try at once one succeeds, for the others it is there already.
+ *
+ * @param {string} file
+ * @param {string} text
+ */
+function createWhole(file, text) {
+  const part = `${file}.${process.pid}.part`
+  writeFileSync(part, text)
+  try {
+    linkSync(part, file)
+    return true
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false
+    throw error
+  } finally {
+    rmSync(part)
+  }
+}
+
+/**
  * Runs work that only one process at a time may do; the others wait. A lock is ignored when all its holders have ended.
  *
  * @template T
  * @param {string} file
- * @param {object} options
- * @param {number} options.waitTimeoutMs
- * @param {AbortSignal | undefined} [options.signal] ends the waiting
+ * @param {{ waitTimeoutMs: number, signal?: AbortSignal | undefined }} options signal: ends the waiting
  * @param {(alsoHeldBy: (pid: number) => void) => Promise<T>} work alsoHeldBy names a program doing the work, which
  *   continues when this process is killed
  * @returns {Promise<T>}
@@ -96,10 +111,7 @@ const holder = (pid) => `${pid} ${identify(pid)}\n`
 
 /** @param {string} text */
 const isHeld = (text) =>
-  text
-    .trim()
-    .split('\n')
-    .some((line) => {
-      const [pid, ...identity] = line.split(' ')
-      return pid !== '' && identify(Number(pid)) === identity.join(' ')
-    })
+  text.split('\n').some((line) => {
+    const [pid, ...identity] = line.split(' ')
+    return pid !== '' && identify(Number(pid)) === identity.join(' ')
+  })

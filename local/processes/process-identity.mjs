@@ -41,11 +41,8 @@ export function startOf(stat) {
 function identifyByPs(pid) {
   try {
     const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' }
-    const row = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
-      env,
-      encoding: 'utf8',
-    }).trim()
-    const [state = '', ...started] = row.split(/\s+/)
+    const row = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { env, encoding: 'utf8' })
+    const [state = '', ...started] = row.trim().split(/\s+/)
     return state.startsWith('Z') ? undefined : started.join(' ')
   } catch {
     return undefined

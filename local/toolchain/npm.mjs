@@ -2,6 +2,7 @@ import { endOf, runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
 
 const timeoutMs = 600_000
+const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
 /** Errors of the file system. npm 10.4 and older write ERR! for error. */
 const ofAFile = /code (EACCES|EPERM|EROFS|ENOTDIR|ENOENT|EEXIST|ENOSPC|EDQUOT)$[\s\S]*?npm (?:error|ERR!) path (.+)$/m
 
@@ -9,19 +10,13 @@ const ofAFile = /code (EACCES|EPERM|EROFS|ENOTDIR|ENOENT|EEXIST|ENOSPC|EDQUOT)$[
  * Installs packages from the registry.
  *
  * @param {string[]} args
- * @param {object} options
- * @param {string} options.cwd
- * @param {string} options.what is installed
- * @param {AbortSignal | undefined} options.signal
- * @param {(pid: number) => void} options.onStart
+ * @param {{ cwd: string, what: string, onStart: (pid: number) => void }} options what: is installed
  * @throws {Failure} that says what to change
  */
 export async function npm(args, { what, ...options }) {
-  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const { code, output, missing } = await runCommand('npm', [...args, ...quiet], { ...options, timeoutMs })
   if (missing) throw new Failure('npm not found: install Node 24 or newer, npm comes with it.')
-  if (code === 0) return
-  throw new Failure(`npm could not install ${what}: ${remedyOf(output)}`)
+  if (code !== 0) throw new Failure(`npm could not install ${what}: ${remedyOf(output)}`)
 }
 
 /** @param {string} output of an npm that failed */

@@ -2,31 +2,27 @@ import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { bringUp } from './launch/bring-up.mjs'
-import { help, welcome } from './launch/help.mjs'
-import { createProgress } from './launch/progress.mjs'
-import { removeRun, writeRun } from './launch/run-file.mjs'
-import { stopGraceMs } from './launch/service.mjs'
-import { portsOf, readSettings, servicesOf, urlsOf } from './launch/settings.mjs'
-import { claim } from './launch/started-record.mjs'
-import { forget } from './launch/stores.mjs'
-import { createSupervisor } from './launch/supervisor.mjs'
-import { storedToken } from './launch/token.mjs'
+import { bringUp } from './launch/bring-up.ts'
+import { help, welcome } from './launch/help.ts'
+import { createProgress, type Progress } from './launch/progress.ts'
+import { type Pids, removeRun, writeRun } from './launch/run-file.ts'
+import { stopGraceMs } from './launch/service.ts'
+import { portsOf, readSettings, type Settings, servicesOf, urlsOf } from './launch/settings.ts'
+import { claim } from './launch/started-record.ts'
+import { forget } from './launch/stores.ts'
+import { createSupervisor } from './launch/supervisor.ts'
+import { storedToken } from './launch/token.ts'
+import { END_SIGNALS } from './processes/command.mjs'
 import { describe, Failure } from './processes/failure.mjs'
-import { isPortFree } from './processes/port.mjs'
-import { killLivingGroups } from './processes/process.mjs'
-import { killLivingContainers } from './stores/docker.mjs'
+import { isPortFree } from './processes/port.ts'
+import { killLivingGroups, type RunningProcess } from './processes/process.ts'
+import { type Containers, killLivingContainers } from './stores/docker.ts'
 
-/**
- * @typedef {import('./processes/process.mjs').RunningProcess} RunningProcess
- * @typedef {import('./launch/settings.mjs').Settings} Settings
- * @typedef {import('./launch/progress.mjs').Progress} Progress
- * @typedef {Awaited<ReturnType<typeof claim>>} Started
- * @typedef {ReturnType<typeof import('./stores/docker.mjs').createContainers>} Containers
- */
+// `npm start`: Kafka, Redis and both services on this machine. run.mjs has installed the packages.
 
-/** `npm start` forwards a Ctrl-C that the terminal has also sent to this process: both together are one request. */
-const sameRequestMs = 500
+/** A Ctrl-C reaches this process from the terminal and from the process that started it: together they are one request. */
+const SAME_REQUEST_MS = 500
+const STORE_GRACE_MS = 2500
 
 // A closed pipe (`npm start | head`) must not end the services.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
@@ -43,53 +39,46 @@ process.exitCode = await main(process.argv.slice(2)).catch((error) => {
 // Without waiting for idle connections of the readiness checks.
 process.exit()
 
-/**
- * @param {string[]} args
- * @returns {Promise<number>} the exit code
- */
-async function main(args) {
+/** Resolves to the exit code. */
+async function main(args: string[]): Promise<number> {
   const options = readOptions(args)
   if (options.help) {
     process.stdout.write(help)
     return 0
   }
   const settings = readSettings(process.env, options)
+  const { localDir } = settings
   const progress = createProgress(process.stdout)
-  const started = await claim(settings.localDir, (names) => {
+  const started = await claim(localDir, (names) => {
     progress.say(`Stopping what an earlier npm start left running: ${names.join(', ')}`)
   })
   const stop = listenForStop({
     onFirst: (signal) => progress.say(`Stopping (${signal}) …`),
     onSecond() {
       progress.say('Stopping everything at once.')
-      removeRun(settings.localDir)
+      removeRun(localDir)
       started.remove()
     },
   })
   try {
     await checkPorts(settings)
     if (options.fresh) await forget(settings, progress)
-    keepPrivate(settings.localDir)
+    keepPrivate(localDir)
     return await run(settings, progress, stop, started)
   } finally {
     started.remove()
   }
 }
 
-/**
- * Plants, logs and passwords are readable by this user only. The folder has downloads as well, for every user.
- *
- * @param {string} localDir
- */
-function keepPrivate(localDir) {
+/** Plants, logs and passwords are readable by this user only. The folder has downloads as well, for every user. */
+function keepPrivate(localDir: string): void {
   for (const folder of ['data', 'logs', 'examples']) {
     mkdirSync(join(localDir, folder), { recursive: true })
     chmodSync(join(localDir, folder), 0o700)
   }
 }
 
-/** @param {Settings} settings */
-async function checkPorts(settings) {
+async function checkPorts(settings: Settings): Promise<void> {
   for (const { port, host, what, setting } of portsOf(settings)) {
     if (await isPortFree(port, host)) continue
     throw new Failure(
@@ -99,26 +88,14 @@ async function checkPorts(settings) {
   }
 }
 
-/**
- * @param {Settings} settings
- * @param {Progress} progress
- * @param {AbortSignal} stop
- * @param {Started} started
- */
-async function run(settings, progress, stop, started) {
+type Started = Awaited<ReturnType<typeof claim>>
+
+async function run(settings: Settings, progress: Progress, stop: AbortSignal, started: Started): Promise<number> {
   const { localDir, topic, partitions, table } = settings
   const token = settings.token ?? storedToken(localDir)
-  /** @type {import('./launch/run-file.mjs').Pids} */
-  const pids = { launcher: process.pid }
-  /** @type {(() => void) | undefined} */
-  let publish
-  const onSpawn = (/** @type {RunningProcess} */ { name, pid }) => started.add(name, pid)
-  /** @type {Containers | undefined} */
-  let containers
-  const onContainers = (/** @type {Containers} */ found) => {
-    containers = found
-    started.addContainers(found.project)
-  }
+  const pids: Pids = { launcher: process.pid }
+  let publish: (() => void) | undefined
+  let containers: Containers | undefined
   const gaveUp = new AbortController()
   const supervisor = createSupervisor({
     say: progress.say,
@@ -128,16 +105,21 @@ async function run(settings, progress, stop, started) {
     },
     onGiveUp: (error) => gaveUp.abort(error),
   })
+  const launch = {
+    ...{ settings, token, progress, keep: supervisor.keep },
+    onSpawn: ({ name, pid }: RunningProcess) => started.add(name, pid),
+    onContainers(found: Containers) {
+      containers = found
+      started.addContainers(found.project)
+    },
+  }
   try {
-    const endOfStart = AbortSignal.any([stop, gaveUp.signal])
-    const launch = { settings, token, progress, onSpawn, keep: supervisor.keep, onContainers }
-    const stores = await bringUp(launch, endOfStart)
-    const { settingsOf, dockerProject } = stores
+    const { settingsOf, dockerProject } = await bringUp(launch, AbortSignal.any([stop, gaveUp.signal]))
     const { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, ...storeSettings } = settingsOf('plantctl')
     const addresses = { ...urlsOf(settings), kafkaBrokers, redisUrl, storeSettings, dockerProject }
     publish = () => writeRun(localDir, { ...addresses, token, topic, partitions, table, pids })
     publish()
-    progress.say(welcome(settings, token, stores.dockerProject))
+    progress.say(welcome(settings, token, dockerProject))
     await Promise.race([aborted(stop), aborted(gaveUp.signal)])
     gaveUp.signal.throwIfAborted()
     return 0
@@ -158,30 +140,22 @@ async function run(settings, progress, stop, started) {
 /**
  * Stops everything. The apis are first: they need both stores to complete the requests in flight. A store that takes
  * longer than its limit is killed, which loses nothing.
- *
- * @param {Settings} settings
- * @param {Map<string, RunningProcess>} running
- * @param {Containers | undefined} containers
  */
-async function stopAll(settings, running, containers) {
-  for (const kind of /** @type {const} */ (['api', 'projector'])) {
+async function stopAll(settings: Settings, running: Map<string, RunningProcess>, containers: Containers | undefined) {
+  for (const kind of ['api', 'projector'] as const) {
     const services = servicesOf(settings).filter((service) => service.kind === kind)
     const graceMs = stopGraceMs(kind, process.env)
     await Promise.all(services.map(async ({ name }) => running.get(name)?.stop({ graceMs })))
   }
-  await Promise.all([containers?.stop(), ...[...running.values()].map((store) => store.stop({ graceMs: 2500 }))])
+  const stores = [...running.values()].map((store) => store.stop({ graceMs: STORE_GRACE_MS }))
+  await Promise.all([containers?.stop(), ...stores])
 }
 
-/** @param {AbortSignal} signal */
-function aborted(signal) {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined)
-    else signal.addEventListener('abort', resolve, { once: true })
-  })
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
 }
 
-/** @param {string[]} args */
-function readOptions(args) {
+function readOptions(args: string[]) {
   try {
     const { values } = parseArgs({
       args,
@@ -195,35 +169,31 @@ function readOptions(args) {
     })
     return values
   } catch (error) {
-    throw new Failure(
-      `${/** @type {Error} */ (error).message}. The options are --with, --port, --cluster, --fresh and --help.`,
-    )
+    throw new Failure(`${(error as Error).message}. The options are --with, --port, --cluster, --fresh and --help.`)
   }
 }
 
-/**
- * Turns Ctrl-C, SIGTERM and SIGHUP into an abort signal. A second signal stops everything at once.
- *
- * @param {object} listeners
- * @param {(name: NodeJS.Signals) => void} listeners.onFirst
- * @param {() => void} listeners.onSecond called before the process exits
- * @returns {AbortSignal}
- */
-function listenForStop({ onFirst, onSecond }) {
+type StopListeners = {
+  onFirst(name: NodeJS.Signals): void
+  /** Called before the process exits. */
+  onSecond(): void
+}
+
+/** Turns Ctrl-C, SIGTERM and SIGHUP into an abort signal. A second signal stops everything at once. */
+function listenForStop({ onFirst, onSecond }: StopListeners): AbortSignal {
   const stop = new AbortController()
   let firstAt = 0
-  /** @param {NodeJS.Signals} name */
-  const onSignal = (name) => {
+  function onSignal(name: NodeJS.Signals): void {
     if (!stop.signal.aborted) {
       firstAt = performance.now()
       onFirst(name)
       stop.abort(name)
-    } else if (performance.now() - firstAt > sameRequestMs) {
+    } else if (performance.now() - firstAt > SAME_REQUEST_MS) {
       onSecond()
       killLivingGroups()
       process.exit(1)
     }
   }
-  for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(name, onSignal)
+  for (const name of END_SIGNALS) process.on(name, onSignal)
   return stop.signal
 }

@@ -1,21 +1,15 @@
 import { performance } from 'node:perf_hooks'
 
-/**
- * Shows the progress: a line at the start and at the end of each step.
- *
- * @typedef {object} Progress
- * @property {<T>(label: string, work: () => Promise<T>) => Promise<T>} step ✓ done, ✗ failed, - cut off
- * @property {(text: string) => void} say
- *
- * @param {NodeJS.WriteStream} stream
- * @returns {Progress}
- */
-export function createProgress(stream) {
-  /** @param {string} text */
-  const say = (text) => void stream.write(`${text}\n`)
+export type Progress = ReturnType<typeof createProgress>
+
+/** Shows the progress: a line at the start and at the end of each step. */
+export function createProgress(stream: NodeJS.WriteStream) {
+  const say = (text: string) => void stream.write(`${text}\n`)
   return {
     say,
-    async step(label, work) {
+
+    /** Marks its end: ✓ done, ✗ failed, - cut off. */
+    async step<T>(label: string, work: () => Promise<T>): Promise<T> {
       const start = performance.now()
       say(`  ${label} …`)
       let mark = '✓'

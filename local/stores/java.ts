@@ -3,15 +3,15 @@ import { runCommand } from '../processes/command.mjs'
 import { Failure } from '../processes/failure.mjs'
 
 /**
- * Arguments of every Java program: Kafka changes the case of its names by the rules of the language, which differ in Turkish.
- * They override JAVA_TOOL_OPTIONS and the locale.
+ * Arguments of every Java program: Kafka changes the case of its names by the rules of the language, which differ in
+ * Turkish. They override JAVA_TOOL_OPTIONS and the locale.
  */
-export const javaLanguage = ['-Duser.language=en', '-Dfile.encoding=UTF-8']
+export const JAVA_LANGUAGE = ['-Duser.language=en', '-Dfile.encoding=UTF-8']
 
 /** The environment of every Java program. Java decodes paths by the locale only. Maven takes its arguments from here. */
-export function javaEnvironment() {
+export function javaEnvironment(): NodeJS.ProcessEnv {
   const { _JAVA_OPTIONS, MAVEN_OPTS = '', ...env } = process.env
-  const language = javaLanguage.join(' ')
+  const language = JAVA_LANGUAGE.join(' ')
   return {
     ...env,
     LC_ALL: process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8',
@@ -21,23 +21,22 @@ export function javaEnvironment() {
   }
 }
 
-const oldestJava = 17
+const OLDEST = 17
 
 /**
- * @param {AbortSignal} [signal]
- * @returns {Promise<string>} the java program: of JAVA_HOME when that is set, else the one on the PATH
- * @throws {Failure} when there is none that Kafka runs on
+ * The java program: of JAVA_HOME when that is set, else the one on the PATH. Throws a Failure when there is none that
+ * Kafka runs on.
  */
-export async function findJava(signal) {
+export async function findJava(signal?: AbortSignal): Promise<string> {
   const { JAVA_HOME } = process.env
   const java = JAVA_HOME ? join(JAVA_HOME, 'bin', 'java') : 'java'
-  const advice = `Install Java ${oldestJava} or newer, or start Docker, or set KAFKA_BROKERS to an existing Kafka.`
+  const advice = `Install Java ${OLDEST} or newer, or start Docker, or set KAFKA_BROKERS to an existing Kafka.`
   const { code, output, missing } = await runCommand(java, ['-version'], { timeoutMs: 20_000, signal })
   // macOS has a stub named java that only prints that Java is missing.
   if (missing || code !== 0) throw new Failure(`${java} not found or not working: ${advice}`)
   const version = /version "([^"]+)"/.exec(output)?.[1] ?? 'unknown'
   // Java 8 called itself 1.8.
   const major = Number(version.replace(/^1\./, '').split(/[.\-+]/)[0])
-  if (!(major >= oldestJava)) throw new Failure(`${java} is version ${version}, which is too old. ${advice}`)
+  if (!(major >= OLDEST)) throw new Failure(`${java} is version ${version}, which is too old. ${advice}`)
   return java
 }

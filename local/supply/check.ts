@@ -2,7 +2,7 @@ import { basename, join } from 'node:path'
 import { root } from '../places.mjs'
 import { runCommand } from '../processes/command.mjs'
 import { describe } from '../processes/failure.mjs'
-import { ensureBuilt } from '../toolchain/go.mjs'
+import { ensureBuilt } from '../toolchain/go.ts'
 import { hasPython, installPython } from '../toolchain/python.ts'
 
 // Checks what the project is delivered by: looks for secrets in all commits, and checks the workflows and the
@@ -18,7 +18,7 @@ process.exitCode = await main().catch((error) => {
   return 1
 })
 
-async function main() {
+async function main(): Promise<number> {
   const python = (await hasPython()) ? await installPython('supply', REQUIREMENTS) : undefined
   const findings = [
     await check('secrets', await ensureBuilt(GITLEAKS), ['git', '--no-banner', '--redact', '--verbose', '.']),
@@ -29,12 +29,7 @@ async function main() {
   return findings.every(Boolean) ? 0 : 1
 }
 
-/**
- * @param {string} what
- * @param {string | undefined} tool
- * @param {string[]} args
- */
-async function check(what, tool, args) {
+async function check(what: string, tool: string | undefined, args: string[]): Promise<boolean> {
   if (tool === undefined) {
     console.warn(`${what}: not checked, because neither the tool nor what installs it is here (Go; Python with venv).`)
     return !process.env.CI

@@ -1,4 +1,4 @@
-import { billOfMaterials } from './sbom.mjs'
+import { billOfMaterials } from './sbom.ts'
 
 // Fails when a package that the services, plantctl or the consumer library are shipped with has a licence that is not
 // permissive, or none.
@@ -10,6 +10,6 @@ const others = billOfMaterials().components.filter(
 )
 for (const { name, version, licenses } of others) {
   const found = licenses === undefined ? 'no licence' : JSON.stringify(licenses)
-  console.error(`${name} ${version} has ${found}, which is not among the permissive ones in local/licences.mjs`)
+  console.error(`${name} ${version} has ${found}, which is not among the permissive ones in local/licences.ts`)
 }
 process.exitCode = others.length === 0 ? 0 : 1

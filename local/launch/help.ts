@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path'
 import { root } from '../places.mjs'
-import { urlsOf } from './settings.mjs'
+import { type Settings, urlsOf } from './settings.ts'
 
 export const help = `Plant Store on this machine: a real Kafka and Redis, the topic, and both services.
 
@@ -42,12 +42,8 @@ Files, in that folder:
   run.json       addresses, token and pids, for programs; only while everything runs
 `
 
-/**
- * @param {import('./settings.mjs').Settings} settings
- * @param {string} token
- * @param {string | undefined} dockerProject of Kafka and Redis
- */
-export function welcome(settings, token, dockerProject) {
+/** `dockerProject` is that of Kafka and Redis. */
+export function welcome(settings: Settings, token: string, dockerProject: string | undefined): string {
   const { url, opsUrls } = urlsOf(settings)
   const plant = '{"id":1,"name":"Monstera deliciosa","tag":"indoor"}'
   const logDir = join(settings.localDir, 'logs')

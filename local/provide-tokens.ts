@@ -2,13 +2,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseTokenEntries, parseTokenFile } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import { digestOf, storedToken, tokenPattern, tokenRule } from './launch/token.mjs'
+import { digestOf, storedToken, TOKEN_PATTERN, TOKEN_RULE } from './launch/token.ts'
 import { describe, Failure } from './processes/failure.mjs'
 import { writeWhole } from './processes/whole-file.mjs'
 
 // The first step of `docker compose up`: writes the digests of the accepted tokens to the file that the api reads, and
 // creates a token if none is configured. The first of these settings that is set counts. Invalid values are rejected
 // here, where the name of the setting is known.
+
+type Choice = { digests: string; message: string }
 
 try {
   const { TOKENS_DIR = '.', DIGESTS_DIR = '.', ...env } = process.env
@@ -20,59 +22,36 @@ try {
   process.exitCode = 1
 }
 
-/**
- * @param {NodeJS.ProcessEnv} env
- * @param {string} dir
- * @returns {{ digests: string, message: string }}
- */
-function choose(env, dir) {
+function choose(env: NodeJS.ProcessEnv, dir: string): Choice {
   const { PLANT_STORE_TOKEN_DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE: file, PLANT_STORE_TOKEN } = env
   if (PLANT_STORE_TOKEN_DIGESTS) return entriesOf(PLANT_STORE_TOKEN_DIGESTS, 'PLANT_STORE_TOKEN_DIGESTS')
   if (file) return entriesOf(readSecret(file, env.SECRET ?? ''), file, parseTokenFile)
   if (PLANT_STORE_TOKEN) {
-    if (!tokenPattern.test(PLANT_STORE_TOKEN)) throw new Failure(`PLANT_STORE_TOKEN: expected ${tokenRule}.`)
-    return {
-      digests: digestOf(PLANT_STORE_TOKEN),
-      message: 'The api accepts the token of PLANT_STORE_TOKEN.',
-    }
+    if (!TOKEN_PATTERN.test(PLANT_STORE_TOKEN)) throw new Failure(`PLANT_STORE_TOKEN: expected ${TOKEN_RULE}.`)
+    return { digests: digestOf(PLANT_STORE_TOKEN), message: 'The api accepts the token of PLANT_STORE_TOKEN.' }
   }
   const token = storedToken(dir)
   return { digests: digestOf(token), message: welcome(env.URL ?? '', token) }
 }
 
-/**
- * @param {string} digests
- * @param {string} origin
- */
-function entriesOf(digests, origin, parse = parseTokenEntries) {
+function entriesOf(digests: string, origin: string, parse = parseTokenEntries): Choice {
   const count = parse(digests, origin).length
-  return {
-    digests,
-    message: `The api accepts ${count === 1 ? 'the token' : `the ${count} tokens`} of ${origin}.`,
-  }
+  return { digests, message: `The api accepts ${count === 1 ? 'the token' : `the ${count} tokens`} of ${origin}.` }
 }
 
-/**
- * @param {string} file as the host calls it
- * @param {string} mountedAt as this container does
- */
-function readSecret(file, mountedAt) {
+/** `file` is its name on the host, `mountedAt` in this container. */
+function readSecret(file: string, mountedAt: string): string {
   try {
     return readFileSync(mountedAt, 'utf8')
   } catch (error) {
-    const { message } = /** @type {Error} */ (error)
     throw new Failure(
-      `PLANT_STORE_TOKEN_DIGESTS_FILE=${file} cannot be read in the container (${message}). It must be a file that ` +
-        'uid 1000 may read: it holds digests, not tokens.',
+      `PLANT_STORE_TOKEN_DIGESTS_FILE=${file} cannot be read in the container (${(error as Error).message}). It must be ` +
+        'a file that uid 1000 may read: it holds digests, not tokens.',
     )
   }
 }
 
-/**
- * @param {string} url
- * @param {string} token
- */
-function welcome(url, token) {
+function welcome(url: string, token: string): string {
   const auth = `-H 'authorization: Bearer ${token}'`
   return `No token is configured (PLANT_STORE_TOKEN, PLANT_STORE_TOKEN_DIGESTS or PLANT_STORE_TOKEN_DIGESTS_FILE).
 This one was created; it is stored in the volume "tokens":

@@ -1,11 +1,11 @@
-import { readRun } from '../local/launch/run-file.mjs'
-import { localDirOf } from '../local/launch/settings.mjs'
+import { readRun } from '../local/launch/run-file.ts'
+import { localDirOf } from '../local/launch/settings.ts'
 import { root } from '../local/places.mjs'
 import { runForeground } from '../local/processes/command.mjs'
 import { describe, Failure } from '../local/processes/failure.mjs'
-import { PROGRAMS } from './programs.mjs'
+import { PROGRAMS } from './programs.ts'
 
-const help = `Runs an example of a consumer. Downloads and builds what it needs.
+const HELP = `Runs an example of a consumer. Downloads and builds what it needs.
 
   npm run example -- search-index follow     a live full-text index in SQLite (TypeScript)
   npm run example -- own-table rebuild       a table rebuilt beside the old one (TypeScript)
@@ -25,13 +25,10 @@ process.exitCode = await main(process.argv.slice(2)).catch((error) => {
   return 1
 })
 
-/**
- * @param {string[]} args
- * @returns {Promise<number>} the exit code
- */
-async function main([name, ...rest]) {
+/** Resolves to the exit code. */
+async function main([name, ...rest]: string[]): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h') {
-    process.stdout.write(help)
+    process.stdout.write(HELP)
     return 0
   }
   const prepare = PROGRAMS[name]
@@ -40,11 +37,7 @@ async function main([name, ...rest]) {
   return runForeground(command, [...args, ...rest], { cwd: process.env.INIT_CWD ?? root, env: environment(env) })
 }
 
-/**
- * @param {NodeJS.ProcessEnv} env
- * @returns {NodeJS.ProcessEnv}
- */
-function environment(env) {
+function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const run = readRun(localDirOf(env))
   if (run === undefined || env.KAFKA_BROKERS) return env
   const table = run.table === 'on' ? `${run.topic}.table` : run.table

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Failure } from '../processes/failure.mjs'
+import { rotateLog } from '../processes/log-file.ts'
+import type { RunningProcess } from '../processes/process.ts'
+import { sideBySide } from '../processes/side-by-side.ts'
+import { writeWhole } from '../processes/whole-file.mjs'
+import { createContainers, pullMissingImages, type Store, whyNoDocker } from '../stores/docker.ts'
+import { ensureJars, type Programs } from '../stores/jars.ts'
+import { startKafka } from '../stores/kafka.ts'
+import { startRedis } from '../stores/redis.ts'
+import { startCluster } from './cluster.ts'
+import type { Launch, Role, Stores } from './launch.ts'
+import type { Progress } from './progress.ts'
+import type { Settings } from './settings.ts'
+
+type StartStores = (signal: AbortSignal) => Promise<Stores>
+
+const START_TIMEOUT_MS = 60_000
+
+/**
+ * Chooses the source of Kafka and Redis and installs the programs or images. The choice in the settings counts; without
+ * one, stores that do not run elsewhere are started in Docker if it is available, else as processes. Throws a Failure
+ * that says what to install.
+ */
+export async function prepareStores(launch: Launch, signal: AbortSignal): Promise<StartStores> {
+  const { settings, progress } = launch
+  const { cluster, hasKafka, hasRedis } = settings
+  if (hasKafka && hasRedis) return async () => openStores({})
+  if (await takesDocker(launch, signal)) {
+    noteSource(launch, 'docker')
+    return (signal) => startInDocker(launch, signal)
+  }
+  const needed = { kafka: !hasKafka, redis: !hasRedis, signal }
+  const programs = await progress.step('Programs of Kafka and Redis', () => ensureJars(needed))
+  if (cluster) return (signal) => startCluster(launch, programs, signal)
+  noteSource(launch, 'processes')
+  return (signal) => startAsProcesses(launch, programs, signal)
+}
+
+/** Throws a Failure when Docker is required and cannot be used. */
+async function takesDocker({ settings: { source }, progress }: Launch, signal: AbortSignal): Promise<boolean> {
+  if (source === 'processes') return false
+  const obstacle =
+    (await whyNoDocker(signal)) ?? (await progress.step('Images of Kafka and Redis', () => pullMissingImages(signal)))
+  if (obstacle === undefined) return true
+  if (source === 'docker') throw new Failure(`--with docker: ${obstacle}. --with processes needs no Docker.`)
+  progress.say(`  Kafka and Redis run as processes: ${obstacle}.`)
+  return false
+}
+
+/** Containers and processes have separate data: warns when this start will not see the plants of the last one. */
+function noteSource({ settings, progress }: Launch, source: 'docker' | 'processes'): void {
+  const file = join(settings.localDir, 'data', 'source')
+  const last = existsSync(file) ? readFileSync(file, 'utf8').trim() : source
+  if (last !== source) progress.say(`! The plants of the last start are in other stores: --with ${last} has them.`)
+  writeWhole(file, `${source}\n`)
+}
+
+type Started = { kafkaBrokers?: string | undefined; redisUrl?: string | undefined }
+
+/** Stores that were started here need no login. For the others the environment has the settings. */
+function openStores({ kafkaBrokers, redisUrl }: Started, dockerProject?: string): Stores {
+  const settings = {
+    ...(kafkaBrokers ? { KAFKA_BROKERS: kafkaBrokers } : inEnvironment(/^KAFKA_/)),
+    ...(redisUrl ? { REDIS_URL: redisUrl } : inEnvironment(/^REDIS_/)),
+  }
+  return { settingsOf: () => settings, ...(dockerProject && { dockerProject }) }
+}
+
+const inEnvironment = (names: RegExp): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value = '']) => (names.test(name) ? [[name, value]] : [])),
+  )
+
+/** The environment of a program: that of this process, but with the settings of these stores and no others. */
+export function environmentFor(stores: Stores, { topic, partitions, table }: Settings, role: Role): NodeJS.ProcessEnv {
+  const names = { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions), PLANTS_TABLE: table }
+  return { ...inEnvironment(/^(?!KAFKA_|REDIS_)/), ...stores.settingsOf(role), ...names }
+}
+
+/** Kafka and Redis as containers that end with the launcher; each local folder has its own containers. */
+async function startInDocker({ settings, progress, onContainers }: Launch, signal: AbortSignal): Promise<Stores> {
+  const { hasKafka, hasRedis, localDir, kafkaPort, redisPort } = settings
+  const containers = createContainers(projectOf(localDir))
+  const stores: Store[] = [...(hasKafka ? [] : ['kafka' as const]), ...(hasRedis ? [] : ['redis' as const])]
+  onContainers(containers)
+  const options = { ports: { kafka: kafkaPort, redis: redisPort }, startTimeoutMs: START_TIMEOUT_MS, signal }
+  await progress.step('Kafka and Redis in Docker', () => containers.start(stores, options))
+  const started = {
+    kafkaBrokers: hasKafka ? undefined : `127.0.0.1:${kafkaPort}`,
+    redisUrl: hasRedis ? undefined : `redis://127.0.0.1:${redisPort}`,
+  }
+  return openStores(started, containers.project)
+}
+
+/** The name of the compose project of a local folder, which is also in the names of its volumes. */
+export const projectOf = (localDir: string) =>
+  `plant-store-${createHash('sha256').update(localDir).digest('hex').slice(0, 8)}`
+
+/** Kafka and Redis as processes of this machine, with their data in the local folder. */
+async function startAsProcesses(launch: Launch, programs: Programs, signal: AbortSignal): Promise<Stores> {
+  const { settings, progress, onSpawn, keep } = launch
+  const { java, kafkaClasspath: classpath, redisServer } = programs
+  const { kafkaPort, redisPort } = settings
+  const common = { onSpawn, startTimeoutMs: START_TIMEOUT_MS }
+
+  async function bringUp<Running extends RunningProcess>(
+    label: string,
+    start: (signal: AbortSignal) => Promise<Running>,
+    signal: AbortSignal,
+  ): Promise<Running> {
+    const running = await progress.step(label, () => start(signal))
+    keep(running, start)
+    return running
+  }
+  async function kafka(signal: AbortSignal): Promise<string | undefined> {
+    if (settings.hasKafka) return undefined
+    const ports = { port: kafkaPort, controllerPort: kafkaPort + 1 }
+    const options = { ...common, ...placesOf('kafka', settings), ...ports, java, classpath }
+    return (await bringUp('Kafka', (signal) => startKafka({ ...options, signal }), signal)).brokers
+  }
+  async function redis(signal: AbortSignal): Promise<string | undefined> {
+    if (settings.hasRedis) return undefined
+    const options = { ...common, ...placesOf('redis', settings), redisServer, port: redisPort, appendOnly: true }
+    return (await bringUp('Redis', (signal) => startRedis({ ...options, signal }), signal)).url
+  }
+  const [kafkaBrokers, redisUrl] = await sideBySide(signal, kafka, redis)
+  return openStores({ kafkaBrokers, redisUrl })
+}
+
+function placesOf(name: Store, { localDir }: Settings): { dir: string; logFile: string } {
+  const logFile = join(localDir, 'logs', `${name}.log`)
+  rotateLog(logFile)
+  return { dir: join(localDir, 'data', name), logFile }
+}
+
+/** Deletes the plants of this local folder: those of processes and those of containers. */
+export async function forget({ localDir, hasKafka, hasRedis }: Settings, progress: Progress): Promise<void> {
+  const data = join(localDir, 'data')
+  rmSync(data, { recursive: true, force: true })
+  progress.say(`Deleted the plants in ${data}; the token stays.`)
+  const obstacle = await whyNoDocker()
+  if (obstacle === undefined)
+    await progress.step('Deleting the plants in Docker', createContainers(projectOf(localDir)).forget)
+  else progress.say(`Not deleted: plants in Docker, if any (${obstacle}).`)
+  const elsewhere = [hasKafka && 'KAFKA_BROKERS', hasRedis && 'REDIS_URL'].filter(Boolean)
+  if (elsewhere.length > 0) progress.say(`Not deleted: the data at ${elsewhere.join(' and ')}.`)
+}

@@ -7,7 +7,7 @@ import { sideBySide } from '../processes/side-by-side.ts'
 import type { Launch, Stores } from './launch.ts'
 import { logFileOf, startService, untilServiceReady } from './service.ts'
 import { type Service, servicesOf, urlsOf } from './settings.ts'
-import { environmentFor, prepareStores } from './stores.ts'
+import { environmentFor, startStores } from './stores.ts'
 
 const SETUP_TIMEOUT_MS = 60_000
 const START_TIMEOUT_MS = 60_000
@@ -18,8 +18,7 @@ const START_TIMEOUT_MS = 60_000
  */
 export async function bringUp(launch: Launch, signal: AbortSignal): Promise<Stores> {
   const { progress, settings, token } = launch
-  const startStores = await prepareStores(launch, signal)
-  const stores = await startStores(signal)
+  const stores = await startStores(launch, signal)
 
   async function setUp(script: string): Promise<void> {
     const options = { cwd: root, env: environmentFor(stores, settings, 'setup'), timeoutMs: SETUP_TIMEOUT_MS, signal }

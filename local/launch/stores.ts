@@ -3,7 +3,6 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../processes/failure.mjs'
 import { rotateLog } from '../processes/log-file.ts'
-import type { RunningProcess } from '../processes/process.ts'
 import { sideBySide } from '../processes/side-by-side.ts'
 import { writeWhole } from '../processes/whole-file.mjs'
 import { createContainers, pullMissingImages, type Store, whyNoDocker } from '../stores/docker.ts'
@@ -14,29 +13,30 @@ import { startCluster } from './cluster.ts'
 import type { Launch, Role, Stores } from './launch.ts'
 import type { Progress } from './progress.ts'
 import type { Settings } from './settings.ts'
-
-type StartStores = (signal: AbortSignal) => Promise<Stores>
+import type { Start } from './supervisor.ts'
 
 const START_TIMEOUT_MS = 60_000
 
 /**
- * Chooses the source of Kafka and Redis and installs the programs or images. The choice in the settings counts; without
- * one, stores that do not run elsewhere are started in Docker if it is available, else as processes. Throws a Failure
- * that says what to install.
+ * Chooses the source of Kafka and Redis, installs the programs or images, and starts them. The choice in the settings
+ * counts; without one, stores that do not run elsewhere are started in Docker if it is available, else as processes.
+ * Throws a Failure that says what to install.
  */
-export async function prepareStores(launch: Launch, signal: AbortSignal): Promise<StartStores> {
+export async function startStores(launch: Launch, signal: AbortSignal): Promise<Stores> {
   const { settings, progress } = launch
   const { cluster, hasKafka, hasRedis } = settings
-  if (hasKafka && hasRedis) return async () => openStores({})
+  const open = { settingsOf: () => addressesOf(settings) }
+  if (hasKafka && hasRedis) return open
   if (await takesDocker(launch, signal)) {
     noteSource(launch, 'docker')
-    return (signal) => startInDocker(launch, signal)
+    return { ...open, dockerProject: await startInDocker(launch, signal) }
   }
   const needed = { kafka: !hasKafka, redis: !hasRedis, signal }
   const programs = await progress.step('Programs of Kafka and Redis', () => ensureJars(needed))
-  if (cluster) return (signal) => startCluster(launch, programs, signal)
+  if (cluster) return startCluster(launch, programs, signal)
   noteSource(launch, 'processes')
-  return (signal) => startAsProcesses(launch, programs, signal)
+  await startAsProcesses(launch, programs, signal)
+  return open
 }
 
 /** Throws a Failure when Docker is required and cannot be used. */
@@ -58,16 +58,11 @@ function noteSource({ settings, progress }: Launch, source: 'docker' | 'processe
   writeWhole(file, `${source}\n`)
 }
 
-type Started = { kafkaBrokers?: string | undefined; redisUrl?: string | undefined }
-
-/** Stores that were started here need no login. For the others the environment has the settings. */
-function openStores({ kafkaBrokers, redisUrl }: Started, dockerProject?: string): Stores {
-  const settings = {
-    ...(kafkaBrokers ? { KAFKA_BROKERS: kafkaBrokers } : inEnvironment(/^KAFKA_/)),
-    ...(redisUrl ? { REDIS_URL: redisUrl } : inEnvironment(/^REDIS_/)),
-  }
-  return { settingsOf: () => settings, ...(dockerProject && { dockerProject }) }
-}
+/** Stores that are started here need no login. For the others the environment has the settings. */
+const addressesOf = ({ hasKafka, hasRedis, kafkaPort, redisPort }: Settings): Record<string, string> => ({
+  ...(hasKafka ? inEnvironment(/^KAFKA_/) : { KAFKA_BROKERS: `127.0.0.1:${kafkaPort}` }),
+  ...(hasRedis ? inEnvironment(/^REDIS_/) : { REDIS_URL: `redis://127.0.0.1:${redisPort}` }),
+})
 
 const inEnvironment = (names: RegExp): Record<string, string> =>
   Object.fromEntries(
@@ -80,19 +75,15 @@ export function environmentFor(stores: Stores, { topic, partitions, table }: Set
   return { ...inEnvironment(/^(?!KAFKA_|REDIS_)/), ...stores.settingsOf(role), ...names }
 }
 
-/** Kafka and Redis as containers that end with the launcher; each local folder has its own containers. */
-async function startInDocker({ settings, progress, onContainers }: Launch, signal: AbortSignal): Promise<Stores> {
+/** Kafka and Redis as containers that end with the launcher; each local folder has its own compose project. */
+async function startInDocker({ settings, progress, onContainers }: Launch, signal: AbortSignal): Promise<string> {
   const { hasKafka, hasRedis, localDir, kafkaPort, redisPort } = settings
   const containers = createContainers(projectOf(localDir))
   const stores: Store[] = [...(hasKafka ? [] : ['kafka' as const]), ...(hasRedis ? [] : ['redis' as const])]
   onContainers(containers)
   const options = { ports: { kafka: kafkaPort, redis: redisPort }, startTimeoutMs: START_TIMEOUT_MS, signal }
   await progress.step('Kafka and Redis in Docker', () => containers.start(stores, options))
-  const started = {
-    kafkaBrokers: hasKafka ? undefined : `127.0.0.1:${kafkaPort}`,
-    redisUrl: hasRedis ? undefined : `redis://127.0.0.1:${redisPort}`,
-  }
-  return openStores(started, containers.project)
+  return containers.project
 }
 
 /** The name of the compose project of a local folder, which is also in the names of its volumes. */
@@ -100,34 +91,26 @@ export const projectOf = (localDir: string) =>
   `plant-store-${createHash('sha256').update(localDir).digest('hex').slice(0, 8)}`
 
 /** Kafka and Redis as processes of this machine, with their data in the local folder. */
-async function startAsProcesses(launch: Launch, programs: Programs, signal: AbortSignal): Promise<Stores> {
+async function startAsProcesses(launch: Launch, programs: Programs, signal: AbortSignal): Promise<void> {
   const { settings, progress, onSpawn, keep } = launch
-  const { java, kafkaClasspath: classpath, redisServer } = programs
-  const { kafkaPort, redisPort } = settings
+  const { hasKafka, hasRedis, kafkaPort, redisPort } = settings
   const common = { onSpawn, startTimeoutMs: START_TIMEOUT_MS }
 
-  async function bringUp<Running extends RunningProcess>(
-    label: string,
-    start: (signal: AbortSignal) => Promise<Running>,
-    signal: AbortSignal,
-  ): Promise<Running> {
-    const running = await progress.step(label, () => start(signal))
-    keep(running, start)
-    return running
+  async function bringUp(label: string, start: Start, signal: AbortSignal): Promise<void> {
+    keep(await progress.step(label, () => start(signal)), start)
   }
-  async function kafka(signal: AbortSignal): Promise<string | undefined> {
-    if (settings.hasKafka) return undefined
+  async function kafka(signal: AbortSignal): Promise<void> {
+    const { java, kafkaClasspath: classpath } = programs
     const ports = { port: kafkaPort, controllerPort: kafkaPort + 1 }
     const options = { ...common, ...placesOf('kafka', settings), ...ports, java, classpath }
-    return (await bringUp('Kafka', (signal) => startKafka({ ...options, signal }), signal)).brokers
+    await bringUp('Kafka', (signal) => startKafka({ ...options, signal }), signal)
   }
-  async function redis(signal: AbortSignal): Promise<string | undefined> {
-    if (settings.hasRedis) return undefined
+  async function redis(signal: AbortSignal): Promise<void> {
+    const { redisServer } = programs
     const options = { ...common, ...placesOf('redis', settings), redisServer, port: redisPort, appendOnly: true }
-    return (await bringUp('Redis', (signal) => startRedis({ ...options, signal }), signal)).url
+    await bringUp('Redis', (signal) => startRedis({ ...options, signal }), signal)
   }
-  const [kafkaBrokers, redisUrl] = await sideBySide(signal, kafka, redis)
-  return openStores({ kafkaBrokers, redisUrl })
+  await sideBySide(signal, ...(hasKafka ? [] : [kafka]), ...(hasRedis ? [] : [redis]))
 }
 
 function placesOf(name: Store, { localDir }: Settings): { dir: string; logFile: string } {

@@ -81,7 +81,7 @@ export function runForeground(command, args, options) {
 }
 
 /** A stack frame of Java or JavaScript. The message is before it. */
-export const frame = /^\s+(at |\.\.\. \d+ (more|common frames))/
+const frame = /^\s+(at |\.\.\. \d+ (more|common frames))/
 
 /**
  * @param {string} text

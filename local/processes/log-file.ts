@@ -1,9 +1,8 @@
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { frame } from './command.mjs'
+import { endOf } from './command.mjs'
 
 const MAX_BYTES = 64 * 1024
-const LINES = 8
 
 /** The lines of a log from this byte on; of a long log only the last ones. */
 function linesOf(path: string, from: number): string[] {
@@ -13,23 +12,15 @@ function linesOf(path: string, from: number): string[] {
     const { size } = fstatSync(file)
     const start = Math.max(from, size - MAX_BYTES)
     const buffer = Buffer.alloc(Math.max(0, size - start))
-    const text = buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, start)).trimEnd()
-    return text === '' ? [] : text.split('\n')
+    return buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, start)).split('\n')
   } finally {
     closeSync(file)
   }
 }
 
-/**
- * The end of a log, for a person: without stack frames, and of JSON lines only the message and the error's message.
- * The lines are indented.
- */
-export function lastLines(path: string, from: number): string {
-  const lines = linesOf(path, from)
-  if (lines.length === 0) return '  (its log is empty)'
-  const last = lines.filter((line) => !frame.test(line)).slice(-LINES)
-  return last.map((line) => `  ${readable(line)}`).join('\n')
-}
+/** The end of a log, for a person: of JSON lines only the message and the error's message. The lines are indented. */
+export const lastLines = (path: string, from: number): string =>
+  endOf(linesOf(path, from).map(readable).join('\n')) || '  (its log is empty)'
 
 /**
  * The last error a service logged, else the end of its log: Node itself prints plain text when a program

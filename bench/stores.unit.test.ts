@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
-import { identify } from '../local/processes/process-identity.mjs'
+import { identify } from '../local/processes/process-identity.ts'
 import { eventually } from '../tests/support/eventually.ts'
 
 const STORES = new URL('stores.ts', import.meta.url)

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { endOf, runCommand } from '../local/processes/command.mjs'
+import { endOf, runCommand } from '../local/processes/command.ts'
 import { Failure } from '../local/processes/failure.mjs'
 import { findJava, JAVA_LANGUAGE, javaEnvironment } from '../local/stores/java.ts'
 import { builtOnce } from '../local/toolchain/built-once.ts'

@@ -1,7 +1,7 @@
 import { readRun } from '../local/launch/run-file.ts'
 import { localDirOf } from '../local/launch/settings.ts'
 import { root } from '../local/places.mjs'
-import { runForeground } from '../local/processes/command.mjs'
+import { runForeground } from '../local/processes/command.ts'
 import { describe, Failure } from '../local/processes/failure.mjs'
 import { PROGRAMS } from './programs.ts'
 

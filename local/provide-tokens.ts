@@ -4,7 +4,7 @@ import { parseTokenEntries, parseTokenFile } from '@plant-store/shared/access/to
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { digestOf, storedToken, TOKEN_PATTERN, TOKEN_RULE } from './launch/token.ts'
 import { describe, Failure } from './processes/failure.mjs'
-import { writeWhole } from './processes/whole-file.mjs'
+import { writeWhole } from './processes/whole-file.ts'
 
 // The first step of `docker compose up`: writes the digests of the accepted tokens to the file that the api reads, and
 // creates a token if none is configured. The first of these settings that is set counts. Invalid values are rejected

@@ -1,61 +1,53 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
-import { root } from './places.mjs'
-import { END_SIGNALS, runForeground } from './processes/command.mjs'
-import { describe, Failure } from './processes/failure.mjs'
-import { killLivingGroups } from './processes/group.mjs'
-import { ensureNode } from './toolchain/node.mjs'
-import { ensureInstalled } from './toolchain/prepare.mjs'
+import { join } from 'node:path'
+import { cacheDir, root } from './places.mjs'
 
-// node local/run.mjs [--production | --with FOLDER] COMMAND ARGS…: runs a command of the project. It first installs the
-// packages that the command needs: also for development, unless --production is given, and for the separate package in
-// FOLDER. The Node of the services and the commands of the packages come first on the PATH.
-//
-// All that this file imports runs before `npm ci`, on old versions of Node as well: without packages, in JavaScript.
+// Runs run.ts by a Node that runs TypeScript: this one if it is new enough, else one fetched from the npm registry into
+// a folder below .local. This file runs on old versions of Node.
 
-const REPORT_AFTER_MS = 1000
+const OLDEST_MAJOR = 24
 
-process.exitCode = await main(process.argv.slice(2)).catch((error) => {
-  console.error(describe(error))
-  return 1
-})
+if (Number(process.versions.node.split('.')[0]) >= OLDEST_MAJOR) await import('./run.ts')
+else passOn(fetchedNode())
 
-/**
- * @param {string[]} words
- * @returns {Promise<number>} the exit code
- */
-async function main(words) {
-  const production = words[0] === '--production'
-  const extraFolder = words[0] === '--with' ? join(root, words[1] ?? '') : undefined
-  const [command, ...args] = words.slice(production ? 1 : extraFolder ? 2 : 0)
-  if (!command) throw new Failure('Usage: node local/run.mjs [--production | --with FOLDER] COMMAND ARGS…')
-  const node = await prepare(!production, extraFolder)
-  const PATH = [dirname(node), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
-  return runForeground(command, args, { cwd: root, env: { ...process.env, PATH } })
+function fetchedNode() {
+  const version = readFileSync(join(root, '.node-version'), 'utf8').trim()
+  // The package `node` fetches its binary in an install script; its packages per platform hold the binary.
+  const platform = `${process.platform}-${process.arch}`
+  const name = platform === 'darwin-arm64' ? `node-bin-${platform}` : `node-${platform}`
+  const folder = join(cacheDir, `node-${version}-${platform}`)
+  const node = join(folder, 'node_modules', name, 'bin', 'node')
+  const runs = () => spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout?.trim() === `v${version}`
+  if (runs()) return node
+  console.error(`Installing Node ${version} (once) …`)
+  const part = `${folder}.${process.pid}.part`
+  mkdirSync(part, { recursive: true })
+  const options = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const args = ['install', '--prefix', part, ...options, `${name}@${version}`]
+  const { status } = spawnSync('npm', args, { cwd: part, stdio: ['ignore', 'ignore', 'inherit'] })
+  try {
+    if (status === 0) renameSync(part, folder)
+  } catch {
+    // Another process has fetched it at the same time.
+  }
+  rmSync(part, { recursive: true, force: true })
+  if (runs()) return node
+  console.error(`Node ${version} for ${platform} could not be fetched, or does not run here. Try again later, or install
+Node ${OLDEST_MAJOR} or newer.`)
+  process.exit(1)
 }
 
-/**
- * Installs what the command needs. A signal to stop ends the installation and this process.
- *
- * @param {boolean} dev whether the packages for development are needed
- * @param {string | undefined} extraFolder
- * @returns {Promise<string>} the path of Node
- */
-async function prepare(dev, extraFolder) {
-  const timer = setTimeout(() => console.error('Installing Node and packages (once) …'), REPORT_AFTER_MS)
-  /** @param {NodeJS.Signals} signal */
-  const leave = (signal) => {
-    killLivingGroups()
-    process.exit(128 + constants.signals[signal])
-  }
-  for (const signal of END_SIGNALS) process.on(signal, leave)
-  try {
-    const node = await ensureNode()
-    await ensureInstalled({ dev })
-    if (extraFolder !== undefined) await ensureInstalled({ dev, folder: extraFolder })
-    return node
-  } finally {
-    clearTimeout(timer)
-    for (const signal of END_SIGNALS) process.off(signal, leave)
-  }
+/** @param {string} node */
+function passOn(node) {
+  const child = spawn(node, [join(root, 'local', 'run.ts'), ...process.argv.slice(2)], { stdio: 'inherit' })
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.on(signal, () => {
+      // A Ctrl-C of the terminal has reached it already.
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
+    })
+  child.once('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (signal ? constants.signals[signal] : 0)
+  })
 }

@@ -12,13 +12,13 @@ import { claim } from './launch/started-record.ts'
 import { forget } from './launch/stores.ts'
 import { createSupervisor } from './launch/supervisor.ts'
 import { storedToken } from './launch/token.ts'
-import { END_SIGNALS } from './processes/command.mjs'
+import { END_SIGNALS } from './processes/command.ts'
 import { describe, Failure } from './processes/failure.mjs'
 import { isPortFree } from './processes/port.ts'
 import { killLivingGroups, type RunningProcess } from './processes/process.ts'
 import { type Containers, killLivingContainers } from './stores/docker.ts'
 
-// `npm start`: Kafka, Redis and both services on this machine. run.mjs has installed the packages.
+// `npm start`: Kafka, Redis and both services on this machine. run.ts has installed the packages.
 
 /** A Ctrl-C reaches this process from the terminal and from the process that started it: together they are one request. */
 const SAME_REQUEST_MS = 500

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { runCommand } from '../local/processes/command.mjs'
+import { runCommand } from '../local/processes/command.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 const program = new URL('../local/provide-tokens.ts', import.meta.url).pathname

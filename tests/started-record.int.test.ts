@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { claim } from '../local/launch/started-record.ts'
-import { identify } from '../local/processes/process-identity.mjs'
+import { identify } from '../local/processes/process-identity.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 it('of two that start after a killed launcher, one gets the folder, and the broker that was left ends', async () => {

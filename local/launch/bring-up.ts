@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { root } from '../places.mjs'
-import { endOf, runCommand } from '../processes/command.mjs'
+import { endOf, runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
 import { rotateLog } from '../processes/log-file.ts'
 import { sideBySide } from '../processes/side-by-side.ts'

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeWhole } from '../processes/whole-file.mjs'
+import { writeWhole } from '../processes/whole-file.ts'
 
 /**
  * `run.json`: what other programs need to know of a running `npm start`. It exists from the moment both services are

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '../processes/failure.mjs'
-import { take } from '../processes/lock.mjs'
-import { identify } from '../processes/process-identity.mjs'
+import { take } from '../processes/lock.ts'
+import { identify } from '../processes/process-identity.ts'
 import { createContainers, whyNoDocker } from '../stores/docker.ts'
 import { readRun, removeRun } from './run-file.ts'
 

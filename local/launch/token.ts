@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeWhole } from '../processes/whole-file.mjs'
+import { writeWhole } from '../processes/whole-file.ts'
 
 /** The syntax of a bearer token (RFC 6750), and its description. */
 export const TOKEN_PATTERN = /^[\w.~+/-]+=*$/

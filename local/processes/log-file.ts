@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { endOf } from './command.mjs'
+import { endOf } from './command.ts'
 
 const MAX_BYTES = 64 * 1024
 

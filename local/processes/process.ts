@@ -4,10 +4,10 @@ import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from './failure.mjs'
-import { type Exit, stopGroup, trackGroup } from './group.mjs'
+import { type Exit, stopGroup, trackGroup } from './group.ts'
 import { lastLines } from './log-file.ts'
 
-export { type Exit, killLivingGroups, stopGroup } from './group.mjs'
+export { type Exit, killLivingGroups, stopGroup } from './group.ts'
 
 export type RunningProcess = {
   name: string

@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { endOf, runCommand } from '../processes/command.mjs'
+import { endOf, runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
 import { builtOnce } from '../toolchain/built-once.ts'
 import { findJava, javaEnvironment } from './java.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { runCommand } from '../processes/command.mjs'
+import { runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
 
 /**

@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path'
 import { root } from '../places.mjs'
-import { runCommand } from '../processes/command.mjs'
+import { runCommand } from '../processes/command.ts'
 import { describe } from '../processes/failure.mjs'
 import { ensureBuilt } from '../toolchain/go.ts'
 import { hasPython, installPython } from '../toolchain/python.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheDir } from '../places.mjs'
-import { withLock } from '../processes/lock.mjs'
+import { withLock } from '../processes/lock.ts'
 
 type Options = { waitTimeoutMs: number; signal?: AbortSignal | undefined }
 /** Fills the folder. Names each program that does so, for the lock. */

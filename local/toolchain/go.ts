@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { cacheDir } from '../places.mjs'
-import { endOf, runCommand } from '../processes/command.mjs'
+import { endOf, runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
-import { withLock } from '../processes/lock.mjs'
+import { withLock } from '../processes/lock.ts'
 
 const LOOK_TIMEOUT_MS = 30_000
 const BUILD_TIMEOUT_MS = 1_800_000

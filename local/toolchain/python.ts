@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { endOf, runCommand } from '../processes/command.mjs'
+import { endOf, runCommand } from '../processes/command.ts'
 import { Failure } from '../processes/failure.mjs'
 import { builtOnce } from './built-once.ts'
 

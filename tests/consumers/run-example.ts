@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject, onTestFinished } from 'vitest'
 import { PROGRAMS } from '../../examples/programs.ts'
-import { endOf, runCommand } from '../../local/processes/command.mjs'
+import { endOf, runCommand } from '../../local/processes/command.ts'
 import { startProcess } from '../../local/processes/process.mjs'
 import { registerProcess } from '../support/test-run.ts'
 

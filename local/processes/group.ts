@@ -1,20 +1,15 @@
-/**
- * The end of a process: exactly one of the two is set.
- * @typedef {{ code: number | null, signal: NodeJS.Signals | null }} Exit
- */
+import type { ChildProcess } from 'node:child_process'
 
-/** @type {Set<number>} */
-const living = new Set()
+/** The end of a process: exactly one of the two is set. */
+export type Exit = { code: number | null; signal: NodeJS.Signals | null }
+
+const living = new Set<number>()
 
 /**
  * Makes a detached child known to killLivingGroups until it ends. Such a child leads a process group: Ctrl-C in a
  * terminal reaches every process of the foreground group at once, and what is started here is stopped in order.
- *
- * @param {import('node:child_process').ChildProcess} child
- * @param {number} pid
- * @returns {Promise<Exit>}
  */
-export function trackGroup(child, pid) {
+export function trackGroup(child: ChildProcess, pid: number): Promise<Exit> {
   living.add(pid)
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => {
@@ -24,14 +19,8 @@ export function trackGroup(child, pid) {
   })
 }
 
-/**
- * SIGTERM, and after graceMs SIGKILL, to the whole group: some programs are started through a wrapper.
- *
- * @param {number} pid
- * @param {Promise<Exit>} exited
- * @param {number} graceMs
- */
-export async function stopGroup(pid, exited, graceMs) {
+/** SIGTERM, and after graceMs SIGKILL, to the whole group: some programs are started through a wrapper. */
+export async function stopGroup(pid: number, exited: Promise<Exit>, graceMs: number): Promise<Exit> {
   if (!living.has(pid)) return exited
   signalGroup(pid, 'SIGTERM')
   const timer = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs)
@@ -39,12 +28,11 @@ export async function stopGroup(pid, exited, graceMs) {
 }
 
 /** The last resort: ends everything started here at once, without waiting. */
-export function killLivingGroups() {
+export function killLivingGroups(): void {
   for (const pid of living) signalGroup(pid, 'SIGKILL')
 }
 
-/** @param {number} pid @param {NodeJS.Signals} signal */
-function signalGroup(pid, signal) {
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {

@@ -10,7 +10,7 @@ import { ensureInstalled } from './toolchain/prepare.ts'
 // packages that the command needs: also for development, unless --production is given, and for the separate package in
 // FOLDER. This Node and the commands of the packages come first on the PATH.
 //
-// What this file imports runs before `npm ci`, so it has no dependencies.
+// All imports of this file run before `npm ci`, so they have no dependencies.
 
 const REPORT_AFTER_MS = 1000
 

@@ -4,13 +4,8 @@ import { parseArgs } from 'node:util'
 import { kafkaOptions, PlantConsumerError, replayPlants } from '@plant-store/shared/consumer'
 import { openPlantTable, type Row } from './plant-table.ts'
 
-const USAGE = `Keeps a table of all plants in SQLite. A rebuild fills a new one from the log beside the old one.
+// Keeps a table of all plants in SQLite. A rebuild fills a new one from the log next to the old one.
 
-  rebuild     read the whole log into a new table, then replace the old one
-  dump FILE   write all plants to a file, as JSON Lines
-
-  --table FILE   the table's file
-`
 const FILE = fileURLToPath(new URL('../../.local/examples/own-table.sqlite', import.meta.url))
 
 const { values, positionals } = parseArgs({
@@ -23,7 +18,7 @@ try {
   if (command === 'rebuild') await rebuild()
   else if (command === 'dump' && file !== undefined) dump(file)
   else {
-    process.stderr.write(USAGE)
+    console.error('usage: rebuild | dump FILE, with --table FILE for another table')
     process.exitCode = 2
   }
 } catch (error) {

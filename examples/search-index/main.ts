@@ -5,14 +5,8 @@ import { parseArgs } from 'node:util'
 import { consumePlants, inFile, kafkaOptions, PlantConsumerError } from '@plant-store/shared/consumer'
 import { type IndexedPlant, openPlantIndex } from './plant-index.ts'
 
-const USAGE = `Keeps a full-text index of all plants in SQLite and updates it as plants are created.
+// Keeps a full-text index of all plants in SQLite and updates it as plants are created.
 
-  follow [--until-end]   fill the index, then wait for new plants
-  search WORD…           list plants with all these words
-  dump FILE              write all plants to a file, as JSON Lines
-
-  --index FILE           the index's file
-`
 const LIMIT = 20
 const LOOK_EVERY_MS = 100
 const FILE = fileURLToPath(new URL('../../.local/examples/search-index.sqlite', import.meta.url))
@@ -28,7 +22,7 @@ try {
   else if (command === 'search' && rest.length > 0) search(rest.join(' '))
   else if (command === 'dump' && rest[0] !== undefined) dump(rest[0])
   else {
-    process.stderr.write(USAGE)
+    console.error('usage: follow [--until-end] | search WORD… | dump FILE, with --index FILE for another index')
     process.exitCode = 2
   }
 } catch (error) {

@@ -22,6 +22,6 @@ export type Role = 'setup' | 'api' | 'projector' | 'plantctl'
 export type Stores = {
   /** The settings that connect a program to them. */
   settingsOf(role: Role): Record<string, string>
-  /** Of their containers. */
+  /** The compose project of their containers. */
   dockerProject?: string
 }

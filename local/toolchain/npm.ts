@@ -14,7 +14,7 @@ export async function npm(args: string[], folder: string, onStart: (pid: number)
   if (code !== 0) throw new Failure(`npm could not install the packages of ${folder}: ${remedyOf(output)}`)
 }
 
-/** What to change, by the output of an npm that failed. */
+/** The advice that follows from the output of an npm that failed. */
 export function remedyOf(output: string): string {
   const [, reason, path] = OF_A_FILE.exec(output) ?? []
   if (path === undefined) return `if the registry cannot be reached, try again later.\n${endOf(output)}`

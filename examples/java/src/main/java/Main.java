@@ -8,16 +8,6 @@ import java.util.Map;
 
 /** The plants of a Plant Store as JSON Lines, each once. See README.md. */
 public final class Main {
-  private static final String USAGE =
-      """
-      follow        print all plants, then each new one
-      dump FILE     write all plants to a file, print the counts, and exit
-      corpus FILE   print the result for each line of docs/corpus
-
-      KAFKA_BROKERS (localhost:19092) and PLANTS_TOPIC (plants) name the topic to read. For a secured Kafka, see
-      docs/how-to/connect-secured-stores.md.
-      """;
-
   private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
 
   private Main() {}
@@ -28,7 +18,7 @@ public final class Main {
       case "dump 1" -> dump(Path.of(args[1]));
       case "corpus 1" -> corpus(Path.of(args[1]));
       default -> {
-        System.err.print(USAGE);
+        System.err.println("usage: follow | dump FILE | corpus FILE");
         System.exit(2);
       }
     }

@@ -38,9 +38,9 @@ COPY package.json LICENSE ./
 COPY shared shared
 COPY services services
 COPY plantctl plantctl
-COPY local/acls.ts local/create-topic.ts local/grant-rights.ts local/provide-tokens.mjs local/
-COPY local/launch/token.mjs local/launch/
-COPY local/processes/failure.mjs local/processes/whole-file.mjs local/processes/
+COPY local/acls.ts local/create-topic.ts local/grant-rights.ts local/provide-tokens.ts local/
+COPY local/launch/token.ts local/launch/
+COPY local/processes/failure.mjs local/processes/whole-file.ts local/processes/
 RUN ln -s /plant-store/plantctl/src/main.ts /usr/local/bin/plantctl
 # A number: Kubernetes cannot tell whether a name is root's.
 USER 1000:1000

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
-import { killLivingGroups } from '../local/processes/process.mjs'
-import { javaArgsForLoad } from '../local/stores/kafka.mjs'
+import { killLivingGroups } from '../local/processes/process.ts'
+import { javaArgsForLoad } from '../local/stores/kafka.ts'
 import { endWithProcess } from '../tests/support/end-with-process.ts'
 import { createProcessSource } from '../tests/support/stores/from-processes.ts'
 import { endProcesses, openTestRun, removeTestRun } from '../tests/support/test-run.ts'

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
-import { identify } from '../local/processes/process-identity.mjs'
+import { identify } from '../local/processes/process-identity.ts'
 import { eventually } from '../tests/support/eventually.ts'
 
 const STORES = new URL('stores.ts', import.meta.url)
-const PROCESS = new URL('../local/processes/process.mjs', import.meta.url)
+const PROCESS = new URL('../local/processes/process.ts', import.meta.url)
 
 /** Starts a process that would outlive it, prints that, and gets a second signal while it exits by the first. */
 const BROKEN_OFF_TWICE = `

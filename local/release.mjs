@@ -21,20 +21,18 @@ export function releaseNotes(tag, read) {
   const version = TAG.exec(tag)?.[1]
   if (version === undefined) throw new Failure(`The tag ${tag} is not of the form v1.2.3.`)
   const { workspaces } = JSON.parse(read('package.json') ?? '{}')
-  const packages = ['package.json', ...workspaces.map((/** @type {string} */ folder) => `${folder}/package.json`)]
-  const problems = packages
-    .map((file) => [file, JSON.parse(read(file) ?? '{}').version])
-    .filter(([, found]) => found !== version)
-    .map(([file, found]) => `${file} has version ${found}`)
+  /** @type {string[]} */
+  const problems = []
+  /** @param {string} file @param {string} field @param {string | undefined} found */
+  const compare = (file, field, found) => {
+    if (found !== version) problems.push(`${file} has ${field} ${found}`)
+  }
+  for (const folder of ['', ...workspaces.map((/** @type {string} */ folder) => `${folder}/`)])
+    compare(`${folder}package.json`, 'version', JSON.parse(read(`${folder}package.json`) ?? '{}').version)
   const chart = read(CHART)
-  for (const field of chart === undefined ? [] : ['version', 'appVersion']) {
-    const found = new RegExp(`^${field}: *"?([^"\\s]+)`, 'm').exec(chart ?? '')?.[1]
-    if (found !== version) problems.push(`${CHART} has ${field} ${found}`)
-  }
-  for (const contract of CONTRACTS) {
-    const found = /^ {2}version: (.*)/m.exec(read(contract) ?? '')?.[1]
-    if (found !== version) problems.push(`${contract} has version ${found}`)
-  }
+  for (const field of chart === undefined ? [] : ['version', 'appVersion'])
+    compare(CHART, field, new RegExp(`^${field}: *"?([^"\\s]+)`, 'm').exec(chart ?? '')?.[1])
+  for (const contract of CONTRACTS) compare(contract, 'version', /^ {2}version: (.*)/m.exec(read(contract) ?? '')?.[1])
   const changelog = read('CHANGELOG.md') ?? ''
   const notes = sectionOf(changelog, version)
   if (!notes) problems.push(`CHANGELOG.md says nothing under [${version}]`)
@@ -43,10 +41,7 @@ export function releaseNotes(tag, read) {
   throw new Failure(`The tag ${tag} does not agree with the project:\n${problems.map((one) => `  ${one}`).join('\n')}`)
 }
 
-/**
- * @param {string} changelog
- * @param {string} name
- */
+/** @param {string} changelog @param {string} name */
 function sectionOf(changelog, name) {
   const section = changelog.split(/^## /m).find((text) => text.startsWith(`[${name}]`))
   return section?.split('\n').slice(1).join('\n').trim()
@@ -59,7 +54,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   try {
     process.stdout.write(`${releaseNotes(process.argv[2] ?? '', readFile)}\n`)
   } catch (error) {
-    console.error(describe(/** @type {Error} */ (error)))
+    console.error(describe(error))
     process.exitCode = 1
   }
 }

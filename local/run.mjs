@@ -1,28 +1,53 @@
-import { delimiter, dirname, join } from 'node:path'
-import { root } from './places.mjs'
-import { runForeground } from './processes/command.mjs'
-import { describe, Failure } from './processes/failure.mjs'
-import { prepare } from './toolchain/prepare.mjs'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { cacheDir, root } from './places.mjs'
 
-// node local/run.mjs [--production | --with FOLDER] COMMAND ARGS…: runs a command of the project. It first installs the
-// packages that the command needs: also for development, unless --production is given, and for the separate package in
-// FOLDER. The Node of the services and the commands of the packages come first on the PATH.
+// Runs run.ts by a Node that runs TypeScript: this one if it is new enough, else one fetched from the npm registry into
+// a folder below .local. This file runs on old versions of Node.
 
-process.exitCode = await main(process.argv.slice(2)).catch((error) => {
-  console.error(describe(error))
-  return 1
-})
+const OLDEST_MAJOR = 24
 
-/**
- * @param {string[]} words
- * @returns {Promise<number>} the exit code
- */
-async function main(words) {
-  const production = words[0] === '--production'
-  const extraFolder = words[0] === '--with' ? join(root, words[1] ?? '') : undefined
-  const [command, ...args] = words.slice(production ? 1 : extraFolder ? 2 : 0)
-  if (!command) throw new Failure('Usage: node local/run.mjs [--production | --with FOLDER] COMMAND ARGS…')
-  const node = await prepare({ dev: !production, extraFolder })
-  const PATH = [dirname(node), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
-  return runForeground(command, args, { cwd: root, env: { ...process.env, PATH } })
+if (Number(process.versions.node.split('.')[0]) >= OLDEST_MAJOR) await import('./run.ts')
+else passOn(fetchedNode())
+
+function fetchedNode() {
+  const version = readFileSync(join(root, '.node-version'), 'utf8').trim()
+  // The package `node` fetches its binary in an install script; its packages per platform hold the binary.
+  const platform = `${process.platform}-${process.arch}`
+  const name = platform === 'darwin-arm64' ? `node-bin-${platform}` : `node-${platform}`
+  const folder = join(cacheDir, `node-${version}-${platform}`)
+  const node = join(folder, 'node_modules', name, 'bin', 'node')
+  const runs = () => spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout?.trim() === `v${version}`
+  if (runs()) return node
+  console.error(`Installing Node ${version} (once) …`)
+  const part = `${folder}.${process.pid}.part`
+  mkdirSync(part, { recursive: true })
+  const options = ['--no-save', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const args = ['install', '--prefix', part, ...options, `${name}@${version}`]
+  const { status } = spawnSync('npm', args, { cwd: part, stdio: ['ignore', 'ignore', 'inherit'] })
+  try {
+    if (status === 0) renameSync(part, folder)
+  } catch {
+    // Another process has fetched it at the same time.
+  }
+  rmSync(part, { recursive: true, force: true })
+  if (runs()) return node
+  console.error(`Node ${version} for ${platform} could not be fetched, or does not run here. Try again later, or install
+Node ${OLDEST_MAJOR} or newer.`)
+  process.exit(1)
+}
+
+/** @param {string} node */
+function passOn(node) {
+  const child = spawn(node, [join(root, 'local', 'run.ts'), ...process.argv.slice(2)], { stdio: 'inherit' })
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.on(signal, () => {
+      // A Ctrl-C of the terminal has reached it already.
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
+    })
+  child.once('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (signal ? constants.signals[signal] : 0)
+  })
 }

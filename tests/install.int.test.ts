@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { startProcess } from '../local/processes/process.mjs'
-import { remedyOf } from '../local/toolchain/npm.mjs'
-import { ensureInstalled } from '../local/toolchain/prepare.mjs'
+import { startProcess } from '../local/processes/process.ts'
+import { remedyOf } from '../local/toolchain/npm.ts'
+import { ensureInstalled } from '../local/toolchain/prepare.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { registerProcess } from './support/test-run.ts'
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { stopGraceMs } from '../local/launch/service.mjs'
-import { portsOf, readSettings } from '../local/launch/settings.mjs'
+import { stopGraceMs } from '../local/launch/service.ts'
+import { portsOf, readSettings } from '../local/launch/settings.ts'
 import { root } from '../local/places.mjs'
 
 const portNumbers = (...settings: Parameters<typeof readSettings>) =>
@@ -17,7 +17,7 @@ it('the default addresses of npm start, docker compose and the documents are the
     expect(compose).toContain(`127.0.0.1:\${${name}:-${value}}:`)
   }
   const kafka = `localhost:${kafkaPort}`
-  const documents = ['docs/asyncapi.yaml', 'docs/how-to/consume-events.md', 'shared/README.md', 'examples/run.mjs']
+  const documents = ['docs/asyncapi.yaml', 'docs/how-to/consume-events.md', 'shared/README.md', 'examples/run.ts']
   for (const document of documents) {
     expect(textOf(document)).toContain(kafka)
     expect(textOf(document)).not.toMatch(/localhost:9092\b(?! \\$)/m)
@@ -31,8 +31,10 @@ it('--port moves all ports by the same distance, except those with a setting', (
 })
 
 it('a port of --port that leaves no valid port for a store is refused', () => {
-  expect(() => readSettings({}, { port: '60000' })).toThrow('KAFKA_PORT=76092: expected a whole number from 1 to ')
-  expect(() => readSettings({}, { port: 'x' })).toThrow('--port=x: expected a whole number from 1 to ')
+  expect(() => readSettings({}, { port: '60000' })).toThrow(
+    /KAFKA_PORT must be a whole number from 1 to \d+ \(it is "76092"\)/,
+  )
+  expect(() => readSettings({}, { port: 'x' })).toThrow(/--port must be a whole number from 1 to \d+ \(it is "x"\)/)
 })
 
 it.each([{}, { cluster: true }])('all processes of npm start have ports of their own: %j', (options) => {

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, inject, it, vi } from 'vitest'
-import { ensureJars } from '../local/stores/jars.mjs'
-import { startKafka } from '../local/stores/kafka.mjs'
+import { ensureJars } from '../local/stores/jars.ts'
+import { startKafka } from '../local/stores/kafka.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { registerProcess } from './support/test-run.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { take, withLock } from '../local/processes/lock.mjs'
+import { take, withLock } from '../local/processes/lock.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 const isHeld = (text: string) => text.startsWith('alive')

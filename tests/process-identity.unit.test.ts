@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { startOf } from '../local/processes/process-identity.mjs'
+import { startOf } from '../local/processes/process-identity.ts'
 
 const stat = (state: string, threads: number) =>
   `20063 (a (b) c) ${state} 20060 20060 31801 0 -1 4227084 3042 6562 1 0 5 4 6 3 20 0 ${threads} 0 1861668 0 0 1844674407`

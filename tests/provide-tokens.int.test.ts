@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { runCommand } from '../local/processes/command.mjs'
+import { runCommand } from '../local/processes/command.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
-const program = new URL('../local/provide-tokens.mjs', import.meta.url).pathname
+const program = new URL('../local/provide-tokens.ts', import.meta.url).pathname
 const digestOf = (token: string) => createHash('sha256').update(token).digest('hex')
 const entry = (token: string) => `ann:${digestOf(token)}`
 const LIMIT_MS = 20_000

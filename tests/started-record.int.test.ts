@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { claim } from '../local/launch/started-record.mjs'
-import { identify } from '../local/processes/process-identity.mjs'
+import { claim } from '../local/launch/started-record.ts'
+import { identify } from '../local/processes/process-identity.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 it('of two that start after a killed launcher, one gets the folder, and the broker that was left ends', async () => {

@@ -1,5 +1,5 @@
 import type { ReadModelSettings } from '@plant-store/shared/read-model/read-model.ts'
-import { API_NODE_OPTIONS } from '../../local/launch/service.mjs'
+import { API_NODE_OPTIONS } from '../../local/launch/service.ts'
 import type { Processes } from '../measure/cpu.ts'
 import { startOwnProcess } from '../own-process.ts'
 import { openPlantStore } from '../plant-store.ts'

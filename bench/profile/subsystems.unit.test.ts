@@ -4,7 +4,7 @@ import { type CpuNode, timeBySubsystem } from './subsystems.ts'
 
 const frame = (url: string, functionName = 'f') => ({ callFrame: { functionName, url } })
 const NODES: CpuNode[] = [
-  { id: 1, ...frame('', '(root)'), children: [2, 3, 4, 5, 6] },
+  { id: 1, ...frame('', '(root)'), children: [2, 3, 4, 5, 6, 10] },
   { id: 2, ...frame('', '(idle)') },
   { id: 3, ...frame('', '(garbage collector)') },
   { id: 4, ...frame('node:net'), children: [7] },
@@ -13,18 +13,20 @@ const NODES: CpuNode[] = [
   { id: 7, ...frame('/p/node_modules/kafkajs/src/producer/sendMessages.js') },
   { id: 8, ...frame('node:net'), children: [9] },
   { id: 9, ...frame('', 'writeUtf8String') },
+  { id: 10, ...frame('file:///p/services/api/src/create-plant/cycle.ts') },
 ]
 const EXPECTED: Record<number, string> = {
   3: 'garbage collector',
   4: 'Node: HTTP, sockets, timers',
   5: 'ioredis',
-  6: 'other packages',
-  7: 'kafkajs: appending',
+  6: 'left-pad',
+  7: 'kafkajs/producer',
   8: 'ioredis',
   9: 'ioredis',
+  10: 'services/api/create-plant',
 }
 const BEGIN = 5_000
-const samples = fc.array(fc.record({ id: fc.integer({ min: 2, max: 9 }), took: fc.nat(1_000) }))
+const samples = fc.array(fc.record({ id: fc.integer({ min: 2, max: 10 }), took: fc.nat(1_000) }))
 
 it('all time of the interval except idle time belongs to the subsystem of the function; that of Node to its caller', () => {
   fc.assert(

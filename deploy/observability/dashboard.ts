@@ -8,10 +8,14 @@ import { PanelBuilder } from '@grafana/grafana-foundation-sdk/timeseries'
 
 /** A query of Prometheus, and the name of each of its lines. */
 export type Query = [expression: string, legend: string]
-export type Panel = { title: string; unit: string; description?: string; queries: Query[] }
+export type Panel = { title: string; unit: string; description: string; queries: Query[] }
 
+const panel = (title: string, unit: string, queries: Query[], description = ''): Panel => ({
+  ...{ title, unit, description, queries },
+})
 const RATE = '$__rate_interval'
 const rate = (counter: string, by: string) => `sum by (${by}) (rate(plant_store_${counter}[${RATE}]))`
+const total = (counter: string) => `sum(rate(plant_store_${counter}[${RATE}]))`
 const quantile = (q: number, histogram: string, by: string) =>
   `histogram_quantile(${q}, sum by (le${by && `, ${by}`}) (rate(plant_store_${histogram}_bucket[${RATE}])))`
 const percentiles = (histogram: string): Query[] => [
@@ -23,134 +27,83 @@ const INSTANCE = '{{instance}}'
 
 export const ROWS: Record<string, Panel[]> = {
   'Requests of each operation': [
-    {
-      title: 'Rate',
-      unit: 'reqps',
-      queries: [[rate('http_requests_total', 'method, route'), '{{method}} {{route}}']],
-    },
-    {
-      title: 'Errors',
-      unit: 'reqps',
-      description: 'By the number in the body; docs/reference/http-api.md lists them.',
-      queries: [[rate('http_requests_total{error!=""}', 'error'), '{{error}}']],
-    },
-    {
-      title: 'Duration, 99 %',
-      unit: 's',
-      queries: [[quantile(0.99, 'http_request_duration_seconds', 'method, route'), '{{method}} {{route}}']],
-    },
-    {
-      title: 'Used part of the limits',
-      unit: 'percentunit',
-      queries: [
-        [share('http_connections', 'http_connections_max'), `connections ${INSTANCE}`],
-        [share('http_requests_under_way', 'http_requests_under_way_max'), `requests ${INSTANCE}`],
-        [share('queue_bytes', 'queue_max_bytes'), `queue ${INSTANCE}`],
-      ],
-    },
+    panel('Rate', 'reqps', [[rate('http_requests_total', 'method, route'), '{{method}} {{route}}']]),
+    panel(
+      'Errors',
+      'reqps',
+      [[rate('http_requests_total{error!=""}', 'error'), '{{error}}']],
+      'By the number in the body; docs/reference/http-api.md lists them.',
+    ),
+    panel('Duration, 99 %', 's', [
+      [quantile(0.99, 'http_request_duration_seconds', 'method, route'), '{{method}} {{route}}'],
+    ]),
+    panel('Used part of the limits', 'percentunit', [
+      [share('http_connections', 'http_connections_max'), `connections ${INSTANCE}`],
+      [share('http_requests_under_way', 'http_requests_under_way_max'), `requests ${INSTANCE}`],
+      [share('queue_bytes', 'queue_max_bytes'), `queue ${INSTANCE}`],
+    ]),
   ],
   'The way of a create': [
-    { title: 'Waiting for the next append', unit: 'short', queries: [['plant_store_queue_records', INSTANCE]] },
-    {
-      title: 'Creates in an append request',
-      unit: 'short',
-      queries: [[`${rate('append_records_sum', 'instance')} / ${rate('append_records_count', 'instance')}`, INSTANCE]],
-    },
-    { title: 'Time of an append', unit: 's', queries: percentiles('append_duration_seconds') },
-    {
-      title: 'From the append to the verdict',
-      unit: 's',
-      queries: percentiles('verdict_wait_seconds'),
-    },
-    {
-      title: 'Verdicts',
-      unit: 'ops',
-      description:
-        'acknowledgement: no other api has written in between, so the create need not wait for the tail or Redis.',
-      queries: [
+    panel('Waiting for the next append', 'short', [['plant_store_queue_records', INSTANCE]]),
+    panel('Creates in an append request', 'short', [
+      [`${rate('append_records_sum', 'instance')} / ${rate('append_records_count', 'instance')}`, INSTANCE],
+    ]),
+    panel('Time of an append', 's', percentiles('append_duration_seconds')),
+    panel('From the append to the verdict', 's', percentiles('verdict_wait_seconds')),
+    panel(
+      'Verdicts',
+      'ops',
+      [
         [rate('verdicts_total', 'by'), 'by {{by}}'],
-        ['sum(rate(plant_store_append_failures_total[$__rate_interval]))', 'failed attempts'],
+        [total('append_failures_total'), 'failed attempts'],
       ],
-    },
+      'acknowledgement: no other api has written in between, so the create need not wait for the tail or Redis.',
+    ),
   ],
   'Log and read model': [
-    {
-      title: 'Records behind the log',
-      unit: 'short',
-      queries: [
-        ['sum(plant_store_projector_lag_records)', 'read model, by the projectors'],
-        ['plant_store_read_model_lag_records', `read model, by ${INSTANCE}`],
-        ['plant_store_tail_lag_records', `tail of ${INSTANCE}`],
-        ['sum(plant_store_table_lag_records)', 'table, behind the read model'],
-      ],
-    },
-    {
-      title: 'Partitions',
-      unit: 'short',
-      queries: [
-        ['sum(plant_store_projector_partitions)', 'with a projector'],
-        ['min(plant_store_tail_partitions)', 'followed by every api'],
-        ['max(plant_store_coverage_gap_partitions)', 'with a coverage gap'],
-      ],
-    },
-    {
-      title: 'Used part of the window',
-      unit: 'percentunit',
-      queries: [
-        [share('window_bytes', 'window_max_bytes'), INSTANCE],
-        [share('read_model_lag_records', 'window_claims'), `not in the read model, ${INSTANCE}`],
-      ],
-    },
-    {
-      title: 'In the read model',
-      unit: 'short',
-      queries: ['plants', 'voids', 'parked'].map((kind): Query => [`sum(plant_store_read_model_${kind})`, kind]),
-    },
+    panel('Records behind the log', 'short', [
+      ['sum(plant_store_projector_lag_records)', 'read model, by the projectors'],
+      ['plant_store_read_model_lag_records', `read model, by ${INSTANCE}`],
+      ['plant_store_tail_lag_records', `tail of ${INSTANCE}`],
+      ['sum(plant_store_table_lag_records)', 'table, behind the read model'],
+    ]),
+    panel('Partitions', 'short', [
+      ['sum(plant_store_projector_partitions)', 'with a projector'],
+      ['min(plant_store_tail_partitions)', 'followed by every api'],
+      ['max(plant_store_coverage_gap_partitions)', 'with a coverage gap'],
+    ]),
+    panel('Used part of the window', 'percentunit', [
+      [share('window_bytes', 'window_max_bytes'), INSTANCE],
+      [share('read_model_lag_records', 'window_claims'), `not in the read model, ${INSTANCE}`],
+    ]),
+    panel('In the read model', 'short', [
+      ['sum(plant_store_read_model_plants)', 'plants'],
+      ['sum(plant_store_read_model_voids)', 'voids'],
+      ['sum(plant_store_read_model_parked)', 'parked'],
+    ]),
   ],
   Projectors: [
-    { title: 'Applied records', unit: 'ops', queries: [[rate('projector_records_total', 'instance'), INSTANCE]] },
-    { title: 'Time of a batch', unit: 's', queries: percentiles('projector_apply_duration_seconds') },
-    {
-      title: 'Refused, failed and parked',
-      unit: 'ops',
-      queries: [
-        ['sum(rate(plant_store_projector_stale_total[$__rate_interval]))', 'stale batches'],
-        ['sum(rate(plant_store_projector_apply_failures_total[$__rate_interval]))', 'failed batches'],
-        ['sum(rate(plant_store_table_append_failures_total[$__rate_interval]))', 'failed appends to the table'],
-        [rate('projector_parked_total', 'reason'), 'parked: {{reason}}'],
-      ],
-    },
+    panel('Applied records', 'ops', [[rate('projector_records_total', 'instance'), INSTANCE]]),
+    panel('Time of a batch', 's', percentiles('projector_apply_duration_seconds')),
+    panel('Refused, failed and parked', 'ops', [
+      [total('projector_stale_total'), 'stale batches'],
+      [total('projector_apply_failures_total'), 'failed batches'],
+      [total('table_append_failures_total'), 'failed appends to the table'],
+      [rate('projector_parked_total', 'reason'), 'parked: {{reason}}'],
+    ]),
   ],
   Processes: [
-    {
-      title: 'Ready',
-      unit: 'short',
-      queries: [
-        ['up{job="plant-store"}', INSTANCE],
-        ['plant_store_read_model_reachable', `Redis from ${INSTANCE}`],
-      ],
-    },
-    {
-      title: 'CPU',
-      unit: 'percentunit',
-      queries: [[`rate(process_cpu_seconds_total{job="plant-store"}[${RATE}])`, INSTANCE]],
-    },
-    { title: 'Memory', unit: 'bytes', queries: [['process_resident_memory_bytes{job="plant-store"}', INSTANCE]] },
-    {
-      title: 'Delay of the event loop, 99 %',
-      unit: 's',
-      queries: [['nodejs_eventloop_lag_p99_seconds{job="plant-store"}', INSTANCE]],
-    },
-    {
-      title: 'Garbage collection, part of the time',
-      unit: 'percentunit',
-      queries: [[`sum by (instance) (rate(nodejs_gc_duration_seconds_sum{job="plant-store"}[${RATE}]))`, INSTANCE]],
-    },
-    {
-      title: 'Versions',
-      unit: 'short',
-      queries: [['count by (service, version) (plant_store_build_info)', '{{service}} {{version}}']],
-    },
+    panel('Ready', 'short', [
+      ['up{job="plant-store"}', INSTANCE],
+      ['plant_store_read_model_reachable', `Redis from ${INSTANCE}`],
+    ]),
+    panel('CPU', 'percentunit', [[`rate(process_cpu_seconds_total{job="plant-store"}[${RATE}])`, INSTANCE]]),
+    panel('Memory', 'bytes', [['process_resident_memory_bytes{job="plant-store"}', INSTANCE]]),
+    panel('Delay of the event loop, 99 %', 's', [['nodejs_eventloop_lag_p99_seconds{job="plant-store"}', INSTANCE]]),
+    panel('Garbage collection, part of the time', 'percentunit', [
+      [`sum by (instance) (rate(nodejs_gc_duration_seconds_sum{job="plant-store"}[${RATE}]))`, INSTANCE],
+    ]),
+    panel('Versions', 'short', [['count by (service, version) (plant_store_build_info)', '{{service}} {{version}}']]),
   ],
 }
 
@@ -175,7 +128,7 @@ export function dashboardJson(): string {
   return `${JSON.stringify(dashboard.build(), null, 2)}\n`
 }
 
-function panelOf({ title, unit, description = '', queries }: Panel, width: number): PanelBuilder {
+function panelOf({ title, unit, description, queries }: Panel, width: number): PanelBuilder {
   const legend = new VizLegendOptionsBuilder().showLegend(true)
   const panel = new PanelBuilder()
     .title(title)

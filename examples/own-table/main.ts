@@ -4,50 +4,29 @@ import { parseArgs } from 'node:util'
 import { kafkaOptions, PlantConsumerError, replayPlants } from '@plant-store/shared/consumer'
 import { openPlantTable, type Row } from './plant-table.ts'
 
-const USAGE = `Keeps a table of all plants in SQLite. A rebuild fills a new one from the log beside the old one.
+// Keeps a table of all plants in SQLite. A rebuild fills a new one from the log next to the old one.
 
-  rebuild     read the whole log into a new table, then replace the old one
-  show ID     show the plant with this id
-  dump FILE   write all plants to a file, as JSON Lines
-
-  --table FILE   the table's file
-`
 const FILE = fileURLToPath(new URL('../../.local/examples/own-table.sqlite', import.meta.url))
 
-const ID = /^-?\d+$/
-// parseArgs would read a negative id as an option, unless it follows "--".
-const args = process.argv.slice(2)
-const negative = args.filter((argument) => argument.startsWith('-') && ID.test(argument))
-const others = args.filter((argument) => !negative.includes(argument))
 const { values, positionals } = parseArgs({
-  args: [...others, '--', ...negative],
   options: { table: { type: 'string', default: FILE } },
   allowPositionals: true,
 })
-const [command, argument = '', ...more] = positionals
+const [command, file] = positionals
 const table = openPlantTable(values.table)
 try {
-  process.exitCode = await run()
+  if (command === 'rebuild') await rebuild()
+  else if (command === 'dump' && file !== undefined) dump(file)
+  else {
+    console.error('usage: rebuild | dump FILE, with --table FILE for another table')
+    process.exitCode = 2
+  }
 } catch (error) {
   if (!(error instanceof PlantConsumerError)) throw error
   console.error(error.message)
   process.exitCode = 1
 } finally {
   table.close()
-}
-
-async function run(): Promise<number> {
-  if (more.length > 0) return usage()
-  if (command === 'rebuild' && argument === '') await rebuild()
-  else if (command === 'show' && ID.test(argument)) show(BigInt(argument))
-  else if (command === 'dump' && argument !== '') dump(argument)
-  else return usage()
-  return 0
-}
-
-function usage(): number {
-  process.stderr.write(USAGE)
-  return 2
 }
 
 async function rebuild(): Promise<void> {
@@ -65,11 +44,6 @@ async function rebuild(): Promise<void> {
   })
   next.switchTo(positions)
   console.log(JSON.stringify(counts))
-}
-
-function show(id: bigint): void {
-  const row = id === BigInt.asIntN(64, id) ? table.rowOf(id) : undefined
-  console.log(row === undefined ? 'There is no such plant.' : JSON.stringify(jsonOf(row)))
 }
 
 function dump(file: string): void {

@@ -52,7 +52,6 @@ export function openPlantTable(file: string) {
       }
     },
 
-    rowOf: (id: bigint) => database.prepare('SELECT * FROM plant WHERE id = ?').get(id) as Row | undefined,
     all: () => database.prepare('SELECT * FROM plant ORDER BY id').iterate() as Iterable<Row>,
     close: () => database.close(),
   }

@@ -1,14 +1,15 @@
 """The plants of a Plant Store in a SQLite file, exactly once each. See README.md."""
 
 import argparse
+import base64
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
-from corpus import read_corpus
 from follow import follow
 from own_store import OwnStore
+from record import Claim, Foreign, Unreadable, read_record
 
 STORE = Path(__file__).resolve().parents[2] / ".local" / "examples" / "python.sqlite"
 
@@ -16,14 +17,16 @@ STORE = Path(__file__).resolve().parents[2] / ".local" / "examples" / "python.sq
 def main() -> None:
     options = read_options()
     if options.command == "corpus":
-        return print_lines(read_corpus(options.file))
+        for result in read_corpus(options.file):
+            print(json.dumps(result))
+        return
     store = OwnStore(options.store)
     if options.command == "dump":
         with options.file.open("w", encoding="utf-8") as file:
             file.writelines(f"{json.dumps(plant)}\n" for plant in store.plants())
     if options.command == "follow":
         follow(options.brokers, options.topic, store, options.until_end)
-    return print_lines([store.counts()])
+    print(json.dumps(store.counts()))
 
 
 def read_options() -> argparse.Namespace:
@@ -40,9 +43,32 @@ def read_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def print_lines(lines: Iterable[dict[str, object]]) -> None:
-    for line in lines:
-        print(json.dumps(line))
+def read_corpus(file: Path) -> Iterator[dict[str, object]]:
+    """The result for each line of the corpus, in its format."""
+    store = OwnStore(Path(":memory:"))
+    # Iterates over the file: str.splitlines would also split at U+2028 inside a name.
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            stored = json.loads(line)
+            headers = [(name, decoded(value)) for name, value in stored["headers"]]
+            key, value = decoded(stored["key"]), decoded(stored["value"])
+            record = read_record(key, value, headers, stored["partition"], stored["partitions"])
+            ruling = store.take(record)
+            yield {"read": classification(record), **({} if ruling == "foreign" else {"ruling": ruling})}
+
+
+def decoded(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text, validate=True)
+
+
+def classification(record: Claim | Foreign) -> dict[str, object]:
+    if isinstance(record, Foreign):
+        return {"is": "foreign", "reason": record.value}
+    claim = {"id": str(record.id), "eventId": record.event_id}
+    if isinstance(record.says, Unreadable):
+        return {"is": "unreadable", "reason": record.says.value, **claim}
+    tag = {} if record.says.tag is None else {"tag": record.says.tag}
+    return {"is": "readable", **claim, "name": record.says.name, **tag}
 
 
 if __name__ == "__main__":

@@ -72,15 +72,11 @@ class OwnStore:
 
     def move(self, partition: int, before: Position | None, now: Position) -> None:
         """Moves only from the old position, so a second process, or one that was paused, applies nothing twice."""
-        if before is None:
-            moved = self.db.execute(
-                "INSERT INTO position VALUES (?, ?, ?) ON CONFLICT (partition) DO NOTHING", (partition, *now)
-            )
-        else:
-            moved = self.db.execute(
-                "UPDATE position SET offset = ?, event_id = ? WHERE partition = ? AND offset = ?",
-                (*now, partition, before.offset),
-            )
+        moved = self.db.execute(
+            "INSERT INTO position VALUES (?, ?, ?) ON CONFLICT (partition) DO UPDATE"
+            " SET offset = excluded.offset, event_id = excluded.event_id WHERE position.offset = ?",
+            (partition, *now, before and before.offset),
+        )
         if moved.rowcount != 1:
             raise SystemExit(f"Another process has moved partition {partition} in this store: one at a time.")
 

@@ -5,15 +5,8 @@ import { parseArgs } from 'node:util'
 import { consumePlants, inFile, kafkaOptions, PlantConsumerError } from '@plant-store/shared/consumer'
 import { type IndexedPlant, openPlantIndex } from './plant-index.ts'
 
-const USAGE = `Keeps a full-text index of all plants in SQLite and updates it as plants are created.
+// Keeps a full-text index of all plants in SQLite and updates it as plants are created.
 
-  follow [--until-end]   fill the index, then wait for new plants
-  search WORD…           list plants with all these words
-  tag TAG                list plants with this tag
-  dump FILE              write all plants to a file, as JSON Lines
-
-  --index FILE           the index's file
-`
 const LIMIT = 20
 const LOOK_EVERY_MS = 100
 const FILE = fileURLToPath(new URL('../../.local/examples/search-index.sqlite', import.meta.url))
@@ -25,7 +18,13 @@ const { values, positionals } = parseArgs({
 const [command, ...rest] = positionals
 const index = openPlantIndex(values.index)
 try {
-  process.exitCode = await run()
+  if (command === 'follow') await follow()
+  else if (command === 'search' && rest.length > 0) search(rest.join(' '))
+  else if (command === 'dump' && rest[0] !== undefined) dump(rest[0])
+  else {
+    console.error('usage: follow [--until-end] | search WORD… | dump FILE, with --index FILE for another index')
+    process.exitCode = 2
+  }
 } catch (error) {
   if (!(error instanceof PlantConsumerError)) throw error
   console.error(error.message)
@@ -34,18 +33,6 @@ try {
   process.exitCode = 1
 } finally {
   index.close()
-}
-
-async function run(): Promise<number> {
-  if (command === 'follow' && rest.length === 0) await follow()
-  else if (command === 'search' && rest.length > 0) print(index.search(rest.join(' '), LIMIT))
-  else if (command === 'tag' && rest.length === 1) print(index.withTag(rest[0] ?? '', LIMIT))
-  else if (command === 'dump' && rest.length === 1) dump(rest[0] ?? '')
-  else {
-    process.stderr.write(USAGE)
-    return 2
-  }
-  return 0
 }
 
 async function follow(): Promise<void> {
@@ -74,8 +61,8 @@ function dump(file: string): void {
   console.log(JSON.stringify({ plants: index.count() }))
 }
 
-function print(plants: readonly IndexedPlant[]): void {
-  for (const plant of plants) console.log(JSON.stringify(jsonOf(plant)))
+function search(words: string): void {
+  for (const plant of index.search(words, LIMIT)) console.log(JSON.stringify(jsonOf(plant)))
 }
 
 /** The id is text, because many JSON readers round an int64. */

@@ -9,7 +9,6 @@ const SCHEMA = `
   PRAGMA synchronous = FULL;
   CREATE TABLE IF NOT EXISTS own (group_id TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS plant (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT);
-  CREATE INDEX IF NOT EXISTS plant_tag ON plant (tag) WHERE tag IS NOT NULL;
   CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (
     name, tag, content = plant, content_rowid = id, tokenize = 'unicode61 remove_diacritics 2'
   );
@@ -27,7 +26,6 @@ export function openPlantIndex(file: string) {
   const search = database.prepare(
     'SELECT plant.* FROM words JOIN plant ON plant.id = words.rowid WHERE words MATCH ? ORDER BY rank LIMIT ?',
   )
-  const byTag = database.prepare('SELECT * FROM plant WHERE tag = ? ORDER BY id LIMIT ?')
   const all = database.prepare('SELECT * FROM plant ORDER BY id')
 
   return {
@@ -62,7 +60,6 @@ export function openPlantIndex(file: string) {
       return search.all(quoted.join(' '), limit) as IndexedPlant[]
     },
 
-    withTag: (tag: string, limit: number) => byTag.all(tag, limit) as IndexedPlant[],
     all: () => all.iterate() as Iterable<IndexedPlant>,
     count: () => Number(database.prepare('SELECT count(*) AS count FROM plant').get()?.count),
     close: () => database.close(),

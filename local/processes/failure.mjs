@@ -7,10 +7,7 @@ export class Failure extends Error {
   name = 'Failure'
 }
 
-/**
- * @param {unknown} error
- * @returns {string}
- */
+/** @param {unknown} error */
 export function describe(error) {
   if (error instanceof Failure) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -1,12 +1,12 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, onTestFinished, vi } from 'vitest'
-import { type Run, readRun } from '../../local/launch/run-file.mjs'
-import { projectOf } from '../../local/launch/stores.mjs'
+import { type Run, readRun } from '../../local/launch/run-file.ts'
+import { projectOf } from '../../local/launch/stores.ts'
 import { root } from '../../local/places.mjs'
-import { freePort, isPortFree } from '../../local/processes/port.mjs'
-import { type RunningProcess, startProcess } from '../../local/processes/process.mjs'
-import { createContainers } from '../../local/stores/docker.mjs'
+import { freePort, isPortFree } from '../../local/processes/port.ts'
+import { type RunningProcess, startProcess } from '../../local/processes/process.ts'
+import { createContainers } from '../../local/stores/docker.ts'
 import { TOKEN } from './plant-store.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import { processEnvironment, registerGroup, registerProcess, registerProject } from './test-run.ts'
@@ -65,7 +65,7 @@ export async function launch(localDir: string, env: NodeJS.ProcessEnv, ...args: 
   const launcher = await startProcess({
     name: 'npm start',
     command: process.execPath,
-    args: [join(root, 'local/start.mjs'), ...args],
+    args: [join(root, 'local/start.ts'), ...args],
     logFile,
     env,
   })

@@ -37,7 +37,7 @@ async function main(): Promise<number> {
     PORT: String(await freePort()),
     OPS_PORT: String(await freePort()),
   }
-  const args = [join(root, 'local/start.mjs'), '--with', 'processes']
+  const args = [join(root, 'local/start.ts'), '--with', 'processes']
   const running = await startProcess({
     ...{ name: 'npm start', command: process.execPath, args, env },
     logFile: join(localDir, 'launcher.log'),

@@ -2,8 +2,8 @@ import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
@@ -25,21 +25,22 @@ import org.apache.kafka.streams.state.Stores;
 
 /** Waterings of plants, joined with the table of Plant Store: the plants are a GlobalKTable, without any rule. */
 public final class Main {
-  private static final String USAGE = "usage: follow | water ID LITRES | dump FILE";
   private static final String BROKERS = setting("KAFKA_BROKERS", "localhost:19092");
+  private static final Map<String, Object> CONNECTION = Map.of("bootstrap.servers", BROKERS);
   private static final String PLANTS = setting("PLANTS_TABLE", "plants.table");
   private static final String WATERINGS = setting("WATERINGS_TOPIC", "waterings");
 
   private Main() {}
 
   public static void main(String[] args) throws Exception {
-    String command = args.length == 0 ? "" : args[0];
-    if (command.equals("follow") && args.length == 1) follow();
-    else if (command.equals("water") && args.length == 3) water(args[1], args[2]);
-    else if (command.equals("dump") && args.length == 2) dump(Path.of(args[1]));
-    else {
-      System.err.println(USAGE);
-      System.exit(2);
+    switch (args.length == 0 ? "" : args[0] + " " + (args.length - 1)) {
+      case "follow 0" -> follow();
+      case "water 2" -> water(args[1], args[2]);
+      case "dump 1" -> dump(Path.of(args[1]));
+      default -> {
+        System.err.println("usage: follow | water ID LITRES | dump FILE");
+        System.exit(2);
+      }
     }
   }
 
@@ -58,9 +59,7 @@ public final class Main {
 
   private static void water(String id, String litres) throws Exception {
     createWaterings();
-    Properties settings = new Properties();
-    settings.put("bootstrap.servers", BROKERS);
-    try (var producer = new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer())) {
+    try (var producer = new KafkaProducer<>(CONNECTION, new StringSerializer(), new StringSerializer())) {
       producer.send(new ProducerRecord<>(WATERINGS, id, litres)).get();
     }
   }
@@ -84,11 +83,10 @@ public final class Main {
   }
 
   private static KafkaStreams start(StreamsBuilder builder) throws Exception {
-    Properties settings = new Properties();
-    settings.put(StreamsConfig.APPLICATION_ID_CONFIG, "java-streams");
-    settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, BROKERS);
-    settings.put(StreamsConfig.STATE_DIR_CONFIG, Files.createTempDirectory("java-streams").toString());
-    KafkaStreams streams = new KafkaStreams(builder.build(), settings);
+    String folder = Files.createTempDirectory("java-streams").toString();
+    var settings =
+        Map.of("bootstrap.servers", BROKERS, "application.id", "java-streams", "state.dir", folder);
+    KafkaStreams streams = new KafkaStreams(builder.build(), new StreamsConfig(settings));
     CountDownLatch running = new CountDownLatch(1);
     streams.setStateListener((now, before) -> {
       if (now == KafkaStreams.State.RUNNING || now == KafkaStreams.State.ERROR) running.countDown();
@@ -99,9 +97,7 @@ public final class Main {
   }
 
   private static void createWaterings() throws Exception {
-    Properties settings = new Properties();
-    settings.put("bootstrap.servers", BROKERS);
-    try (Admin admin = Admin.create(settings)) {
+    try (Admin admin = Admin.create(CONNECTION)) {
       admin.createTopics(List.of(new NewTopic(WATERINGS, Optional.empty(), Optional.empty()))).all().get();
     } catch (ExecutionException error) {
       if (!(error.getCause() instanceof TopicExistsException)) throw error;

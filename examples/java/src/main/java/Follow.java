@@ -3,6 +3,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -19,9 +20,11 @@ final class Follow {
   private static final Duration POLL = Duration.ofMillis(200);
 
   private final FirstWins firstWins = new FirstWins();
+  private final Map<String, Integer> counts =
+      new TreeMap<>(Map.of("plants", 0, "unreadable", 0, "voids", 0, "repeated", 0, "foreign", 0));
 
-  /** Runs forever, or to the end of the log at the start. */
-  FirstWins.Counts run(String brokers, String topic, boolean untilEnd, Creations creations) throws IOException {
+  /** Runs forever, or to the end of the log at the start. Returns the number of records of each kind. */
+  Map<String, Integer> run(String brokers, String topic, boolean untilEnd, Creations creations) throws IOException {
     try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings(brokers))) {
       List<TopicPartition> partitions =
           consumer.partitionsFor(topic).stream()
@@ -36,7 +39,7 @@ final class Follow {
           take(record, partitions.size(), creations);
         }
       }
-      return firstWins.counts();
+      return counts;
     }
   }
 
@@ -73,9 +76,21 @@ final class Follow {
       throws IOException {
     PlantRecord record =
         PlantRecord.read(stored.key(), stored.value(), stored.headers(), stored.partition(), partitions);
-    if (record instanceof PlantRecord.Foreign foreign) firstWins.passOver(foreign);
-    if (record instanceof PlantRecord.Claim claim && firstWins.rule(claim) == FirstWins.Ruling.CREATED) {
-      creations.take(claim);
+    if (!(record instanceof PlantRecord.Claim claim)) {
+      count("foreign");
+      return;
     }
+    switch (firstWins.rule(claim)) {
+      case VOID -> count("voids");
+      case REPEATED -> count("repeated");
+      case CREATED -> {
+        count(claim instanceof PlantRecord.Readable ? "plants" : "unreadable");
+        creations.take(claim);
+      }
+    }
+  }
+
+  private void count(String kind) {
+    counts.merge(kind, 1, Integer::sum);
   }
 }

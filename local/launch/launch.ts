@@ -1,0 +1,27 @@
+import type { RunningProcess } from '../processes/process.ts'
+import type { Containers } from '../stores/docker.ts'
+import type { Progress } from './progress.ts'
+import type { Settings } from './settings.ts'
+import type { Start } from './supervisor.ts'
+
+export type Launch = {
+  settings: Settings
+  token: string
+  progress: Progress
+  /** Called with each new process, ready or not. */
+  onSpawn(running: RunningProcess): void
+  /** Called with each ready process, and with the function that restarts it. */
+  keep(running: RunningProcess, start: Start): void
+  /** Called before they are started. */
+  onContainers(containers: Containers): void
+}
+
+/** A program that uses the stores. If the stores have users, each program has the rights that it needs. */
+export type Role = 'setup' | 'api' | 'projector' | 'plantctl'
+
+export type Stores = {
+  /** The settings that connect a program to them. */
+  settingsOf(role: Role): Record<string, string>
+  /** The compose project of their containers. */
+  dockerProject?: string
+}

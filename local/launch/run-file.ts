@@ -1,0 +1,50 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeWhole } from '../processes/whole-file.ts'
+
+/**
+ * `run.json`: what other programs need to know of a running `npm start`. It exists from the moment both services are
+ * ready until the orderly end, and only the user can read it, because it holds the token.
+ */
+export type Run = {
+  /** The URL of the api. */
+  url: string
+  /** The URLs of all apis. */
+  urls: string[]
+  /** The URLs of the operations ports, by service. */
+  opsUrls: Record<string, string>
+  token: string
+  kafkaBrokers: string | undefined
+  /** Undefined when `storeSettings` say how to find it. */
+  redisUrl: string | undefined
+  /** The other settings that a client of the stores needs. */
+  storeSettings: Record<string, string>
+  topic: string
+  partitions: number
+  /** The setting PLANTS_TABLE. */
+  table: string
+  /** The compose project of Kafka and Redis, when they are containers. */
+  dockerProject: string | undefined
+  pids: Pids
+}
+
+/**
+ * The pids of the current processes by name, also after a restart: launcher, api, projector, kafka, redis. A Kafka or
+ * Redis that this start did not start as a process is left out; names in a cluster have numbers.
+ */
+export type Pids = Record<string, number>
+
+const fileIn = (localDir: string) => join(localDir, 'run.json')
+
+export function readRun(localDir: string): Run | undefined {
+  const file = fileIn(localDir)
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
+}
+
+export function writeRun(localDir: string, run: Run): void {
+  writeWhole(fileIn(localDir), `${JSON.stringify(run, null, 2)}\n`, { mode: 0o600 })
+}
+
+export function removeRun(localDir: string): void {
+  rmSync(fileIn(localDir), { force: true })
+}

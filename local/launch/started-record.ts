@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Failure } from '../processes/failure.mjs'
+import { take } from '../processes/lock.ts'
+import { identify } from '../processes/process-identity.ts'
+import { createContainers, whyNoDocker } from '../stores/docker.ts'
+import { readRun, removeRun } from './run-file.ts'
+
+type Process = { pid: number; identity: string }
+type Started = { processes: Record<string, Process>; dockerProject?: string }
+
+const SERVICES_GRACE_MS = 1000
+const STORES_GRACE_MS = 4000
+const KILL_TIMEOUT_MS = 2000
+/** Names in a cluster have numbers. */
+const STORE = /^(kafka|redis|sentinel)/
+
+/**
+ * Takes the lock `started.json`: everything that one `npm start` has started, including itself, from its first moment
+ * on. It keeps a second `npm start` from using the same data, and lets the next one stop what a killed launcher left
+ * running. Pids alone would not do, because the system reuses them.
+ *
+ * `onLeftovers` is called before the leftovers of an earlier launcher are stopped. Throws a Failure when another
+ * launcher runs there.
+ */
+export async function claim(localDir: string, onLeftovers: (names: string[]) => void) {
+  const started: Started = { processes: { launcher: processOf(process.pid) } }
+  let launcher: Process | undefined
+  const lock = take(join(localDir, 'started.json'), JSON.stringify(started), (text) => {
+    launcher = read(text).processes.launcher
+    return isAlive(launcher)
+  })
+  if (lock === undefined) throw alreadyRunning(localDir, launcher?.pid)
+  for (const text of lock.earlier) await endLeftovers(read(text), onLeftovers)
+  lock.forgetEarlier()
+  removeRun(localDir)
+  const write = () => lock.write(JSON.stringify(started))
+  return {
+    add(name: string, pid: number): void {
+      started.processes[name] = processOf(pid)
+      write()
+    },
+    addContainers(project: string): void {
+      started.dockerProject = project
+      write()
+    },
+    remove: lock.release,
+  }
+}
+
+const processOf = (pid: number): Process => ({ pid, identity: String(identify(pid)) })
+
+function alreadyRunning(localDir: string, pid: number | undefined): Failure {
+  const run = readRun(localDir)
+  const where = run ? `at ${run.url}` : 'and still starting'
+  return new Failure(
+    `Plant Store is already running ${where} (pid ${pid}). Stop it with Ctrl-C there or \`kill ${pid}\`, ` +
+      'or set PLANT_STORE_LOCAL_DIR and use --port for a second one.',
+  )
+}
+
+async function endLeftovers({ processes, dockerProject }: Started, onLeftovers: (names: string[]) => void) {
+  const alive = Object.entries(processes).filter(([, entry]) => isAlive(entry))
+  // Without an engine there are no containers any more.
+  const containers = dockerProject && !(await whyNoDocker()) ? createContainers(dockerProject) : undefined
+  if (alive.length === 0 && !containers) return
+  onLeftovers([...alive.map(([name]) => name), ...(containers ? ['Kafka and Redis in Docker'] : [])])
+  const of = (areStores: boolean) => alive.filter(([name]) => STORE.test(name) === areStores).map(([, entry]) => entry)
+  // The services first: without their stores they would only log errors. No client waits for their responses.
+  await endAll(of(false), SERVICES_GRACE_MS)
+  await Promise.all([containers?.stop(), endAll(of(true), STORES_GRACE_MS)])
+}
+
+/** SIGTERM, and after graceMs SIGKILL. */
+async function endAll(entries: Process[], graceMs: number): Promise<void> {
+  const start = Date.now()
+  for (const entry of entries) end(entry, 'SIGTERM')
+  for (let alive = entries.filter(isAlive); alive.length > 0; alive = alive.filter(isAlive)) {
+    const elapsedMs = Date.now() - start
+    if (elapsedMs > graceMs) for (const entry of alive) end(entry, 'SIGKILL')
+    if (elapsedMs > graceMs + KILL_TIMEOUT_MS) {
+      const pids = alive.map(({ pid }) => pid).join(', ')
+      throw new Failure(`Processes of an earlier npm start cannot be stopped: end these pids yourself: ${pids}.`)
+    }
+    await delay(50)
+  }
+}
+
+function end(entry: Process, signal: NodeJS.Signals): void {
+  try {
+    if (isAlive(entry)) process.kill(entry.pid, signal)
+  } catch {
+    // It has ended in the meantime.
+  }
+}
+
+const isAlive = (entry: Process | undefined) => entry !== undefined && identify(entry.pid) === entry.identity
+
+const read = (text: string): Started => (text === '' ? { processes: {} } : JSON.parse(text))

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Failure } from '../processes/failure.mjs'
+import { rotateLog } from '../processes/log-file.ts'
+import { sideBySide } from '../processes/side-by-side.ts'
+import { writeWhole } from '../processes/whole-file.ts'
+import { createContainers, pullMissingImages, type Store, whyNoDocker } from '../stores/docker.ts'
+import { ensureJars, type Programs } from '../stores/jars.ts'
+import { startKafka } from '../stores/kafka.ts'
+import { startRedis } from '../stores/redis.ts'
+import { startCluster } from './cluster.ts'
+import type { Launch, Role, Stores } from './launch.ts'
+import type { Progress } from './progress.ts'
+import type { Settings } from './settings.ts'
+import type { Start } from './supervisor.ts'
+
+const START_TIMEOUT_MS = 60_000
+
+/**
+ * Chooses the source of Kafka and Redis, installs the programs or images, and starts them. The choice in the settings
+ * counts; without one, stores that do not run elsewhere are started in Docker if it is available, else as processes.
+ * Throws a Failure that says what to install.
+ */
+export async function startStores(launch: Launch, signal: AbortSignal): Promise<Stores> {
+  const { settings, progress } = launch
+  const { cluster, hasKafka, hasRedis } = settings
+  const open = { settingsOf: () => addressesOf(settings) }
+  if (hasKafka && hasRedis) return open
+  if (await takesDocker(launch, signal)) {
+    noteSource(launch, 'docker')
+    return { ...open, dockerProject: await startInDocker(launch, signal) }
+  }
+  const needed = { kafka: !hasKafka, redis: !hasRedis, signal }
+  const programs = await progress.step('Programs of Kafka and Redis', () => ensureJars(needed))
+  if (cluster) return startCluster(launch, programs, signal)
+  noteSource(launch, 'processes')
+  await startAsProcesses(launch, programs, signal)
+  return open
+}
+
+/** Throws a Failure when Docker is required and cannot be used. */
+async function takesDocker({ settings: { source }, progress }: Launch, signal: AbortSignal): Promise<boolean> {
+  if (source === 'processes') return false
+  const obstacle =
+    (await whyNoDocker(signal)) ?? (await progress.step('Images of Kafka and Redis', () => pullMissingImages(signal)))
+  if (obstacle === undefined) return true
+  if (source === 'docker') throw new Failure(`--with docker: ${obstacle}. --with processes needs no Docker.`)
+  progress.say(`  Kafka and Redis run as processes: ${obstacle}.`)
+  return false
+}
+
+/** Containers and processes have separate data: warns when this start will not see the plants of the last one. */
+function noteSource({ settings, progress }: Launch, source: 'docker' | 'processes'): void {
+  const file = join(settings.localDir, 'data', 'source')
+  const last = existsSync(file) ? readFileSync(file, 'utf8').trim() : source
+  if (last !== source) progress.say(`! The plants of the last start are in other stores: --with ${last} has them.`)
+  writeWhole(file, `${source}\n`)
+}
+
+/** Stores that are started here need no login. For the others the environment has the settings. */
+const addressesOf = ({ hasKafka, hasRedis, kafkaPort, redisPort }: Settings): Record<string, string> => ({
+  ...(hasKafka ? inEnvironment(/^KAFKA_/) : { KAFKA_BROKERS: `127.0.0.1:${kafkaPort}` }),
+  ...(hasRedis ? inEnvironment(/^REDIS_/) : { REDIS_URL: `redis://127.0.0.1:${redisPort}` }),
+})
+
+const inEnvironment = (names: RegExp): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value = '']) => (names.test(name) ? [[name, value]] : [])),
+  )
+
+/** The environment of a program: that of this process, but with the settings of these stores and no others. */
+export function environmentFor(stores: Stores, { topic, partitions, table }: Settings, role: Role): NodeJS.ProcessEnv {
+  const names = { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: String(partitions), PLANTS_TABLE: table }
+  return { ...inEnvironment(/^(?!KAFKA_|REDIS_)/), ...stores.settingsOf(role), ...names }
+}
+
+/** Kafka and Redis as containers that end with the launcher; each local folder has its own compose project. */
+async function startInDocker({ settings, progress, onContainers }: Launch, signal: AbortSignal): Promise<string> {
+  const { hasKafka, hasRedis, localDir, kafkaPort, redisPort } = settings
+  const containers = createContainers(projectOf(localDir))
+  const stores: Store[] = [...(hasKafka ? [] : ['kafka' as const]), ...(hasRedis ? [] : ['redis' as const])]
+  onContainers(containers)
+  const options = { ports: { kafka: kafkaPort, redis: redisPort }, startTimeoutMs: START_TIMEOUT_MS, signal }
+  await progress.step('Kafka and Redis in Docker', () => containers.start(stores, options))
+  return containers.project
+}
+
+/** The name of the compose project of a local folder, which is also in the names of its volumes. */
+export const projectOf = (localDir: string) =>
+  `plant-store-${createHash('sha256').update(localDir).digest('hex').slice(0, 8)}`
+
+/** Kafka and Redis as processes of this machine, with their data in the local folder. */
+async function startAsProcesses(launch: Launch, programs: Programs, signal: AbortSignal): Promise<void> {
+  const { settings, progress, onSpawn, keep } = launch
+  const { hasKafka, hasRedis, kafkaPort, redisPort } = settings
+  const common = { onSpawn, startTimeoutMs: START_TIMEOUT_MS }
+
+  async function bringUp(label: string, start: Start, signal: AbortSignal): Promise<void> {
+    keep(await progress.step(label, () => start(signal)), start)
+  }
+  async function kafka(signal: AbortSignal): Promise<void> {
+    const { java, kafkaClasspath: classpath } = programs
+    const ports = { port: kafkaPort, controllerPort: kafkaPort + 1 }
+    const options = { ...common, ...placesOf('kafka', settings), ...ports, java, classpath }
+    await bringUp('Kafka', (signal) => startKafka({ ...options, signal }), signal)
+  }
+  async function redis(signal: AbortSignal): Promise<void> {
+    const { redisServer } = programs
+    const options = { ...common, ...placesOf('redis', settings), redisServer, port: redisPort, appendOnly: true }
+    await bringUp('Redis', (signal) => startRedis({ ...options, signal }), signal)
+  }
+  await sideBySide(signal, ...(hasKafka ? [] : [kafka]), ...(hasRedis ? [] : [redis]))
+}
+
+function placesOf(name: Store, { localDir }: Settings): { dir: string; logFile: string } {
+  const logFile = join(localDir, 'logs', `${name}.log`)
+  rotateLog(logFile)
+  return { dir: join(localDir, 'data', name), logFile }
+}
+
+/** Deletes the plants of this local folder: those of processes and those of containers. */
+export async function forget({ localDir, hasKafka, hasRedis }: Settings, progress: Progress): Promise<void> {
+  const data = join(localDir, 'data')
+  rmSync(data, { recursive: true, force: true })
+  progress.say(`Deleted the plants in ${data}; the token stays.`)
+  const obstacle = await whyNoDocker()
+  if (obstacle === undefined)
+    await progress.step('Deleting the plants in Docker', createContainers(projectOf(localDir)).forget)
+  else progress.say(`Not deleted: plants in Docker, if any (${obstacle}).`)
+  const elsewhere = [hasKafka && 'KAFKA_BROKERS', hasRedis && 'REDIS_URL'].filter(Boolean)
+  if (elsewhere.length > 0) progress.say(`Not deleted: the data at ${elsewhere.join(' and ')}.`)
+}

@@ -1,0 +1,55 @@
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, renameSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { endOf } from './command.ts'
+
+const MAX_BYTES = 64 * 1024
+
+/** The lines of a log from this byte on; of a long log only the last ones. */
+function linesOf(path: string, from: number): string[] {
+  if (!existsSync(path)) return []
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    const start = Math.max(from, size - MAX_BYTES)
+    const buffer = Buffer.alloc(Math.max(0, size - start))
+    return buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, start)).split('\n')
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The end of a log, for a person: of JSON lines only the message and the error's message. The lines are indented. */
+export const lastLines = (path: string, from: number): string =>
+  endOf(linesOf(path, from).map(readable).join('\n')) || '  (its log is empty)'
+
+/**
+ * The last error a service logged, else the end of its log: Node itself prints plain text when a program
+ * cannot even start.
+ */
+export function lastError(path: string, from: number): string {
+  const error = linesOf(path, from).findLast((line) => ['error', 'fatal'].includes(parsed(line)?.level ?? ''))
+  return error ? `  ${readable(error)}` : lastLines(path, from)
+}
+
+/** Makes place for the log of a new start and keeps one previous file. */
+export function rotateLog(path: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  if (existsSync(path)) renameSync(path, `${path}.1`)
+}
+
+function readable(line: string): string {
+  const { msg, err } = parsed(line) ?? {}
+  if (msg === undefined) return line
+  return err?.message && !msg.includes(err.message) ? `${msg}: ${err.message}` : msg
+}
+
+type Entry = { level?: string; msg?: string; err?: { message?: string } }
+
+function parsed(line: string): Entry | undefined {
+  if (!line.startsWith('{')) return undefined
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}

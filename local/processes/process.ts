@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Failure } from './failure.mjs'
+import { type Exit, stopGroup, trackGroup } from './group.ts'
+import { lastLines } from './log-file.ts'
+
+export { type Exit, killLivingGroups, stopGroup } from './group.ts'
+
+export type RunningProcess = {
+  name: string
+  pid: number
+  logFile: string
+  /** The start of this process's part of the log file, in bytes. */
+  logStart: number
+  /** Never rejects. */
+  exited: Promise<Exit>
+  /** SIGTERM, after graceMs SIGKILL. Resolves when the process is really gone; may be called more than once. */
+  stop(limit: { graceMs: number }): Promise<Exit>
+}
+
+type Program = {
+  name: string
+  command: string
+  args: string[]
+  logFile: string
+  cwd?: string
+  env?: NodeJS.ProcessEnv
+  /** The user it runs as; only root may choose. */
+  user?: { uid?: number; gid?: number }
+}
+
+/**
+ * Starts a program that keeps running, as the leader of a process group, with both its outputs appended to a log file.
+ * Throws a Failure when there is no such program.
+ */
+export async function startProcess(program: Program): Promise<RunningProcess> {
+  const { name, command, args, logFile, user, ...options } = program
+  mkdirSync(dirname(logFile), { recursive: true })
+  const log = openSync(logFile, 'a')
+  const logStart = statSync(logFile).size
+  const child = spawn(command, args, { ...user, ...options, detached: true, stdio: ['ignore', log, log] })
+  closeSync(log)
+  const { pid } = child
+  if (pid === undefined) {
+    const [error] = await once(child, 'error')
+    throw new Failure(`${name} could not be started: ${error.message}`)
+  }
+  const exited = trackGroup(child, pid)
+  return { name, pid, logFile, logStart, exited, stop: ({ graceMs }) => stopGroup(pid, exited, graceMs) }
+}
+
+type Readiness = {
+  /** Called every 50 ms. */
+  isReady(): Promise<boolean> | boolean
+  startTimeoutMs: number
+  signal?: AbortSignal | undefined
+  /** The known reason for a start that takes too long. */
+  why?(): string
+}
+
+/**
+ * Waits until a process just started is ready, and ends it again when that does not happen. Throws a Failure with the
+ * last lines of its log when it ended or did not become ready in time.
+ */
+export async function untilReady(running: RunningProcess, { isReady, startTimeoutMs, signal, why }: Readiness) {
+  const { name, logFile, logStart } = running
+  const logged = () => `\n${lastLines(logFile, logStart)}\nThe whole log: ${logFile}`
+  const deadline = Date.now() + startTimeoutMs
+  let exit: Exit | undefined
+  void running.exited.then((end) => {
+    exit = end
+  })
+  try {
+    while (!(await isReady())) {
+      signal?.throwIfAborted()
+      if (exit) throw new Failure(`${name} ended while starting (${describeExit(exit)}):${logged()}`)
+      if (Date.now() > deadline)
+        throw new Failure(`${name} was not ready after ${startTimeoutMs / 1000} s:${why?.() ?? ''}${logged()}`)
+      await delay(50)
+    }
+  } catch (error) {
+    await running.stop({ graceMs: 1000 })
+    throw error
+  }
+}
+
+export const describeExit = ({ code, signal }: Exit) => (signal ? `signal ${signal}` : `exit code ${code}`)

@@ -1,0 +1,10 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Writes a file that readers see either as it was or as it will be, never half written. */
+export function writeWhole(file: string, text: string, { mode = 0o644 } = {}): void {
+  mkdirSync(dirname(file), { recursive: true })
+  const part = `${file}.${process.pid}.part`
+  writeFileSync(part, text, { mode })
+  renameSync(part, file)
+}

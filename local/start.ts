@@ -1,0 +1,199 @@
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { parseArgs } from 'node:util'
+import { bringUp } from './launch/bring-up.ts'
+import { help, welcome } from './launch/help.ts'
+import { createProgress, type Progress } from './launch/progress.ts'
+import { type Pids, removeRun, writeRun } from './launch/run-file.ts'
+import { stopGraceMs } from './launch/service.ts'
+import { portsOf, readSettings, type Settings, servicesOf, urlsOf } from './launch/settings.ts'
+import { claim } from './launch/started-record.ts'
+import { forget } from './launch/stores.ts'
+import { createSupervisor } from './launch/supervisor.ts'
+import { storedToken } from './launch/token.ts'
+import { END_SIGNALS } from './processes/command.ts'
+import { describe, Failure } from './processes/failure.mjs'
+import { isPortFree } from './processes/port.ts'
+import { killLivingGroups, type RunningProcess } from './processes/process.ts'
+import { type Containers, killLivingContainers } from './stores/docker.ts'
+
+// `npm start`: Kafka, Redis and both services on this machine. run.ts has installed the packages.
+
+/** A Ctrl-C reaches this process from the terminal and from the process that started it: together they are one request. */
+const SAME_REQUEST_MS = 500
+const STORE_GRACE_MS = 2500
+
+// A closed pipe (`npm start | head`) must not end the services.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+// Nothing that this process started may outlive it, not even after a defect.
+process.on('exit', () => {
+  killLivingGroups()
+  killLivingContainers()
+})
+
+process.exitCode = await main(process.argv.slice(2)).catch((error) => {
+  console.error(`\n${describe(error)}`)
+  return 1
+})
+// Without waiting for idle connections of the readiness checks.
+process.exit()
+
+/** Resolves to the exit code. */
+async function main(args: string[]): Promise<number> {
+  const options = readOptions(args)
+  if (options.help) {
+    process.stdout.write(help)
+    return 0
+  }
+  const settings = readSettings(process.env, options)
+  const { localDir } = settings
+  const progress = createProgress(process.stdout)
+  const started = await claim(localDir, (names) => {
+    progress.say(`Stopping what an earlier npm start left running: ${names.join(', ')}`)
+  })
+  const stop = listenForStop({
+    onFirst: (signal) => progress.say(`Stopping (${signal}) …`),
+    onSecond() {
+      progress.say('Stopping everything at once.')
+      removeRun(localDir)
+      started.remove()
+    },
+  })
+  try {
+    await checkPorts(settings)
+    if (options.fresh) await forget(settings, progress)
+    keepPrivate(localDir)
+    return await run(settings, progress, stop, started)
+  } finally {
+    started.remove()
+  }
+}
+
+/** Plants, logs and passwords are readable by this user only. The folder has downloads as well, for every user. */
+function keepPrivate(localDir: string): void {
+  for (const folder of ['data', 'logs', 'examples']) {
+    mkdirSync(join(localDir, folder), { recursive: true })
+    chmodSync(join(localDir, folder), 0o700)
+  }
+}
+
+async function checkPorts(settings: Settings): Promise<void> {
+  for (const { port, host, what, setting } of portsOf(settings)) {
+    if (await isPortFree(port, host)) continue
+    throw new Failure(
+      `Port ${port} of ${host}, for ${what}, is in use: end the program that listens there, set ${setting} to another ` +
+        `port, or move all ports, as in \`npm start -- --port ${settings.port + 1000}\`.`,
+    )
+  }
+}
+
+type Started = Awaited<ReturnType<typeof claim>>
+
+async function run(settings: Settings, progress: Progress, stop: AbortSignal, started: Started): Promise<number> {
+  const { localDir, topic, partitions, table } = settings
+  const token = settings.token ?? storedToken(localDir)
+  const pids: Pids = { launcher: process.pid }
+  let publish: (() => void) | undefined
+  let containers: Containers | undefined
+  const gaveUp = new AbortController()
+  const supervisor = createSupervisor({
+    say: progress.say,
+    onRunning({ name, pid }) {
+      Object.assign(pids, { [name]: pid })
+      publish?.()
+    },
+    onGiveUp: (error) => gaveUp.abort(error),
+  })
+  const launch = {
+    ...{ settings, token, progress, keep: supervisor.keep },
+    onSpawn: ({ name, pid }: RunningProcess) => started.add(name, pid),
+    onContainers(found: Containers) {
+      containers = found
+      started.addContainers(found.project)
+    },
+  }
+  try {
+    const { settingsOf, dockerProject } = await bringUp(launch, AbortSignal.any([stop, gaveUp.signal]))
+    const { KAFKA_BROKERS: kafkaBrokers, REDIS_URL: redisUrl, ...storeSettings } = settingsOf('plantctl')
+    const addresses = { ...urlsOf(settings), kafkaBrokers, redisUrl, storeSettings, dockerProject }
+    publish = () => writeRun(localDir, { ...addresses, token, topic, partitions, table, pids })
+    publish()
+    progress.say(welcome(settings, token, dockerProject))
+    await Promise.race([aborted(stop), aborted(gaveUp.signal)])
+    gaveUp.signal.throwIfAborted()
+    return 0
+  } catch (error) {
+    if (stop.aborted) return 0
+    progress.say('Stopping …')
+    throw error
+  } finally {
+    publish = undefined
+    await stopAll(settings, await supervisor.release(), containers).catch((error) =>
+      progress.say(`! ${describe(error)}`),
+    )
+    removeRun(localDir)
+    progress.say('Stopped.')
+  }
+}
+
+/**
+ * Stops everything. The apis are first: they need both stores to complete the requests in flight. A store that takes
+ * longer than its limit is killed, which loses nothing.
+ */
+async function stopAll(settings: Settings, running: Map<string, RunningProcess>, containers: Containers | undefined) {
+  for (const kind of ['api', 'projector'] as const) {
+    const services = servicesOf(settings).filter((service) => service.kind === kind)
+    const graceMs = stopGraceMs(kind, process.env)
+    await Promise.all(services.map(async ({ name }) => running.get(name)?.stop({ graceMs })))
+  }
+  const stores = [...running.values()].map((store) => store.stop({ graceMs: STORE_GRACE_MS }))
+  await Promise.all([containers?.stop(), ...stores])
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+}
+
+function readOptions(args: string[]) {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        with: { type: 'string' },
+        port: { type: 'string' },
+        cluster: { type: 'boolean' },
+        fresh: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+    return values
+  } catch (error) {
+    throw new Failure(`${(error as Error).message}. The options are --with, --port, --cluster, --fresh and --help.`)
+  }
+}
+
+type StopListeners = {
+  onFirst(name: NodeJS.Signals): void
+  /** Called before the process exits. */
+  onSecond(): void
+}
+
+/** Turns Ctrl-C, SIGTERM and SIGHUP into an abort signal. A second signal stops everything at once. */
+function listenForStop({ onFirst, onSecond }: StopListeners): AbortSignal {
+  const stop = new AbortController()
+  let firstAt = 0
+  function onSignal(name: NodeJS.Signals): void {
+    if (!stop.signal.aborted) {
+      firstAt = performance.now()
+      onFirst(name)
+      stop.abort(name)
+    } else if (performance.now() - firstAt > SAME_REQUEST_MS) {
+      onSecond()
+      killLivingGroups()
+      process.exit(1)
+    }
+  }
+  for (const name of END_SIGNALS) process.on(name, onSignal)
+  return stop.signal
+}

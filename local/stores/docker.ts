@@ -1,0 +1,153 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { root } from '../places.mjs'
+import { endOf, runCommand } from '../processes/command.ts'
+import { Failure } from '../processes/failure.mjs'
+import { answersKafka } from './kafka.ts'
+import { answersPing } from './redis.ts'
+
+export type Store = 'kafka' | 'redis'
+
+const QUESTION_TIMEOUT_MS = 10_000
+const COMMAND_TIMEOUT_MS = 120_000
+const PULL_TIMEOUT_MS = 600_000
+const END_AT_ONCE_TIMEOUT_MS = 10_000
+
+/** The reason why Docker cannot be used, if there is one. */
+export async function whyNoDocker(signal?: AbortSignal): Promise<string | undefined> {
+  const found = await ask('docker', ['version', '--format', '{{.Server.Version}}'], signal)
+  if (found.missing) return 'there is no docker command'
+  if (found.code !== 0) return `no Docker engine responds (${endOf(found.output, 1).trim()})`
+  return (await findCompose(signal)) ? undefined : 'Docker has no compose plugin'
+}
+
+/** The reason why an image cannot be had; undefined when all are there. */
+export async function pullMissingImages(signal?: AbortSignal): Promise<string | undefined> {
+  for (const image of Object.values(storeImages())) {
+    if ((await ask('docker', ['image', 'inspect', image], signal)).code === 0) continue
+    const { code, output } = await ask('docker', ['pull', '--quiet', image], signal, PULL_TIMEOUT_MS)
+    if (code !== 0) return `Docker can't get ${image} (${endOf(output, 1).trim()})`
+  }
+  return undefined
+}
+
+/** Projects started here and not yet stopped. */
+const living = new Set<string>()
+
+export type Containers = ReturnType<typeof createContainers>
+/** Ports on 127.0.0.1. */
+type Start = { ports: Record<Store, number>; startTimeoutMs: number; signal: AbortSignal }
+
+/**
+ * The Kafka and the Redis of docker-compose.yml, as a separate compose project, whose volumes are named after it. The
+ * engine restarts a container that crashes.
+ */
+export function createContainers(project: string) {
+  async function down(...options: string[]): Promise<void> {
+    await compose(project, ['down', '--timeout', '3', ...options])
+    living.delete(project)
+  }
+
+  return {
+    project,
+
+    /** Starts these stores and resolves when they serve. */
+    async start(stores: Store[], options: Start): Promise<void> {
+      living.add(project)
+      const { ports, signal } = options
+      const env = {
+        KAFKA_PORT: String(ports.kafka),
+        REDIS_PORT: String(ports.redis),
+        // They belong to a program that runs now: the engine must not bring them back after a reboot.
+        PLANT_STORE_RESTART: 'on-failure',
+      }
+      await compose(project, ['up', '--detach', '--no-build', ...stores], { env, signal })
+      for (const store of stores) await untilUp(project, store, options)
+    },
+
+    /** Stops and removes the containers; their volumes stay. */
+    stop: () => down(),
+    /** Ends them and removes what they stored. */
+    forget: () => down('--volumes'),
+  }
+}
+
+const isUp = { kafka: answersKafka, redis: answersPing }
+
+async function untilUp(project: string, store: Store, { ports, startTimeoutMs, signal }: Start): Promise<void> {
+  const deadline = Date.now() + startTimeoutMs
+  while (!(await isUp[store](ports[store]))) {
+    signal.throwIfAborted()
+    if (Date.now() > deadline) {
+      const logged = endOf(await compose(project, ['logs', '--no-color', '--tail', '8', store], { signal }))
+      throw new Failure(
+        `${store} in Docker did not answer on 127.0.0.1:${ports[store]} for ${startTimeoutMs / 1000} s. If the engine ` +
+          `is on another machine, use --with processes. The end of its log:\n${logged}`,
+      )
+    }
+    await delay(100)
+  }
+}
+
+/** The last resort: ends everything started here at once. */
+export function killLivingContainers(): void {
+  for (const project of living) {
+    const filter = ['--filter', `label=com.docker.compose.project=${project}`]
+    const options = { encoding: 'utf8', timeout: END_AT_ONCE_TIMEOUT_MS } as const
+    const listed = spawnSync('docker', ['ps', '--quiet', ...filter], options)
+    const ids = listed.stdout.split('\n').filter(Boolean)
+    if (ids.length > 0) spawnSync('docker', ['kill', ...ids], options)
+  }
+}
+
+type ComposeOptions = { env?: NodeJS.ProcessEnv; files?: readonly string[]; signal?: AbortSignal | undefined }
+
+/**
+ * Runs a compose command with these files, and these settings for them. Resolves to its output; throws a Failure.
+ */
+export async function compose(project: string, args: string[], options: ComposeOptions = {}): Promise<string> {
+  const { env, files = ['docker-compose.yml'], signal } = options
+  const [command, ...first] = (await findCompose(signal)) ?? []
+  if (!command) throw new Failure('Docker has no compose plugin: install it, or use --with processes.')
+  const which = ['--project-directory', root, ...files.flatMap((file) => ['--file', join(root, file)])]
+  const words = [...first, '--project-name', project, ...which, ...args]
+  const running = { env: { ...process.env, ...env }, timeoutMs: COMMAND_TIMEOUT_MS, signal }
+  const { code, output } = await runCommand(command, words, running)
+  if (code !== 0) throw new Failure(`docker compose ${args[0]} failed:\n${endOf(output)}`)
+  return output
+}
+
+/** The first words of a compose command. They are looked up once, because each look-up costs a process or two. */
+let composeWords: string[] | undefined
+
+/** The plugin of docker, or the separate program of an old installation. */
+async function findCompose(signal?: AbortSignal): Promise<string[] | undefined> {
+  for (const [command, ...first] of [['docker', 'compose'], ['docker-compose']] as [string, ...string[]][])
+    if (!composeWords && (await ask(command, [...first, 'version'], signal)).code === 0)
+      composeWords = [command, ...first]
+  return composeWords
+}
+
+/** Runs a command that may fail, or take too long, which counts as the same. */
+async function ask(command: string, args: string[], signal?: AbortSignal, timeoutMs = QUESTION_TIMEOUT_MS) {
+  try {
+    return await runCommand(command, args, { timeoutMs, signal })
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof Failure) return { code: null, output: error.message, missing: false }
+    throw error
+  }
+}
+
+/** The images that docker-compose.yml names, which is where their versions are chosen. */
+export function storeImages(): Record<Store, string> {
+  const compose = readFileSync(join(root, 'docker-compose.yml'), 'utf8')
+  function named(repository: string): string {
+    const image = new RegExp(`^ +image: (${repository}:\\S+)$`, 'm').exec(compose)?.[1]
+    if (!image) throw new Error(`docker-compose.yml names no image of ${repository}.`)
+    return image
+  }
+  return { kafka: named('apache/kafka'), redis: named('redis') }
+}

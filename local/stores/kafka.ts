@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type CommandOptions, endOf, runCommand } from '../processes/command.ts'
+import { Failure } from '../processes/failure.mjs'
+import { freePort } from '../processes/port.ts'
+import { type RunningProcess, startProcess, untilReady } from '../processes/process.ts'
+import { answers } from './answers.ts'
+import { JAVA_LANGUAGE, javaEnvironment } from './java.ts'
+
+/** For a broker under load for minutes. The serial collector keeps the process at about 300 MB. */
+export const javaArgsForLoad = ['-Xmx256m', '-XX:+UseSerialGC']
+
+/** For development and tests: with the first of its compilers alone a broker starts with half of the CPU. */
+export const defaultJavaArgs = [...javaArgsForLoad, '-XX:TieredStopAtLevel=1']
+
+/** By their names in server.properties. */
+type KafkaSettings = Record<string, string | number | boolean>
+
+export type NodeOptions = {
+  name: string
+  /** Belongs to this node alone; made when missing. */
+  dir: string
+  /** The class path of the Kafka jars. */
+  classpath: string
+  logFile: string
+  settings: KafkaSettings
+  isReady(): Promise<boolean>
+  java?: string
+  javaArgs?: string[]
+  /** The same for all nodes of a cluster; a new one unless given. */
+  clusterId?: string
+  /** More arguments for the format of an empty dir. */
+  formatArgs?: string[]
+  startTimeoutMs?: number
+  /** Ends the start. */
+  signal?: AbortSignal | undefined
+  /** Called when the process has started, before it is ready. */
+  onSpawn?(running: RunningProcess): void
+}
+
+type SingleOptions = Omit<NodeOptions, 'name' | 'settings' | 'isReady'> & { port?: number; controllerPort?: number }
+
+/**
+ * A real Kafka: one KRaft node, broker and controller in one process, reachable from this machine only. Its ports are
+ * free ones unless given.
+ *
+ * The data stays in dir and is used again by the next start there, also after a kill -9. Resolves when the
+ * broker serves requests: about 2.5 s on an empty dir, less on its own data, 5 s after a kill -9 (the
+ * controller first waits until the session of the broker that died has run out).
+ */
+export async function startKafka(options: SingleOptions): Promise<RunningProcess & { brokers: string; port: number }> {
+  const { port = await freePort(), controllerPort = await freePort(), ...others } = options
+  const listener = `PLAINTEXT://127.0.0.1:${port}`
+  const settings = {
+    'node.id': 1,
+    // Static voters, because `--standalone` would store the controller's port in the data.
+    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+    listeners: `${listener},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': listener,
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    ...singleNode,
+  }
+  const running = await startNode({ ...others, name: 'kafka', settings, isReady: () => answersKafka(port) })
+  return { ...running, port, brokers: `127.0.0.1:${port}` }
+}
+
+/** Starts a KRaft node that is broker and controller, and resolves when it is ready. */
+export async function startNode(options: NodeOptions): Promise<RunningProcess> {
+  const { name, dir, classpath, logFile, settings, isReady, signal, onSpawn } = options
+  const { java = 'java', javaArgs = defaultJavaArgs, startTimeoutMs = 60_000 } = options
+  const { clusterId = newClusterId(), formatArgs = [] } = options
+  const config = writeConfig(dir, settings)
+  const logging = `-Dlog4j2.configurationFile=${fileURLToPath(new URL('log4j2.properties', import.meta.url))}`
+  const jvm = [...JAVA_LANGUAGE, logging, ...javaArgs, '-cp', classpath]
+  const env = javaEnvironment()
+  // The tool writes meta.properties last, so a format that was interrupted is not taken for a finished one.
+  if (!existsSync(join(dataDir(dir), 'meta.properties'))) {
+    // With an equals sign, because a cluster id may start with a dash and would be taken for an option.
+    const args = [`--cluster-id=${clusterId}`, '--config', config, ...formatArgs]
+    await format(java, [...jvm, 'kafka.tools.StorageTool', 'format', ...args], dir, {
+      ...{ env, signal, timeoutMs: startTimeoutMs },
+    })
+  }
+  const running = await startProcess({ name, command: java, args: [...jvm, 'kafka.Kafka', config], env, logFile })
+  onSpawn?.(running)
+  await untilReady(running, { isReady, startTimeoutMs, signal })
+  return running
+}
+
+export const newClusterId = () => Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url')
+
+/** True if the broker has started. It replies to nothing before, and Docker opens the port earlier. */
+export function answersKafka(port: number, open: (to: { port: number; host: string }) => Socket = connect) {
+  // ApiVersions (18), version 0, correlation id 7, no client id; the reply starts with its length and that id.
+  const request = Buffer.from('0000000a' + '0012' + '0000' + '00000007' + 'ffff', 'hex')
+  return answers(open({ port, host: '127.0.0.1' }), request, (answer) =>
+    answer.subarray(4, 8).equals(request.subarray(8, 12)),
+  )
+}
+
+const dataDir = (dir: string) => join(dir, 'data')
+
+/**
+ * Its arguments, which may have passwords, are in a file: every user of the machine can read the arguments of a process.
+ */
+async function format(java: string, args: string[], dir: string, options: CommandOptions): Promise<void> {
+  const file = join(dir, 'format.args')
+  const quoted = args.map((arg) => `"${arg.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"\n`)
+  writeFileSync(file, quoted.join(''), { mode: 0o600 })
+  const { code, output, missing } = await runCommand(java, [`@${file}`], options).finally(() => rmSync(file))
+  if (missing) throw new Failure(`kafka could not be started: ${java} not found. Install Java 17 or newer.`)
+  if (code !== 0) throw new Failure(`Kafka's data directory could not be formatted:\n${endOf(output)}`)
+}
+
+function writeConfig(dir: string, settings: KafkaSettings): string {
+  mkdirSync(dir, { recursive: true })
+  const file = join(dir, 'server.properties')
+  const all = {
+    'process.roles': 'broker,controller',
+    'controller.listener.names': 'CONTROLLER',
+    'log.dirs': dataDir(dir),
+    'auto.create.topics.enable': false,
+    ...settings,
+  }
+  const text = Object.entries(all).map(([key, value]) => `${key}=${value}\n`)
+  // Java reads such files as Latin-1 with escapes.
+  const escaped = text
+    .join('')
+    .replaceAll('\\', '\\\\')
+    .replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  writeFileSync(file, escaped)
+  return file
+}
+
+/** Settings of every node on a developer's machine that differ from the defaults. */
+export const localNode = {
+  'offsets.topic.num.partitions': 4,
+  'transaction.state.log.num.partitions': 4,
+  'share.coordinator.state.topic.num.partitions': 4,
+  // A consumer group of one gets its partitions at once.
+  'group.initial.rebalance.delay.ms': 0,
+  // After a kill -9 the next start, or the next leader, waits for the old session to end: 9 s by default.
+  'broker.session.timeout.ms': 3000,
+  'broker.heartbeat.interval.ms': 500,
+  // The default buffer of the log cleaner would take 128 MB, half of the heap.
+  'log.cleaner.dedupe.buffer.size': 8 * 1024 * 1024,
+}
+
+/** The settings of a single node: some defaults are for clusters. */
+export const singleNode = {
+  ...localNode,
+  'offsets.topic.replication.factor': 1,
+  'transaction.state.log.replication.factor': 1,
+  'transaction.state.log.min.isr': 1,
+  'share.coordinator.state.topic.replication.factor': 1,
+  'share.coordinator.state.topic.min.isr': 1,
+}

@@ -1,0 +1,110 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePort } from '../processes/port.ts'
+import { type RunningProcess, startProcess, untilReady } from '../processes/process.ts'
+import type { Trusted } from './certificates.ts'
+import { answersPing, startRedis, writeConfig } from './redis.ts'
+
+export type RunningServer = RunningProcess & {
+  port: number
+  /** For clients and for servers and sentinels among each other: the plain port, unless they use TLS. */
+  peerPort: number
+  /** Starts a server that has ended again, on its ports. */
+  start(signal?: AbortSignal): Promise<RunningProcess>
+}
+
+type ServerOptions = {
+  /** Belongs to these servers alone; made when missing. */
+  dir: string
+  /** The program. */
+  redisServer: string
+  /** The folder of their logs; `dir` unless given. */
+  logDir?: string
+  startTimeoutMs?: number
+  /** Ends the start. */
+  signal?: AbortSignal
+  /** Called for each process, before it is ready. */
+  onSpawn?(running: RunningProcess): void
+  /** Called for each port; by default a free one. */
+  nextPort?(): number | Promise<number>
+  /** All of them connect to each other, and clients to them, by TLS. */
+  tls?: Trusted | undefined
+}
+
+type SentinelOptions = ServerOptions & {
+  replicas?: number
+  appendOnly?: boolean
+  downAfterMs?: number
+  /**
+   * The port at which clients, sentinels and the other servers reach a server that listens on this one, when there is a
+   * proxy between them.
+   */
+  reachedAt?(name: string, port: number): Promise<number>
+}
+
+const MASTER = 'plants'
+const SENTINELS = [1, 2, 3]
+const QUORUM = 2
+
+/**
+ * A master, its replicas and three sentinels, which make a replica the master when it does not respond for downAfterMs.
+ * Resolves to the name of the master at the sentinels, their addresses separated by commas, and the processes; the
+ * master is the first server.
+ */
+export async function startSentinels(all: SentinelOptions) {
+  const { replicas = 2, downAfterMs = 1_000, appendOnly = false, tls, ...options } = all
+  const { dir, logDir = dir, nextPort = freePort, reachedAt = async (_, port) => port } = options
+  async function startServer(n: number, more: Record<string, string | string[]>): Promise<RunningServer> {
+    const [name, port] = [`redis-${n}`, await nextPort()]
+    const { settings: listen, peerPort: own } = await listenFor(port, tls)
+    const peerPort = await reachedAt(name, own)
+    const settings = { ...listen, 'replica-announce-ip': '127.0.0.1', 'replica-announce-port': String(peerPort) }
+    const configFile = join(dir, name, 'redis.conf')
+    // The file of an earlier start has its ports.
+    rmSync(configFile, { force: true })
+    const places = { name, port, configFile, dir: join(dir, name), logFile: join(logDir, `${name}.log`) }
+    const start = (signal?: AbortSignal) =>
+      startRedis({ ...options, ...places, appendOnly, more: { ...settings, ...more }, signal })
+    return { ...(await start(options.signal)), peerPort, start }
+  }
+  const master = await startServer(1, {})
+  const follow = { replicaof: ['127.0.0.1', String(master.peerPort)], 'repl-diskless-sync-delay': '0' }
+  const others = Array.from({ length: replicas }, (_, n) => startServer(n + 2, follow))
+  const servers = [master, ...(await Promise.all(others))]
+  const config = [
+    ['sentinel', 'monitor', MASTER, '127.0.0.1', String(master.peerPort), String(QUORUM)],
+    ['sentinel', 'down-after-milliseconds', MASTER, String(downAfterMs)],
+    ['sentinel', 'failover-timeout', MASTER, String(downAfterMs * 5)],
+  ]
+  const sentinels = await Promise.all(SENTINELS.map((n) => startSentinel(`sentinel-${n}`, config, all)))
+  const addresses = sentinels.map(({ peerPort }) => `127.0.0.1:${peerPort}`).join(',')
+  return { name: MASTER, addresses, servers, sentinels }
+}
+
+/** The port for peers of a server with this plain port, and the settings of its TLS. */
+async function listenFor(port: number, tls?: Trusted): Promise<{ peerPort: number; settings: Record<string, string> }> {
+  if (tls === undefined) return { peerPort: port, settings: {} }
+  const peerPort = await freePort()
+  const files = { 'tls-cert-file': tls.cert, 'tls-key-file': tls.key, 'tls-ca-cert-file': tls.ca }
+  return { peerPort, settings: { 'tls-port': String(peerPort), 'tls-replication': 'yes', ...files } }
+}
+
+async function startSentinel(name: string, config: string[][], options: ServerOptions): Promise<RunningServer> {
+  const { dir, logDir = dir, redisServer, startTimeoutMs = 30_000, nextPort = freePort } = options
+  const port = await nextPort()
+  const { settings, peerPort } = await listenFor(port, options.tls)
+  const own = join(dir, name)
+  mkdirSync(own, { recursive: true })
+  // A sentinel writes what it learns into its configuration file.
+  const file = join(own, 'sentinel.conf')
+  const listening = { port: String(port), bind: '127.0.0.1', dir: own, ...settings }
+  writeConfig(file, [...Object.entries(listening), ...config])
+  const program = { name, command: redisServer, args: [file, '--sentinel'], logFile: join(logDir, `${name}.log`) }
+  async function start(signal?: AbortSignal): Promise<RunningProcess> {
+    const running = await startProcess(program)
+    options.onSpawn?.(running)
+    await untilReady(running, { isReady: () => answersPing(port), startTimeoutMs, signal })
+    return running
+  }
+  return { ...(await start(options.signal)), port, peerPort, start }
+}

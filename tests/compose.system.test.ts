@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import { storeImages } from '../local/stores/docker.mjs'
+import { storeImages } from '../local/stores/docker.ts'
 import { createPlant, errorOf, readPlant } from './support/client.ts'
 import { buildImage, COMPOSE_MS, composeProject, docker } from './support/compose.ts'
 import { TOKEN } from './support/plant-store.ts'

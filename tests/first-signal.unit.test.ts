@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
-import { argumentsOf } from '../local/launch/service.mjs'
+import { argumentsOf } from '../local/launch/service.ts'
 
 const PLANTCTL = new URL('../plantctl/src/main.ts', import.meta.url).pathname
 

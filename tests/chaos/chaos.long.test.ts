@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { runCommand } from '../../local/processes/command.mjs'
+import { runCommand } from '../../local/processes/command.ts'
 import { hasToxiproxy } from './toxiproxy.ts'
 
 const MAIN = new URL('main.ts', import.meta.url).pathname

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheDir, root } from '../../local/places.mjs'
-import { ensureInstalled } from '../../local/toolchain/prepare.mjs'
+import { ensureInstalled } from '../../local/toolchain/prepare.ts'
 
 const FOLDER = join(cacheDir, 'former')
 const MAX_ARCHIVE_BYTES = 256 * 1_048_576

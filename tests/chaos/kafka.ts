@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { freePort } from '../../local/processes/port.mjs'
-import type { RunningProcess } from '../../local/processes/process.mjs'
-import { answersKafka, newClusterId, startNode } from '../../local/stores/kafka.mjs'
-import { clusterSettings } from '../../local/stores/kafka-cluster.mjs'
+import { freePort } from '../../local/processes/port.ts'
+import type { RunningProcess } from '../../local/processes/process.ts'
+import { answersKafka, newClusterId, startNode } from '../../local/stores/kafka.ts'
+import { clusterSettings } from '../../local/stores/kafka-cluster.ts'
 import { createMember, type MemberOptions } from './member.ts'
 import type { Link, Toxiproxy } from './toxiproxy.ts'
 

@@ -1,4 +1,4 @@
-import { type Exit, type RunningProcess, stopGroup } from '../../local/processes/process.mjs'
+import { type Exit, type RunningProcess, stopGroup } from '../../local/processes/process.ts'
 
 const STOP_GRACE_MS = 30_000
 

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { runCommand } from '../../local/processes/command.mjs'
+import { runCommand } from '../../local/processes/command.ts'
 import { Failure } from '../../local/processes/failure.mjs'
-import { freePort } from '../../local/processes/port.mjs'
-import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.mjs'
-import { ensureBuilt, findGo, pathOfBuilt } from '../../local/toolchain/go.mjs'
+import { freePort } from '../../local/processes/port.ts'
+import { type RunningProcess, startProcess, untilReady } from '../../local/processes/process.ts'
+import { ensureBuilt, findGo, pathOfBuilt } from '../../local/toolchain/go.ts'
 
 const TOXIPROXY = { source: 'github.com/Shopify/toxiproxy/v2/cmd/server', version: 'v2.12.0', program: 'server' }
 const START_TIMEOUT_MS = 30_000

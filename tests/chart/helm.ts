@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
 import { root } from '../../local/places.mjs'
 import { Failure } from '../../local/processes/failure.mjs'
-import { ensureBuilt, findGo } from '../../local/toolchain/go.mjs'
+import { ensureBuilt, findGo } from '../../local/toolchain/go.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const HELM = { source: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0', program: 'helm' }

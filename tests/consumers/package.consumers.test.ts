@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } fr
 import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
 import { root } from '../../local/places.mjs'
-import { runCommand } from '../../local/processes/command.mjs'
+import { runCommand } from '../../local/processes/command.ts'
 import { plantCreated } from '../../shared/src/plant/plant-created.ts'
 import { newPlant } from '../support/generated-plants.ts'
 import { openTopic } from '../support/open-topic.ts'

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { onTestFinished } from 'vitest'
-import { freePort } from '../../local/processes/port.mjs'
+import { freePort } from '../../local/processes/port.ts'
 
 // The package of the benchmarks has PostgreSQL and its client. It is installed for these tests, not for the type
 // checker.

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { inject, onTestFinished } from 'vitest'
 import { PROGRAMS } from '../../examples/programs.ts'
 import { endOf, runCommand } from '../../local/processes/command.ts'
-import { startProcess } from '../../local/processes/process.mjs'
+import { startProcess } from '../../local/processes/process.ts'
 import { registerProcess } from '../support/test-run.ts'
 
 const TIMEOUT_MS = 120_000

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
 import { root } from '../../local/places.mjs'
-import { runCommand } from '../../local/processes/command.mjs'
+import { runCommand } from '../../local/processes/command.ts'
 import { createPlantStore, TOKEN } from '../support/plant-store.ts'
 
 const FOLDER = join(root, 'tests/contract/client')

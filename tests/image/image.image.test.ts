@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { root } from '../../local/places.mjs'
-import { billOfMaterials } from '../../local/sbom.mjs'
+import { billOfMaterials } from '../../local/sbom.ts'
 import { buildImage, COMPOSE_MS, composeProject, docker, IMAGE } from '../support/compose.ts'
 import { isReady } from '../support/is-ready.ts'
 import { TOKEN } from '../support/plant-store.ts'

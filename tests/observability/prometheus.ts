@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runCommand } from '../../local/processes/command.mjs'
-import { freePort } from '../../local/processes/port.mjs'
-import { startProcess, untilReady } from '../../local/processes/process.mjs'
+import { runCommand } from '../../local/processes/command.ts'
+import { freePort } from '../../local/processes/port.ts'
+import { startProcess, untilReady } from '../../local/processes/process.ts'
 import { findPrograms } from '../support/debian-package.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 

@@ -1,7 +1,7 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { livePointer } from '@plant-store/shared/read-model/redis.ts'
 import { expect, inject, it, vi } from 'vitest'
-import type { Trusted } from '../../local/stores/certificates.mjs'
+import type { Trusted } from '../../local/stores/certificates.ts'
 import { documentedRights } from '../support/documented-rights.ts'
 import { PATIENT, startLoadedStore } from '../support/loaded-store.ts'
 import { type ClusterNode, startRedisCluster } from '../support/redis-cluster.ts'

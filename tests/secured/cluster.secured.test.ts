@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { readRun } from '../../local/launch/run-file.mjs'
+import { readRun } from '../../local/launch/run-file.ts'
 import { errorOf } from '../support/client.ts'
 import { startCreates, startPatientCreates } from '../support/endless-creates.ts'
 import { alive, killAlive, npmStart, prepareStart, stopStart } from '../support/npm-start.ts'

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheDir } from '../../local/places.mjs'
-import { runCommand } from '../../local/processes/command.mjs'
-import { withLock } from '../../local/processes/lock.mjs'
+import { runCommand } from '../../local/processes/command.ts'
+import { withLock } from '../../local/processes/lock.ts'
 
 const INSTALL_TIMEOUT_MS = 120_000
 const VERSION_TIMEOUT_MS = 30_000

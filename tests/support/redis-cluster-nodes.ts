@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { Redis } from 'ioredis'
-import { freePort, isPortFree } from '../../local/processes/port.mjs'
-import type { RunningProcess } from '../../local/processes/process.mjs'
-import type { Trusted } from '../../local/stores/certificates.mjs'
-import { startRedis } from '../../local/stores/redis.mjs'
+import { freePort, isPortFree } from '../../local/processes/port.ts'
+import type { RunningProcess } from '../../local/processes/process.ts'
+import type { Trusted } from '../../local/stores/certificates.ts'
+import { startRedis } from '../../local/stores/redis.ts'
 
 const MASTERS = 3
 const SLOTS = 16_384

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { expect } from 'vitest'
-import type { Trusted } from '../../local/stores/certificates.mjs'
+import type { Trusted } from '../../local/stores/certificates.ts'
 import { type RunningNode, startClusterNodes } from './redis-cluster-nodes.ts'
 import { openClient, redisProcesses } from './redis-processes.ts'
 

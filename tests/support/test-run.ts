@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { RunningProcess } from '../../local/processes/process.mjs'
-import { identify } from '../../local/processes/process-identity.mjs'
+import type { RunningProcess } from '../../local/processes/process.ts'
+import { identify } from '../../local/processes/process-identity.ts'
 
 /** The part of the environment that every process started by a test gets. */
 export const processEnvironment = {

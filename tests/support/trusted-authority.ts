@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { inject } from 'vitest'
-import { createAuthority } from '../../local/stores/certificates.mjs'
+import { createAuthority } from '../../local/stores/certificates.ts'
 
 /** An authority that this process trusts from now on. Issues certificates of this machine, as files of the test run. */
 export function createTrustedAuthority() {

@@ -1,5 +1,5 @@
 import { inject } from 'vitest'
-import { drawPortsFrom } from '../../local/processes/port.mjs'
+import { drawPortsFrom } from '../../local/processes/port.ts'
 import { registerWorker } from './test-run.ts'
 
 /** One more than the most workers in vitest.config.ts. */

@@ -1,4 +1,4 @@
-import { runCommand } from '../../../local/processes/command.mjs'
+import { runCommand } from '../../../local/processes/command.ts'
 import { pick } from '../../simulation/random.ts'
 import { CONTINUES_WITHIN_MS } from '../liveness.ts'
 import type { Member } from '../member.ts'

@@ -13,11 +13,11 @@ import {
   type WaitStrategy,
   waitForContainer,
 } from 'testcontainers'
-import { endOf } from '../../../local/processes/command.mjs'
+import { endOf } from '../../../local/processes/command.ts'
 import { Failure } from '../../../local/processes/failure.mjs'
-import { freePort } from '../../../local/processes/port.mjs'
-import { storeImages } from '../../../local/stores/docker.mjs'
-import { javaArgsForLoad, singleNode } from '../../../local/stores/kafka.mjs'
+import { freePort } from '../../../local/processes/port.ts'
+import { storeImages } from '../../../local/stores/docker.ts'
+import { javaArgsForLoad, singleNode } from '../../../local/stores/kafka.ts'
 import type { RedisOptions, StoreSource, TestKafka, TestRedis } from './store-source.ts'
 
 const REDIS_STOP_GRACE_MS = 5_000

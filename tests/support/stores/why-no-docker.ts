@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { getContainerRuntimeClient, getReaper, ImageName } from 'testcontainers'
-import { storeImages, whyNoDocker as whyNoCompose } from '../../../local/stores/docker.mjs'
+import { storeImages, whyNoDocker as whyNoCompose } from '../../../local/stores/docker.ts'
 
 const ANSWER_TIMEOUT_MS = 10_000
 const PULL_TIMEOUT_MS = 600_000

@@ -1,1 +1,0 @@
-export * from './side-by-side.ts'

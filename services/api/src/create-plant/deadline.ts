@@ -40,8 +40,6 @@ export class Deadline {
   }
 }
 
-export type Deadlines = ReturnType<typeof createDeadlines>
-
 /** The deadlines of all creates in flight, each `longestMs` after its start at the latest. */
 export function createDeadlines(time: Time, longestMs: number) {
   /** In no order. Not a Set, for the reason that transient-map.ts gives. */

@@ -183,15 +183,6 @@ describe('a rebuild', () => {
     await store.expectNothingLeft()
   })
 
-  it('makes equal generations in groups and in slices', async () => {
-    const store = await openProjected()
-    const before = await store.content()
-    const results = await store.rebuild({}, 300)
-    expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
-    expect(await store.content()).toEqual(before)
-    await store.expectNothingLeft()
-  })
-
   it('switches to generations that are no older while a projector applies new events', async () => {
     const store = await openProjected()
     store.startProjector()

@@ -6,7 +6,7 @@ import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, idsFrom, onConnections, readPlant } from './support/client.ts'
 import { startCreates } from './support/endless-creates.ts'
 import { newPlant } from './support/generated-plants.ts'
-import { parseMetrics } from './support/metrics-text.ts'
+import { samplesIn } from './support/metrics-text.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openRedis, type PlantStore, type RunningService } from './support/plant-store.ts'
 import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
@@ -32,8 +32,8 @@ async function expectTruth(store: PlantStore, creates: readonly Create[]): Promi
 }
 
 async function metricOf({ opsUrl }: RunningService, name: string): Promise<number> {
-  const metrics = parseMetrics(await (await fetch(`${opsUrl}/metrics`)).text())
-  return (metrics.get(name)?.samples ?? []).reduce((sum, { value }) => sum + value, 0)
+  const samples = samplesIn(await (await fetch(`${opsUrl}/metrics`)).text())
+  return samples.filter((sample) => sample.name === name).reduce((sum, { value }) => sum + value, 0)
 }
 
 const untilItHas = (projector: RunningService, partitions: number) =>

@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { createPlant, onConnections, readPlant, send } from './support/client.ts'
-import { EDGE_IDS, newPlant } from './support/generated-plants.ts'
+import { EDGE_IDS } from './support/generated-plants.ts'
 import { type Item, listAll, listPage } from './support/listing.ts'
+import { newEvent } from './support/new-events.ts'
 import { createPlantStore } from './support/plant-store.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
@@ -111,7 +109,7 @@ it('the ids of a list are exact at the ends of int64, and a list may be empty', 
 it('a claim that this release cannot read is not among the items, and its id is reported', async () => {
   const store = await createPlantStore(stores)
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
-  const record = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, store.partitions)
+  const record = (id: bigint) => newEvent(id, store.partitions)
   const unreadable = record(2n ** 63n - 1n)
   unreadable.headers['content-type'] = Buffer.from('application/json; version=9')
   const appender = createAppender(store.kafka, store.topic)

@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import type { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createPlant, errorOf, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { newPlant } from './support/generated-plants.ts'
 import { type Sample, samplesIn } from './support/metrics-text.ts'
+import { newEvent } from './support/new-events.ts'
 import { startOwnRedis } from './support/own-stores.ts'
 import {
   createPlantStore,
@@ -224,9 +223,7 @@ describe('the metrics', () => {
     await untilAllIsProjected()
     const before = await scrape(projector)
     const { untilGrown } = await growthOf(projector, async () => {
-      const events = [200n, 200n, 201n, 202n].map((id) =>
-        plantCreated(newPlant(id), randomUUID() as EventId, store.partitions),
-      )
+      const events = [200n, 200n, 201n, 202n].map((id) => newEvent(id, store.partitions))
       const [first, second, foreign, unreadable] = events as [(typeof events)[0], ...typeof events]
       await appendRecords([
         first,

@@ -3,11 +3,9 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, inject, it, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
-import type { EventId } from '../plant/event-id.ts'
-import { plantCreated } from '../plant/plant-created.ts'
 import { createAppender } from './append.ts'
 import { createKafka } from './connection.ts'
 
@@ -44,9 +42,7 @@ it('names a quota of Kafka that makes the requests of a reader wait', async () =
   const brokers = inject('kafkaBrokers')
   const topic = await createTestTopic(brokers, 1)
   const appender = createAppender(topic.kafka, topic.topic)
-  await appender.append(
-    Array.from({ length: RECORDS }, (_, n) => plantCreated(newPlant(BigInt(n)), randomUUID() as EventId, 1)),
-  )
+  await appender.append(Array.from({ length: RECORDS }, (_, n) => newEvent(BigInt(n), 1)))
   await appender.close()
   const clientId = `throttled-${randomUUID()}`
   await limitFetches(brokers.split(',')[0] as string, clientId)

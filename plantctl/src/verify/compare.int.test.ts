@@ -83,8 +83,10 @@ it('any changed byte of a generation is found', async () => {
 const ENTRY_OF = async (redis: Redis, at: string, id: string) =>
   (await redis.hgetBuffer(`${at}${GENERATION}:plants`, id)) as Buffer
 
+type Corruption = [what: string, corrupt: (redis: Redis, at: string) => Promise<unknown>]
+
 /** Changes that keep the concatenated bytes, or the sizes of the keys, as they were. verifier.int has others. */
-const CORRUPTIONS: [what: string, corrupt: (redis: Redis, at: string) => Promise<unknown>][] = [
+const CORRUPTIONS: Corruption[] = [
   [
     'the last byte of an entry moved to the start of the next one',
     async (redis, at) => {
@@ -129,27 +131,21 @@ const CORRUPTIONS: [what: string, corrupt: (redis: Redis, at: string) => Promise
   ['an entry of 64 KiB', (redis, at) => redis.hset(`${at}${GENERATION}:plants`, '2', Buffer.alloc(65_536))],
   ['an entry of 64 KiB less one', (redis, at) => redis.hset(`${at}${GENERATION}:plants`, '2', Buffer.alloc(65_535))],
   ['an empty entry', (redis, at) => redis.hset(`${at}${GENERATION}:plants`, '2', '')],
-  [
-    'an invalid parked offset in place of a valid one',
-    async (redis, at) => {
-      await redis.hdel(`${at}${GENERATION}:parked`, '3')
-      return redis.hset(`${at}${GENERATION}:parked`, 'NaN', 'undefined')
-    },
-  ],
-  [
-    'a parked offset after the checkpoint in place of one before',
-    async (redis, at) => {
-      await redis.hdel(`${at}${GENERATION}:parked`, '3')
-      return redis.hset(`${at}${GENERATION}:parked`, '1000', PARKED.otherType)
-    },
-  ],
-  [
-    'a parked offset in another notation',
-    async (redis, at) => {
-      await redis.hdel(`${at}${GENERATION}:parked`, '3')
-      return redis.hset(`${at}${GENERATION}:parked`, '3.0', PARKED.otherType)
-    },
-  ],
+  ...(
+    [
+      ['an invalid parked offset', 'NaN', 'undefined'],
+      ['a parked offset after the checkpoint', '1000', PARKED.otherType],
+      ['a parked offset in another notation', '3.0', PARKED.otherType],
+    ] as const
+  ).map(
+    ([what, offset, reason]): Corruption => [
+      `${what} in place of a valid one`,
+      async (redis, at) => {
+        await redis.hdel(`${at}${GENERATION}:parked`, '3')
+        return redis.hset(`${at}${GENERATION}:parked`, offset, reason)
+      },
+    ],
+  ),
 ]
 
 describe('the comparison finds what bytes and sizes alone could miss', () => {

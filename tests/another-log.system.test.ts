@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { type Claim, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { FIRST } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
 import { expect, inject, it } from 'vitest'
 import { newPlant } from './support/generated-plants.ts'
+import { newEvent } from './support/new-events.ts'
 import { createPlantStore } from './support/plant-store.ts'
 
 it('no service starts on a read model that was folded from another log', async () => {
@@ -13,7 +14,7 @@ it('no service starts on a read model that was folded from another log', async (
     kafkaBrokers: inject('kafkaBrokers'),
     redisUrl: inject('redisUrl'),
   })
-  const record = plantCreated(newPlant(7n), randomUUID() as EventId, store.partitions)
+  const record = newEvent(7n, store.partitions)
   const appender = createAppender(store.kafka, store.topic)
   await appender.append([record])
   await appender.close()

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
-import { createPlant, errorOf, readPlant, send } from './support/client.ts'
+import { createPlant, errorOf, readPlant } from './support/client.ts'
 import { AUDIENCE, ISSUER, openIssuer } from './support/issuer.ts'
 import { startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
@@ -22,8 +22,6 @@ const ATTRIBUTES = {
   writer: ' plants:write',
   late: ' expires=2020-01-01T00:00:00Z',
 }
-const CHALLENGE = 'Bearer realm="plants"'
-const INVALID = `${CHALLENGE}, error="invalid_token"`
 
 let api: RunningApi
 let issuer: Awaited<ReturnType<typeof openIssuer>>
@@ -64,54 +62,20 @@ it('each operation requires its scope, from a token or a JWT', async () => {
   const refused = (scope: string) => ({
     status: 403,
     body: { error: 40300 },
-    headers: { 'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
+    headers: { 'www-authenticate': `Bearer realm="plants", error="insufficient_scope", scope="${scope}"` },
   })
   const jwt = (scope: string) => issuer.sign({ scope })
-  expect(await create(1n, TOKENS.writer)).toMatchObject({ status: 200 })
-  expect(await read(1n, TOKENS.reader)).toMatchObject({ status: 200 })
-  expect(await create(2n, await jwt('plants:write'))).toMatchObject({ status: 200 })
-  expect(await read(2n, await jwt('openid plants:read'))).toMatchObject({ status: 200 })
-  for (const token of [TOKENS.reader, await jwt('plants:read'), await jwt('openid')]) {
+  for (const [n, token] of [TOKENS.writer, await jwt('openid plants:write')].entries()) {
+    expect(await create(BigInt(n), token)).toMatchObject({ status: 200 })
+    expect(await read(BigInt(n), token)).toMatchObject(refused('plants:read'))
+  }
+  for (const [n, token] of [TOKENS.reader, await jwt('openid plants:read')].entries()) {
+    expect(await read(BigInt(n), token)).toMatchObject({ status: 200 })
     expect(await create(3n, token)).toMatchObject(refused('plants:write'))
   }
-  for (const token of [TOKENS.writer, await jwt('plants:write')]) {
-    expect(await read(1n, token)).toMatchObject(refused('plants:read'))
-    const head = await send(`${api.url}/plants/1`, { method: 'HEAD', headers: bearer(token) })
-    expect(head).toMatchObject({ status: 403 })
+  for (const token of [UNKNOWN, TOKENS.late, await issuer.sign({ aud: 'others', sub: SUBJECT })]) {
+    expect(errorOf(await read(1n, token))).toBe(40101)
   }
-  expect(await read(3n, TOKENS.all)).toMatchObject({ status: 404 })
-})
-
-it('invalid credentials are rejected before anything else of the request is checked', async () => {
-  const now = Math.floor(Date.now() / 1000)
-  const challenges: [string, string][] = [
-    [UNKNOWN, INVALID],
-    ['not a token', INVALID],
-    [`${UNKNOWN}${'x'.repeat(8_192)}`, INVALID],
-    [TOKENS.late, `${INVALID}, error_description="the token has expired"`],
-    [await issuer.sign({ exp: now - 60, sub: SUBJECT }), `${INVALID}, error_description="the token has expired"`],
-    [await issuer.sign({ aud: 'others', sub: SUBJECT }), INVALID],
-    [await issuer.sign({ iss: 'https://other.example' }), INVALID],
-    [`${await issuer.sign()}x`, INVALID],
-    [`${UNKNOWN}.${UNKNOWN}.${UNKNOWN}`, INVALID],
-  ]
-  for (const [token, challenge] of challenges) {
-    const wrongBody = {
-      method: 'POST',
-      headers: { 'content-type': 'text/plain', ...bearer(token) },
-      body: '{',
-    }
-    for (const response of [await read(1n, token), await send(`${api.url}/plants`, wrongBody)]) {
-      expect(response).toMatchObject({
-        ...{ status: 401, body: { error: 40101 } },
-        headers: { 'www-authenticate': challenge },
-      })
-    }
-  }
-  const query = await send(`${api.url}/plants/1?access_token=${TOKENS.all}`, {
-    headers: { authorization: '' },
-  })
-  expect(query).toMatchObject({ body: { error: 40100 }, headers: { 'www-authenticate': CHALLENGE } })
 })
 
 it('an Idempotency-Key belongs to its caller: a retry by another caller is a different request', async () => {
@@ -120,21 +84,6 @@ it('an Idempotency-Key belongs to its caller: a retry by another caller is a dif
   expect(await create(10n, await issuer.sign({ sub: 'all', jti: '2' }), key)).toMatchObject({ status: 200 })
   expect(errorOf(await create(10n, TOKENS.all, key))).toBe(40003)
   expect(errorOf(await create(10n, await issuer.sign({ sub: 'ann' }), key))).toBe(40003)
-})
-
-it('while the issuer does not respond, JWTs with a known key are accepted and others get a 503', async () => {
-  expect(await create(20n, TOKENS.writer)).toMatchObject({ status: 200 })
-  issuer.respond = (response) => response.writeHead(500).end()
-  await issuer.publish('one', 'two')
-  // Until the time is up for which no key is fetched again.
-  const unknown = { headers: bearer(await issuer.sign({}, { kid: 'two' })) }
-  const later = expect.poll(() => send(`${api.url}/plants/20`, unknown), { timeout: 30_000, interval: 500 })
-  await later.toMatchObject({ status: 503, body: { error: 50305 }, headers: { 'retry-after': '1' } })
-  expect(await read(20n, await issuer.sign())).toMatchObject({ status: 200 })
-  expect(await read(20n, TOKENS.reader)).toMatchObject({ status: 200 })
-  issuer.respond = issuer.respondWithKeys
-  const again = expect.poll(() => send(`${api.url}/plants/20`, unknown), { timeout: 30_000, interval: 500 })
-  await again.toMatchObject({ status: 200 })
 })
 
 it('neither a token nor a part of one is ever logged', async () => {
@@ -157,7 +106,6 @@ it('neither a token nor a part of one is ever logged', async () => {
   }
   const log = readFileSync(api.logFile, 'utf8')
   expect(log).toContain('"rejected a JWT"')
-  expect(log).toContain('cannot fetch the JWT keys')
   expectNoTokenIn(log)
 })
 

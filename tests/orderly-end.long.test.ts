@@ -108,14 +108,6 @@ it('SIGTERM while Kafka hangs: each create in flight gets the outcome that is kn
   }
 })
 
-it('until the api closes its connections, each accepts one more request, whose response closes it', async () => {
-  const { api, idle } = await openBeforeTheEnd()
-  idle.write(creating(1))
-  await idle.closed
-  expect(idle.responses()).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
-  expect(await api.exited).toMatchObject({ code: 0 })
-})
-
 it('until the api closes its connections, all pipelined requests of one get a response before it closes', async () => {
   const { api, idle } = await openBeforeTheEnd()
   const ids = Array.from({ length: 20 }, (_, n) => n + 10)

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { appendsOf, createAppender } from '@plant-store/shared/event-log/append.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { PARKED, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog } from './support/followed-log.ts'
-import { newPlant } from './support/generated-plants.ts'
+import { newEvent } from './support/new-events.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { type Ended, startPlantctl } from './support/plantctl.ts'
 import { appendRow, WITH_TABLE } from './support/plants-table.ts'
@@ -49,7 +48,7 @@ function readStored({ topic, partitions }: PlantStore) {
 
 it('records that an older release could not read are applied while the projector runs, and the fold of the log is served', async () => {
   const upgraded = await createPlantStore(stores)
-  const plant = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, upgraded.partitions)
+  const plant = (id: bigint) => newEvent(id, upgraded.partitions)
   const appender = createAppender(upgraded.kafka, upgraded.topic)
   onTestFinished(appender.close)
   const ids = Array.from({ length: 600 }, (_, n) => BigInt(n % 500))
@@ -92,7 +91,7 @@ it('parked records get their rows in the table, though the command is killed and
   const table = await createTableTopic(store)
   const appender = createAppender(store.kafka, store.topic)
   onTestFinished(appender.close)
-  const plant = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, store.partitions)
+  const plant = (id: bigint) => newEvent(id, store.partitions)
   const ids = Array.from({ length: 5_000 }, (_, n) => BigInt(n))
   for (const records of appendsOf(ids.map(plant))) await appender.append(records)
   // More than are applied at once, and all rows of the older release come after them.

@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
-import { type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { newPlant } from './support/generated-plants.ts'
 import { openPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { type Ended, startPlantctl } from './support/plantctl.ts'
-import { pointerOf } from './support/stored-partition.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
@@ -98,17 +97,6 @@ describe('plantctl status', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^No problems, \d+ notices?\.\n- 2 records parked/)
     expect(stdout).toMatch(/6 partitions, 305 offsets, read model 0 behind\n {2}302 plants, 1 void, 2 parked/)
-  })
-
-  it('reports a problem and its remedy, with another exit code', async () => {
-    const redis = openRedis(stores.redisUrl)
-    const key = `{${store.topic}:0}:${await redis.get(pointerOf(store.topic, 0 as Partition))}:order`
-    await redis.expire(key, 600)
-    const [text, { code, objects }] = [await run('status'), await json('status')]
-    await redis.persist(key)
-    expect([text.code, code]).toEqual([3, 3])
-    expect(text.stdout).toMatch(/^1 problem\n! partition 0: keys of the read model expire/)
-    expect(objects[0]).toMatchObject({ well: false, problems: [expect.stringMatching(/expire/)] })
   })
 
   it('repeats with --watch until it is interrupted', async () => {

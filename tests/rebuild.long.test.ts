@@ -1,7 +1,6 @@
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createPlantStore, openRedis } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
-import { rebuildUnderLoad } from './support/rebuild-under-load.ts'
 import { contentOf, expectNothingLeft, expectRun, fill, run } from './support/rebuilt-store.ts'
 import { startSteadyLoad } from './support/steady-load.ts'
 import { expectReadModelToEqual, readTruth } from './support/truth.ts'
@@ -50,6 +49,3 @@ it('rebuilds that are killed leave the served plants unchanged, and the next one
     for (const [id, claim] of earlier?.plants ?? []) expect(plants.get(id)).toEqual(claim)
   }
 })
-
-it('three rebuilds under full load cause no failed or wrong response, and serve the fold of the log', () =>
-  rebuildUnderLoad(3))

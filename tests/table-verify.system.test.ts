@@ -1,13 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored, type Row } from '@plant-store/shared/plant/plant-stored.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
-import { newPlant } from './support/generated-plants.ts'
+import { newEvent } from './support/new-events.ts'
 import { openRedis } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import {
@@ -35,7 +32,7 @@ it('verify --table finds each kind of difference', async () => {
   const appender = createAppender(table.kafka, table.topic)
   onTestFinished(appender.close)
   const [row] = (await readRawRecords(table, TABLE)).filter(({ key }) => String(key) === '7')
-  const { partition } = plantCreated(newPlant(7n), randomUUID() as EventId, table.partitions)
+  const { partition } = newEvent(7n, table.partitions)
   const headers = row?.headers as Record<string, Buffer>
   await appender.append([
     { partition, key: Buffer.from('7'), value: Buffer.from('{"id":"7","name":"Weed"}'), headers },
@@ -47,7 +44,7 @@ it('verify --table finds each kind of difference', async () => {
       headers: { ...headers, ce_position: Buffer.from(`${partition}-999`) },
     },
   ])
-  const foreign = plantCreated(newPlant(777n), randomUUID() as EventId, table.partitions)
+  const foreign = newEvent(777n, table.partitions)
   await appendRow(table, 50, 777n)
   const { code, stdout } = await startPlantctl(['verify', '--table'], { ...store.environment, ...WITH_TABLE }).ended
   expect(code).toBe(3)

@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { TABLE } from '@plant-store/shared/event-log/topic.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { expect, inject, it, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
-import { newPlant } from './support/generated-plants.ts'
+import { newEvent } from './support/new-events.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import {
   appendMixed,
@@ -51,7 +48,7 @@ it('each created plant is a row, with the plant as in the event; a duplicate is 
     const event = events.get(String(headers?.ce_id))
     expect([key, value]).toEqual([event?.key, event?.value])
     const offset = truth.winner(BigInt(String(key)))?.offset
-    const { partition } = plantCreated(newPlant(BigInt(String(key))), randomUUID() as EventId, store.partitions)
+    const { partition } = newEvent(BigInt(String(key)), store.partitions)
     expect(Object.fromEntries(Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)]))).toEqual({
       ce_specversion: '1.0',
       ce_source: '/plants/table',
@@ -146,7 +143,7 @@ it('an entry that cannot be read delays the rows of its partition alone, and the
   await untilReady(without)
   await expectReadModelToEqual(await readTruth(store), store)
   await without.stop({ graceMs: 10_000 })
-  const { partition: broken } = plantCreated(newPlant(5n), randomUUID() as EventId, store.partitions)
+  const { partition: broken } = newEvent(5n, store.partitions)
   const [plants] = await redis.keys(`{${store.topic}:${broken}}:*:plants`)
   await redis.hset(String(plants), '5', 'no entry')
 

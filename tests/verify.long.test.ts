@@ -58,14 +58,3 @@ it('finds no difference under full load and with a lagging projector, and finds 
   const others = allPartitions(store.partitions).flatMap((p) => (p === P ? [] : ['--partition', String(p)]))
   expect(await plantctl(store, 'verify', ...others)).toMatchObject({ code: 0 })
 })
-
-it.each([
-  [['--partition', '6'], /--partition 6: expected a partition from 0 to 5/],
-  [['--partition', '01'], /--partition 01: expected/],
-  [['now'], /now/],
-])('refuses %j', async (args, message) => {
-  const store = await createPlantStore(stores)
-  const { code, stdout, stderr } = await plantctl(store, 'verify', ...args)
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(message)
-})

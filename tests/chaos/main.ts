@@ -5,35 +5,13 @@ import { describe } from '../../local/processes/failure.mjs'
 import { killLivingGroups } from '../../local/processes/process.ts'
 import { endWithProcess } from '../support/end-with-process.ts'
 import { numberOf } from '../support/number-option.ts'
+import { helpOf } from '../support/readme-help.ts'
 import { BUGS_TO_CATCH } from './bugs-to-catch.ts'
 import type { RedisKind } from './cluster.ts'
 import { checkOut } from './former.ts'
 import { reportOf, type Summary, summaryOf } from './report.ts'
 import { run } from './run.ts'
 
-const help = `Runs a cluster of processes under load, injects faults, and compares every response with the log: three brokers,
-Redis with replicas and sentinels, two apis, two projectors and three consumers, with toxiproxy on every connection.
-
-  npm run chaos                                  one run of ten minutes, with a new seed
-  npm run chaos -- --minutes 1 --seed 7          the faults that follow from this seed
-  npm run chaos -- --runs 40                     so many runs, each with the next seed
-  npm run chaos -- --seed 7 --experiments 3-4    only these experiments of a run
-  npm run chaos -- --fault "redis: FLUSHALL"     only this fault; with several --fault, these in turn
-  npm run chaos -- --hold-s 30 --rest-s 80       holds each fault for 30 s, and before it sends nothing for 80 s
-  npm run chaos -- --rate 60                     so many creates a second, and as many reads
-  npm run chaos -- --redis cluster               a Redis Cluster instead of a Redis with sentinels
-  npm run chaos -- --former v1.0.0               starts the services of another release, named by a revision of git, and
-                                                 changes to this one and back
-  npm run chaos -- --bugs                        plants bugs of the simulation, each in a run of a minute, and reports how
-                                                 each is caught
-  npm run chaos -- --bugs "the verdict is"       only those with this in their name
-
-Reproduces a fault ten times, and prints the figures of each repetition:
-  npm run chaos -- --fault "broker: paused" --hold-s 30 --rest-s 80 --rate 40 --experiments 1-10
-
-Prints a report, in Markdown, at the end. Exits with 1 if a guarantee broke: .local/chaos/SEED then has the history, the
-log, the logs of all processes and their data.
-`
 const DEFAULT_MINUTES = '10'
 const DEFAULT_RATE = '40'
 const MAX_RATE = 1_000
@@ -69,7 +47,7 @@ async function main(): Promise<number> {
     },
   })
   if (values.help) {
-    process.stdout.write(help)
+    process.stdout.write(helpOf(new URL('README.md', import.meta.url)))
     return 0
   }
   const untilEnd = values.experiments === undefined ? DEFAULT_MINUTES : String(MAX_MINUTES)

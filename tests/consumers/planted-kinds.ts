@@ -1,10 +1,12 @@
 import { type EventId, eventIdOfBytes } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { plantCreated, type StoredRecord } from '@plant-store/shared/plant/plant-created.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { Random } from '../simulation/random.ts'
+import { type CorpusRecord, corpus } from '../support/corpus.ts'
 import { EDGE_IDS } from '../support/generated-plants.ts'
-import { FOREIGN, type Headers, type PlantedRecord } from './planted-foreign.ts'
-import { type Payload, READABLE, UNREADABLE } from './planted-payloads.ts'
+
+export type PlantedRecord = Omit<StoredRecord, 'offset'> & { partition: Partition }
 
 /** The effect of a record. `plant` and `unreadable` are creations. */
 export type ComesTo = 'plant' | 'unreadable' | 'repeated' | 'void' | 'foreign'
@@ -26,65 +28,84 @@ export type Draw = {
 /** Draws a record of its kind. */
 export type Kind = (draw: Draw) => Planted
 
+const idsOfCorpus = corpus.flatMap(({ read, ruling }) => (ruling === 'created' ? [String(read.id)] : []))
 /** Ids whose doubles are the same, or that are one another's double. */
 const NEIGHBOURS = [2n ** 53n, 2n ** 53n + 2n, -(2n ** 53n), 2n ** 63n - 512n, 10n ** 18n, 10n ** 18n + 1n]
+const edges = [...EDGE_IDS, ...NEIGHBOURS]
+  .map(String)
+  .filter((id) => !idsOfCorpus.includes(id))
+  .map(
+    (id): Kind =>
+      (draw) => ({ name: 'edge', record: claimOf(draw, id), comesTo: 'plant' }),
+  )
 
-const payloads = (comesTo: ComesTo, kinds: Record<string, Payload>): Kind[] =>
-  Object.entries(kinds).map(([what, payload]) => (draw) => {
-    const claim = newClaim(draw)
-    return { name: `${comesTo}: ${what}`, record: { ...claim, value: payload(String(claim.key)) }, comesTo }
-  })
+/** The corpus itself, in which some records depend on earlier ones. */
+const asInCorpus = corpus.map(
+  (line): Kind =>
+    (draw) => {
+      const { about, partition, record, read, ruling } = line
+      if (ruling === 'created') draw.claimed.push({ id: String(read.id), eventId: read.eventId as EventId })
+      return { name: about, record: { ...record, partition }, comesTo: effectOf(line) }
+    },
+)
 
-const headed = (comesTo: ComesTo, kinds: Record<string, Headers>): Kind[] =>
-  Object.entries(kinds).map(([what, headers]) => (draw) => {
-    const claim = newClaim(draw)
-    return {
-      name: `${comesTo}: ${what}`,
-      record: { ...claim, headers: { ...claim.headers, ...headers } },
-      comesTo,
-    }
-  })
-
-const VERSION_1 = 'application/json; version=1'
-const OTHER_VERSIONS: Record<string, Headers> = {
-  'another version': { 'content-type': 'application/json; version=2' },
-  'no version': { 'content-type': 'application/json' },
-  'a version without its space': { 'content-type': 'application/json;version=1' },
-  'a version in capitals': { 'content-type': 'Application/JSON; version=1' },
-  'a version with more': { 'content-type': `${VERSION_1}; charset=utf-8` },
-  'a version twice': { 'content-type': [VERSION_1, VERSION_1] },
-  'a version without content': { 'content-type': '' },
-  'no content type': { 'content-type': undefined },
+function effectOf({ read, ruling }: CorpusRecord): ComesTo {
+  if (ruling === 'created') return read.is === 'readable' ? 'plant' : 'unreadable'
+  return ruling === undefined ? 'foreign' : (ruling as 'repeated' | 'void')
 }
+
+/** The lines of the corpus that create a plant or claim its id, for other ids. */
+const odd = corpus
+  .filter(
+    ({ ruling, read, record }) => ruling === 'created' && (read.is !== 'readable' || isIn(`"${read.id}"`, record)),
+  )
+  .map(
+    (line): Kind =>
+      (draw) => {
+        const claim = newClaim(draw)
+        const { value, headers } = line.record
+        const ofClaim = value?.toString('latin1').replaceAll(`"${line.read.id}"`, `"${claim.key}"`)
+        return {
+          name: line.about,
+          record: {
+            ...claim,
+            value: ofClaim === undefined ? null : Buffer.from(ofClaim, 'latin1'),
+            headers: { ...headers, ce_id: claim.headers.ce_id },
+          },
+          comesTo: effectOf(line),
+        }
+      },
+  )
+
+function isIn(text: string, { value }: StoredRecord): boolean {
+  return value?.includes(text) ?? false
+}
+
 /** A reader that compares each header with all earlier ones takes seconds for one such record. */
 const MANY = 3_000
-const OTHER_HEADERS: Record<string, Headers> = {
-  'headers that nobody needs': { ce_time: '2026-01-01T00:00:00Z', 'Content-Type': 'text/plain', '': 'empty' },
-  'names of headers that objects inherit': { constructor: 'c', toString: 't', ['__proto__']: 'p' },
-  'very many headers': Object.fromEntries(Array.from({ length: MANY }, (_, index) => [`x-${index}`, 'x'])),
-  'another specversion': { ce_specversion: '0.3' },
-  'neither source nor specversion': { ce_specversion: undefined, ce_source: undefined },
-  'a source twice': { ce_source: ['/plants', '/elsewhere'] },
-  'a trace': { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' },
-  'an invalid trace': { traceparent: ['x', 'y'] },
+const manyHeaders: Kind = (draw) => {
+  const claim = newClaim(draw)
+  const more = Object.fromEntries(Array.from({ length: MANY }, (_, index) => [`x-${index}`, Buffer.from('x')]))
+  return { name: 'very many headers', record: { ...claim, headers: { ...claim.headers, ...more } }, comesTo: 'plant' }
 }
 
-const edges: Kind[] = [...EDGE_IDS, ...NEIGHBOURS].map((id) => (draw) => ({
-  name: 'edge',
-  record: claimOf(draw, String(id)),
-  comesTo: 'plant',
-}))
-
-/** Its id is as free afterwards as before, and waits for a record that claims it. */
-const foreign: Kind[] = Object.entries(FOREIGN).map(([what, change]) => (draw) => {
-  const id = freeId(draw)
-  draw.waiting.push(id)
-  return {
-    name: `foreign: ${what}`,
-    record: change(recordOf(draw, id, anyEventId(draw.random)), draw.partitions),
-    comesTo: 'foreign',
-  }
-})
+/** An id that a foreign record has is as free afterwards as before, and waits for a record that claims it. */
+const foreign = corpus
+  .filter(({ read }) => read.is === 'foreign')
+  .map(
+    ({ about, partition, record, read }): Kind =>
+      (draw) => {
+        const id = freeId(draw)
+        draw.waiting.push(id)
+        const own = recordOf(draw, id, anyEventId(draw.random))
+        const foreignOnes: Record<string, Partial<PlantedRecord>> = {
+          badKey: { key: record.key, partition },
+          wrongPartition: { partition: ((own.partition + 1) % draw.partitions) as Partition },
+        }
+        const changed = foreignOnes[String(read.reason)] ?? { headers: record.headers }
+        return { name: about, record: { ...own, ...changed }, comesTo: 'foreign' }
+      },
+  )
 
 const created: Kind = (draw) => ({ name: 'created', record: newClaim(draw), comesTo: 'plant' })
 /** An id that only aborted transactions and foreign records had before. */
@@ -123,15 +144,12 @@ const sharedEvent: Kind = (draw) => {
   }
 }
 
-const odd: Kind[] = [
-  ...payloads('plant', READABLE),
-  ...payloads('unreadable', UNREADABLE),
-  ...headed('plant', OTHER_HEADERS),
-  ...headed('unreadable', OTHER_VERSIONS),
-]
 const later: Kind[] = [repeated, voided, voidAndUnreadable, almostRepeated, sharedEvent]
 
-export const EVERY_KIND: readonly Kind[] = [created, ...edges, ...odd, ...foreign, ...later, awaited]
+export const EVERY_KIND: readonly Kind[] = [
+  ...asInCorpus,
+  ...[created, ...edges, ...odd, manyHeaders, ...foreign, ...later, awaited],
+]
 
 /** Most are plain creations, as in a log of everyday; then what repeats and what is void; then all that is odd. */
 export function anyKind(random: Random): Kind {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Message, Producer, Transaction } from 'kafkajs'
+import type { Producer, Transaction } from 'kafkajs'
+import { messageOf } from '../support/corpus.ts'
 import type { TestTopic } from '../support/topic.ts'
-import type { PlantedRecord } from './planted-foreign.ts'
 import type { PlantedLog, Step, Writer } from './planted-log.ts'
 
 const ACKS_ALL = -1
@@ -34,10 +34,4 @@ export async function writePlantedLog({ steps }: PlantedLog, { kafka, topic }: T
   } finally {
     await Promise.all(Object.values(producers).map((producer) => producer.disconnect()))
   }
-}
-
-/** kafkajs knows no header that is absent. */
-function messageOf({ headers, ...record }: PlantedRecord): Message {
-  const present = Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
-  return { ...record, headers: Object.fromEntries(present) }
 }

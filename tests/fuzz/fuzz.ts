@@ -9,19 +9,9 @@ import { parseArgs } from 'node:util'
 import { cacheDir } from '../../local/places.mjs'
 import { describe, Failure } from '../../local/processes/failure.mjs'
 import { numberOf } from '../support/number-option.ts'
+import { helpOf } from '../support/readme-help.ts'
 import { readCorpus, writeCorpus } from './corpus.ts'
 
-const help = `Fuzzes the code that takes bytes from outside, guided by coverage (Jazzer.js, libFuzzer). README.md beside it lists
-the targets.
-
-  npm run fuzz                                   every target for a minute
-  npm run fuzz -- --minutes 60                   every target for an hour
-  npm run fuzz -- --target cursor --minutes 5    one target
-  npm run fuzz -- --keep                         then add the inputs that reach new code to the corpus
-
-Exits with 1 if a target failed. Its input is then in .local/fuzz/TARGET: add it to the corpus, and "npm run test:unit
-tests/fuzz" shows the failure until it is fixed.
-`
 const MAX_MINUTES = 600
 const MAX_INPUT_BYTES = 4_096
 const MAX_MEMORY_MIB = 4_096
@@ -48,7 +38,7 @@ async function main(): Promise<number> {
     },
   })
   if (values.help) {
-    process.stdout.write(help)
+    process.stdout.write(helpOf(new URL('README.md', import.meta.url)))
     return 0
   }
   const minutes = numberOf('minutes', values.minutes, MAX_MINUTES)

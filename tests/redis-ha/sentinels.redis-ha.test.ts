@@ -5,7 +5,6 @@ import type { Trusted } from '../../local/stores/certificates.ts'
 import { startSentinels } from '../../local/stores/redis-sentinels.ts'
 import { documentedRights } from '../support/documented-rights.ts'
 import { PATIENT, startLoadedStore } from '../support/loaded-store.ts'
-import { startOwnRedis } from '../support/own-stores.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { issueCertificate, kill, openClient, pause, redisProcesses, tlsSettings } from '../support/redis-processes.ts'
 import { SECRET_MARK } from '../support/secrets.ts'
@@ -104,14 +103,6 @@ it('what a failover loses is written again', async () => {
     async () => expect((await checkpoints()).every((offset, p) => offset >= (lost[p] as number))).toBe(true),
     PATIENT,
   )
-  await load.goesOn()
-  await expectNoHarm()
-})
-
-it('creates wait for a single Redis that restarts', async () => {
-  const redis = await startOwnRedis()
-  const { load, expectNoHarm } = await startLoadedStore({ kafkaBrokers, redisUrl: redis.url })
-  await redis.crashAndStartAgain()
   await load.goesOn()
   await expectNoHarm()
 })

@@ -2,12 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../support/followed-log.ts'
-import { newPlant } from '../support/generated-plants.ts'
+import { newEvent } from '../support/new-events.ts'
 import { quietLog } from '../support/quiet-log.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { createTestTopic } from '../support/topic.ts'
@@ -68,15 +66,14 @@ it('appends to the partitions that have a leader', async () => {
   await untilLeaders(NODE_IDS)
   stopBroker(2)
   await untilLeaders([1, undefined, 3])
-  const record = { ...plantCreated(newPlant(1n), randomUUID() as EventId, 1), partition: 2 as Partition }
+  const record = { ...newEvent(1n, 1), partition: 2 as Partition }
   await vi.waitFor(() => appender.append([record]), SOON)
   await expect(appender.append([{ ...record, partition: 1 as Partition }])).rejects.toThrow('no known leader')
 })
 
 it('appends, follows and connects while a broker is stopped that accepts connections', async () => {
   const { topic } = await createTestTopic(cluster.brokers, PARTITIONS)
-  const newRecords = () =>
-    Array.from({ length: RECORDS }, (_, id) => plantCreated(newPlant(BigInt(id)), randomUUID() as EventId, PARTITIONS))
+  const newRecords = () => Array.from({ length: RECORDS }, (_, id) => newEvent(BigInt(id), PARTITIONS))
   const kafka = clientOf(1)
   const appender = createAppender(kafka, topic)
   onTestFinished(() => appender.close())

@@ -1,21 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
+import { numberOf } from '../support/number-option.ts'
+import { helpOf } from '../support/readme-help.ts'
 import { measureCoverage } from './line-coverage.ts'
 import { type PlantedBug, plantBug } from './planted-bug.ts'
 import { PLANTED_BUGS } from './planted-bugs.ts'
 import { FIRST_SEED, huntBugs, playAll } from './threads.ts'
 
-const help = `Simulates the plant store through generated schedules of faults. The deciding code is the product's own; Kafka,
-Redis, the network and time are models. Each schedule follows from its seed.
-
-  npm run simulate                       10,000 new seeds
-  npm run simulate -- --seeds 200000     200,000 new seeds, on all cores
-  npm run simulate -- --from 1           seeds from this one on
-  npm run simulate -- --seed 4711        one seed, step by step; shrunk if it breaks a guarantee
-  npm run simulate -- --bugs             plants each bug of planted-bugs.ts and reports the seed that catches it
-  npm run simulate -- --bugs gap         only bugs with this in their name; with --seed, the first of them
-  npm run simulate -- --coverage         which lines of the deciding code the seeds reach
-`
 const MAX_SEED = 999_999_999
 const DEFAULT_SEEDS = 10_000
 const DEFAULT_SEEDS_FOR_BUGS = 60_000
@@ -40,27 +31,23 @@ async function main(): Promise<number> {
     },
   })
   if (values.help) {
-    process.stdout.write(help)
+    process.stdout.write(helpOf(new URL('README.md', import.meta.url)))
     return 0
   }
-  const from = numberOf('from', values.from) ?? randomInt(MAX_SEED >> 1)
-  const seeds = numberOf('seeds', values.seeds)
-  const seed = numberOf('seed', values.seed)
+  const [from, seeds, seed] = (['from', 'seeds', 'seed'] as const).map((name) => {
+    const text = values[name]
+    return text === undefined ? undefined : numberOf(name, text, MAX_SEED)
+  })
   if (seed !== undefined) {
     if (values.bugs) plantBug(bugsNamed(positionals[0] ?? '')[0] as PlantedBug)
     return replay(seed)
   }
   if (values.bugs) {
-    return hunt(numberOf('from', values.from), seeds ?? DEFAULT_SEEDS_FOR_BUGS, positionals[0] ?? '')
+    return hunt(from, seeds ?? DEFAULT_SEEDS_FOR_BUGS, positionals[0] ?? '')
   }
-  if (values.coverage) return reportCoverage(from, seeds ?? SEEDS_FOR_COVERAGE)
-  return search(from, seeds ?? DEFAULT_SEEDS)
-}
-
-function numberOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} ${text}: expected an integer, at most ${MAX_SEED}`)
-  return Number(text)
+  const first = from ?? randomInt(MAX_SEED >> 1)
+  if (values.coverage) return reportCoverage(first, seeds ?? SEEDS_FOR_COVERAGE)
+  return search(first, seeds ?? DEFAULT_SEEDS)
 }
 
 async function search(from: number, count: number): Promise<number> {

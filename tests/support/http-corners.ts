@@ -26,7 +26,6 @@ const chunked = (...chunks: string[]) => head('POST /plants', json, 'Transfer-En
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 const text = (length: number) => 'x'.repeat(length)
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
-const utf8 = (text: string) => Buffer.from(text).toString('latin1')
 
 function expectError(response: RawResponse | undefined, error: number, message?: RegExp): void {
   expect(response).toMatchObject({
@@ -175,9 +174,11 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
   })
 
   describe('size', () => {
+    const manyHeaders = `GET /plants/404 HTTP/1.1\r\nHost: x\r\n${'a: b\r\n'.repeat(2_100)}`
     it.each<[string, string, number]>([
       ['a header too large', head('GET /plants/1', `X-A: ${'x'.repeat(MORE_THAN_MAX_HEADERS)}`), 43100],
       ['too many headers', head('GET /plants/1', ...Array.from({ length: 4_000 }, (_, n) => `X${n}: x`)), 43100],
+      ['many headers before the token', `${manyHeaders}${auth}\r\n`, 40401],
       ['a path too large', head(`GET /${'x'.repeat(MORE_THAN_MAX_HEADERS)}`), 43100],
       ['an id too long for a path', head(`GET /plants/${'1'.repeat(1_500)}`), 40400],
       ['a length too large, whatever comes', head('POST /plants', json, 'Content-Length: 2001'), 41300],
@@ -207,18 +208,9 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
 
   describe('a body', () => {
     it.each<[string, string, RegExp]>([
-      ['empty', '', /empty/],
-      ['only space', '  ', /not valid JSON/],
       ['cut', '{"id":1', /not valid JSON/],
       ['bad UTF-8', '{"id":1,"name":"\xff"}', /UTF-8/],
-      ['a byte order mark', utf8('\ufeff{"id":1,"name":"n"}'), /not valid JSON/],
-      ['UTF-16', Buffer.from('{"id":1}', 'utf16le').toString('latin1'), /not valid JSON/],
       ['a key twice', '{"id":1,"id":1,"name":"n"}', /duplicate key/],
-      ['a key twice, once escaped', '{"id":1,"\\u0069d":2,"name":"n"}', /duplicate key|Duplicate/],
-      ['a comment', '{"id":1/**/,"name":"n"}', /not valid JSON/],
-      ['NaN', '{"id":NaN,"name":"n"}', /not valid JSON/],
-      ['a leading zero', '{"id":01,"name":"n"}', /not valid JSON/],
-      ['two values', '{"id":1,"name":"n"}{}', /not valid JSON/],
     ])('that is no JSON (%s): 40001', async (_what, body, message) => {
       expectError((await requestRaw(post(body)))[0], 40001, message)
     })
@@ -236,7 +228,6 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
         /name must be a string, but it is 1; tag .*an array; id .*"1"/,
       ],
       ['a fraction for an id', '{"id":1.5,"name":"n"}', /id must be an integer .*it is 1\.5/],
-      ['a small number', '{"id":1e-3,"name":"n"}', /it is 1e-3/],
       ['2^63', '{"id":9223372036854775808,"name":"n"}', /it is 9223372036854775808/],
       ['-2^63 - 1', '{"id":-9223372036854775809,"name":"n"}', /it is -9223372036854775809/],
       ['a number that would fill all memory', '{"id":1e999999999,"name":"n"}', /it is 1e999999999/],
@@ -253,11 +244,8 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
     })
 
     it.each<[string, string]>([
-      ['90.0', '90'],
       ['-0', '0'],
-      ['0e999999999', '0'],
       ['9.3e1', '93'],
-      ['960e-1', '96'],
       ['9223372036854775807', '9223372036854775807'],
       ['-9223372036854775808', '-9223372036854775808'],
       ['9007199254740993', '9007199254740993'],
@@ -311,11 +299,21 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
       ['the whole URL of nothing', head('GET http://x'), 40400],
       ['a space too much before the path', head('GET  /plants/404'), 40401],
       ['everything', head('OPTIONS *'), 40400],
+      ['an invalid limit of a list', head('GET /plants?limit=0'), 40007],
+      ['an invalid cursor of a list', head('GET /plants?cursor=x'), 40008],
+      ['an invalid position for a list', head('GET /plants', 'Plants-Position: x'), 40006],
       ['DELETE', head('DELETE /plants/1'), 40500, 'GET, HEAD'],
       ['PATCH', head('PATCH /plants/1'), 40500, 'GET, HEAD'],
       ['OPTIONS', head('OPTIONS /plants/1'), 40500, 'GET, HEAD'],
       ['TRACE', head('TRACE /plants/1'), 40500, 'GET, HEAD'],
       ['a method of another protocol', head('PROPFIND /plants/1'), 40500, 'GET, HEAD'],
+      [
+        'another method, whatever its body',
+        `${head('PUT /plants', json, 'Content-Length: 1')}{`,
+        40500,
+        'GET, HEAD, POST',
+      ],
+      ['an unknown path, however large its body', head('POST /nothing', json, 'Content-Length: 2001'), 40400],
       ['CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 40500, 'GET, HEAD, POST'],
     ])('%s', async (_what, request, error, allow) => {
       const [response] = await requestRaw(request)

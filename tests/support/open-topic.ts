@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { inject, onTestFinished } from 'vitest'
-import { newPlant } from './generated-plants.ts'
+import { newEvent } from './new-events.ts'
 import { createTestTopic } from './topic.ts'
 
 /** A new topic and an appender to it, until the test ends. */
@@ -17,8 +15,7 @@ export async function openTopic(partitions = 1, brokers = inject('kafkaBrokers')
     ...topic,
     /** Appends `count` claims of new ids in one batch; returns them. */
     async append(count: number): Promise<NewRecord[]> {
-      const eventId = () => randomUUID() as EventId
-      const records = Array.from({ length: count }, () => plantCreated(newPlant(++lastId), eventId(), partitions))
+      const records = Array.from({ length: count }, () => newEvent(++lastId, partitions))
       await appender.append(records)
       return records
     },

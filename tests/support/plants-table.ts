@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { type Claim, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { type Claim, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored, type Row, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, onTestFinished, vi } from 'vitest'
 import { newPlant } from './generated-plants.ts'
+import { mixedEvents } from './new-events.ts'
 import { createPlantStore, type Environment, type PlantStore } from './plant-store.ts'
 import { startPlantctl } from './plantctl.ts'
 import { createTableTopic, type TestTopic } from './topic.ts'
@@ -27,16 +28,9 @@ export async function createStoreWithTable(stores: Environment) {
 
 /** Appends events of a few ids: some void, some repeated, some unreadable, some foreign. */
 export async function appendMixed({ kafka, topic, partitions }: TestTopic, count: number, ids: number): Promise<void> {
-  const eventOf = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, partitions)
-  const events = Array.from({ length: count }, (_, n) => eventOf(BigInt(n % ids))).flatMap((event, n): NewRecord[] => {
-    if (n % 7 === 0) return [event, event]
-    if (n % 11 === 0) return [{ ...event, value: Buffer.from('{') }]
-    if (n % 13 === 0) return [{ ...event, headers: {} }]
-    return [event]
-  })
   const appender = createAppender(kafka, topic)
   onTestFinished(appender.close)
-  await appender.append(events)
+  await appender.append(mixedEvents(count, ids, partitions))
 }
 
 /** Appends the row of a creation that is at this offset of another log. */

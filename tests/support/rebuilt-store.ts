@@ -1,10 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { expect } from 'vitest'
-import { newPlant } from './generated-plants.ts'
+import { newEvent } from './new-events.ts'
 import { openRedis, type PlantStore } from './plant-store.ts'
 import { type Ended, startPlantctl } from './plantctl.ts'
 import { readStoredPartition } from './stored-partition.ts'
@@ -22,11 +19,10 @@ export async function expectRun(store: PlantStore, ...args: string[]): Promise<v
 /** Appends the events of `plants` plants; every tenth id is claimed twice. */
 export async function fill(store: PlantStore, plants: number): Promise<void> {
   const appender = createAppender(store.kafka, store.topic)
-  const eventId = () => randomUUID() as EventId
   for (let at = 0; at < plants; at += 1_000) {
     const ids = Array.from({ length: Math.min(1_000, plants - at) }, (_, n) => BigInt(-1_000_000 - at - n))
     const again = ids.filter((id) => id % 10n === 0n)
-    await appender.append([...ids, ...again].map((id) => plantCreated(newPlant(id), eventId(), store.partitions)))
+    await appender.append([...ids, ...again].map((id) => newEvent(id, store.partitions)))
   }
   await appender.close()
 }

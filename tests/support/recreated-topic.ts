@@ -1,10 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import { newPlant } from './generated-plants.ts'
+import { newEvent } from './new-events.ts'
 import type { TestTopic } from './topic.ts'
 
 const AT_ONCE = { everyMs: 1, giveUpAfterMs: 20_000 }
@@ -18,9 +15,7 @@ const RETENTION = ['retention.ms', 'retention.bytes'].map((name) => ({ name, val
  */
 export async function recreateTopic({ kafka, topic, partitions }: TestTopic, records: number): Promise<void> {
   const appender = createAppender(kafka, topic)
-  const claims = Array.from({ length: records }, (_, n) =>
-    plantCreated(newPlant(BigInt(IDS_FROM + n)), randomUUID() as EventId, partitions),
-  )
+  const claims = Array.from({ length: records }, (_, n) => newEvent(BigInt(IDS_FROM + n), partitions))
   try {
     await withAdmin(kafka, async (admin) => {
       const recreated = { topic, numPartitions: partitions, replicationFactor: 1, configEntries: RETENTION }

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { startPlantctl } from '../../../tests/support/plantctl.ts'
 import { processEnvironment } from '../../../tests/support/test-run.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
 
 const PARTITIONS = 2
-const event = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, PARTITIONS)
+const event = (id: bigint) => newEvent(id, PARTITIONS)
 const ids = Array.from({ length: 20 }, (_, n) => BigInt(n))
 const idsOf = (partition: number) => ids.filter((id) => event(id).partition === partition)
 

@@ -1,9 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { expect, inject, it } from 'vitest'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { startPlantctl } from '../../../tests/support/plantctl.ts'
 import { processEnvironment } from '../../../tests/support/test-run.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
@@ -11,7 +8,7 @@ import { createTestTopic } from '../../../tests/support/topic.ts'
 it('says of an unreadable claim whether an upgrade can help, and does not call it created', async () => {
   const { kafka, topic } = await createTestTopic(inject('kafkaBrokers'), 1)
   const appender = createAppender(kafka, topic)
-  const event = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, 1)
+  const event = (id: bigint) => newEvent(id, 1)
   const newer = event(2n)
   newer.headers['content-type'] = Buffer.from('application/json; version=9')
   await appender.append([{ ...event(1n), value: Buffer.from('not json') }, newer])

@@ -28,21 +28,6 @@ function isSameFold(batches: readonly LogBatch[], checkpoint: string | null): bo
   return String(offset) === checkpoint && last < offset && offset < end
 }
 
-it('finds no difference in the fold of any log', async () => {
-  const log = await openVerifiedLog(inject('redisUrl'), 2)
-  await fc.assert(
-    fc.asyncProperty(logs, limits, async (batches, recordsAtOnceMax) => {
-      await log.empty()
-      for (const batch of batches) {
-        log.write(P, batch)
-        await log.apply(P, batch, GENERATION)
-        expect((await log.verify({ recordsAtOnceMax })).findings).toEqual({ listed: [], more: 0 })
-      }
-    }),
-    { numRuns: 60 },
-  )
-})
-
 it('finds any changed byte in any key, but for a checkpoint that is as true', async () => {
   const log = await openVerifiedLog(inject('redisUrl'), 2)
   // Leftovers are checked again after a delay, which is pointless here.

@@ -120,31 +120,20 @@ const CORRUPTIONS: Corruption[] = [
     (redis, at) => redis.hdel(`${at}${GENERATION}:meta`, 'plants'),
     [{ what: 'count', of: 'plants', expected: '5', found: '' }],
   ],
-  [
-    'a checkpoint beyond the log',
-    inMeta('checkpoint', '7'),
-    [{ what: 'checkpoint', expected: 'an offset from -1 to 6', found: '7' }],
-  ],
-  [
-    'a checkpoint that is not an offset',
-    inMeta('checkpoint', '6x'),
-    [{ what: 'checkpoint', expected: 'an offset from -1 to 6', found: '6x' }],
-  ],
-  [
-    'a checkpoint with a leading zero',
-    inMeta('checkpoint', '06'),
-    [{ what: 'checkpoint', expected: 'an offset from -1 to 6', found: '06' }],
-  ],
-  [
-    'another event at the checkpoint',
-    inMeta('event', eventId(5)),
-    [{ what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6), found: eventId(5) }],
-  ],
-  [
-    'no event at the checkpoint',
-    inMeta('event', ''),
-    [{ what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6), found: '' }],
-  ],
+  ...['7', '6x', '06'].map(
+    (found): Corruption => [
+      `a checkpoint that is beyond the log, or not an offset: ${found}`,
+      inMeta('checkpoint', found),
+      [{ what: 'checkpoint', expected: 'an offset from -1 to 6', found }],
+    ],
+  ),
+  ...[eventId(5), ''].map(
+    (found): Corruption => [
+      `another event at the checkpoint, or none: "${found}"`,
+      inMeta('event', found),
+      [{ what: 'checkpointEvent', offset: offsetOf(6), expected: eventId(6), found }],
+    ],
+  ),
   [
     'a missing parked record',
     (redis, at) => redis.hdel(`${at}${GENERATION}:parked`, '3'),
@@ -153,16 +142,13 @@ const CORRUPTIONS: Corruption[] = [
   ['an extra parked record', inParked('1', '2'), [{ what: 'parkedExtra', offset: '1', found: '2' }]],
   ['a record parked after the checkpoint', inParked('50', '2'), [{ what: 'parkedExtra', offset: '50', found: '2' }]],
   ['a record parked at an invalid offset', inParked('03', '1'), [{ what: 'parkedExtra', offset: '03', found: '1' }]],
-  [
-    'another reason of a parked record',
-    inParked('3', '2'),
-    [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found: '2' }],
-  ],
-  [
-    'a reason with a leading zero',
-    inParked('3', '01'),
-    [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found: '01' }],
-  ],
+  ...['2', '01'].map(
+    (found): Corruption => [
+      `another reason of a parked record, or another notation of it: ${found}`,
+      inParked('3', found),
+      [{ what: 'parkedReason', offset: '3', expected: String(PARKED.otherType), found }],
+    ],
+  ),
   ['a leftover mark', inMeta('mark', 'm'), [{ what: 'mark', expected: '', found: 'm' }]],
   ['an extra field in the meta', inMeta('hint', ''), [{ what: 'strangeField', found: 'hint' }]],
   ['an older fold', inMeta('fold', '0'), [{ what: 'foldVersion', expected: '1', found: '0' }]],
@@ -181,31 +167,21 @@ const CORRUPTIONS: Corruption[] = [
       [{ what: 'expiry', key, found: soon }],
     ],
   ),
-  [
-    'plants of another type',
-    otherType(`${GENERATION}:plants`, 'string'),
-    [{ what: 'wrongType', key: 'plants', expected: 'hash', found: 'string' }],
-  ],
-  [
-    'an order of another type',
-    otherType(`${GENERATION}:order`, 'set'),
-    [{ what: 'wrongType', key: 'order', expected: 'list', found: 'set' }],
-  ],
-  [
-    'a meta of another type',
-    otherType(`${GENERATION}:meta`, 'string'),
-    [{ what: 'wrongType', key: 'meta', expected: 'hash', found: 'string' }],
-  ],
-  [
-    'parked of another type',
-    otherType(`${GENERATION}:parked`, 'set'),
-    [{ what: 'wrongType', key: 'parked', expected: 'hash', found: 'set' }],
-  ],
-  [
-    'a filling pointer of another type',
-    otherType('filling', 'set'),
-    [{ what: 'wrongType', key: 'filling', expected: 'string', found: 'set' }],
-  ],
+  ...(
+    [
+      ['plants', 'hash', 'string'],
+      ['order', 'list', 'set'],
+      ['meta', 'hash', 'string'],
+      ['parked', 'hash', 'set'],
+      ['filling', 'string', 'set'],
+    ] as const
+  ).map(
+    ([key, expected, found]): Corruption => [
+      `${key} of another type`,
+      otherType(key === 'filling' ? key : `${GENERATION}:${key}`, found),
+      [{ what: 'wrongType', key, expected, found }],
+    ],
+  ),
 ]
 
 /** One slice and several have to find the same. */

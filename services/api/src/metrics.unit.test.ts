@@ -3,7 +3,7 @@ import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { expect, it } from 'vitest'
-import { parseMetrics } from '../../../tests/support/metrics-text.ts'
+import { samplesIn } from '../../../tests/support/metrics-text.ts'
 import { addApiMetrics } from './metrics.ts'
 
 const [P, Q] = [0 as Partition, 1 as Partition]
@@ -20,8 +20,7 @@ function observedAppender(metrics: ReturnType<typeof createMetrics>) {
 }
 
 async function samplesOf(metrics: ReturnType<typeof createMetrics>, name: string) {
-  const families = parseMetrics(await metrics.metrics())
-  const { samples = [] } = families.get(name) ?? {}
+  const samples = samplesIn(await metrics.metrics()).filter((sample) => sample.name.startsWith(name))
   return Object.fromEntries(samples.map((sample) => [sample.name.slice(name.length), sample.value]))
 }
 

@@ -5,7 +5,7 @@ import type { ApplyResult } from '@plant-store/shared/read-model/apply.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import { createMetrics } from '@plant-store/shared/runtime/metrics.ts'
 import { describe, expect, it } from 'vitest'
-import { parseMetrics } from '../../../tests/support/metrics-text.ts'
+import { samplesIn } from '../../../tests/support/metrics-text.ts'
 import { addProjectorMetrics } from './metrics.ts'
 
 const P = 0 as Partition
@@ -33,8 +33,9 @@ function observe(apply: () => Promise<ApplyResult>) {
 
     /** The samples of a metric, by the value of their only label, or by their suffix. */
     async read(name: string): Promise<Record<string, number>> {
-      const families = parseMetrics(await metrics.metrics())
-      const { samples = [] } = families.get(`plant_store_${name}`) ?? {}
+      const samples = samplesIn(await metrics.metrics()).filter((sample) =>
+        sample.name.startsWith(`plant_store_${name}`),
+      )
       return Object.fromEntries(
         samples.map((sample) => [
           sample.labels.reason ?? sample.name.slice(`plant_store_${name}`.length),

@@ -1,68 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import { createFollower } from '@plant-store/shared/event-log/follow.ts'
-import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import { type NewRecord, PARKED, plantCreated, recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
-import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
-import { openRedis } from '../../../tests/support/plant-store.ts'
-import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { mixedEvents, newEvent } from '../../../tests/support/new-events.ts'
+import { openProjectedStore } from '../../../tests/support/projected-store.ts'
 import { asStored, pointerOf, readStoredPartition } from '../../../tests/support/stored-partition.ts'
-import { createTestTopic } from '../../../tests/support/topic.ts'
-import { createProjector } from './projector.ts'
 
 const PARTITIONS = 2
 const WAIT_MS = 30_000
 
 async function openStore() {
-  const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
-  const redis = openRedis(inject('redisUrl'))
-  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, ...topic }, quietLog)
-  await readModel.ready()
-  const appender = createAppender(topic.kafka, topic.topic)
-  await appender.connect()
-  onTestFinished(async () => {
-    await Promise.all([appender.close(), readModel.close()])
-  })
-  const ends = async () => (await checkTopic(topic.kafka, topic)).ends
+  const store = await openProjectedStore(PARTITIONS)
+  const { topic, redis, ends } = store
   return {
-    topic,
-    redis,
-    readModel,
-    append: appender.append,
-
-    startProjector() {
-      const halts: Error[] = []
-      const quietly = { log: quietLog, time: systemTime }
-      const groupId = () => `${topic.topic}-projector`
-      const read = recordReader(topic.partitions)
-      const projector = createProjector({
-        readModel,
-        follow: (sink) => createFollower({ ...topic, ...sink, ...quietly, groupId, read, minBytes: 1, maxWaitMs: 20 }),
-        ...quietly,
-        freshGeneration: randomUUID,
-        onHalt: (error) => halts.push(error),
-      })
-      onTestFinished(() => projector.close())
-      projector.start()
-      return { projector, halts }
-    },
-
-    async untilProjected(): Promise<void> {
-      const expected = await ends()
-      await vi.waitFor(async () => {
-        const metas = await Promise.all(allPartitions(PARTITIONS).map((partition) => readModel.meta(partition)))
-        expect(metas.map(({ checkpoint }) => checkpoint.offset + 1)).toEqual(expected)
-      }, WAIT_MS)
-    },
+    ...store,
 
     /** Compares all of Redis with the fold of the log, read apart from the projector. */
     async expectFoldOfLog(): Promise<void> {
@@ -82,27 +37,17 @@ async function openStore() {
   }
 }
 
-const eventOf = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, PARTITIONS)
-
-/** Events of a few ids: some repeated, some unreadable, some foreign. */
-function mixedEvents(count: number, ids: number): NewRecord[] {
-  return Array.from({ length: count }, (_, n) => eventOf(BigInt(n % ids))).flatMap((event, n) => {
-    if (n % 7 === 0) return [event, event]
-    if (n % 11 === 0) return [{ ...event, value: Buffer.from('{') }]
-    if (n % 13 === 0) return [{ ...event, headers: {} }]
-    return [event]
-  })
-}
+const eventOf = (id: bigint) => newEvent(id, PARTITIONS)
 
 describe('the projector', () => {
   it('brings the read model to the fold of the log, and keeps it there', async () => {
     const store = await openStore()
     // More than one call of the script applies.
-    await store.append(mixedEvents(1_500, 900))
+    await store.append(mixedEvents(1_500, 900, PARTITIONS))
     const { projector, halts } = store.startProjector()
     await store.untilProjected()
     await store.expectFoldOfLog()
-    await store.append(mixedEvents(40, 40))
+    await store.append(mixedEvents(40, 40, PARTITIONS))
     await store.untilProjected()
     await store.expectFoldOfLog()
     expect(projector.problems()).toEqual([])
@@ -122,7 +67,7 @@ describe('the projector', () => {
 
   it('refills an emptied Redis without a new event', async () => {
     const store = await openStore()
-    await store.append(mixedEvents(100, 60))
+    await store.append(mixedEvents(100, 60, PARTITIONS))
     store.startProjector()
     await store.untilProjected()
     await store.redis.del(await store.redis.keys(`{${store.topic.topic}:*`))
@@ -132,7 +77,7 @@ describe('the projector', () => {
 
   it('reports a problem while it cannot compare checkpoints', async () => {
     const store = await openStore()
-    await store.append(mixedEvents(20, 20))
+    await store.append(mixedEvents(20, 20, PARTITIONS))
     const { projector, halts } = store.startProjector()
     await store.untilProjected()
     const pointer = pointerOf(store.topic.topic, 0 as Partition)
@@ -150,12 +95,12 @@ describe('the projector', () => {
 
   it('continues from the checkpoint to which Redis has fallen back', async () => {
     const store = await openStore()
-    await store.append(mixedEvents(50, 30))
+    await store.append(mixedEvents(50, 30, PARTITIONS))
     store.startProjector()
     await store.untilProjected()
     const keys = await store.redis.keys(`{${store.topic.topic}:*`)
     const snapshot = await Promise.all(keys.map(async (key) => [key, await store.redis.dumpBuffer(key)] as const))
-    await store.append(mixedEvents(50, 50))
+    await store.append(mixedEvents(50, 50, PARTITIONS))
     await store.untilProjected()
     await Promise.all(snapshot.map(([key, dump]) => store.redis.restore(key, 0, dump, 'REPLACE')))
     await store.untilProjected()
@@ -164,7 +109,7 @@ describe('the projector', () => {
 
   it('does no harm next to one of another group, on the same partitions', async () => {
     const store = await openStore()
-    await store.append(mixedEvents(600, 400))
+    await store.append(mixedEvents(600, 400, PARTITIONS))
     const zombie = followLog(store.topic, {
       checkpointOf: async (partition) => (await store.readModel.meta(partition)).checkpoint,
       async onRecords(partition, records, next, from) {
@@ -173,7 +118,7 @@ describe('the projector', () => {
       },
     })
     const { halts } = store.startProjector()
-    for (let n = 0; n < 10; n++) await store.append(mixedEvents(60, 500))
+    for (let n = 0; n < 10; n++) await store.append(mixedEvents(60, 500, PARTITIONS))
     await store.untilProjected()
     await store.expectFoldOfLog()
     expect([...halts, ...zombie.halts]).toEqual([])

@@ -2,14 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import type { TestTopic } from '../../../tests/support/topic.ts'
 import { withAdmin } from '../event-log/connection.ts'
 import type { GroupOffset } from '../event-log/groups.ts'
 import { createTopic } from '../event-log/topic.ts'
-import type { EventId } from '../plant/event-id.ts'
-import { plantCreated } from '../plant/plant-created.ts'
 import type { Offset } from '../plant/position.ts'
 import type { PlantCreated } from './consumer.ts'
 
@@ -82,9 +80,7 @@ describe('a consumer of another log than before', () => {
 
     await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [name] }))
     await vi.waitFor(() => createTopic(kafka, topic), WAIT)
-    const records = Array.from({ length: 2 }, (_, index) =>
-      plantCreated(newPlant(BigInt(index)), randomUUID() as EventId, 1),
-    )
+    const records = Array.from({ length: 2 }, (_, index) => newEvent(BigInt(index), 1))
     await vi.waitFor(() => topic.appendRecords(records), WAIT)
     recreated.resolve()
     await ended

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { MAX_INT64, MIN_INT64, newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import type { EventId } from '../plant/event-id.ts'
@@ -20,9 +21,7 @@ describe('a consumer of plants', () => {
     const topic = await openTopic(3)
     const first = await topic.append(50)
     const repeated = first.slice(10, 20)
-    const voids = Array.from({ length: 50 }, (_, index) =>
-      plantCreated(newPlant(BigInt(index + 1)), newEventId(), topic.partitions),
-    )
+    const voids = Array.from({ length: 50 }, (_, index) => newEvent(BigInt(index + 1), topic.partitions))
     await topic.appendRecords([...repeated, ...voids])
     const consumer = await consumeInto(topic.topic)
     const later = await topic.append(20)
@@ -45,9 +44,7 @@ describe('a consumer of plants', () => {
     await first.stop()
     await first.ended
 
-    const voids = Array.from({ length: 30 }, (_, index) =>
-      plantCreated(newPlant(BigInt(index + 1)), newEventId(), topic.partitions),
-    )
+    const voids = Array.from({ length: 30 }, (_, index) => newEvent(BigInt(index + 1), topic.partitions))
     await topic.appendRecords(voids)
     const later = await topic.append(5)
     const second = await consumeInto(topic.topic, { groupId })
@@ -91,11 +88,11 @@ describe('a foreign or unreadable record', () => {
     const topic = await openTopic(1)
     const unreadable = newEventId()
     await topic.appendRecords([
-      plantCreated(newPlant(1n), newEventId(), 1),
+      newEvent(1n, 1),
       foreign,
       badly(plantCreated(newPlant(2n), unreadable, 1)),
-      plantCreated(newPlant(2n), newEventId(), 1),
-      plantCreated(newPlant(3n), newEventId(), 1),
+      newEvent(2n, 1),
+      newEvent(3n, 1),
     ])
     const parked: ParkedRecord[] = []
     const handled: string[] = []
@@ -120,7 +117,7 @@ describe('a foreign or unreadable record', () => {
 
   it('is logged, one line per fetch, without onParked', async () => {
     const topic = await openTopic(1)
-    await topic.appendRecords([foreign, foreign, badly(plantCreated(newPlant(2n), newEventId(), 1))])
+    await topic.appendRecords([foreign, foreign, badly(newEvent(2n, 1))])
     const lines: object[] = []
     const warn = (details: object, text: string) => void lines.push({ ...details, text })
     const log = { ...quietLog, debug() {}, info() {}, error() {}, warn } as unknown as Log

@@ -270,22 +270,12 @@ describe('replaying plants', () => {
   })
 
   it.each([
-    [{ brokers: [] }, 'brokers must be a list'],
-    [{ brokers: ['localhost'] }, 'brokers must be a list'],
     [{ topic: '' }, 'topic must be'],
-    [{ brokers: undefined }, 'brokers is missing'],
-    [{ onParked: 'print' }, 'onParked must be a function'],
     [{ onProgress: true }, 'onProgress must be a function'],
-    [{ log: {} }, 'log must be an object'],
-    [{ signal: {} }, 'signal must be an AbortSignal'],
     [{ groupId: 'mine' }, 'groupId is not an option'],
     [{ onPlantsCreated: () => {} }, 'set exactly one of'],
-    [{ onPlantCreated: undefined }, 'set exactly one of'],
-    [{ maxBatch: 0 }, 'maxBatch must be'],
     [{ maxMib: 0.5 }, 'maxMib must be'],
     [{ from: 'end' }, 'from must be'],
-    [{ from: { time: new Date('x') } }, 'from must be'],
-    [{ from: { positions: { 0: 1 } } }, 'from must be'],
   ])('rejects invalid options before it connects: %j', async (bad, message) => {
     const options = {
       brokers: ['localhost:1'],

@@ -2,14 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { createCuttableKafka, createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
 import { createTestTopic, setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
-import type { EventId } from '../plant/event-id.ts'
 import type { NewRecord } from '../plant/plant-created.ts'
-import { plantCreated } from '../plant/plant-created.ts'
 import type { Partition } from '../plant/position.ts'
 import { type Appender, AppendRefused, createAppender } from './append.ts'
 import type { TopicId } from './log-identity.ts'
@@ -31,7 +29,7 @@ const recordIn = (partition: number) => ({ ...recordOf(1n), partition: partition
 /** The only broker of the tests leads all partitions. */
 const leaderOf = (appender: Appender) => appender.leaderOf(0 as Partition) as number
 
-const recordOf = (id: bigint) => plantCreated(newPlant(id), randomUUID() as EventId, PARTITIONS)
+const recordOf = (id: bigint) => newEvent(id, PARTITIONS)
 
 describe('appending', () => {
   it('writes each record unchanged to its partition', async () => {
@@ -131,12 +129,6 @@ describe('appending', () => {
     expect(await attempt()).toMatchObject(new Map([[0, { is: 'appended' }]]))
   })
 
-  it('does not create a missing topic', async () => {
-    const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
-    const appender = await openAppender({ ...topic, topic: `plants-${randomUUID()}` })
-    await expect(appender.append([recordOf(1n)])).rejects.toThrow()
-  })
-
   it('works again after the broker hung and a new connection to it failed', async () => {
     const { brokers, pause, resume } = await startOwnKafka()
     const { topic, partitions } = await createTestTopic(brokers, PARTITIONS)
@@ -165,15 +157,5 @@ describe('appending', () => {
     const appender = await openAppender({ ...topic, kafka })
     isReachable = true
     await appender.append([recordOf(1n)])
-  })
-
-  it('works again after a connection that died without being closed', async () => {
-    const { topic, partitions } = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
-    const { kafka, cut } = createCuttableKafka(inject('kafkaBrokers'))
-    const appender = await openAppender({ kafka, topic, partitions })
-    await appender.append([recordOf(1n)])
-    void cut()
-    await expect(appender.append([recordOf(2n)])).rejects.toThrow()
-    await appender.append([recordOf(3n)])
   })
 })

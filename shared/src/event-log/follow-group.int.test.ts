@@ -1,41 +1,31 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
-import { createTestTopic } from '../../../tests/support/topic.ts'
-import type { EventId } from '../plant/event-id.ts'
-import { plantCreated } from '../plant/plant-created.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
 import { allPartitions, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
-import { createAppender } from './append.ts'
 
 const PARTITIONS = 4
 const WAIT_MS = 30_000
 
-async function openTopic() {
-  const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
-  const appender = createAppender(topic.kafka, topic.topic)
-  await appender.connect()
-  onTestFinished(() => appender.close())
+async function openFollowed() {
+  const topic = await openTopic(PARTITIONS)
   const appended = new Map<Partition, string[]>(allPartitions(PARTITIONS).map((partition) => [partition, []]))
-  let lastId = 0n
   return {
     ...topic,
     /** The event ids in each partition, in log order. */
     appended,
     async append(count: number): Promise<void> {
-      const records = Array.from({ length: count }, () =>
-        plantCreated(newPlant(++lastId), randomUUID() as EventId, PARTITIONS),
-      )
-      await appender.append(records)
-      for (const { partition, headers } of records) appended.get(partition)?.push(String(headers.ce_id))
+      for (const { partition, headers } of await topic.append(count)) {
+        appended.get(partition)?.push(String(headers.ce_id))
+      }
     },
   }
 }
 
 describe('members of one group', () => {
   it('share the partitions, and continue from the checkpoints when one joins or leaves', async () => {
-    const topic = await openTopic()
+    const topic = await openFollowed()
     const groupId = `test-${randomUUID()}`
     // Like the read model: applies records that follow its checkpoint, and otherwise returns its checkpoint.
     const checkpoints = new Map<Partition, Checkpoint>()
@@ -81,7 +71,7 @@ describe('members of one group', () => {
   })
 
   it('commit for lag tools how far each partition was read', async () => {
-    const topic = await openTopic()
+    const topic = await openFollowed()
     await topic.append(30)
     const groupId = `test-${randomUUID()}`
     const followed = followLog(topic, { groupId: () => groupId })
@@ -111,7 +101,7 @@ describe('closing', () => {
   }
 
   it('leaves no connection and no timer', async () => {
-    const topic = await openTopic()
+    const topic = await openFollowed()
     await topic.append(10)
     const before = { connections: active('TCPSocketWrap'), timers: active('Timeout') }
     const followed = followLog(topic)
@@ -123,7 +113,7 @@ describe('closing', () => {
   })
 
   it('leaves no connection and no timer while the group is being joined', async () => {
-    const topic = await openTopic()
+    const topic = await openFollowed()
     const before = { connections: active('TCPSocketWrap'), timers: active('Timeout') }
     const followed = followLog(topic)
     await followed.follower.close()

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
-import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
+import { openTopic } from '../../../tests/support/open-topic.ts'
+import type { TestTopic } from '../../../tests/support/topic.ts'
 import type { EventId } from '../plant/event-id.ts'
-import { type NewRecord, plantCreated } from '../plant/plant-created.ts'
 import { offsetOf, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { createAppender } from './append.ts'
 import { checkTopic } from './topic.ts'
 
 // The services do not write in transactions, but others may: a control record ends each, and takes an offset.
@@ -16,26 +15,19 @@ import { checkTopic } from './topic.ts'
 const WAIT_MS = 20_000
 const P = 0 as Partition
 
-async function openTopic() {
-  const topic = await createTestTopic(inject('kafkaBrokers'), 1)
-  const appender = createAppender(topic.kafka, topic.topic)
+async function openLog() {
+  const topic = await openTopic()
   const settings = () => ({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
   const [producer, other] = [topic.kafka.producer(settings()), topic.kafka.producer(settings())]
-  await Promise.all([appender.connect(), producer.connect(), other.connect()])
+  await Promise.all([producer.connect(), other.connect()])
   onTestFinished(async () => {
-    await Promise.all([appender.close(), producer.disconnect(), other.disconnect()])
+    await Promise.all([producer.disconnect(), other.disconnect()])
   })
-  let lastId = 0n
-  const records = (count: number) =>
-    Array.from({ length: count }, () => plantCreated(newPlant(++lastId), randomUUID() as EventId, 1))
+  let lastId = 1_000n
+  const records = (count: number) => Array.from({ length: count }, () => newEvent(++lastId, 1))
 
   return {
     ...topic,
-    async append(count: number): Promise<NewRecord[]> {
-      const appended = records(count)
-      await appender.append(appended)
-      return appended
-    },
     /** Two transactions: the first starts before the second, writes again after its start, and ends after it. */
     async transactOverlapping(): Promise<void> {
       const [first, second] = [await producer.transaction(), await other.transaction()]
@@ -68,7 +60,7 @@ async function untilWritten(end: number, topic: TestTopic): Promise<void> {
 
 describe('a log with transactions of other producers', () => {
   it('is followed up to a control record at its end, without aborted records', async () => {
-    const topic = await openTopic()
+    const topic = await openLog()
     const [, last] = await topic.append(2) // offsets 0 and 1
     const followed = followLog(topic)
     expect(await untilPassed(1, followed, topic)).toEqual({
@@ -90,7 +82,7 @@ describe('a log with transactions of other producers', () => {
   })
 
   it('is followed without the records of aborted transactions that overlap', async () => {
-    const topic = await openTopic()
+    const topic = await openLog()
     await topic.transactOverlapping() // 0, 1, 2 and control records at 3 and 4
     await untilWritten(5, topic)
     await topic.append(1)
@@ -100,7 +92,7 @@ describe('a log with transactions of other producers', () => {
   })
 
   it('is followed from its beginning to a control record at its end', async () => {
-    const topic = await openTopic()
+    const topic = await openLog()
     await topic.transact(2, 'abort') // 0, 1 and 2
     await topic.transact(2, 'commit') // 3, 4 and 5
     await topic.transact(1, 'abort') // 6 and 7
@@ -114,7 +106,7 @@ describe('a log with transactions of other producers', () => {
     ['the control record of a transaction', 2],
     ['an aborted record', 3],
   ])('is followed to its end from a checkpoint at %s that only aborted transactions follow', async (_what, offset) => {
-    const topic = await openTopic()
+    const topic = await openLog()
     const [first] = await topic.append(1) // 0
     await topic.transact(1, 'abort') // 1 and 2
     await topic.transact(2, 'abort') // 3, 4 and 5
@@ -128,7 +120,7 @@ describe('a log with transactions of other producers', () => {
   })
 
   it('is another log when it holds a control record where the checkpoint names an event', async () => {
-    const topic = await openTopic()
+    const topic = await openLog()
     await topic.transact(1, 'abort') // 0 and 1
     await untilWritten(2, topic)
     const checkpoint = { offset: offsetOf(1), eventId: randomUUID() as EventId }

@@ -3,13 +3,14 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type FollowedLog, followLog } from '../../../tests/support/followed-log.ts'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
 import { createImpatientKafka } from '../../../tests/support/impatient-kafka.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
 import type { EventId } from '../plant/event-id.ts'
-import { type NewRecord, PARKED, plantCreated } from '../plant/plant-created.ts'
+import { type NewRecord, PARKED } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../protocol/checkpoint.ts'
 import { PreconditionError } from '../runtime/failures.ts'
@@ -75,7 +76,7 @@ describe('following a log', () => {
 
   it('delivers records that are no claims, or damaged, as parked', async () => {
     const topic = await openTopic()
-    const valid = plantCreated(newPlant(1n), randomUUID() as EventId, 1)
+    const valid = newEvent(1n, 1)
     const others = [
       { ...valid, key: null },
       { ...valid, headers: {} },
@@ -150,7 +151,7 @@ describe('following a log', () => {
     // The default of a topic that was not created by the service: the broker keeps the compression of the producer.
     await setTopicConfig(topic, { 'compression.type': 'producer', 'retention.ms': '-1', 'retention.bytes': '-1' })
     for (const compression of [kafkajs.CompressionTypes.GZIP, kafkajs.CompressionTypes.ZSTD]) {
-      const messages = [plantCreated(newPlant(BigInt(compression)), randomUUID() as EventId, topic.partitions)]
+      const messages = [newEvent(BigInt(compression), topic.partitions)]
       await producer.send({ topic: topic.topic, messages, compression })
     }
     const followed = followLog(topic)

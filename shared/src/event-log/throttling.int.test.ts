@@ -3,11 +3,9 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { followLog } from '../../../tests/support/followed-log.ts'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { createTestTopic } from '../../../tests/support/topic.ts'
-import type { EventId } from '../plant/event-id.ts'
-import { plantCreated } from '../plant/plant-created.ts'
 import { type Appender, createAppender } from './append.ts'
 import { createKafka, type Kafka } from './connection.ts'
 
@@ -50,9 +48,7 @@ async function openThrottled(quota: string) {
 async function appendTo(kafka: Kafka, topic: string): Promise<Appender> {
   const appender = createAppender(kafka, topic)
   onTestFinished(appender.close)
-  await appender.append(
-    Array.from({ length: RECORDS }, (_, n) => plantCreated(newPlant(BigInt(n)), randomUUID() as EventId, 1)),
-  )
+  await appender.append(Array.from({ length: RECORDS }, (_, n) => newEvent(BigInt(n), 1)))
   return appender
 }
 

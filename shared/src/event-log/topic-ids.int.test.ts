@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Cluster } from 'kafkajs'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { createPrivateKafkajs, kafkajs } from '../kafka-client/kafkajs.ts'
 import type { ConsumerByTopicId, TopicId } from '../kafka-client/topic-ids.ts'
-import type { EventId } from '../plant/event-id.ts'
-import { plantCreated } from '../plant/plant-created.ts'
 import { checkTopic } from './topic.ts'
 
 /** kafkajs without the corrections. */
@@ -118,7 +116,7 @@ async function openMixedTopic() {
   onTestFinished(() => producer.disconnect())
   for (const end of ['abort', 'commit', 'abort'] as const) {
     const transaction = await producer.transaction()
-    const messages = [1n, 2n, 3n, 4n].map((id) => plantCreated(newPlant(id), randomUUID() as EventId, 2))
+    const messages = [1n, 2n, 3n, 4n].map((id) => newEvent(id, 2))
     await transaction.send({ topic: topic.topic, messages })
     await transaction[end]()
   }

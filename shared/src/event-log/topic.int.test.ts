@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Admin } from 'kafkajs'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { createTestTopic, setPartitions, setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
 import { kafkajs } from '../kafka-client/kafkajs.ts'
-import { plantCreated } from '../plant/plant-created.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { createAppender } from './append.ts'
 import { createKafka } from './connection.ts'
@@ -61,7 +60,7 @@ describe('a topic created here', () => {
 describe('checking a topic', () => {
   it('returns the next offset of each partition', async () => {
     const topic = await openTopic()
-    const records = [1n, 2n, 3n, 4n, 5n].map((id) => plantCreated(newPlant(id), randomUUID() as never, PARTITIONS))
+    const records = [1n, 2n, 3n, 4n, 5n].map((id) => newEvent(id, PARTITIONS))
     const appender = createAppender(topic.kafka, topic.topic)
     await appender.connect()
     await appender.append(records)
@@ -116,7 +115,7 @@ describe('checking a topic', () => {
   it('rejects a topic that has lost its first events', async () => {
     const topic = await openTopic()
     const admin = await openAdmin(topic)
-    const record = plantCreated(newPlant(1n), randomUUID() as never, PARTITIONS)
+    const record = newEvent(1n, PARTITIONS)
     const appender = createAppender(topic.kafka, topic.topic)
     await appender.connect()
     await appender.append([record, record])

@@ -65,23 +65,4 @@ describe('bytes that are not an entry of this release', () => {
   ])('are an EntryError: %s', (_what, hex) => {
     expect(() => decode(hex)).toThrow(EntryError)
   })
-
-  it('never read as something else: what reads is written with the very same bytes', () => {
-    const bytes = fc
-      .tuple(fc.nat(4), fc.uint8Array({ maxLength: 60 }), fc.string({ unit: 'binary' }))
-      .map(([kind, head, text]) => Buffer.concat([Buffer.of(kind), head, Buffer.from(text)]))
-    fc.assert(
-      fc.property(bytes, (entry) => {
-        let claim: Claim
-        try {
-          claim = decodeEntry(ID, entry)
-        } catch (error) {
-          expect(error).toBeInstanceOf(EntryError)
-          return
-        }
-        expect(encodeEntry(claim)).toEqual(entry)
-      }),
-      { numRuns: 2_000 },
-    )
-  })
 })

@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { newPlant } from '../../../tests/support/generated-plants.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
 import { startOwnKafka } from '../../../tests/support/own-stores.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { recreateTopic } from '../../../tests/support/recreated-topic.ts'
-import { createTestTopic, setPartitions, setTopicConfig } from '../../../tests/support/topic.ts'
+import { createTestTopic, setPartitions } from '../../../tests/support/topic.ts'
 import { createAppender } from '../event-log/append.ts'
 import { checkTopic } from '../event-log/topic.ts'
-import type { EventId } from '../plant/event-id.ts'
-import { plantCreated } from '../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { createReadModel } from '../read-model/read-model.ts'
 import { PreconditionError } from '../runtime/failures.ts'
@@ -25,11 +22,8 @@ const fastTime: Time = {
 /** A topic with one partition and ten events, which the reader of the watch has passed. */
 async function openPassedTopic(kafkaBrokers = inject('kafkaBrokers')) {
   const topic = await createTestTopic(kafkaBrokers, 1)
-  const [appender, admin] = [createAppender(topic.kafka, topic.topic), topic.kafka.admin()]
-  await admin.connect()
-  await appender.append(
-    Array.from({ length: 10 }, (_, n) => plantCreated(newPlant(BigInt(n)), randomUUID() as EventId, 1)),
-  )
+  const appender = createAppender(topic.kafka, topic.topic)
+  await appender.append(Array.from({ length: 10 }, (_, n) => newEvent(BigInt(n), 1)))
   const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, ...topic }, quietLog)
   await readModel.ready()
   const [halts, ends] = [[] as Error[], [] as Offset[][]]
@@ -40,11 +34,10 @@ async function openPassedTopic(kafkaBrokers = inject('kafkaBrokers')) {
   const reading = { topicId, passed, updateEnds }
   const stores = { ...topic, readModel, close: readModel.close }
   onTestFinished(async () => {
-    await Promise.all([appender.close(), admin.disconnect(), readModel.close()])
+    await Promise.all([appender.close(), readModel.close()])
   })
   return {
     ...topic,
-    admin,
     watch() {
       const { problems, close } = watchPreconditions(stores, 'api', reading, common)
       onTestFinished(close)
@@ -82,26 +75,7 @@ describe('the watch of the preconditions ends the service, also without new even
     await topic.expectHalt(message)
   })
 
-  it('a deleted topic', async () => {
-    const { topic, admin, expectHalt } = await watchTopic()
-    await admin.deleteTopics({ topics: [topic] })
-    await expectHalt(/does not exist: create it/)
-  })
-
-  it('a topic whose first records are deleted', async () => {
-    const { topic, admin, expectHalt } = await watchTopic()
-    // Without the metadata kafkajs does not know the leader.
-    await admin.fetchTopicMetadata({ topics: [topic] })
-    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '5' }] })
-    await expectHalt(/starts at offset 5: .* Restore the topic/)
-  })
-
-  it('a topic with a limited retention', async () => {
-    const topic = await watchTopic()
-    await setTopicConfig(topic, { 'retention.ms': '1000', 'retention.bytes': '-1', 'cleanup.policy': 'delete' })
-    await topic.expectHalt(/would lose events: set retention.ms to -1/)
-  })
-
+  // topic.int shows what else a look finds.
   it('a topic with an added partition', async () => {
     const topic = await watchTopic()
     await setPartitions(topic, 2)

@@ -106,15 +106,6 @@ describe('first claims in a file', () => {
     )
   })
 
-  it('start empty when the file is lost', async () => {
-    const path = await filled()
-    rmSync(path)
-    const claims = await open(path)
-    expect(await claims.checkpointOf(P)).toEqual(BEFORE_LOG)
-    expect(await claims.firstAmong(P, RECORDS, NEXT)).toEqual(FIRST)
-    await claims.close()
-  })
-
   it('leave no other file when they are closed', async () => {
     const path = await filled()
     expect([`${path}-wal`, `${path}-shm`, `${path}-journal`].filter(existsSync)).toEqual([])

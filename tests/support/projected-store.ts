@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import { createProjector } from '@plant-store/projector/src/projector.ts'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { createFollower } from '@plant-store/shared/event-log/follow.ts'
+import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
+import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
+import { expect, inject, onTestFinished, vi } from 'vitest'
+import { followOptions } from './followed-log.ts'
+import { openRedis } from './plant-store.ts'
+import { quietLog } from './quiet-log.ts'
+import { createTestTopic } from './topic.ts'
+
+const WAIT_MS = 30_000
+
+/** A separate log, its read model and projectors in this process, until the test ends. */
+export async function openProjectedStore(partitions: number) {
+  const topic = await createTestTopic(inject('kafkaBrokers'), partitions)
+  const redis = openRedis(inject('redisUrl'))
+  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, ...topic }, quietLog)
+  await readModel.ready()
+  const appender = createAppender(topic.kafka, topic.topic)
+  await appender.connect()
+  onTestFinished(async () => {
+    await Promise.all([appender.close(), readModel.close()])
+  })
+  const { log, time, ...options } = followOptions(topic)
+  const metas = () => Promise.all(allPartitions(partitions).map((partition) => readModel.meta(partition)))
+  const ends = async () => (await checkTopic(topic.kafka, topic)).ends
+
+  return {
+    ...{ topic, redis, readModel, append: appender.append, metas, ends },
+
+    startProjector() {
+      const halts: Error[] = []
+      const groupId = () => `${topic.topic}-projector`
+      const projector = createProjector({
+        ...{ readModel, log, time, freshGeneration: randomUUID },
+        follow: (sink) => createFollower({ ...options, log, time, ...sink, groupId, maxWaitMs: 20 }),
+        onHalt: (error) => halts.push(error),
+      })
+      onTestFinished(() => projector.close())
+      projector.start()
+      return { projector, halts }
+    },
+
+    /** Waits until the read model has all of the log. */
+    async untilProjected(): Promise<void> {
+      const expected = await ends()
+      await vi.waitFor(async () => {
+        expect((await metas()).map(({ checkpoint }) => checkpoint.offset + 1)).toEqual(expected)
+      }, WAIT_MS)
+    },
+  }
+}

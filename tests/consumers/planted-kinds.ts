@@ -64,7 +64,7 @@ const odd = corpus
       (draw) => {
         const claim = newClaim(draw)
         const { value, headers } = line.record
-        const ofClaim = value?.toString('latin1').replaceAll(`"${line.read.id}"`, `"${claim.key}"`)
+        const ofClaim = value?.toString('latin1').replaceAll(`"${line.read.id}"`, `"${String(claim.key)}"`)
         return {
           name: line.about,
           record: {

@@ -17,7 +17,7 @@ const tags = fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.uint8Array({
 })
 type Tags = [number, Uint8Array][]
 
-/** How a field of a response is generated and written. */
+/** The generator and the encoder of a field of a response. */
 type Type<T> = { values: fc.Arbitrary<T>; write(to: Encoded, value: T, added: Tags): unknown }
 type Fields = Record<string, Type<unknown>>
 type Values<F extends Fields> = { [Name in keyof F]: F[Name] extends Type<infer T> ? T : never }

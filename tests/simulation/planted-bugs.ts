@@ -50,8 +50,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "'duplicate'",
   ]),
   bug('the acknowledgement decides', CREATE, [
-    'else firstClaim.undecided(written.offset)\n',
-    "else firstClaim.undecided(written.offset)\n      if (written.is === 'appended') resolve({ is: 'decided', first: { ...claim, offset: written.offset ?? (0 as Offset) } })\n",
+    'else firstClaim.undecided()\n',
+    "else firstClaim.undecided()\n      if (written.is === 'appended') resolve({ is: 'decided', first: { ...claim, offset: written.offset ?? (0 as Offset) } })\n",
   ]),
 
   // The table.
@@ -397,14 +397,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'settle(queue, sent, results.get(queue.partition) as AppendResult)',
     'settle(queue, sent, [...results.values()].at(-1) as AppendResult)',
   ]),
-  bug('entries in Redis never decide', FIRST_CLAIMS, ['if (askedFor.size > 0) await ask()', '']),
+  bug('entries in Redis never decide', FIRST_CLAIMS, ['    look(each, entry)\n', '']),
   bug('a missing entry decides', FIRST_CLAIMS, [
-    '        look(item, entry)\n',
-    '        look(item, entry ?? { id: item.id, eventId: item.eventId, offset: 0 as Offset, plant: undefined })\n',
+    '    look(each, entry)\n',
+    '    look(each, entry ?? { id: each.id, eventId: each.eventId, offset: 0 as Offset, plant: undefined })\n',
   ]),
   bug('the checkpoint of a later look-up is taken before its entry', FIRST_CLAIMS, [
-    'if (entry instanceof EntryError) continue',
-    'if (entry instanceof EntryError) continue\n        item.checkpoint = Infinity as Offset',
+    'if (checkpoint > each.checkpoint) each.checkpoint = checkpoint',
+    'each.checkpoint = Infinity as Offset',
   ]),
   rare(109, 'a failed look-up counts as an absent id', LOOK_UPS, [
     '      failure = err\n      return batch\n',
@@ -502,7 +502,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // The orderly end.
   bug('the shutdown does not wait for waiters', CREATE, [
-    'await closing.promise',
+    'await deadlines.allEnded()',
     'await Promise.allSettled(owners.values())',
   ]),
   bug('the shutdown resolves no create', DEADLINE, ['for (const deadline of running) deadline.pass()', '']),

@@ -207,6 +207,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
     tail,
     needTail,
     wait: firstClaims.wait,
+    asked: firstClaims.asked,
 
     /** The last offset of a partition that the window has passed. */
     passed(partition: Partition): Checkpoint {

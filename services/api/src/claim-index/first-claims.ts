@@ -2,18 +2,18 @@ import { EntryError } from '@plant-store/shared/plant/entry.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { firstClaimOf, type WindowReader } from '@plant-store/shared/protocol/coverage.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 import { TransientMap } from '@plant-store/shared/runtime/transient-map.ts'
-import { lookUpTogether } from './look-up-together.ts'
+import { type Found, type LookUp, lookUpTogether } from './look-up-together.ts'
 
 /** A create that waits for the first claim of its id. */
 export type Awaited = { id: PlantId; eventId: EventId; partition: Partition; checkpoint: Offset }
 
-export const FIRST_CLAIM_WAITS = { lookUpEveryMs: 5, lookUpRetryMs: 50, slowMs: 100 }
+export const FIRST_CLAIM_WAITS = { checkEveryMs: 5, lookUpEveryMs: 10, lookUpRetryMs: 50, slowMs: 100 }
 
 export type FirstClaimsOptions = {
   readModel: Pick<ReadModel, 'lookUp'>
@@ -30,21 +30,20 @@ export type FirstClaimsOptions = {
 type Waiting = Awaited & {
   since: number
   hasEnded: boolean
-  /** The offset of the record, once it is known. */
-  offset: Offset | undefined
   decided(first: Claim): void
 }
 
 /**
  * The creates that wait for the first claim of their id, at most one per id. Whichever source is first decides: the
- * window, which reports each of its claims here, or the read model, which is asked every 5 ms for the creates that the
- * window does not decide.
+ * window, which reports each of its claims here, or the read model, which is asked for the creates that the window does
+ * not decide: together with the ids of new creates, and after 10 ms without such a look-up.
  */
 export function createFirstClaims(options: FirstClaimsOptions) {
   const { readModel, window, time, log, waits = FIRST_CLAIM_WAITS, onSlow, readModelDecides } = options
   const waiting = new TransientMap<PlantId, Waiting>()
   /** Those that the read model is asked for. */
   const askedFor = new Set<Waiting>()
+  let askedAt = time.now()
   let isRunning = false
 
   function decide(each: Waiting, first: Claim): void {
@@ -63,12 +62,12 @@ export function createFirstClaims(options: FirstClaimsOptions) {
     isRunning = true
     let lookedForSlowAt = time.now()
     while (waiting.size > 0) {
-      await delay(time, waits.lookUpEveryMs)
+      await delay(time, waits.checkEveryMs)
       if (time.now() - lookedForSlowAt >= waits.slowMs) {
         lookedForSlowAt = time.now()
         askForSlow()
       }
-      if (askedFor.size > 0) await ask()
+      if (askedFor.size > 0 && time.now() - askedAt >= waits.lookUpEveryMs) await ask()
     }
     isRunning = false
   }
@@ -82,12 +81,7 @@ export function createFirstClaims(options: FirstClaimsOptions) {
 
   async function ask(): Promise<void> {
     try {
-      for (const { item, entry, checkpoint } of await lookUpTogether(readModel, await readModelHas())) {
-        if (entry instanceof EntryError) continue
-        // Without an entry the id has no claim up to this checkpoint either.
-        if (checkpoint > item.checkpoint) item.checkpoint = checkpoint
-        look(item, entry)
-      }
+      await lookUpTogether(readModel, asked())
     } catch (err) {
       log.debug({ err }, 'looking up the creates that wait for their first claim failed; trying again')
       onSlow()
@@ -95,14 +89,21 @@ export function createFirstClaims(options: FirstClaimsOptions) {
     }
   }
 
-  /** Those whose records the read model has, and those whose offsets are unknown. Most entries are then read once. */
-  async function readModelHas(): Promise<Waiting[]> {
-    const partitions = [...new Set([...askedFor].map(({ partition }) => partition))]
-    const lookUps = await readModel.lookUp(partitions.map((partition) => ({ partition, ids: [] })))
-    const reached = new Map(lookUps.map(({ checkpoint }, n) => [partitions[n], checkpoint]))
-    return [...askedFor].filter(
-      ({ partition, offset }) => offset === undefined || offset <= (reached.get(partition) ?? BEFORE_FIRST),
-    )
+  /** The look-ups of up to `max` of the creates that the window does not decide. */
+  function asked(max = Number.POSITIVE_INFINITY): LookUp[] {
+    askedAt = time.now()
+    return askedFor
+      .values()
+      .take(max)
+      .map((each) => ({ partition: each.partition, id: each.id, resolve: (found: Found) => answer(each, found) }))
+      .toArray()
+  }
+
+  function answer(each: Waiting, { entry, checkpoint }: Found): void {
+    if (each.hasEnded || entry instanceof EntryError) return
+    // Without an entry the id has no claim up to this checkpoint either.
+    if (checkpoint > each.checkpoint) each.checkpoint = checkpoint
+    look(each, entry)
   }
 
   function look(each: Waiting, entry?: Claim): void {
@@ -116,21 +117,19 @@ export function createFirstClaims(options: FirstClaimsOptions) {
      * Calls `decided` with the first claim of an id that is unclaimed up to `checkpoint`. Call `undecided` when the
      * record is in the log and the window has not decided, and `end` when the claim is no longer waited for.
      */
-    wait(
-      awaited: Awaited,
-      decided: (first: Claim) => void,
-    ): { undecided(offset: Offset | undefined): void; end(): void } {
-      const each: Waiting = { ...awaited, since: time.now(), hasEnded: false, offset: undefined, decided }
+    wait(awaited: Awaited, decided: (first: Claim) => void): { undecided(): void; end(): void } {
+      const each = { ...awaited, since: time.now(), hasEnded: false, decided }
       waiting.set(awaited.id, each)
       if (!isRunning) void run()
       return {
-        undecided: (offset) => {
-          each.offset = offset
+        undecided: () => {
           if (!each.hasEnded && readModelDecides()) askedFor.add(each)
         },
         end: () => end(each),
       }
     },
+
+    asked,
 
     /** Takes a claim that was added to the window. Returns whether it is the event of a create that waits. */
     seen({ id, eventId }: Claim): boolean {

@@ -8,17 +8,16 @@ import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 /** The entry of an id, and the read model's checkpoint at that moment. */
 export type Found = { entry: Claim | EntryError | undefined; checkpoint: Offset }
 
-/** Looks up the id of each item in one round trip. Each partition is read at one moment. */
-export async function lookUpTogether<T extends { partition: Partition; id: PlantId }>(
-  readModel: Pick<ReadModel, 'lookUp'>,
-  items: Iterable<T>,
-): Promise<(Found & { item: T })[]> {
-  const groups = [...Map.groupBy(items, ({ partition }) => partition)]
-  const lookUps = await readModel.lookUp(
+export type LookUp = { partition: Partition; id: PlantId; resolve(found: Found): void }
+
+/** Looks up ids in one round trip. Each partition is read at one moment. Resolves all of them, or rejects. */
+export async function lookUpTogether(readModel: Pick<ReadModel, 'lookUp'>, lookUps: readonly LookUp[]): Promise<void> {
+  const groups = [...Map.groupBy(lookUps, ({ partition }) => partition)]
+  const replies = await readModel.lookUp(
     groups.map(([partition, group]) => ({ partition, ids: group.map(({ id }) => id) })),
   )
-  return groups.flatMap(([, group], n) => {
-    const { checkpoint, entries } = lookUps[n] as PartitionLookUp
-    return group.map((item, at) => ({ item, entry: entries[at], checkpoint }))
-  })
+  for (const [n, [, group]] of groups.entries()) {
+    const { checkpoint, entries } = replies[n] as PartitionLookUp
+    for (const [at, { resolve }] of group.entries()) resolve({ entry: entries[at], checkpoint })
+  }
 }

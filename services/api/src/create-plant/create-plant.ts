@@ -73,7 +73,8 @@ export function createPlantCreation(
   { log, time, deadlineMs, limits = CREATE_LIMITS, tracing, onVerdict }: CreationOptions,
 ) {
   const { maxBatchIds } = limits
-  const lookUps = createLookUps(readModel, { time, log, maxBatchIds, appendEnded: lanes.requestEnded })
+  const together = { appendEnded: lanes.requestEnded, others: claimIndex.asked }
+  const lookUps = createLookUps(readModel, { time, log, maxBatchIds, ...together })
   /** The attempt for each id that is on its way to the log; other creates of the id wait for it. */
   const owners = new TransientMap<PlantId, Promise<Resolution>>()
   const deadlines = createDeadlines(time, deadlineMs)
@@ -166,7 +167,7 @@ export function createPlantCreation(
     void append.written.then((written) => {
       if (written.is !== 'appended') resolve(failureOf(written))
       else if (claimIndex.appended(partition, claim, written.offset)) by = 'acknowledgement'
-      else firstClaim.undecided(written.offset)
+      else firstClaim.undecided()
     })
     const resolution = await promise
     firstClaim.end()

@@ -3,7 +3,7 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
-import { type Found, lookUpTogether } from '../claim-index/look-up-together.ts'
+import { type Found, type LookUp, lookUpTogether } from '../claim-index/look-up-together.ts'
 import type { Deadline } from './deadline.ts'
 
 /**
@@ -13,13 +13,7 @@ import type { Deadline } from './deadline.ts'
 const [MIN_INTERVAL_MS, MAX_INTERVAL_MS] = [4, 12]
 const RETRY_MS = 50
 
-type Waiting = {
-  partition: Partition
-  id: PlantId
-  deadline: Deadline
-  since: number
-  resolve(found: Found): void
-}
+type Waiting = LookUp & { deadline: Deadline; since: number }
 
 export type LookUpOptions = {
   time: Time
@@ -27,6 +21,8 @@ export type LookUpOptions = {
   maxBatchIds: number
   /** Resolves when an append ends; at once while none is in flight. */
   appendEnded(): Promise<void>
+  /** Up to `max` other look-ups, which share the round trip. If it fails, they are not repeated here. */
+  others(max: number): readonly LookUp[]
 }
 
 /**
@@ -35,7 +31,7 @@ export type LookUpOptions = {
  */
 export function createLookUps(
   readModel: Pick<ReadModel, 'lookUp'>,
-  { time, log, maxBatchIds, appendEnded }: LookUpOptions,
+  { time, log, maxBatchIds, appendEnded, others }: LookUpOptions,
 ) {
   let waiting: Waiting[] = []
   let isRunning = false
@@ -66,8 +62,7 @@ export function createLookUps(
   /** Returns the look-ups that failed. */
   async function lookUp(batch: readonly Waiting[]): Promise<readonly Waiting[]> {
     try {
-      for (const { item, entry, checkpoint } of await lookUpTogether(readModel, batch))
-        item.resolve({ entry, checkpoint })
+      await lookUpTogether(readModel, [...batch, ...others(maxBatchIds - batch.length)])
       failure = undefined
       return []
     } catch (err) {

@@ -73,7 +73,11 @@ provoke('Kafka refuses the table', async () => {
 })
 
 provoke('more requests than a limit allows', async () => {
-  const { api, untilFiring } = await start({ REQUESTS_MAX: '8' })
+  const redis = await startRedisProcess({})
+  const redisUrl = `redis://127.0.0.1:${redis.port}`
+  const { api, untilFiring } = await start({ REQUESTS_MAX: '8' }, { redisUrl })
+  // As many requests as are permitted then wait for it, however slow this process is to send the next ones.
+  pause(redis)
   const firstId = 1_000_000n
   let isGoing = true
   const requests = onConnections(
@@ -82,6 +86,7 @@ provoke('more requests than a limit allows', async () => {
     (id) => createPlant(api.url, firstId + id, 'one too many'),
   )
   await untilFiring('PlantStoreNearLimit', 'PlantStoreOverload')
+  resume(redis)
   isGoing = false
   await requests
 })

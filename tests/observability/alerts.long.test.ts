@@ -76,7 +76,7 @@ provoke('more requests than a limit allows', async () => {
   const redis = await startRedisProcess({})
   const redisUrl = `redis://127.0.0.1:${redis.port}`
   const { api, untilFiring } = await start({ REQUESTS_MAX: '8' }, { redisUrl })
-  // As many requests as are permitted then wait for it, however slow this process is to send the next ones.
+  // All permitted requests then wait for it, however slowly this process sends the next ones.
   pause(redis)
   const firstId = 1_000_000n
   let isGoing = true

@@ -2,14 +2,15 @@
 export type Time = {
   /** Monotonic milliseconds. */
   now(): number
-  /** Calls back once, after `ms`. Returns a function that cancels the call. */
+  /** Calls back once, after `ms`; soon if that is negative. Returns a function that cancels the call. */
   after(ms: number, callback: () => void): () => void
 }
 
 export const systemTime: Time = {
   now: () => performance.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, ms)
+    // Node would warn of a negative time, on stderr.
+    const timer = setTimeout(callback, Math.max(0, ms))
     return () => clearTimeout(timer)
   },
 }

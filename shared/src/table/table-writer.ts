@@ -83,7 +83,7 @@ export function createTableWriter(options: TableWriterOptions) {
         problem = undefined
         backOff.reset()
         if (isIdle) await wake.promise
-        await delay(time, Math.max(0, nextAt - time.now()), signal)
+        await delay(time, nextAt - time.now(), signal)
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof PreconditionError && onHalt !== undefined) return onHalt(error)

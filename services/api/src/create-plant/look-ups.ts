@@ -52,7 +52,7 @@ export function createLookUps(
   }
 
   async function pause(startedAt: number): Promise<void> {
-    await delay(time, Math.max(0, startedAt + MIN_INTERVAL_MS - time.now()))
+    await delay(time, startedAt + MIN_INTERVAL_MS - time.now())
     const { promise, resolve } = Promise.withResolvers<void>()
     const cancel = time.after(startedAt + MAX_INTERVAL_MS - time.now(), resolve)
     await Promise.race([appendEnded(), promise])

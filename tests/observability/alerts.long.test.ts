@@ -36,8 +36,7 @@ provoke('the api is killed', async () => {
 
 provoke('Redis hangs', async () => {
   const redis = await startRedisProcess({})
-  const redisUrl = `redis://127.0.0.1:${redis.port}`
-  const { untilFiring, untilOnly } = await start({ CREATE_DEADLINE_MS: '1000' }, { redisUrl })
+  const { untilFiring, untilOnly } = await start({ CREATE_DEADLINE_MS: '1000' }, { redisUrl: redis.url })
   pause(redis)
   await untilFiring('PlantStoreReadModelUnreachable', 'PlantStoreCreatesNotWritten')
   resume(redis)
@@ -74,8 +73,7 @@ provoke('Kafka refuses the table', async () => {
 
 provoke('more requests than a limit allows', async () => {
   const redis = await startRedisProcess({})
-  const redisUrl = `redis://127.0.0.1:${redis.port}`
-  const { api, untilFiring } = await start({ REQUESTS_MAX: '8' }, { redisUrl })
+  const { api, untilFiring } = await start({ REQUESTS_MAX: '8' }, { redisUrl: redis.url })
   // All permitted requests then wait for it, however slowly this process sends the next ones.
   pause(redis)
   const firstId = 1_000_000n

@@ -7,7 +7,7 @@ const WAIT_MS = 30_000
 
 it('a Redis that hangs is not reachable, by its address, and no text of the client is shown', async () => {
   const server = await startRedisProcess({})
-  const redis = { REDIS_URL: `redis://127.0.0.1:${server.port}` }
+  const redis = { REDIS_URL: server.url }
   const readModel = createReadModel({ redis, topic: 'plants', partitions: 1 }, quietLog)
   onTestFinished(readModel.close)
   await readModel.ready()

@@ -11,7 +11,7 @@ import { registerProcess } from './test-run.ts'
 
 const STOP_GRACE_MS = 5_000
 
-export type RedisProcess = RunningProcess & { port: number }
+export type RedisProcess = RunningProcess & { port: number; url: string }
 
 /** What it takes to start servers of this test: a folder, the program, and how they end with the test. */
 export async function redisProcesses() {

@@ -4,14 +4,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AuthenticationProviderArgs, ISocketFactory, Mechanism } from 'kafkajs'
 import { kafkajsModule } from '../kafka-client/kafkajs.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { filesOfConnections, type ReadFiles } from '../runtime/reloaded.ts'
+import type { ReadFiles } from '../runtime/reloaded.ts'
 import {
+  connectionFiles,
   readSecret,
   readTlsFiles,
   secretFaults,
   type TlsFiles,
   tlsFileFaults,
-  withFiles,
 } from '../runtime/setting-files.ts'
 import { connectionLost, Refused } from './broker-errors.ts'
 import type { Security } from './connection.ts'
@@ -108,8 +108,9 @@ function oneSecretFaults(settings: KafkaSettings, name: SecretName): string[] {
 
 /** As kafkajs's own sockets, but with the files as they were read last, and always with a check of the host name. */
 function tlsSockets(settings: KafkaSettings): ISocketFactory & Pick<ReadFiles<TlsFiles>, 'renew'> {
-  const read = () => withFiles(settings, TLS_FILES, (readFile) => readTlsFiles(settings, TLS_FILES, readFile))
-  const { current, renew } = filesOfConnections('KAFKA_SSL configuration', readTlsFiles(settings, TLS_FILES), read)
+  const { current, renew } = connectionFiles('KAFKA_SSL configuration', settings, TLS_FILES, (readFile) =>
+    readTlsFiles(settings, TLS_FILES, readFile),
+  )
   const contextNow = secureContexts(current)
   const open: ISocketFactory = ({ host, port, onConnect }) => {
     const secureContext = contextNow()
@@ -139,8 +140,7 @@ function loginBy(mechanism: Mechanisms, settings: KafkaSettings): Mechanism {
 }
 
 function secretOf(settings: KafkaSettings, name: SecretName) {
-  const read = () => withFiles(settings, name, (readFile) => readSecret(settings, name, readFile))
-  const { current, renew } = filesOfConnections(name, readSecret(settings, name), read)
+  const { current, renew } = connectionFiles(name, settings, name, (readFile) => readSecret(settings, name, readFile))
   return { current, renew: ({ logger }: AuthenticationProviderArgs) => renew((reason) => logger.error(reason)) }
 }
 

@@ -1,14 +1,14 @@
 import { PreconditionError } from '../runtime/failures.ts'
 import { type HostPort, hostPortOf } from '../runtime/host-port.ts'
-import { filesOfConnections, type ReadFiles } from '../runtime/reloaded.ts'
+import type { ReadFiles } from '../runtime/reloaded.ts'
 import {
+  connectionFiles,
   type ReadFile,
   readSecret,
   readTlsFiles,
   secretFaults,
   type TlsFiles,
   tlsFileFaults,
-  withFiles,
 } from '../runtime/setting-files.ts'
 import { REDIS_PLACES, type RedisSettings } from './redis-settings.ts'
 
@@ -61,9 +61,7 @@ export function redisAccessOf(settings: RedisSettings): RedisAccess {
       redis: loginSettingsOf(settings, 'REDIS'),
       sentinel: loginSettingsOf(settings, 'REDIS_SENTINEL'),
     },
-    secrets: filesOfConnections('Redis configuration', readSecrets(settings), () =>
-      withFiles(settings, 'REDIS', (read) => readSecrets(settings, read)),
-    ),
+    secrets: connectionFiles('Redis configuration', settings, 'REDIS', (readFile) => readSecrets(settings, readFile)),
   }
 }
 

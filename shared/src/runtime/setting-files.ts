@@ -3,7 +3,7 @@ import { readFileSync, type Stats, statSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import { messageOf, PreconditionError } from './failures.ts'
-import { inTime } from './reloaded.ts'
+import { filesOfConnections, inTime, type ReadFiles } from './reloaded.ts'
 
 /** Settings by their names; some name files. */
 export type SettingValues = Readonly<Record<string, string | undefined>>
@@ -48,6 +48,19 @@ export async function withFiles<T>(settings: SettingValues, prefix: string, use:
     if (isFile) texts.set(name, await loadSettingFile(settings, name))
   }
   return use((_settings, name) => texts.get(name) ?? '')
+}
+
+/**
+ * What `read` makes of the files that the settings with this prefix name, read again before each connection. Throws what
+ * the first `read` throws.
+ */
+export function connectionFiles<T>(
+  what: string,
+  settings: SettingValues,
+  prefix: string,
+  read: (readFile?: ReadFile) => T,
+): ReadFiles<T> {
+  return filesOfConnections(what, read(), () => withFiles(settings, prefix, read))
 }
 
 /**

@@ -21,8 +21,8 @@ export type Stores = TopicSettings & {
 /**
  * Creates the clients of both stores. It waits for neither: the Redis client connects in the background, and the Kafka
  * client connects when it is used. Throws a PreconditionError when settings contradict each other, or name files of a
- * file system that does not respond. `close` ends the
- * Redis client; producers and consumers of `kafka` close themselves.
+ * file system that does not respond. `close` ends the Redis client; producers and consumers of `kafka` close
+ * themselves.
  */
 export async function createStores(
   settings: StoreSettings,

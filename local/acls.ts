@@ -11,6 +11,12 @@ const CODES: Record<Operation, OperationType> = {
   Delete: AclOperationTypes.DELETE,
   Describe: AclOperationTypes.DESCRIBE,
   DescribeConfigs: AclOperationTypes.DESCRIBE_CONFIGS,
+  AlterConfigs: AclOperationTypes.ALTER_CONFIGS,
+}
+const TYPES = {
+  topic: AclResourceTypes.TOPIC,
+  group: AclResourceTypes.GROUP,
+  'transactional-id': AclResourceTypes.TRANSACTIONAL_ID,
 }
 
 /** All operations that any program needs. */
@@ -19,7 +25,7 @@ export const OPERATIONS = Object.keys(CODES) as Operation[]
 /** The ACLs that give a user this right, from any host. */
 export const aclsOf = (user: string, right: Right): AclEntry[] =>
   right.operations.map((operation) => ({
-    resourceType: right.resource === 'topic' ? AclResourceTypes.TOPIC : AclResourceTypes.GROUP,
+    resourceType: TYPES[right.resource],
     resourceName: right.name,
     resourcePatternType: right.pattern === 'literal' ? ResourcePatternTypes.LITERAL : ResourcePatternTypes.PREFIXED,
     ...{ principal: `User:${user}`, host: '*' },

@@ -21,7 +21,7 @@ export class TokenMissing extends Error {
 }
 
 /** The operations of Kafka's ACLs that are used here. */
-export type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs'
+export type Operation = 'Read' | 'Write' | 'Create' | 'Delete' | 'Describe' | 'DescribeConfigs' | 'AlterConfigs'
 
 /** An error of kafkajs. The error of the broker is among its causes; `apiKey` is the refused request's. */
 type KafkaError = Error & {
@@ -33,7 +33,7 @@ type KafkaError = Error & {
   errors?: readonly unknown[]
 }
 
-const AUTHORIZATION = /^(TOPIC|GROUP|CLUSTER)_AUTHORIZATION_FAILED$/
+const AUTHORIZATION = /^(TOPIC|GROUP|CLUSTER|TRANSACTIONAL_ID)_AUTHORIZATION_FAILED$/
 const AUTHENTICATION = 'KafkaJSSASLAuthenticationError'
 const NO_SASL_LISTENER = 'ILLEGAL_SASL_STATE'
 const NO_SUCH_MECHANISM = 'UNSUPPORTED_SASL_MECHANISM'
@@ -58,6 +58,7 @@ const TOPIC_OPERATIONS: Record<number, Operation> = {
   8: 'Read',
   19: 'Create',
   32: 'DescribeConfigs',
+  33: 'AlterConfigs',
 }
 const GROUP_OPERATIONS: Record<number, Operation> = { 15: 'Describe', 42: 'Delete' }
 
@@ -111,7 +112,9 @@ function refusalBy(
       ? `${TOPIC_OPERATIONS[apiKey] ?? 'Describe'} on topic ${topic}`
       : type.startsWith('GROUP')
         ? `${GROUP_OPERATIONS[apiKey] ?? 'Read'} on group ${groupId}`
-        : 'this on the cluster'
+        : type.startsWith('CLUSTER')
+          ? 'this on the cluster'
+          : `Write on transactional ids that begin with ${topic}-restore-`
     return `Kafka refuses this user ${right}: add the ACL`
   }
   return name === 'KafkaJSConnectionError' ? tlsRefusalBy(String(cause.code), broker) : undefined

@@ -1,4 +1,4 @@
-import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka } from 'kafkajs'
+import type { ConsumerStartBatchProcessEvent, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
 import type { ConsumerByTopicId } from '../kafka-client/topic-ids.ts'
 import type { LogRecord, StoredRecord } from '../plant/plant-created.ts'
 import { after, BEFORE_FIRST, FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
@@ -22,8 +22,8 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     kafka: Kafka
     /** The id that the topic must have. Undefined: the id of the topic that is found first, if brokers report ids. */
     topicId?: TopicId | undefined
-    /** Converts a record for the sink. */
-    read(record: FetchedRecord, partition: Partition): R
+    /** Converts a record for the sink. `decoded` is the record as the client has it. */
+    read(record: FetchedRecord, partition: Partition, decoded: KafkaMessage): R
     /** The partitions to follow; all that the group assigns unless given. */
     only?: ReadonlySet<Partition>
     /**
@@ -137,9 +137,11 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
       requested: offsetOf(batch.fetchedOffset),
       last: offsetOf(batch.lastOffset()),
       end,
-      records: batch.messages.map(({ offset, key, value, headers = {}, timestamp }) =>
-        read({ offset: offsetOf(offset), key, value, headers, timestampMs: Number(timestamp) }, partition),
-      ),
+      records: batch.messages.map((decoded) => {
+        const { offset, key, value, headers = {}, timestamp } = decoded
+        const record = { offset: offsetOf(offset), key, value, headers, timestampMs: Number(timestamp) }
+        return read(record, partition, decoded)
+      }),
     }
   }
 

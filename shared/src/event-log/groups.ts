@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Admin, Kafka } from 'kafkajs'
-import { kafkajs } from '../kafka-client/kafkajs.ts'
+import { kafkajs, type MoreOffsets } from '../kafka-client/kafkajs.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
 import { Refused, refusalOf } from './broker-errors.ts'
@@ -70,22 +70,47 @@ export function createThrowawayGroups(kafka: Kafka, prefix: string, log: Log) {
 /** The next offset that a group has committed for a partition, and the metadata committed with it. */
 export type GroupOffset = { next: Offset; metadata: string }
 
+export type GroupOffsets = Map<Partition, GroupOffset>
+
 /** The offsets that a group has committed in a topic. Partitions without one are left out. */
-export async function readGroupOffsets(
+export async function readGroupOffsets(kafka: Kafka, groupId: string, topic: string): Promise<GroupOffsets> {
+  return withAdmin(kafka, (admin) => fetchGroupOffsets(admin, groupId, topic))
+}
+
+async function fetchGroupOffsets(admin: Admin, groupId: string, topic: string): Promise<GroupOffsets> {
+  const [found] = await admin.fetchOffsets({ groupId, topics: [topic] })
+  const committed: GroupOffsets = new Map()
+  for (const { partition, offset, metadata } of found?.partitions ?? []) {
+    // -1: nothing is committed.
+    if (Number(offset) < 0) continue
+    committed.set(partition as Partition, { next: offsetOf(offset), metadata: metadata ?? '' })
+  }
+  return committed
+}
+
+/** The committed offsets of every group that this user may describe and that has some in the topic. */
+export async function readOffsetsOfAllGroups(kafka: Kafka, topic: string): Promise<Map<string, GroupOffsets>> {
+  return withAdmin(kafka, async (admin) => {
+    const groups = new Map<string, GroupOffsets>()
+    for (const { groupId } of (await admin.listGroups()).groups) {
+      const offsets = await fetchGroupOffsets(admin, groupId, topic)
+      if (offsets.size > 0) groups.set(groupId, offsets)
+    }
+    return groups
+  })
+}
+
+/** Commits the offsets of a group. Rejects when the group has members. */
+export async function commitGroupOffsets(
   kafka: Kafka,
   groupId: string,
   topic: string,
-): Promise<Map<Partition, GroupOffset>> {
-  return withAdmin(kafka, async (admin) => {
-    const [found] = await admin.fetchOffsets({ groupId, topics: [topic] })
-    const committed = new Map<Partition, GroupOffset>()
-    for (const { partition, offset, metadata } of found?.partitions ?? []) {
-      // -1: nothing is committed.
-      if (Number(offset) < 0) continue
-      committed.set(partition as Partition, { next: offsetOf(offset), metadata: metadata ?? '' })
-    }
-    return committed
-  })
+  offsets: Iterable<{ partition: Partition } & GroupOffset>,
+): Promise<void> {
+  const partitions = [...offsets].map(({ partition, next, metadata }) => ({
+    ...{ partition, metadata, offset: String(next) },
+  }))
+  await withAdmin(kafka, (admin) => (admin as Admin & MoreOffsets).commitOffsets(groupId, topic, partitions))
 }
 
 /** Reads who reads the topic now. Rejects with a Refused when the user may not describe the groups. */

@@ -1,15 +1,16 @@
 import type { Operation } from './broker-errors.ts'
+import { restorePrefix } from './exact-writer.ts'
 import { groupPrefix, projectorGroup } from './groups.ts'
 
-/** The operations on one topic or group, or on all groups whose names have this prefix. */
+/** The operations on one topic, group or transactional id, or on all whose names have this prefix; * is all groups. */
 export type Right = {
-  resource: 'topic' | 'group'
+  resource: 'topic' | 'group' | 'transactional-id'
   name: string
   pattern: 'literal' | 'prefixed'
   operations: readonly Operation[]
 }
 
-export const PROGRAMS = ['api', 'projector', 'plantctl', 'setup'] as const
+export const PROGRAMS = ['api', 'projector', 'plantctl', 'setup', 'backup', 'restore'] as const
 export type Program = (typeof PROGRAMS)[number]
 
 /**
@@ -37,6 +38,17 @@ export function rightsOf(program: Program, topic: string, table?: string): Right
       onGroups(groupPrefix(topic, 'rebuild'), 'Read', 'Delete'),
     ],
     setup: () => [onTopic('Create', 'Describe', 'DescribeConfigs')],
+    backup: () => [
+      onTopic('Read', 'DescribeConfigs'),
+      onGroups(groupPrefix(topic, 'replay'), 'Read', 'Delete'),
+      onGroup('*', 'Describe'),
+    ],
+    restore: () => [
+      onTopic('Create', 'Read', 'Write', 'DescribeConfigs', 'AlterConfigs'),
+      onGroups(groupPrefix(topic, 'replay'), 'Read', 'Delete'),
+      onGroup('*', 'Read'),
+      { resource: 'transactional-id', name: restorePrefix(topic), pattern: 'prefixed', operations: ['Write'] },
+    ],
   }
   const tableRights: Record<Program, (table: string) => Right[]> = {
     api: () => [],
@@ -49,6 +61,11 @@ export function rightsOf(program: Program, topic: string, table?: string): Right
       onGroups(groupPrefix(table, 'replay'), 'Read', 'Delete'),
     ],
     setup: (table) => [on(table, 'Create', 'Describe', 'DescribeConfigs')],
+    backup: () => [],
+    restore: (table) => [
+      on(table, 'Read', 'DescribeConfigs'),
+      onGroups(groupPrefix(table, 'replay'), 'Read', 'Delete'),
+    ],
   }
   return [...rights[program](), ...(table === undefined ? [] : tableRights[program](table))]
 }

@@ -2,7 +2,9 @@ import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
 import { isTopicHidden, type Operation, Refused } from './broker-errors.ts'
 
 /** The bits of the authorized operations of a topic; see AclOperation of Kafka. */
-const BITS: Record<Operation, number> = { Read: 3, Write: 4, Create: 5, Delete: 6, Describe: 8, DescribeConfigs: 10 }
+const BITS: Record<Operation, number> = {
+  ...{ Read: 3, Write: 4, Create: 5, Delete: 6, Describe: 8, DescribeConfigs: 10, AlterConfigs: 11 },
+}
 const ALL = -1
 
 /** Throws a Refused that names the operations on the topic that this user lacks. */

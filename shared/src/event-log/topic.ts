@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
-import { kafkajs, type OpenTransactionOffsets } from '../kafka-client/kafkajs.ts'
+import { kafkajs, type MoreOffsets } from '../kafka-client/kafkajs.ts'
 import { FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { MAX_APPEND_BYTES } from './append.ts'
 import { preconditionErrorOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
+import { type Configuration, isLatched } from './latch.ts'
 import type { TopicId } from './log-identity.ts'
-
-type Configuration = ReadonlyMap<string, string>
 
 export type TopicSettings = { topic: string; partitions: number }
 
@@ -97,7 +96,7 @@ export async function checkTopic(kafka: Kafka, settings: TopicSettings, kind: To
     checkConfiguration(settings.topic, configuration, kind)
     const warnings = warningsOf(settings.topic, configuration, replicas)
     // Before the others: a record that is committed in between must not look hidden.
-    const written = await (admin as Admin & OpenTransactionOffsets).fetchWrittenOffsets(settings.topic)
+    const written = await (admin as Admin & MoreOffsets).fetchWrittenOffsets(settings.topic)
     const ends = await endsOfWholeLog(admin, settings.topic, kind.lost)
     const openTransactions = written.flatMap(({ partition, high }): OpenTransaction[] => {
       const [from, end] = [ends[partition] ?? FIRST, offsetOf(high)]
@@ -222,6 +221,11 @@ async function checkPartitions(admin: Admin, { topic, partitions }: TopicSetting
 }
 
 function checkConfiguration(topic: string, configuration: Configuration, { required, otherwise }: TopicKind): void {
+  if (isLatched(configuration)) {
+    throw new PreconditionError(
+      `topic ${topic} is being restored and may lack records: wait for the end of plantctl restore, or run it again`,
+    )
+  }
   const wrong = Object.entries(required)
     .filter(([name, value]) => configuration.get(name) !== value)
     .map(([name, value]) => `set ${name} to ${value} (it is ${configuration.get(name)})`)

@@ -16,6 +16,8 @@ type BatchContext = {
   maxTimestamp: string
   timestampType: number
   magicByte: number
+  /** The records of the batch, not compressed. */
+  records: Buffer
 }
 
 export type DecodedRecord = {
@@ -27,6 +29,8 @@ export type DecodedRecord = {
   value: Content
   /** A repeated header is an array. */
   headers: Record<string, Content | Content[]>
+  /** The place of the headers in the records of the batch. */
+  headersAt: number
   isControlRecord: boolean
   batchContext: BatchContext
 }
@@ -118,11 +122,11 @@ function batchDecoder(lookUpCodec: LookUpCodec): DecodeRecords {
     const codec = lookUpCodec(batch.readInt16BE(ATTRIBUTES_AT))
     const records = batch.subarray(RECORDS_AT)
     const bytes = codec === null || count <= 0 ? records : await codec.decompress(records)
-    return readRecords(bytes, count, contextOf(batch), names)
+    return readRecords(createByteReader(bytes), count, contextOf(batch, bytes), names)
   }
 }
 
-function contextOf(batch: Buffer): BatchContext {
+function contextOf(batch: Buffer, records: Buffer): BatchContext {
   const attributes = batch.readInt16BE(ATTRIBUTES_AT)
   const int64At = (field: number) => batch.readBigInt64BE(field).toString()
   return {
@@ -138,11 +142,11 @@ function contextOf(batch: Buffer): BatchContext {
     maxTimestamp: int64At(LAST_TIME_AT),
     timestampType: (attributes & LOG_APPEND_TIME_BIT) === 0 ? CREATE_TIME : LOG_APPEND_TIME,
     magicByte: batch.readInt8(MAGIC_AT),
+    records,
   }
 }
 
-function readRecords(bytes: Buffer, count: number, context: BatchContext, names: HeaderNames): DecodedRecord[] {
-  const reader = createByteReader(bytes)
+function readRecords(reader: ByteReader, count: number, context: BatchContext, names: HeaderNames): DecodedRecord[] {
   const offset = sumWith(context.firstOffset)
   const isAppendTime = context.timestampType === LOG_APPEND_TIME
   const time = isAppendTime ? () => context.maxTimestamp : sumWith(context.firstTimestamp)
@@ -195,6 +199,7 @@ function readRecord(
     offset: offset(reader.varInt()),
     key: reader.varIntBytes(),
     value: reader.varIntBytes(),
+    headersAt: reader.position(),
     headers: readHeaders(reader, names),
     isControlRecord: batchContext.isControlBatch,
     batchContext,
@@ -204,17 +209,15 @@ function readRecord(
 function readHeaders(reader: ByteReader, names: HeaderNames): DecodedRecord['headers'] {
   const headers: DecodedRecord['headers'] = {}
   const count = reader.varInt()
-  for (let n = 0; n < count; n++) {
-    const name = readName(reader, n, names)
-    const value = reader.varIntBytes()
-    if (!Object.hasOwn(headers, name)) setHeader(headers, name, value)
-    else {
-      const earlier = headers[name] as Content | Content[]
-      if (Array.isArray(earlier)) earlier.push(value)
-      else setHeader(headers, name, [earlier, value])
-    }
-  }
+  for (let n = 0; n < count; n++) addHeader(headers, readName(reader, n, names), reader.varIntBytes())
   return headers
+}
+
+function addHeader(headers: DecodedRecord['headers'], name: string, value: Content): void {
+  const earlier = Object.hasOwn(headers, name) ? headers[name] : undefined
+  if (earlier === undefined) setHeader(headers, name, value)
+  else if (Array.isArray(earlier)) earlier.push(value)
+  else setHeader(headers, name, [earlier, value])
 }
 
 /** Compares the bytes with the name at the same place of the previous record; no string is made when they are equal. */
@@ -230,6 +233,25 @@ function setHeader(headers: DecodedRecord['headers'], name: string, value: Conte
   // An assignment to `__proto__` would set the prototype.
   if (name !== '__proto__') headers[name] = value
   else Object.defineProperty(headers, name, { value, enumerable: true, writable: true, configurable: true })
+}
+
+export type HeaderList = [name: Buffer, value: Content][]
+
+/**
+ * The headers of a record as they were written, with their order, repetitions and names that are not UTF-8. A record in
+ * the format before Kafka 0.11 has none.
+ */
+export function headerListOf({ batchContext, headersAt }: Partial<DecodedRecord>): HeaderList {
+  if (batchContext === undefined || headersAt === undefined) return []
+  const reader = createByteReader(batchContext.records.subarray(headersAt))
+  return Array.from({ length: reader.varInt() }, () => [reader.bytes(reader.varInt()), reader.varIntBytes()])
+}
+
+/** The headers by name, as they are decoded. */
+export function headersOf(list: Readonly<HeaderList>): DecodedRecord['headers'] {
+  const headers: DecodedRecord['headers'] = {}
+  for (const [name, value] of list) addHeader(headers, name.toString(), value)
+  return headers
 }
 
 /** A record as kafkajs decodes it, before it drops control records. */

@@ -13,6 +13,7 @@ import { producersWithLeaders } from './leader-producer.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
 import { produceByTopicId, produceRequests } from './produce-request.ts'
 import { consumersByTopicId, fetchByTopicId } from './topic-ids.ts'
+import { producersWithTransactions } from './transactions.ts'
 
 // kafkajs with its corrections. Nothing else loads the package; README.md lists each correction.
 
@@ -184,16 +185,28 @@ function withoutNegativeLengths(readBytes: (this: KafkaDecoder, length: number) 
 }
 
 type Offsets = Pick<Admin, 'fetchTopicOffsets'>
-export type OpenTransactionOffsets = {
+export type MoreOffsets = {
   /** As `fetchTopicOffsets`, with the records of open transactions; not while another call reads offsets. */
   fetchWrittenOffsets: Offsets['fetchTopicOffsets']
+  /** Commits offsets for a group, with their metadata. Rejects when the group has members. */
+  commitOffsets(groupId: string, topic: string, partitions: readonly CommittedOffset[]): Promise<void>
 }
+type CommittedOffset = { partition: number; offset: string; metadata: string }
+type AdminParts = {
+  cluster: {
+    isolationLevel?: number
+    findGroupCoordinator(wanted: { groupId: string }): Promise<{ offsetCommit(call: object): Promise<unknown> }>
+  }
+}
+/** Of a commit by a program that is not a member of the group. */
+const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
 
-/** Only consumers of kafkajs can read uncommitted records, and these do not return offsets. */
-function adminsOfOpenTransactions<A extends Offsets>(
-  createAdmin: (parts: { cluster: { isolationLevel?: number } }) => A,
-) {
-  return (parts: { cluster: { isolationLevel?: number } }): A & OpenTransactionOffsets => {
+/**
+ * Only consumers of kafkajs can read uncommitted records, and these do not return offsets. Its `setOffsets` commits no
+ * metadata.
+ */
+function adminsOfMoreOffsets<A extends Offsets>(createAdmin: (parts: AdminParts) => A) {
+  return (parts: AdminParts): A & MoreOffsets => {
     const admin = createAdmin(parts)
     return {
       ...admin,
@@ -204,6 +217,11 @@ function adminsOfOpenTransactions<A extends Offsets>(
         } finally {
           delete parts.cluster.isolationLevel
         }
+      },
+
+      async commitOffsets(groupId, topic, partitions) {
+        const coordinator = await parts.cluster.findGroupCoordinator({ groupId })
+        await coordinator.offsetCommit({ groupId, ...NO_MEMBER, topics: [{ topic, partitions }] })
       },
     }
   }
@@ -237,10 +255,10 @@ function load(): typeof import('kafkajs') {
   const brokerPool = modules.load(BROKER_POOL).prototype
   Object.defineProperty(brokerPool, 'versions', { get: () => null, set() {} })
   Object.assign(brokerPool, firstBroker)
-  modules.replace(ADMIN, adminsOfOpenTransactions(modules.load(ADMIN)))
+  modules.replace(ADMIN, adminsOfMoreOffsets(modules.load(ADMIN)))
   modules.replace(CONSUMER, consumersByTopicId(modules.load(CONSUMER)))
   const definitions = { produce: modules.load(PRODUCE), metadata: modules.load(METADATA) }
-  modules.replace(PRODUCER, producersWithLeaders(modules.load(PRODUCER), definitions))
+  modules.replace(PRODUCER, producersWithTransactions(producersWithLeaders(modules.load(PRODUCER), definitions)))
   const loaded: typeof import('kafkajs') = modules.load('index.js')
   modules.loadAll()
   // Without a codec, a single batch that a producer compressed with zstd would stop every reader for good.

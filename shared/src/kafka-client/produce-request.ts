@@ -10,6 +10,7 @@ import {
   writeArray,
   writeTags,
 } from './byte-codec.ts'
+import type { HeaderList } from './fetched-records.ts'
 import { bytesOfTopicId, type RequestDefinition, readTopicId, type TopicId, withVersion } from './topic-ids.ts'
 
 type Int64 = number | string | bigint
@@ -21,11 +22,13 @@ type LookUpCodec = (type: number) => { compress(records: { buffer: Buffer }): Pr
 /** The key or the value of a record. */
 type Content = Buffer | string | null | undefined
 type HeaderValue = Buffer | string
+type NamedHeaders = Record<string, HeaderValue | readonly HeaderValue[]>
 
-type Message = {
+export type Message = {
   key?: Content
   value: Content
-  headers?: Record<string, HeaderValue | readonly HeaderValue[]>
+  /** A list keeps the order, repetitions and bytes of headers as they were fetched. */
+  headers?: NamedHeaders | Readonly<HeaderList>
   /** Milliseconds since 1970. */
   timestamp?: string
 }
@@ -302,7 +305,8 @@ function writeRecord(
   writer.varInt(offsetDelta)
   writeNullable(writer, key, 'key')
   writeNullable(writer, value, 'value')
-  writeHeaders(writer, headers)
+  if (isList(headers)) writeHeaderList(writer, headers)
+  else writeHeaders(writer, headers)
   writer.closeVarIntSize(start)
 }
 
@@ -319,7 +323,17 @@ function writeContent(writer: ByteWriter, content: HeaderValue, what: string): v
   } else throw new TypeError(`the ${what} of a record must be a string or a Buffer`)
 }
 
-function writeHeaders(writer: ByteWriter, headers: NonNullable<Message['headers']>): void {
+const isList = (headers: object): headers is Readonly<HeaderList> => Array.isArray(headers)
+
+function writeHeaderList(writer: ByteWriter, headers: Readonly<HeaderList>): void {
+  writer.varInt(headers.length)
+  for (const [name, value] of headers) {
+    writeContent(writer, name, 'name of a header')
+    writeNullable(writer, value, 'header')
+  }
+}
+
+function writeHeaders(writer: ByteWriter, headers: NamedHeaders): void {
   const names = Object.keys(headers)
   let count = names.length
   for (const name of names) {

@@ -1,0 +1,66 @@
+import type { Producer } from 'kafkajs'
+
+/** Identifies a producer to the brokers: they append a batch of the same producer and sequence once. */
+export type ProducerIdentity = { producerId: string; producerEpoch: number }
+
+type Broker = {
+  initProducerId(call: { transactionalId?: string; transactionTimeout: number }): Promise<ProducerIdentity>
+  addPartitionsToTxn(call: object): Promise<unknown>
+  endTxn(call: object): Promise<unknown>
+}
+type Offsets = { partitions: { partition: number; offset: string }[] }[]
+/** The part of a client of kafkajs that is used here. */
+type Cluster = {
+  findControllerBroker(): Promise<Broker>
+  findGroupCoordinator(wanted: { groupId: string; coordinatorType: number }): Promise<Broker>
+  fetchTopicsOffset(topics: { topic: string; partitions: { partition: number }[] }[]): Promise<Offsets>
+}
+
+const TRANSACTION_COORDINATOR = 1
+
+/** The requests of producers with an identity, on one topic. Each makes one attempt. */
+export type Transactions = ReturnType<typeof createTransactions>
+export type ProducerWithTransactions = Producer & { transactionsOf(topic: string): Transactions }
+
+/** Wraps kafkajs's factory of producers. Its own transactions cannot end without a record. */
+export function producersWithTransactions<P extends object, C extends object>(createProducer: (parts: C) => P) {
+  return (parts: C & { cluster: Cluster }) => ({
+    ...createProducer(parts),
+    transactionsOf: (topic: string) => createTransactions(parts.cluster, topic),
+  })
+}
+
+function createTransactions(cluster: Cluster, topic: string) {
+  const coordinatorOf = (groupId: string) =>
+    cluster.findGroupCoordinator({ groupId, coordinatorType: TRANSACTION_COORDINATOR })
+
+  return {
+    /**
+     * Requests an identity. With a transactional id it ends the former one: its open transaction is aborted, and its
+     * later requests are refused.
+     */
+    async identify(transactionTimeout: number, transactionalId?: string): Promise<ProducerIdentity> {
+      const broker = await (transactionalId === undefined
+        ? cluster.findControllerBroker()
+        : coordinatorOf(transactionalId))
+      return broker.initProducerId({ ...(transactionalId !== undefined && { transactionalId }), transactionTimeout })
+    },
+
+    /** Begins a transaction that ends with one control record in this partition, whatever else it writes. */
+    async begin(transactionalId: string, identity: ProducerIdentity, partition: number): Promise<void> {
+      const topics = [{ topic, partitions: [partition] }]
+      await (await coordinatorOf(transactionalId)).addPartitionsToTxn({ transactionalId, ...identity, topics })
+    },
+
+    /** Aborts the transaction. Its control record may be written later. */
+    async abort(transactionalId: string, identity: ProducerIdentity): Promise<void> {
+      await (await coordinatorOf(transactionalId)).endTxn({ transactionalId, ...identity, transactionResult: false })
+    },
+
+    /** The offset up to which the records of a partition are final: no open transaction precedes it. */
+    async stableEnd(partition: number): Promise<string | undefined> {
+      const [found] = await cluster.fetchTopicsOffset([{ topic, partitions: [{ partition }] }])
+      return found?.partitions[0]?.offset
+    },
+  }
+}

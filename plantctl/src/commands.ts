@@ -1,11 +1,14 @@
 import type { Command } from './command.ts'
 import { acl } from './commands/acl.ts'
+import { backup } from './commands/backup.ts'
+import { backupCheck } from './commands/backup-check.ts'
 import { events } from './commands/events.ts'
 import { exportPlants } from './commands/export.ts'
 import { parkedList } from './commands/parked-list.ts'
 import { parkedReapply } from './commands/parked-reapply.ts'
 import { parkedShow } from './commands/parked-show.ts'
 import { rebuild } from './commands/rebuild.ts'
+import { restore } from './commands/restore.ts'
 import { status } from './commands/status.ts'
 import { tableRebuild } from './commands/table-rebuild.ts'
 import { tokenCreate } from './commands/token-create.ts'
@@ -15,14 +18,15 @@ import { verify } from './commands/verify.ts'
 const GROUPS: Record<string, Record<string, Command>> = {
   Inspect: { status, events, export: exportPlants, 'parked list': parkedList, 'parked show': parkedShow },
   'Verify and repair': { verify, rebuild, 'parked reapply': parkedReapply, 'table rebuild': tableRebuild },
+  'Save and restore': { backup, 'backup check': backupCheck, restore },
   'Grant access': { 'token create': tokenCreate, acl },
 }
 
 export const COMMANDS: Record<string, Command> = Object.assign({}, ...Object.values(GROUPS))
 
-/** The command that these words start with. */
+/** The command that these words start with: `backup check` comes after `backup`. */
 export function commandOf(words: string): string | undefined {
-  return Object.keys(COMMANDS).find((name) => `${words} `.startsWith(`${name} `))
+  return Object.keys(COMMANDS).findLast((name) => `${words} `.startsWith(`${name} `))
 }
 
 /** The error message for words that name no command. */

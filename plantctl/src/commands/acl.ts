@@ -49,7 +49,7 @@ export const acl: Command = {
 
 function optionsOf({ resource, name, pattern, operations }: Right): string {
   const all = operations.map((operation) => `--operation ${operation}`).join(' ')
-  return `--${resource} ${name} --resource-pattern-type ${pattern} ${all}`
+  return `--${resource} ${quoted(name)} --resource-pattern-type ${pattern} ${all}`
 }
 
 /** As one word of a shell. */

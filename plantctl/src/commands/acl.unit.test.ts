@@ -17,7 +17,7 @@ it('prints a command for each right of each program', async () => {
     `${start}-api --group plants-tail- --resource-pattern-type prefixed --operation Read`,
     `${start}-projector --topic plants --resource-pattern-type literal --operation Read --operation DescribeConfigs`,
   ])
-  expect(lines).toHaveLength(9)
+  expect(lines).toHaveLength(16)
 })
 
 it('adds the rights on a table', async () => {
@@ -25,7 +25,7 @@ it('adds the rights on a table', async () => {
   const added = lines.filter(
     (line) => line.includes('plants.table') || line.includes('projector --group plants-replay-'),
   )
-  expect(lines).toHaveLength(9 + added.length)
+  expect(lines).toHaveLength(16 + added.length)
   expect(added.map((line) => line.replace(/^.*--allow-principal User:plant-store-/, ''))).toEqual([
     'projector --topic plants.table --resource-pattern-type literal --operation Read --operation Write --operation DescribeConfigs',
     'projector --group plants-replay- --resource-pattern-type prefixed --operation Read --operation Delete',
@@ -33,14 +33,27 @@ it('adds the rights on a table', async () => {
     'plantctl --topic plants.table --resource-pattern-type literal --operation Read --operation Write --operation DescribeConfigs',
     'plantctl --group plants.table-replay- --resource-pattern-type prefixed --operation Read --operation Delete',
     'setup --topic plants.table --resource-pattern-type literal --operation Create --operation Describe --operation DescribeConfigs',
+    'restore --topic plants.table --resource-pattern-type literal --operation Read --operation DescribeConfigs',
+    'restore --group plants.table-replay- --resource-pattern-type prefixed --operation Read --operation Delete',
   ])
   expect(await linesOf([], { PLANTS_TABLE: 'on' })).toEqual(lines)
+})
+
+it('lets a backup describe all groups, and a restore end what an earlier one has begun', async () => {
+  const lines = await linesOf([])
+  expect(lines.filter((line) => /backup --group '\*'|restore --(group '|transactional-id)/.test(line))).toEqual([
+    expect.stringMatching(/backup --group '\*' .*literal --operation Describe$/),
+    expect.stringMatching(/restore --group '\*' .*literal --operation Read$/),
+    expect.stringMatching(/restore --transactional-id plants-restore- .*prefixed --operation Write$/),
+  ])
 })
 
 it('takes another topic, one user for all, and the login of an administrator', async () => {
   const lines = await linesOf(['--topic', 'flora', '--principal', 'User:CN=o', '--command-config', "it's here"])
   for (const line of lines) {
-    expect(line).toMatch(/--command-config 'it'\\''s here' --add --allow-principal User:CN=o --(topic|group) flora/)
+    expect(line).toMatch(
+      /--command-config 'it'\\''s here' --add --allow-principal User:CN=o --(topic flora|group ('\*'|flora)|transactional-id flora)/,
+    )
   }
 })
 

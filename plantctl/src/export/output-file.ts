@@ -12,20 +12,26 @@ import { UsageError } from '../command.ts'
 export async function openOutputFile(file: string) {
   const { target, mode } = await targetOf(file)
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.partial`)
-  const handle = await open(temporary, 'wx', mode).catch((cause: NodeJS.ErrnoException) => {
+  return openWholeFile(target, temporary, mode).catch((cause: NodeJS.ErrnoException) => {
     const reason = getSystemErrorMessage(cause.errno ?? 0)
     throw new UsageError(`--output ${file}: no file can be created in ${dirname(target)}: ${reason}`, { cause })
   })
+}
+
+/** Opens a temporary file that appears under the name of its target when it is complete and on the disk. */
+export async function openWholeFile(target: string, temporary: string, mode?: number) {
+  const handle = await open(temporary, 'w', mode)
   return {
-    async write(text: string): Promise<void> {
-      await handle.writeFile(text)
+    async write(content: string | Uint8Array): Promise<void> {
+      await handle.writeFile(content)
     },
 
     /** Moves the complete file to its name. */
-    async finish(): Promise<void> {
+    async finish(name = target): Promise<void> {
       await handle.sync()
       await handle.close()
-      await rename(temporary, target)
+      await rename(temporary, name)
+      await syncFolder(dirname(name))
     },
 
     /** Deletes what was written. */
@@ -33,6 +39,16 @@ export async function openOutputFile(file: string) {
       await handle.close().catch(() => {})
       await rm(temporary, { force: true })
     },
+  }
+}
+
+/** A rename is on the disk when its folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
 }
 

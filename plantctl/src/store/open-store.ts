@@ -1,16 +1,20 @@
 import { reasonOf, refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
-import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
-import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
+import { createKafka, type Kafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
+import { securityOf } from '@plant-store/shared/event-log/kafka-security.ts'
+import type { KafkaSettings } from '@plant-store/shared/event-log/kafka-settings.ts'
+import { checkTopic, type TopicSettings } from '@plant-store/shared/event-log/topic.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
+import { assertFilesRespond } from '@plant-store/shared/runtime/setting-files.ts'
 import { createStores, type Stores } from '@plant-store/shared/stores/open-stores.ts'
 import type { CliContext } from '../cli-context.ts'
 import { readStoreSettings } from './store-settings.ts'
 
 /** The Kafka client retries after each error that it logs; the command reports the outcome. */
 const SILENT = createLog('plantctl', 'silent')
+const CLIENT_ID = 'plant-store-plantctl'
 const GIVE_UP_AFTER_MS = 10_000
 const RETRY_MS = 250
 
@@ -39,11 +43,26 @@ export async function withStore<T>(context: CliContext, work: (store: Store) => 
   }
 }
 
+/** The log of a store, without its read model. */
+export type LogOfStore = TopicSettings & { kafka: Kafka; log: Log }
+
+/** Works on the log alone, which Redis is not needed for; otherwise as `withStore`. */
+export async function withLog<T>(context: CliContext, work: (log: LogOfStore) => Promise<T>): Promise<T> {
+  const { settings, file } = readStoreSettings(context.env)
+  await assertFilesRespond(settings as KafkaSettings)
+  const kafka = createKafka(settings.KAFKA_BROKERS.split(','), CLIENT_ID, SILENT, securityOf(settings))
+  const from = file === undefined ? '' : ` (from ${file})`
+  const responds = assertResponds(`Kafka at ${settings.KAFKA_BROKERS}${from}`, () => withAdmin(kafka, async () => {}))
+  await Promise.race([responds, rejectionBy(context.signal)])
+  const log = createTerminalLog(context.printError)
+  return work({ kafka, log, topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS })
+}
+
 /** Opens a store without a check of the preconditions: for commands that report them. */
 export async function connectStore({ env, printError, stderrIsTerminal, signal }: CliContext): Promise<Store> {
   const { settings, file } = readStoreSettings(env)
   const log = createTerminalLog(printError)
-  const stores = await createStores(settings, 'plant-store-plantctl', log, {
+  const stores = await createStores(settings, CLIENT_ID, log, {
     kafkaLog: SILENT,
     // A failover must not end a verification of an hour.
     patienceMs: GIVE_UP_AFTER_MS,

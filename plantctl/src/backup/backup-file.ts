@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createGunzip, gzip } from 'node:zlib'
+import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { openWholeFile } from '../export/output-file.ts'
+import { type BackupFile, DamagedBackup } from './manifest.ts'
+import { lineOf, recordOf } from './record-line.ts'
+
+/** Before compression. A reader has the compressed file in memory, a fifth to a tenth of it. */
+const FILE_BYTES = 64 * 1_048_576
+/** Compressed together; a file is a sequence of such members, which every gunzip reads as one. */
+const MEMBER_BYTES = 256 * 1_024
+const LINE_END = '\n'.charCodeAt(0)
+
+/** Writes the records of one partition, from an offset on, into files of a limited size. */
+export function createFileWriter(folder: string, partition: Partition, from: Offset) {
+  const files: BackupFile[] = []
+  let start = from
+  let open: Awaited<ReturnType<typeof openFile>> | undefined
+
+  async function openFile() {
+    const name = `${nameOf(partition, start)}.part`
+    const file = await openWholeFile(join(folder, name), join(folder, name))
+    return { file, hash: createHash('sha256'), records: 0, bytes: 0, pending: '' }
+  }
+
+  async function compressPending(): Promise<void> {
+    if (open === undefined || open.pending === '') return
+    const bytes = await promisify(gzip)(open.pending)
+    open.pending = ''
+    open.hash.update(bytes)
+    await open.file.write(bytes)
+  }
+
+  async function closeFile(end: Offset): Promise<void> {
+    if (open === undefined) return
+    await compressPending()
+    const { file, hash, records } = open
+    const name = `${nameOf(partition, start)}-${offsetText(end - 1)}.jsonl.gz`
+    await file.finish(join(folder, name))
+    files.push({ name, from: start, end, records, sha256: hash.digest('hex') })
+    open = undefined
+    start = end
+  }
+
+  return {
+    async add(records: readonly RawRecord[]): Promise<void> {
+      for (const record of records) {
+        open ??= await openFile()
+        const line = lineOf(record)
+        open.pending += line
+        open.bytes += line.length
+        open.records++
+        if (open.pending.length >= MEMBER_BYTES) await compressPending()
+        if (open.bytes >= FILE_BYTES) await closeFile(after(record.offset))
+      }
+    },
+
+    /** Closes the last file, whose range ends before `end`. Resolves with all files; none without records. */
+    async finish(end: Offset): Promise<BackupFile[]> {
+      await closeFile(end)
+      return files
+    },
+
+    /** Deletes the file that is not complete. */
+    async abandon(): Promise<void> {
+      await open?.file.abandon()
+    },
+  }
+}
+
+const PARTITION_DIGITS = 4
+const OFFSET_DIGITS = 15
+const offsetText = (offset: number) => String(offset).padStart(OFFSET_DIGITS, '0')
+const nameOf = (partition: Partition, from: Offset) =>
+  `${String(partition).padStart(PARTITION_DIGITS, '0')}-${offsetText(from)}`
+
+/**
+ * The records of a file, in batches. Throws a DamagedBackup unless the file is as it was written: the checksum is
+ * compared before the first record.
+ */
+export async function* recordsOf(folder: string, file: BackupFile): AsyncGenerator<RawRecord[]> {
+  let count = 0
+  let next = file.from
+  for await (const lines of linesOf(await readCompressed(folder, file))) {
+    const records = lines.map(recordOf)
+    for (const { offset } of records) {
+      if (offset < next || offset >= file.end) throw damaged(file, `has offset ${offset}`)
+      next = after(offset)
+    }
+    count += records.length
+    if (records.length > 0) yield records
+  }
+  if (count !== file.records) throw damaged(file, `has ${count} records instead of ${file.records}`)
+}
+
+/** The lines of compressed text, without their ends. */
+async function* linesOf(compressed: Buffer): AsyncGenerator<string[]> {
+  const decompressed = createGunzip()
+  decompressed.end(compressed)
+  let rest = Buffer.alloc(0)
+  for await (const chunk of decompressed) {
+    const bytes = Buffer.concat([rest, chunk])
+    const end = bytes.lastIndexOf(LINE_END)
+    rest = bytes.subarray(end + 1)
+    yield end === -1 ? [] : bytes.toString('utf8', 0, end).split('\n')
+  }
+}
+
+/** Throws a DamagedBackup unless the file has the bytes that were written. */
+export async function readCompressed(folder: string, file: BackupFile): Promise<Buffer> {
+  const bytes = await readFile(join(folder, file.name)).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENOENT' ? damaged(file, 'is missing') : error
+  })
+  if (createHash('sha256').update(bytes).digest('hex') !== file.sha256) throw damaged(file, 'has another SHA-256')
+  return bytes
+}
+
+const damaged = ({ name }: BackupFile, what: string) =>
+  new DamagedBackup(`${name} ${what}: the backup is damaged, restore this file from a copy of the backup`)

@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
+import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
+import { readGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
+import { createLatchedTopic, readConfiguration } from '@plant-store/shared/event-log/latch.ts'
+import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { newEvent } from '../../../tests/support/new-events.ts'
+import { startPlantctl } from '../../../tests/support/plantctl.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { processEnvironment } from '../../../tests/support/test-run.ts'
+import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+
+const PARTITIONS = 3
+const FORGOTTEN_WITHIN_MS = 20_000
+const MEGABYTE = 1_000_000
+const ODD_NAME = Buffer.from([0xff, 0x61])
+
+/** plantctl on this topic. */
+function plantctlOf({ topic, partitions }: Pick<TestTopic, 'topic' | 'partitions'>) {
+  const env = {
+    ...processEnvironment,
+    KAFKA_BROKERS: inject('kafkaBrokers'),
+    REDIS_URL: inject('redisUrl'),
+    PLANTS_TOPIC: topic,
+    PLANTS_PARTITIONS: String(partitions),
+  }
+  return (...args: string[]) => startPlantctl(args, env).ended
+}
+
+/** Everything that a topic may have: gaps at its beginning, middle and end, overlapping transactions, odd records. */
+async function fillOddly({ kafka, topic }: TestTopic): Promise<void> {
+  const transactional = async () => {
+    const producer = kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
+    await producer.connect()
+    onTestFinished(() => producer.disconnect())
+    return producer
+  }
+  const [one, other] = [await transactional(), await transactional()]
+  const plain = kafka.producer()
+  await plain.connect()
+  onTestFinished(() => plain.disconnect())
+  const at = (partition: number, ...ids: bigint[]) => ({
+    topic,
+    messages: ids.map((id) => ({ ...newEvent(id, PARTITIONS), partition })),
+  })
+  const abort = async (partition: number, ...ids: bigint[]) => {
+    const transaction = await one.transaction()
+    await transaction.send(at(partition, ...ids))
+    await transaction.abort()
+  }
+  const ids = Array.from({ length: 400 }, (_, n) => BigInt(n))
+  const idsOf = (partition: number) => ids.filter((id) => newEvent(id, PARTITIONS).partition === partition)
+  const [first, second] = [idsOf(0), idsOf(1)]
+
+  await abort(0, 1n, 2n, 3n)
+  await plain.send(at(0, ...first.slice(0, 50)))
+  const [a, b] = [await one.transaction(), await other.transaction()]
+  await a.send(at(0, ...first.slice(50, 60)))
+  await b.send(at(0, ...first.slice(55, 70)))
+  await plain.send(at(0, ...first.slice(70)))
+  await b.abort()
+  await a.commit()
+  await plain.send(at(1, ...second, ...second.slice(0, 5)))
+  await plain.send({
+    topic,
+    messages: [
+      { partition: 1, key: null, value: null },
+      { partition: 1, key: '', value: '', timestamp: '1556668800000' },
+      { partition: 1, key: Buffer.from([0xc3]), value: Buffer.alloc(MEGABYTE, 7) },
+      { partition: 1, key: 'x', value: 'y', headers: { a: ['1', '2'], b: Buffer.from([0xff]) } },
+    ],
+  })
+  const { topicId, ends } = await checkTopic(kafka, { topic, partitions: PARTITIONS })
+  const exact = await openExactWriter(kafka, topic, topicId)
+  const odd = {
+    ...{ key: Buffer.from('7'), value: null, timestamp: '-1' },
+    headers: [
+      [ODD_NAME, null],
+      [Buffer.from('z'), Buffer.from('1')],
+      [Buffer.from('a'), Buffer.from('2')],
+      [Buffer.from('z'), null],
+    ] as [Buffer, Buffer | null][],
+  }
+  await exact.write(1 as Partition, [odd], ends[1] as Offset)
+  await exact.close()
+  await abort(0, 5n)
+}
+
+async function deleteTopic({ kafka, topic }: TestTopic): Promise<void> {
+  await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [topic] }))
+  await vi.waitFor(async () => expect(await readConfiguration(kafka, topic)).toBeUndefined(), FORGOTTEN_WITHIN_MS)
+}
+
+/** All lines of a backup by partition, and its ends. */
+function contentOf(folder: string) {
+  const { partitions, groups, configuration, largestRecordBytes } = JSON.parse(
+    readFileSync(join(folder, 'manifest.json'), 'utf8'),
+  )
+  const lines = partitions.map(({ files }: { files: { name: string }[] }) =>
+    files.map(({ name }) => gunzipSync(readFileSync(join(folder, name))).toString()).join(''),
+  )
+  return { lines, ends: partitions.map(({ end }: { end: number }) => end), groups, configuration, largestRecordBytes }
+}
+
+it('a restored log has the same bytes, offsets and gaps, settings and group offsets', async () => {
+  const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
+  const plantctl = plantctlOf(topic)
+  await fillOddly(topic)
+  const groupId = randomUUID()
+  await withAdmin(topic.kafka, async (admin) => {
+    await admin.setOffsets({ groupId, topic: topic.topic, partitions: [{ partition: 0, offset: '17' }] })
+  })
+  const [first, second] = [temporaryFolder(), temporaryFolder()]
+  expect(await plantctl('backup', '--to', first)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('1 consumer group'),
+  })
+  const exported = await plantctl('export')
+  const checked = await plantctl('backup', 'check', first, '--json')
+  expect(checked.code).toBe(0)
+  expect(JSON.parse(checked.stdout).export).toEqual(
+    JSON.parse(exported.stdout.trimEnd().split('\n').at(-1) ?? '').export,
+  )
+
+  await deleteTopic(topic)
+  expect(await plantctl('restore', '--from', first)).toMatchObject({ code: 0 })
+  expect(await plantctl('backup', '--to', second)).toMatchObject({ code: 0 })
+  expect(contentOf(second)).toEqual(contentOf(first))
+  expect(contentOf(first).lines.join('')).toContain(ODD_NAME.toString('base64'))
+  expect(contentOf(first).groups).toEqual([{ groupId, offsets: [{ partition: 0, next: 17, metadata: '' }] }])
+  expect(await readGroupOffsets(topic.kafka, groupId, topic.topic)).toEqual(new Map([[0, { next: 17, metadata: '' }]]))
+  expect((await plantctl('export')).stdout).toBe(exported.stdout)
+})
+
+/** A topic with some plants, and a backup of it. */
+async function backedUp(partitions = PARTITIONS, plants = 200) {
+  const topic = await createTestTopic(inject('kafkaBrokers'), partitions)
+  const append = createAppender(topic.kafka, topic.topic)
+  onTestFinished(() => append.close())
+  const events = Array.from({ length: plants }, (_, n) => newEvent(BigInt(n), partitions))
+  await append.append(events)
+  const folder = temporaryFolder()
+  const plantctl = plantctlOf(topic)
+  expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
+  return { topic, plantctl, folder, append: append.append }
+}
+
+it('a later backup adds what is new, in few files', async () => {
+  const { plantctl, folder, append } = await backedUp(1, 1)
+  for (let n = 1n; n <= 16n; n++) {
+    await append([newEvent(n, 1)])
+    expect((await plantctl('backup', '--to', folder)).stdout).toContain(`${n + 1n} records, 1 of them new`)
+  }
+  expect(contentOf(folder).lines[0]?.split('\n')).toHaveLength(18)
+  expect(readdirSync(folder).length).toBeLessThanOrEqual(7)
+  expect(await plantctl('backup', 'check', folder)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('17 plants'),
+  })
+})
+
+it.each([
+  ['is missing', (file: string) => rmSync(file), /is missing/],
+  ['is truncated', (file: string) => truncateSync(file, 10), /another SHA-256/],
+  ['is damaged', (file: string) => appendFileSync(file, 'x'), /another SHA-256/],
+])('a backup of which a file %s is found, and not restored', async (_, damage, message) => {
+  const { plantctl, folder } = await backedUp()
+  const file = readdirSync(folder).find((name) => name.startsWith('0001')) as string
+  damage(join(folder, file))
+  const { code, stdout } = await plantctl('backup', 'check', folder)
+  expect({ code, stdout }).toEqual({ code: 3, stdout: expect.stringMatching(message) })
+  expect(stdout).toContain(file)
+  const restored = await plantctl('restore', '--from', folder, '--topic', randomUUID())
+  expect(restored).toMatchObject({ code: 1, stderr: expect.stringMatching(message) })
+})
+
+it('a backup is not continued with another log, nor by two programs, nor over a damaged manifest', async () => {
+  const { topic, plantctl, folder } = await backedUp()
+  const before = contentOf(folder)
+  const other = await backedUp()
+  const refused = (message: string) => ({ code: 1, stderr: expect.stringContaining(message) })
+  expect(await other.plantctl('backup', '--to', folder)).toMatchObject(refused('another'))
+  writeFileSync(join(folder, 'lock'), 'elsewhere 1 x')
+  expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('process 1 on elsewhere'))
+  rmSync(join(folder, 'lock'))
+  await deleteTopic(topic)
+  await createTopic(topic.kafka, topic)
+  expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('has lost its end'))
+  expect(contentOf(folder)).toEqual(before)
+  writeFileSync(join(folder, 'manifest.json'), '{}')
+  expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('manifest.json is damaged'))
+})
+
+it('a topic that exists is not restored, nor one that another program has written to', async () => {
+  const { topic, plantctl, folder } = await backedUp()
+  const existing = { code: 1, stderr: expect.stringContaining('stop the services and delete it first') }
+  expect(await plantctl('restore', '--from', folder)).toMatchObject(existing)
+  expect(await plantctl('restore', '--from', folder, '--dry-run')).toMatchObject(existing)
+  const { partitions, kafka } = topic
+  const latched = { topic: `plants-${randomUUID()}`, partitions }
+  await createLatchedTopic(kafka, latched, new Map(), 0)
+  const appender = createAppender(kafka, latched.topic)
+  await vi.waitFor(() => appender.append([newEvent(1_000n, partitions)]))
+  await appender.close()
+  const differs = { code: 1, stderr: expect.stringContaining('differs from the backup at offset 0') }
+  expect(await plantctl('restore', '--from', folder, '--topic', latched.topic)).toMatchObject(differs)
+  await expect(checkTopic(kafka, latched)).rejects.toThrow('is being restored and may lack records')
+})
+
+it('a backup that is older than the read model is not restored', async () => {
+  const { topic, plantctl, folder, append } = await backedUp(1)
+  await append([newEvent(1_000n, 1)])
+  expect(await plantctl('rebuild', '--from-empty')).toMatchObject({ code: 0 })
+  await deleteTopic(topic)
+  const refused = 'the read model has offset 200 of partition 0'
+  expect(await plantctl('restore', '--from', folder)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(refused),
+  })
+  await expect(readConfiguration(topic.kafka, topic.topic)).resolves.toBeUndefined()
+})
+
+it.each([1, 7, 24])('a log of 3 partitions has the same plants in %d', async (partitions) => {
+  const { plantctl, folder, append, topic } = await backedUp()
+  await append([newEvent(5n, PARTITIONS), newEvent(1_001n, PARTITIONS)])
+  await plantctl('backup', '--to', folder)
+  const moved = { topic: `plants-${randomUUID()}`, partitions }
+  const options = ['--topic', moved.topic, '--partitions', String(partitions)]
+  expect(await plantctl('restore', '--from', folder, ...options)).toMatchObject({ code: 0 })
+  await expect(checkTopic(topic.kafka, moved)).resolves.toBeDefined()
+  const plantsOf = (exported: string) =>
+    exported
+      .split('\n')
+      .map((line) => line.replace(/,"position":"[^"]*"/, ''))
+      .slice(0, -2)
+      .sort()
+  const [before, after] = [await plantctl('export'), await plantctlOf(moved)('export')]
+  expect(plantsOf(after.stdout)).toEqual(plantsOf(before.stdout))
+  const again = await plantctl('restore', '--from', folder, ...options)
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('exists') })
+})

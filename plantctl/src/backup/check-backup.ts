@@ -1,0 +1,73 @@
+import { type RawRecord, storedRecordOf } from '@plant-store/shared/event-log/raw-record.ts'
+import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
+import { FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
+import { readPlantsOfLog } from '../export/plants-of-log.ts'
+import { createExport, type ExportSummary } from '../export/write-export.ts'
+import type { ReadLog } from '../verify/slice.ts'
+import { readCompressed, recordsOf } from './backup-file.ts'
+import { DamagedBackup, type Manifest, readManifest } from './manifest.ts'
+
+type Progress = { onStart(records: number): void; onRead(records: number): void }
+
+/**
+ * Checks a whole backup, and folds its records into plants, as an export of the log does. Resolves with its manifest and
+ * the summary of that export. Throws a DamagedBackup that names all damaged files.
+ */
+export async function checkBackup(
+  folder: string,
+  { onStart, onRead }: Progress,
+): Promise<{ manifest: Manifest; summary: ExportSummary }> {
+  const manifest = await readManifest(folder)
+  if (manifest === undefined) throw new DamagedBackup(`${folder} has no backup: it has no manifest.json`)
+  const damage = await findDamage(folder, manifest)
+  if (damage.length > 0) throw new DamagedBackup(...damage)
+  const ends = manifest.partitions.map(({ end }) => end)
+  const { add, finish } = createExport(async () => {})
+  await readPlantsOfLog({ read: backupReader(folder, manifest, onRead), ends, onPlants: add, onStart })
+  return { manifest, summary: await finish(manifest.topic, ends) }
+}
+
+async function findDamage(folder: string, { partitions }: Manifest): Promise<string[]> {
+  const damage: string[] = []
+  for (const [partition, { files, end }] of partitions.entries()) {
+    let next = FIRST
+    for (const file of files) {
+      if (file.from !== next) damage.push(`partition ${partition}: no file has the offsets from ${next} on`)
+      next = file.end
+      try {
+        await readCompressed(folder, file)
+      } catch (error) {
+        if (!(error instanceof DamagedBackup)) throw error
+        damage.push(error.message)
+      }
+    }
+    if (next > end) damage.push(`partition ${partition}: a file ends at ${next}, after the partition`)
+  }
+  return damage
+}
+
+/** Reads ranges of a backup as those of a log. */
+function backupReader(folder: string, manifest: Manifest, onRead: (records: number) => void): ReadLog {
+  const read = recordReader(manifest.partitions.length)
+  return async (ranges, onRecords) => {
+    for (const [partition, { from, end }] of ranges) {
+      for await (const batch of recordsOfPartition(folder, manifest, partition)) {
+        const records = batch.filter(({ offset }) => offset > from.offset && offset < end)
+        await onRecords(
+          partition,
+          records.map((record) => read(storedRecordOf(record), partition)),
+        )
+        onRead(records.length)
+      }
+    }
+  }
+}
+
+/** The records of a partition in their order, in batches. */
+export async function* recordsOfPartition(
+  folder: string,
+  { partitions }: Manifest,
+  partition: Partition,
+): AsyncGenerator<RawRecord[]> {
+  for (const file of partitions[partition]?.files ?? []) yield* recordsOf(folder, file)
+}

@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto'
+import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+
+const TOUCH_EVERY_MS = 5_000
+/** A process that was killed leaves its lock behind. */
+const ABANDONED_AFTER_MS = 60_000
+
+/**
+ * Locks a folder for one backup at a time. A lock that its process has not touched for a minute is replaced. Throws when
+ * another backup holds it.
+ */
+export async function lockFolder(folder: string) {
+  const file = join(folder, 'lock')
+  const own = `${hostname()} ${process.pid} ${randomUUID()}`
+  if (!(await isCreated(file, own))) {
+    const { mtimeMs } = await stat(file)
+    if (Date.now() - mtimeMs < ABANDONED_AFTER_MS) {
+      const [host, pid] = (await readFile(file, 'utf8')).split(' ')
+      throw new Error(`another backup writes to ${folder} (process ${pid} on ${host}): wait until it has ended`)
+    }
+    await rm(file, { force: true })
+    if (!(await isCreated(file, own))) throw new Error(`another backup has just begun to write to ${folder}`)
+  }
+  const touching = setInterval(() => void utimes(file, new Date(), new Date()).catch(() => {}), TOUCH_EVERY_MS)
+
+  const isHeld = async () => (await readFile(file, 'utf8').catch(() => '')) === own
+  return {
+    /** Throws when another backup has replaced the lock, because this process did not run for a minute. */
+    async assertHeld(): Promise<void> {
+      if (!(await isHeld())) throw new Error(`another backup has taken over ${folder}: nothing was changed`)
+    },
+
+    async release(): Promise<void> {
+      clearInterval(touching)
+      if (await isHeld()) await rm(file, { force: true })
+    },
+  }
+}
+
+async function isCreated(file: string, content: string): Promise<boolean> {
+  try {
+    await writeFile(file, content, { flag: 'wx' })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}

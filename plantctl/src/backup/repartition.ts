@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
+import { setConfiguration } from '@plant-store/shared/event-log/latch.ts'
+import { batchBytesOf, type RawRecord, rawRecordOf, storedRecordOf } from '@plant-store/shared/event-log/raw-record.ts'
+import { replay } from '@plant-store/shared/event-log/replay.ts'
+import { readEnds } from '@plant-store/shared/event-log/topic.ts'
+import { PARKED, readRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, FIRST, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
+import type { LogOfStore } from '../store/open-store.ts'
+import { recordsOfPartition } from './check-backup.ts'
+import type { Manifest } from './manifest.ts'
+import { lineOf } from './record-line.ts'
+import { BATCH_BYTES, configurationOf, openLatchedTopic, type Step, singly, sumOf } from './restore-log.ts'
+import { recordsIn } from './write-backup.ts'
+
+type Placed = { partition: Partition; record: RawRecord }
+
+/**
+ * Writes a backup into a new topic with another number of partitions, `log.partitions`. The claims of an id keep their
+ * order, so the same claim is the first one. Throws a PreconditionError when the topic exists, and when the backup
+ * cannot have this number of partitions.
+ */
+export async function repartitionLog(
+  log: LogOfStore,
+  folder: string,
+  manifest: Manifest,
+  { step, signal }: { step: Step; signal: AbortSignal },
+): Promise<void> {
+  const { kafka, topic, partitions } = log
+  const { topicId, ends } = await openLatchedTopic(log, manifest)
+  if (sumOf(ends) > 0) {
+    throw new PreconditionError(`topic ${topic} has records of an interrupted run: delete it, and run this again`)
+  }
+  const written = allPartitions(partitions).map(() => ({
+    next: FIRST,
+    hash: createHash('sha256'),
+    pending: [] as RawRecord[],
+  }))
+  const writer = await openExactWriter(kafka, topic, topicId)
+
+  async function flush(): Promise<void> {
+    signal.throwIfAborted()
+    const writes = written.entries().map(async ([partition, { pending }]) => {
+      const [first] = pending
+      if (first !== undefined) await writer.write(partition as Partition, pending.splice(0), first.offset)
+    })
+    await Promise.all(writes)
+  }
+
+  try {
+    await step('writing', async ({ onStart, onRead }) => {
+      onStart(recordsIn(manifest))
+      let bytes = 0
+      for await (const { partition, record } of inOrderOfTime(folder, manifest)) {
+        const target = written[
+          targetOf(record, partition, manifest.partitions.length, partitions)
+        ] as (typeof written)[number]
+        const moved = { ...record, offset: target.next }
+        bytes += batchBytesOf(moved)
+        // A batch of one partition is not larger than that of all.
+        if (bytes > BATCH_BYTES) {
+          await flush()
+          bytes = batchBytesOf(moved)
+        }
+        target.next = (target.next + 1) as Offset
+        target.hash.update(lineOf(moved))
+        target.pending.push(moved)
+        onRead(1)
+      }
+      await flush()
+    })
+  } finally {
+    await writer.close()
+  }
+  const digests = written.map(() => createHash('sha256'))
+  await step('comparing what was written', ({ onStart, onRead }) => {
+    const ranges = new Map(
+      written.map(({ next }, partition) => [partition as Partition, { from: BEFORE_LOG, end: next }]),
+    )
+    onStart(recordsIn(manifest))
+    return replay<RawRecord>({
+      ...{ kafka, topic, partitions, log: log.log, ranges, signal, time: systemTime },
+      ends: () => readEnds(kafka, topic),
+      read: (_record, _partition, decoded) => rawRecordOf(decoded),
+      onRecords(partition, records) {
+        for (const record of records) digests[partition]?.update(lineOf(record))
+        onRead(records.length)
+      },
+    })
+  })
+  const { ends: reached } = await readEnds(kafka, topic)
+  for (const [partition, { next, hash }] of written.entries()) {
+    if (reached[partition] === next && hash.digest('hex') === digests[partition]?.digest('hex')) continue
+    throw new PreconditionError(
+      `partition ${partition} of ${topic} is not what was written: another program writes to it. End that program, delete ` +
+        'the topic and run this again',
+    )
+  }
+  await setConfiguration(kafka, topic, configurationOf(manifest))
+}
+
+/** All records of a backup: those of a partition in their order, and of several partitions the earliest one first. */
+async function* inOrderOfTime(folder: string, manifest: Manifest): AsyncGenerator<Placed> {
+  const sources = allPartitions(manifest.partitions.length).map((partition) => ({
+    ...{ partition, records: singly(recordsOfPartition(folder, manifest, partition)) },
+    next: undefined as RawRecord | undefined,
+  }))
+  for (const source of sources) source.next = (await source.records.next()).value
+  while (true) {
+    let earliest: (typeof sources)[number] | undefined
+    for (const source of sources) {
+      if (source.next === undefined) continue
+      if (earliest?.next === undefined || Number(source.next.timestamp) < Number(earliest.next.timestamp))
+        earliest = source
+    }
+    if (earliest?.next === undefined) return
+    yield { partition: earliest.partition, record: earliest.next }
+    earliest.next = (await earliest.records.next()).value
+  }
+}
+
+/**
+ * The partition of a record among `count`: that of its key. A claim that was in another partition than that of its key
+ * claims nothing, so it has to be in another one again: in the right one it could be the first of its id. Throws a
+ * PreconditionError when there is no other one.
+ */
+export function targetOf(record: RawRecord, partition: Partition, before: number, count: number): Partition {
+  const { key, offset } = record
+  if (key === null) return (partition % count) as Partition
+  const own = partitionOf(key, count)
+  if (readRecord(storedRecordOf(record), partition, before).parked !== PARKED.wrongPartition) return own
+  if (count > 1) return ((own + 1) % count) as Partition
+  throw new PreconditionError(
+    `record ${partition}-${offset} is in the wrong partition and claims nothing: in a single partition it would claim its ` +
+      'id. Choose more partitions',
+  )
+}

@@ -1,0 +1,67 @@
+import { type RawRecord, storedRecordOf } from '@plant-store/shared/event-log/raw-record.ts'
+import { readRecord } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { newEvent } from '../../../tests/support/new-events.ts'
+import { targetOf } from './repartition.ts'
+
+const idOrKey = fc.oneof(
+  fc.bigInt({ min: -5n, max: 5n }).map((id) => ({ key: Buffer.from(String(id)), event: newEvent(id, 1) })),
+  fc.constantFrom(null, Buffer.from('no id')).map((key) => ({ key, event: newEvent(1n, 1) })),
+)
+/** A record in the partition of its key, or in any other. */
+const placed = fc.record({ content: idOrKey, foreign: fc.boolean(), elsewhere: fc.option(fc.nat()) })
+
+function recordOf(
+  {
+    content: { key, event },
+    foreign,
+  }: { content: { key: Buffer | null; event: ReturnType<typeof newEvent> }; foreign: boolean },
+  n: number,
+): RawRecord {
+  const headers = Object.entries(event.headers).map(([name, value]): [Buffer, Buffer] => [Buffer.from(name), value])
+  return {
+    offset: n as Offset,
+    timestamp: String(n),
+    key,
+    value: event.value,
+    headers: headers.filter(([name]) => !foreign || String(name) !== 'ce_type'),
+  }
+}
+
+/** The first claim of each id, by event id. */
+function winnersOf(records: readonly { partition: Partition; record: RawRecord }[], partitions: number) {
+  const winners = new Map<bigint, string>()
+  for (const { partition, record } of records) {
+    const { claim } = readRecord(storedRecordOf(record), partition, partitions)
+    if (claim !== undefined && !winners.has(claim.id)) winners.set(claim.id, claim.eventId)
+  }
+  return winners
+}
+
+it('the same claims are the first ones in any number of partitions', () => {
+  const counts = fc.integer({ min: 1, max: 30 })
+  fc.assert(
+    fc.property(fc.array(placed, { maxLength: 30 }), counts, counts, (all, before, after) => {
+      const log = all.map((one, n) => {
+        const record = recordOf(one, n)
+        const own = record.key === null ? 0 : partitionOf(record.key, before)
+        return { record, partition: ((one.elsewhere ?? own) % before) as Partition }
+      })
+      try {
+        const moved = log.map(({ record, partition }) => ({
+          record,
+          partition: targetOf(record, partition, before, after),
+        }))
+        for (const { partition } of moved) expect(allPartitions(after)).toContain(partition)
+        expect(winnersOf(moved, after)).toEqual(winnersOf(log, before))
+      } catch (error) {
+        expect(error).toBeInstanceOf(PreconditionError)
+        expect(after).toBe(1)
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})

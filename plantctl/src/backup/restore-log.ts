@@ -13,15 +13,22 @@ import { type LogEnds, readEnds } from '@plant-store/shared/event-log/topic.ts'
 import { after, allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { type LogOfStore, retryForSeconds } from '../store/open-store.ts'
 import { recordsOfPartition } from './check-backup.ts'
-import type { Manifest } from './manifest.ts'
+import type { GroupBackup, Manifest } from './manifest.ts'
 import { lineOf } from './record-line.ts'
 
 /** Each partition has at most one file of the backup in memory, and one batch on its way. */
 const PARTITIONS_AT_ONCE = 4
 export const BATCH_BYTES = 512 * 1_024
+
+/** The longest session of a consumer by default, and a little more. */
+const SESSION_MAX_MS = 60_000
+const COMMIT_EVERY_MS = 1_000
+/** Kafka's error for a commit by a program that is no member, while there are others. */
+const HAS_MEMBERS = 'UNKNOWN_MEMBER_ID'
 
 type Writer = Awaited<ReturnType<typeof openExactWriter>>
 
@@ -78,16 +85,22 @@ export async function restoreLog(
     onStart(sumOf(ends))
     return compareLog(log, folder, manifest, ends, { onRead, signal })
   })
-  for (const { groupId, offsets } of withGroups ? manifest.groups : []) {
-    await commitGroupOffsets(kafka, groupId, topic, offsets).catch((cause: unknown) => {
-      throw new Error(
-        `the offsets of group ${groupId} cannot be committed: ${reasonOf(cause, { topic, groupId })}. End its ` +
-          'consumers, then run the restore again, or add --groups none',
-        { cause },
-      )
-    })
-  }
+  for (const group of withGroups ? manifest.groups : []) await restoreGroup(log, group)
   await setConfiguration(kafka, topic, configurationOf(manifest))
+}
+
+/** Waits for the sessions of members that ended without leaving their group: Kafka refuses a commit until then. */
+async function restoreGroup({ kafka, topic }: LogOfStore, { groupId, offsets }: GroupBackup): Promise<void> {
+  const commit = () => commitGroupOffsets(kafka, groupId, topic, offsets)
+  await retry(commit, { everyMs: COMMIT_EVERY_MS, giveUpAfterMs: SESSION_MAX_MS }).catch((cause: unknown) => {
+    const { type } = cause as { type?: string }
+    const reason = type === HAS_MEMBERS ? 'it has members' : reasonOf(cause, { topic, groupId })
+    throw new Error(
+      `the offsets of group ${groupId} cannot be committed: ${reason}. End its consumers, then run the restore again, or ` +
+        'add --groups none',
+      { cause },
+    )
+  })
 }
 
 export const sumOf = (offsets: readonly Offset[]) => offsets.reduce<number>((sum, offset) => sum + offset, 0)

@@ -1,8 +1,14 @@
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
+import { readConfiguration } from '@plant-store/shared/event-log/latch.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { isReady } from '../../support/is-ready.ts'
-import type { Cluster } from '../cluster.ts'
+import { type Cluster, TOPIC } from '../cluster.ts'
 import { UNTIL_RECOVERED } from '../liveness.ts'
-import type { Draw, Fault } from './fault.ts'
+import { type Draw, every, type Fault } from './fault.ts'
+
+const DELETED_WITHIN_MS = 30_000
 
 /** Actions of operators while the cluster works: no faults, but they must not break anything either. */
 export const OPERATIONS: readonly Draw[] = [
@@ -10,6 +16,7 @@ export const OPERATIONS: readonly Draw[] = [
   () => ({ kind: 'none', targets: ['none'], inject: async () => undefined }),
   (cluster) => plantctl(cluster, 'rebuild'),
   (cluster) => plantctl(cluster, 'verify'),
+  restored,
   ({ services, hasTwoReleases }) =>
     hasTwoReleases
       ? changed('services: change to the other release', services)
@@ -50,6 +57,34 @@ const READY_WITHIN_MS = 15_000
 async function untilReady({ opsUrl }: { opsUrl: string }): Promise<void> {
   const until = performance.now() + READY_WITHIN_MS
   while (!(await isReady(opsUrl)) && performance.now() < until) await delay(200)
+}
+
+/** Everything that was acknowledged is there again, at its offsets: read model, table and consumers continue. */
+function restored(cluster: Cluster): Fault {
+  const { services, consumers, brokers, redisServers, admin, logDir } = cluster
+  const programs = [...services, ...consumers]
+  const backup = join(logDir, '..', 'backup')
+  return {
+    kind: 'topic: deleted and restored',
+    targets: [...programs, ...brokers, ...redisServers].map(({ name }) => name),
+    effects: [{ forMs: UNTIL_RECOVERED }],
+    async inject() {
+      await every(programs, (program) => program.stop())
+      await succeed(cluster, 'backup', '--to', backup)
+      await withAdmin(admin, (connected) => connected.deleteTopics({ topics: [TOPIC.topic] }))
+      const isDeleted = async () => {
+        if ((await readConfiguration(admin, TOPIC.topic)) !== undefined) throw new Error('the topic is still there')
+      }
+      await retry(isDeleted, { everyMs: 200, giveUpAfterMs: DELETED_WITHIN_MS })
+      await succeed(cluster, 'restore', '--from', backup)
+    },
+    heal: () => every(programs, (program) => program.start()),
+  }
+}
+
+async function succeed(cluster: Cluster, ...args: string[]): Promise<void> {
+  const { code, stderr } = await cluster.plantctl(...args)
+  if (code !== 0) throw new Error(`plantctl ${args.join(' ')} ends with ${code}: ${stderr}`)
 }
 
 /** During another fault, a command may fail; it must then print a reason. */

@@ -46,7 +46,7 @@ async function findDamage(folder: string, { partitions }: Manifest): Promise<str
   return damage
 }
 
-/** Reads ranges of a backup as those of a log. */
+/** Reads ranges of a backup, as `replay` reads the log. */
 function backupReader(folder: string, manifest: Manifest, onRead: (records: number) => void): ReadLog {
   const read = recordReader(manifest.partitions.length)
   return async (ranges, onRecords) => {

@@ -56,7 +56,7 @@ const Manifest = Type.Object({
   groups: Type.Array(Group),
 })
 
-/** What a backup has: it is complete when its manifest is written. */
+/** The content of a backup, which is complete when its manifest is written. */
 export type Manifest = Omit<Type.Static<typeof Manifest>, 'groups'> & { groups: GroupBackup[] }
 
 /** A backup cannot be read as it was written. */

@@ -102,7 +102,7 @@ export async function repartitionLog(
   await setConfiguration(kafka, topic, configurationOf(manifest))
 }
 
-/** All records of a backup: those of a partition in their order, and of several partitions the earliest one first. */
+/** All records of a backup: in a partition by offset, among partitions the earliest one first. */
 async function* inOrderOfTime(folder: string, manifest: Manifest): AsyncGenerator<Placed> {
   const sources = allPartitions(manifest.partitions.length).map((partition) => ({
     ...{ partition, records: singly(recordsOfPartition(folder, manifest, partition)) },
@@ -123,9 +123,9 @@ async function* inOrderOfTime(folder: string, manifest: Manifest): AsyncGenerato
 }
 
 /**
- * The partition of a record among `count`: that of its key. A claim that was in another partition than that of its key
- * claims nothing, so it has to be in another one again: in the right one it could be the first of its id. Throws a
- * PreconditionError when there is no other one.
+ * The partition of a record among `count`, by its key. A claim that was in a wrong partition claims nothing, so it has to
+ * be in a wrong one again: in the right one it could be the first of its id. Throws a PreconditionError when there is no
+ * wrong one.
  */
 export function targetOf(record: RawRecord, partition: Partition, before: number, count: number): Partition {
   const { key, offset } = record

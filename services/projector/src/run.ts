@@ -28,7 +28,7 @@ const ProjectorSettings = Type.Object({ ...SERVICE_SETTINGS, OPS_PORT: Port(3101
 
 const MIN_BYTES = 1
 const MAX_WAIT_MS = 500
-/** Fuller fetches cost less. Where several apis write, their creates wait for the read model, and so for these waits. */
+/** Fuller fetches cost less. The creates of several apis wait for the read model, and so for these waits. */
 const FETCH_PACE = { records: 8, shortestMs: 4, longestMs: 25 }
 
 async function start(context: ServiceContext): Promise<void> {

@@ -238,8 +238,8 @@ function setHeader(headers: DecodedRecord['headers'], name: string, value: Conte
 export type HeaderList = [name: Buffer, value: Content][]
 
 /**
- * The headers of a record as they were written, with their order, repetitions and names that are not UTF-8. A record in
- * the format before Kafka 0.11 has none.
+ * The headers of a record as they were written, with their order, repetitions and names that are not UTF-8. The format
+ * before Kafka 0.11 knows no headers.
  */
 export function headerListOf({ batchContext, headersAt }: Partial<DecodedRecord>): HeaderList {
   if (batchContext === undefined || headersAt === undefined) return []

@@ -55,7 +55,7 @@ function fetchedBy(load: typeof kafkajsModule, batches: Buffer): Promise<Decoded
   return load(DECODE_MESSAGES)(new Decoder(Buffer.concat([size, batches])))
 }
 const fetched = (batches: Buffer) => fetchedBy(kafkajsModule, batches)
-/** What kafkajs decodes, too; only the records here know the bytes of their headers. */
+/** The part of the records that kafkajs decodes, too. */
 async function fetchedAsByKafkajs(batches: Buffer) {
   const records = (await fetched(batches)) as { headersAt?: number; batchContext?: { records?: Buffer } }[]
   for (const record of records) {

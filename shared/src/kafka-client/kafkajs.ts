@@ -198,7 +198,7 @@ type AdminParts = {
     findGroupCoordinator(wanted: { groupId: string }): Promise<{ offsetCommit(call: object): Promise<unknown> }>
   }
 }
-/** Of a commit by a program that is not a member of the group. */
+/** The fields of a commit by a program that is not a member of the group. */
 const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
 
 /**

@@ -213,7 +213,7 @@ it('a topic that exists is not restored, nor one that another program has writte
   await expect(checkTopic(kafka, latched)).rejects.toThrow('is being restored and may lack records')
 })
 
-it('a backup that is older than the read model is not restored', async () => {
+it('a backup that is older than the read model is restored into another topic only', async () => {
   const { topic, plantctl, folder, append } = await backedUp(1)
   await append([newEvent(1_000n, 1)])
   expect(await plantctl('rebuild', '--from-empty')).toMatchObject({ code: 0 })
@@ -224,6 +224,11 @@ it('a backup that is older than the read model is not restored', async () => {
     stderr: expect.stringContaining(refused),
   })
   await expect(readConfiguration(topic.kafka, topic.topic)).resolves.toBeUndefined()
+  const other = { topic: `plants-${randomUUID()}`, partitions: 2 }
+  const options = ['--topic', other.topic, '--partitions', '2']
+  expect(await plantctl('restore', '--from', folder, ...options)).toMatchObject({ code: 0 })
+  expect((await plantctlOf(other)('export')).stdout).toContain('"plants":200')
+  expect(await plantctl('restore', '--from', folder, '--topic', 'x', '--partitions', '1')).toMatchObject({ code: 2 })
 })
 
 it.each([1, 7, 24])('a log of 3 partitions has the same plants in %d', async (partitions) => {

@@ -65,10 +65,12 @@ export async function restoreLog(
     await inTurns(partitions, async (partition) => {
       reached[partition] = await writer.takeOver(partition)
     })
-    await step('comparing what is there', ({ onStart, onRead }) => {
-      onStart(sumOf(reached))
-      return compareLog(log, folder, manifest, reached, { onRead, signal })
-    })
+    if (sumOf(reached) > 0) {
+      await step('comparing the records of an earlier run', ({ onStart, onRead }) => {
+        onStart(sumOf(reached))
+        return compareLog(log, folder, manifest, reached, { onRead, signal })
+      })
+    }
     await step('restoring', ({ onStart, onRead }) => {
       onStart(sumOf(ends) - sumOf(reached))
       return inTurns(partitions, (partition) => {

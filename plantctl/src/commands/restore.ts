@@ -34,7 +34,8 @@ tokens, list cursors and consumer groups stay valid. First stop the services and
   --json        one JSON object: "topic", number of "records", "plants" and "groups", "seconds"
 
 While it runs, the services refuse the topic. It writes everything, reads it back, compares each byte, and then lets them
-in. If it is interrupted, run it again: it continues. A backup that is older than the read model or the table is refused.
+in. If it is interrupted, run it again: it continues. A backup that is older than the read model or the table is refused:
+what has seen the lost plants must not continue. With --partitions nothing does.
 
 With --partitions each plant stays what it is, but has another position: start the services with PLANTS_TOPIC and
 PLANTS_PARTITIONS. They fill an empty read model. Consistency tokens and list cursors end, consumers start with another
@@ -62,6 +63,8 @@ export const restore: Command = {
     const step: Step = (what, work) => withFolder(from, () => withProgress(context, what, work))
     const { manifest, summary } = await step('checking the backup', (progress) => checkBackup(from, progress))
     const { signal } = context
+    if (partitions === manifest.partitions.length)
+      throw new UsageError(`--partitions ${partitions}: the backup has as many, restore it without this option`)
     const target = { topic: named, partitions: partitions ?? manifest.partitions.length }
     const topic = await withTarget(context, target, async (store) => {
       if (partitions === undefined) await assertNotAhead(store, manifest, signal)
@@ -69,6 +72,9 @@ export const restore: Command = {
       else if (partitions !== undefined) await repartitionLog(store, from, manifest, { step, signal })
       else await restoreLog(store, from, manifest, { step, withGroups: groups === 'all', signal })
       return store.topic
+    }).finally(() => {
+      if (signal.aborted)
+        context.printError('Interrupted. The services refuse the topic until the restore has ended.\n')
     })
     const { plants } = summary
     const records = recordsIn(manifest)
@@ -109,7 +115,7 @@ async function assertNotAhead(store: Store, { partitions, takenAt }: Manifest, s
     if (offset < end) return
     throw new PreconditionError(
       `${what} has offset ${offset} of partition ${partition}, but the backup of ${takenAt} ends before offset ${end}: it ` +
-        'lacks plants that clients were told are stored. Restore a newer backup',
+        'lacks plants that clients have a 200 for. Restore a newer backup; to give them up, add --topic and --partitions',
     )
   }
   for (const [partition, { offset }] of await readCheckpoints(store)) assertWithin('the read model', partition, offset)

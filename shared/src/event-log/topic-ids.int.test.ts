@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Cluster } from 'kafkajs'
 import { expect, inject, it, onTestFinished } from 'vitest'
+import { asKafkajs } from '../../../tests/support/as-kafkajs.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { openTopic } from '../../../tests/support/open-topic.ts'
 import { createPrivateKafkajs, kafkajs } from '../kafka-client/kafkajs.ts'
@@ -132,7 +133,7 @@ function fetchOf(topic: string, fetchOffset: string) {
 
 function inOrder({ responses, ...others }: Fetched) {
   const parts = responses.flatMap(({ topicName, partitions }) =>
-    partitions.map((partition) => ({ topicName, ...partition })),
+    partitions.map((partition) => ({ topicName, ...partition, messages: asKafkajs(partition.messages) })),
   )
   return { ...others, parts: parts.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) }
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { asKafkajs } from '../../../tests/support/as-kafkajs.ts'
 import { type DecodedRecord, headerListOf, headersOf } from './fetched-records.ts'
 import { createPrivateKafkajs, kafkajs, kafkajsModule } from './kafkajs.ts'
 
@@ -55,15 +56,7 @@ function fetchedBy(load: typeof kafkajsModule, batches: Buffer): Promise<Decoded
   return load(DECODE_MESSAGES)(new Decoder(Buffer.concat([size, batches])))
 }
 const fetched = (batches: Buffer) => fetchedBy(kafkajsModule, batches)
-/** The part of the records that kafkajs decodes, too. */
-async function fetchedAsByKafkajs(batches: Buffer) {
-  const records = (await fetched(batches)) as { headersAt?: number; batchContext?: { records?: Buffer } }[]
-  for (const record of records) {
-    delete record.headersAt
-    delete record.batchContext?.records
-  }
-  return records
-}
+const fetchedAsByKafkajs = async (batches: Buffer) => asKafkajs(await fetched(batches))
 const fetchedByOriginal = (batches: Buffer) => fetchedBy(original.load, batches)
 
 const FIELDS = { firstOffset: 1_000n, firstTimestamp: 1_795_281_883_402n, maxTimestamp: 1_795_281_883_999n }

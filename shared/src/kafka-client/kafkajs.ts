@@ -7,6 +7,7 @@ import { zstdCompress, zstdDecompress } from 'node:zlib'
 import type { Admin } from 'kafkajs'
 import { TransientMap } from '../runtime/transient-map.ts'
 import { boundedConnections, boundedPools, withClosedPools, withFreshVersions } from './connections.ts'
+import { groupsWithLiveCoordinator } from './coordinator.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
 import { producersWithLeaders } from './leader-producer.ts'
@@ -35,6 +36,7 @@ const METADATA = 'src/protocol/requests/metadata/index.js'
 const FETCH = 'src/protocol/requests/fetch/index.js'
 const ADMIN = 'src/admin/index.js'
 const CONSUMER = 'src/consumer/index.js'
+const CONSUMER_GROUP = 'src/consumer/consumerGroup.js'
 const PRODUCER = 'src/producer/index.js'
 const BROKER_POOL = 'src/cluster/brokerPool.js'
 const CONNECTION_POOL_BUILDER = 'src/cluster/connectionPoolBuilder.js'
@@ -255,6 +257,8 @@ function load(): typeof import('kafkajs') {
   const brokerPool = modules.load(BROKER_POOL).prototype
   Object.defineProperty(brokerPool, 'versions', { get: () => null, set() {} })
   Object.assign(brokerPool, firstBroker)
+  // The admin loads the consumer, too.
+  modules.replace(CONSUMER_GROUP, groupsWithLiveCoordinator(modules.load(CONSUMER_GROUP)))
   modules.replace(ADMIN, adminsOfMoreOffsets(modules.load(ADMIN)))
   modules.replace(CONSUMER, consumersByTopicId(modules.load(CONSUMER)))
   const definitions = { produce: modules.load(PRODUCE), metadata: modules.load(METADATA) }

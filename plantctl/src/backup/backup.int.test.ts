@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
@@ -18,11 +18,12 @@ import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts
 
 const PARTITIONS = 3
 const FORGOTTEN_WITHIN_MS = 20_000
+const APPEARS_WITHIN_MS = 30_000
 const MEGABYTE = 1_000_000
 const ODD_NAME = Buffer.from([0xff, 0x61])
 
 /** plantctl on this topic. */
-function plantctlOf({ topic, partitions }: Pick<TestTopic, 'topic' | 'partitions'>) {
+function plantctlStartOf({ topic, partitions }: Pick<TestTopic, 'topic' | 'partitions'>) {
   const env = {
     ...processEnvironment,
     KAFKA_BROKERS: inject('kafkaBrokers'),
@@ -30,8 +31,13 @@ function plantctlOf({ topic, partitions }: Pick<TestTopic, 'topic' | 'partitions
     PLANTS_TOPIC: topic,
     PLANTS_PARTITIONS: String(partitions),
   }
-  return (...args: string[]) => startPlantctl(args, env).ended
+  return (...args: string[]) => startPlantctl(args, env)
 }
+
+const plantctlOf =
+  (topic: Pick<TestTopic, 'topic' | 'partitions'>) =>
+  (...args: string[]) =>
+    plantctlStartOf(topic)(...args).ended
 
 /** Everything that a topic may have: gaps at its beginning, middle and end, overlapping transactions, odd records. */
 async function fillOddly({ kafka, topic }: TestTopic): Promise<void> {
@@ -145,7 +151,7 @@ async function backedUp(partitions = PARTITIONS, plants = 200) {
   onTestFinished(() => append.close())
   const events = Array.from({ length: plants }, (_, n) => newEvent(BigInt(n), partitions))
   await append.append(events)
-  const folder = temporaryFolder()
+  const folder = join(temporaryFolder(), 'plants')
   const plantctl = plantctlOf(topic)
   expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
   return { topic, plantctl, folder, append: append.append }
@@ -163,6 +169,20 @@ it('a later backup adds what is new, in few files', async () => {
     code: 0,
     stdout: expect.stringContaining('17 plants'),
   })
+})
+
+it('a backup that follows adds what comes, until it is interrupted', async () => {
+  const { topic, folder, append } = await backedUp(1, 1)
+  const following = plantctlStartOf(topic)('backup', '--to', folder, '--follow', '--every', '1s', '--json')
+  const backups = () => following.stdout().trimEnd().split('\n')
+  await vi.waitFor(() => expect(backups()).not.toEqual(['']), APPEARS_WITHIN_MS)
+  await append([newEvent(1n, 1)])
+  const last = () => JSON.parse(backups().at(-1) as string)
+  await vi.waitFor(() => expect(last()).toMatchObject({ records: 2, ends: [2] }), APPEARS_WITHIN_MS)
+  following.kill('SIGTERM')
+  expect(await following.ended).toMatchObject({ code: 130 })
+  expect(contentOf(folder).ends).toEqual([2])
+  expect(statSync(folder).mode & 0o77).toBe(0)
 })
 
 it.each([

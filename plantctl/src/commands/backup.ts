@@ -42,7 +42,8 @@ export const backup: Command = {
     if (every !== undefined && !follow) throw new UsageError('--every needs --follow')
     const everyMs = every === undefined ? EVERY_MS : durationOf(every)
     if (everyMs === undefined) throw new UsageError(`--every ${every}: expected 30s, 15m, 2h or 7d`)
-    await withFolder(to, () => mkdir(to, { recursive: true }))
+    // It has names and tags.
+    await withFolder(to, () => mkdir(to, { recursive: true, mode: 0o700 }))
     await withLog(context, async (log) => {
       await backUp(log, to, json, context)
       while (follow) {

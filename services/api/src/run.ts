@@ -89,16 +89,7 @@ async function start(context: ServiceContext): Promise<void> {
     problems: service.readiness,
   })
   service.showSamples(() => observe.sample(claimIndex, settings))
-  observe.observeParts({
-    server: app.server,
-    authentication,
-    certificate,
-    admission,
-    creation,
-    claimIndex,
-    readModel,
-    settings,
-  })
+  observe.observeParts({ app, authentication, certificate, admission, creation, claimIndex, readModel, settings })
   certificate?.renewOn(app.server)
   // The api listens only when the log is verified to be the one that the read model was folded from.
   await tail.verified

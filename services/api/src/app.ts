@@ -59,7 +59,7 @@ export async function createApp(parts: AppParts) {
     app,
     strategies.map((strategy) => (token) => admission.counted(() => strategy(token))),
   )
-  const description = await describeRoutes(app)
+  await describeRoutes(app)
   await app.register(async (operations) => {
     admission.count(operations)
     if (settings.RATE_LIMIT_PER_MINUTE > 0) await limitRates(operations, settings.RATE_LIMIT_PER_MINUTE)
@@ -71,7 +71,7 @@ export async function createApp(parts: AppParts) {
       maxPlantsInFlight: settings.LISTED_PLANTS_MAX,
     })
   })
-  await app.register(descriptionRoute, { description })
+  await app.register(descriptionRoute)
   await app.register(docsPageRoutes)
   return { app, admission }
 }

@@ -72,7 +72,6 @@ const FACTS: OperationFacts = {
   response: 'A page of the list of plants',
   failures: ['invalidLimit', 'invalidCursor', 'invalidPosition', 'coverageGap'],
   requestHeaders: ['Plants-Position'],
-  responseHeaders: ['Plants-Position'],
   responseExample: {
     items: [
       { id: 7, name: 'Monstera', tag: 'indoor' },

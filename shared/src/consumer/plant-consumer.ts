@@ -150,12 +150,7 @@ export function createPlantConsumer(
   const repeatOptions = { time, log, onHalt: (error: Error) => void end(error) }
   const repeated = [
     repeat({ ...repeatOptions, everyMs: options.commitEveryMs, task: commit, what: 'committing' }),
-    repeat({
-      ...repeatOptions,
-      everyMs: WATCH_EVERY_MS,
-      task: async () => void (await follower.ends()),
-      what: 'checking the log',
-    }),
+    repeat({ ...repeatOptions, everyMs: WATCH_EVERY_MS, task: follower.ends, what: 'checking the log' }),
   ]
 
   function end(failure?: Error): Promise<void> {
@@ -192,13 +187,8 @@ export function createPlantConsumer(
   follower.start()
   return {
     lag: () => follower.lag(delivered()),
-    positions: () =>
-      new Map(
-        [...(delivered() ?? [])].flatMap(([partition, checkpoint]) =>
-          checkpoint === undefined ? [] : [[partition, after(checkpoint.offset)]],
-        ),
-      ),
-    problems: () => [...follower.problems(), ...repeated.flatMap(({ problem }) => problem() ?? [])],
+    positions: () => new Map([...processed()].map(([partition, { offset }]) => [partition, after(offset)])),
+    problems: () => [...follower.problems(), ...repeated.flatMap(({ problems }) => problems())],
     async pause() {
       isPaused = true
       follower.pause()

@@ -87,7 +87,5 @@ export function createClaimTable({ memory, eventIds }: { memory: Memory; eventId
       if (eventIds) writeEventId(eventId, chunk.eventIds, at * EVENT_ID_BYTES)
       return offset
     },
-
-    size: ids.size,
   }
 }

@@ -46,7 +46,7 @@ export function createPlantConsumer(
   start: readonly Offset[],
   firstClaims: OpenFirstClaims,
 ): PlantConsumer {
-  const { topic, groupId, log, signal, stopWithinMs, onParked, onDeadLetter, maxAttempts } = options
+  const { topic, groupId, log, signal, stopWithinMs, onParked } = options
   const { maxEvents, onPlants } = plantsHandlerOf(options)
   const [time, partitions] = [systemTime, start.length]
   const ended = Promise.withResolvers<void>()
@@ -65,10 +65,7 @@ export function createPlantConsumer(
     time,
     log,
     startOf: group.startOf,
-    callHandler: createHandlerCaller(
-      { onPlantsCreated: handleWithinSpan, onParked, onDeadLetter, maxAttempts },
-      abandoned.signal,
-    ),
+    callHandler: createHandlerCaller({ ...options, onPlantsCreated: handleWithinSpan }, abandoned.signal),
     batching: { maxEvents, deliverParked: onParked !== undefined },
     mayContinue: (partition) => !isPaused && ending === undefined && follower.assigned()?.has(partition) === true,
   })
@@ -163,11 +160,10 @@ export function createPlantConsumer(
     follower.pause()
     await within(stopWithinMs, delivery.idle())
     abandoned.abort(new Error('the consumer stops and no longer waits for its handlers'))
-    const left = leave(failure === undefined)
-    await within(
-      LEAVE_WITHIN_MS,
-      left.catch((err: unknown) => log.warn({ err }, 'the consumer did not leave its group cleanly')),
-    )
+    const left = leave(failure === undefined).catch((err: unknown) => {
+      log.warn({ err }, 'the consumer did not leave its group cleanly')
+    })
+    await within(LEAVE_WITHIN_MS, left)
     if (failure === undefined) ended.resolve()
     else ended.reject(consumerErrorOf(failure, 'unexpected'))
   }

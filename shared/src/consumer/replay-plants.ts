@@ -52,14 +52,8 @@ async function run(options: CheckedReplayOptions, onHandlerFailed: (error: unkno
   const { maxEvents, onPlants, onParked, onProgress } = handlersOf(options, onHandlerFailed)
   const total = ends.reduce<number>((sum, end) => sum + end, 0)
   const progress = createReplayProgress(total, progressEveryMs, onProgress)
-  const fold = createReplayFold({
-    maxMib,
-    maxEvents,
-    isWanted: (partition, offset) => offset >= (start[partition] as Offset),
-    onPlants,
-    onParked,
-    signal,
-  })
+  const isWanted = (partition: Partition, offset: Offset) => offset >= (start[partition] as Offset)
+  const fold = createReplayFold({ maxMib, maxEvents, isWanted, onPlants, onParked, signal })
   /** Records of all partitions are folded one delivery after another. */
   let queue = Promise.resolve()
 

@@ -133,12 +133,9 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
     },
 
     /** Deletes a generation, unless it is live. One that a rebuild is filling is deleted only with `abandon`. */
-    async drop(
-      partition: Partition,
-      generation: string,
-      { abandon = false }: { abandon?: boolean } = {},
-    ): Promise<DropResult> {
-      const [outcome = '', keys] = await redis.plantsDrop(pointer(partition), generation, abandon ? 'abandon' : '')
+    async drop(partition: Partition, generation: string, options?: { abandon: boolean }): Promise<DropResult> {
+      const abandon = options?.abandon ? 'abandon' : ''
+      const [outcome = '', keys] = await redis.plantsDrop(pointer(partition), generation, abandon)
       if (outcome === 'LIVE') return { is: 'live' }
       if (outcome === 'FILLING') return { is: 'filling' }
       return outcome === 'OK' ? { is: 'dropped', keys: Number(keys) } : refuse(outcome)
@@ -177,8 +174,8 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
 
     /**
      * Reapplies parked records of the live generation as this release reads them. Returns the number of records that
-     * changed. Idempotent. Throws a PreconditionError when the generation was folded from a topic with another number of
-     * partitions.
+     * changed. Idempotent. Throws a PreconditionError when the generation was folded from a topic with another number
+     * of partitions.
      */
     async reapply(partition: Partition, reapplied: readonly Reapplied[]): Promise<number> {
       const args = reapplied.flatMap(({ was, record: { offset, claim, parked = '' } }) => {

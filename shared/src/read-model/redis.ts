@@ -1,32 +1,27 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type ChainableCommander, Cluster, Redis, type RedisOptions, type Result } from 'ioredis'
+import { type ChainableCommander, type ClientContext, Cluster, Redis, type RedisOptions, type Result } from 'ioredis'
 import type { Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
 import { type RedisAccess, redisAccessOf, type Secrets } from './redis-access.ts'
 import { createRedisProblems } from './redis-problems.ts'
 import type { RedisSettings } from './redis-settings.ts'
 
+type Texts<Context extends ClientContext> = Result<string[], Context>
+
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    plantsApply(pointer: string, ...args: (string | number | Buffer)[]): Result<string[], Context>
+    plantsApply(pointer: string, ...args: (string | number | Buffer)[]): Texts<Context>
     plantsLookUpBuffer(pointer: string, ...ids: string[]): Result<(Buffer | null)[], Context>
     plantsListBuffer(pointer: string, from: number, count: number): Result<Buffer[], Context>
-    plantsCheckpoint(pointer: string): Result<string[], Context>
-    plantsBegin(pointer: string, name: string, fold: number, partitions: number): Result<string[], Context>
-    plantsMark(pointer: string, generation: string, mark: string): Result<string[], Context>
-    plantsState(pointer: string, generation: string): Result<string[], Context>
+    plantsCheckpoint(pointer: string): Texts<Context>
+    plantsBegin(pointer: string, name: string, fold: number, partitions: number): Texts<Context>
+    plantsMark(pointer: string, generation: string, mark: string): Texts<Context>
+    plantsState(pointer: string, generation: string): Texts<Context>
     plantsSpanBuffer(pointer: string, generation: string, from: number, count: number): Result<Buffer[], Context>
-    plantsSwitch(
-      pointer: string,
-      generation: string,
-      mark: string,
-      live: string,
-      verified: number,
-      fold: number,
-    ): Result<string[], Context>
-    plantsReapply(pointer: string, ...args: (string | number | Buffer)[]): Result<string[], Context>
-    plantsDrop(pointer: string, generation: string, abandon: string): Result<string[], Context>
+    plantsSwitch(pointer: string, name: string, mark: string, live: string, upTo: number, fold: number): Texts<Context>
+    plantsReapply(pointer: string, ...args: (string | number | Buffer)[]): Texts<Context>
+    plantsDrop(pointer: string, generation: string, abandon: string): Texts<Context>
   }
 }
 

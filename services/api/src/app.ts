@@ -55,10 +55,12 @@ export async function createApp(parts: AppParts) {
   acceptJsonBodies(app, settings.BODY_MAX_BYTES)
 
   // Counted, because checking the signature of a JWT costs more than any other check, and anyone can send one.
-  await requireAccess(
-    app,
-    strategies.map((strategy) => (token) => admission.counted(() => strategy(token))),
+  const counted = strategies.map(
+    (strategy): Strategy =>
+      (token) =>
+        admission.counted(() => strategy(token)),
   )
+  await requireAccess(app, counted)
   await describeRoutes(app)
   await app.register(async (operations) => {
     admission.count(operations)

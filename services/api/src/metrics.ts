@@ -3,7 +3,6 @@ import type { LaneOptions } from '@plant-store/shared/event-log/lanes.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { TraceIds } from '@plant-store/shared/runtime/json-log.ts'
 import { growthOf, type Metrics, metricsIn } from '@plant-store/shared/runtime/metrics.ts'
-import type { Sample } from '@plant-store/shared/status/history.ts'
 import type { Authentication } from './auth/open-authentication.ts'
 import type { ClaimIndex } from './claim-index/claim-index.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
@@ -77,10 +76,7 @@ export function addApiMetrics(metrics: Metrics) {
 
   return {
     /** The successful creates since the last call, how far the read model is behind, and the used part of the window. */
-    async sample(
-      claimIndex: Pick<ClaimIndex, 'totals' | 'lag'>,
-      settings: Pick<ApiSettings, 'WINDOW_MAX_MIB'>,
-    ): Promise<Sample> {
+    async sample(claimIndex: Pick<ClaimIndex, 'totals' | 'lag'>, settings: Pick<ApiSettings, 'WINDOW_MAX_MIB'>) {
       const { readModelLag, bytes } = claimIndex.totals()
       // Cut off from the log, this instance does not know what the read model lacks.
       const lag = claimIndex.lag() === undefined ? null : readModelLag

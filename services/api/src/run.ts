@@ -50,12 +50,8 @@ async function start(context: ServiceContext): Promise<void> {
   await appender.connect()
   const tracing = isTraced ? createTracing(service.topic) : undefined
   const observed = observe.observeAppends(appender)
-  const lanes = createLanes({
-    appender: tracing === undefined ? observed : tracing.traceSends(observed),
-    partitions,
-    time: systemTime,
-    log,
-  })
+  const traced = tracing === undefined ? observed : tracing.traceSends(observed)
+  const lanes = createLanes({ appender: traced, partitions, time: systemTime, log })
   const creation = createPlantCreation(readModel, lanes, claimIndex, {
     log,
     time: systemTime,

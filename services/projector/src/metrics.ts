@@ -3,7 +3,6 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { growthOf, type Metrics, metricsIn, rateOf } from '@plant-store/shared/runtime/metrics.ts'
-import type { Sample } from '@plant-store/shared/status/history.ts'
 import type { TableStores } from '@plant-store/shared/table/table.ts'
 import type { TableWriter } from '@plant-store/shared/table/table-writer.ts'
 import type { createProjector } from './projector.ts'
@@ -42,7 +41,7 @@ export function addProjectorMetrics(metrics: Metrics) {
     /**
      * The records since the last call, the time of their batches, and how far the read model and the table are behind.
      */
-    async sample({ lag }: { lag(): number | undefined }, table?: Pick<TableWriter, 'lag'>): Promise<Sample> {
+    async sample({ lag }: { lag(): number | undefined }, table?: Pick<TableWriter, 'lag'>) {
       const ofTable = table === undefined ? {} : { tableLag: table.lag() ?? null }
       return { ...(await batches()), perSecond: await applied(), lag: lag() ?? null, ...ofTable }
     },

@@ -33,15 +33,9 @@ const COMMIT_EVERY_MS = 5_000
  * partition or a repeated batch does no harm.
  */
 export function createProjector(options: ProjectorOptions) {
-  const { readModel, log, time, freshGeneration, onHalt } = options
-  const { maxRecordsPerApply, table } = options
+  const { readModel, log, time, freshGeneration, maxRecordsPerApply, table, onHalt } = options
 
-  async function apply(
-    partition: Partition,
-    from: Checkpoint,
-    records: readonly LogRecord[],
-    next: Checkpoint,
-  ): Promise<Checkpoint> {
+  async function apply(partition: Partition, from: Checkpoint, records: readonly LogRecord[], next: Checkpoint) {
     const parked = records.filter(({ parked }) => parked !== undefined)
     const applied = await readModel.apply(partition, from, next, records, freshGeneration())
     if (applied.is === 'stale') {

@@ -73,9 +73,7 @@ function nameOf(status: number): string {
 }
 
 function byStatus(failures: readonly Failure[]): [number, Failure[]][] {
-  const groups = Object.groupBy(
-    failures.toSorted((a, b) => ERRORS[a][0] - ERRORS[b][0]),
-    statusOf,
-  )
+  const sorted = failures.toSorted((a, b) => ERRORS[a][0] - ERRORS[b][0])
+  const groups = Object.groupBy(sorted, statusOf)
   return Object.entries(groups).map(([status, group]) => [Number(status), group ?? []])
 }

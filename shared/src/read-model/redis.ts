@@ -29,8 +29,6 @@ declare module 'ioredis' {
 export type RedisClient = Redis | Cluster
 
 type Problems = ReturnType<typeof createRedisProblems>
-/** Calls `use` with the secrets as they were read last, and again with those that are in the files now. */
-type Renew = (use: (secrets: Secrets) => void) => void
 
 const CONNECT_TIMEOUT_MS = 3_000
 const COMMAND_TIMEOUT_MS = 2_000
@@ -77,11 +75,15 @@ export type Patience = { patienceMs?: number }
 export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: Patience = {}) {
   const access = redisAccessOf(settings)
   const problems = createRedisProblems(access, log)
-  const renew: Renew = (use) => {
+  const use = (secrets: Secrets) => {
+    for (const { options } of redis instanceof Cluster ? redis.nodes() : [redis]) Object.assign(options, secrets)
+  }
+  /** Uses the secrets as they were read last, and then those that are in the files now. */
+  const renew = () => {
     use(access.secrets.current())
     void access.secrets.renew((reason) => log.warn(`redis: ${reason}`)).then(use)
   }
-  const redis =
+  const redis: RedisClient =
     access.place.is === 'cluster'
       ? openCluster(access, problems, renew)
       : openServer(access, problems, renew, patienceMs)
@@ -155,8 +157,7 @@ function optionsOf(problems: Problems) {
 }
 
 /** One server, or the master that sentinels name. */
-function openServer({ place, secrets }: RedisAccess, problems: Problems, renew: Renew, patienceMs?: number): Redis {
-  const renewOptions = () => renew((renewed) => Object.assign(redis.options, renewed))
+function openServer({ place, secrets }: RedisAccess, problems: Problems, renew: () => void, patienceMs?: number) {
   const options = {
     ...optionsOf(problems),
     ...secrets.current(),
@@ -172,14 +173,14 @@ function openServer({ place, secrets }: RedisAccess, problems: Problems, renew: 
           enableTLSForSentinelMode: options.tls !== undefined,
           sentinelCommandTimeout: COMMAND_TIMEOUT_MS,
           sentinelRetryStrategy(attempt: number) {
-            renewOptions()
+            renew()
             return retryDelay(attempt)
           },
           // A master that is cut off from the sentinels keeps its connections.
           failoverDetector: true,
         })
       : new Redis(place.is === 'server' ? place.url : '', options)
-  redis.on('reconnecting', renewOptions)
+  redis.on('reconnecting', renew)
   return redis
 }
 
@@ -204,7 +205,7 @@ class ReadModelCluster extends Cluster {
   }
 }
 
-function openCluster({ place, secrets }: RedisAccess, problems: Problems, renew: Renew): Cluster {
+function openCluster({ place, secrets }: RedisAccess, problems: Problems, renew: () => void): Cluster {
   const cluster = new ReadModelCluster(place.is === 'cluster' ? place.nodes : [], {
     redisOptions: { ...optionsOf(problems), ...secrets.current(), autoResendUnfulfilledCommands: false },
     scripts: SCRIPTS,
@@ -215,12 +216,8 @@ function openCluster({ place, secrets }: RedisAccess, problems: Problems, renew:
     dnsLookup: (host, callback) => callback(null, host),
     lazyConnect: true,
   })
-  const renewOptions = () =>
-    renew((renewed) => {
-      for (const { options } of cluster.nodes()) Object.assign(options, renewed)
-    })
-  cluster.on('+node', renewOptions)
-  cluster.on('-node', renewOptions)
+  cluster.on('+node', renew)
+  cluster.on('-node', renew)
   cluster.on('node error', problems.callFailed)
   cluster.connect().catch(() => {})
   return cluster

@@ -15,7 +15,7 @@ if (mode === 'hold') {
 } else {
   for (const [index, { partition, records, next }] of longLog().entries()) {
     const given = index === DYING_BATCH ? records.map(deadly) : records
-    file.firstAmong(partition, given, checkpointAt(next.offset, records))
+    await file.firstAmong(partition, given, checkpointAt(next.offset, records))
     process.stdout.write(`${index}\n`)
   }
 }

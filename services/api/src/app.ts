@@ -5,12 +5,11 @@ import { createPlantRoute } from './create-plant/create-route.ts'
 import { createAdmission, limitRates } from './http/admission.ts'
 import { allowOrigins } from './http/allowed-origins.ts'
 import { sendError, sendFailure, sendUnknownRoute } from './http/error-responses.ts'
-import { connectionsPermitted } from './http/file-descriptors.ts'
 import { acceptJsonBodies } from './http/request-body.ts'
 import { hasEmptyId, headErrorOf } from './http/request-head.ts'
 import { createRequestObserver, type RequestObserverOptions } from './http/request-observer.ts'
 import { traceRequests } from './http/request-span.ts'
-import { createServer, respondToNodeFailures, type ServerOptions, trackLatestResponses } from './http/server.ts'
+import { createServer, respondToNodeFailures, type ServerOptions } from './http/server.ts'
 import { describeRoutes } from './openapi/document.ts'
 import { descriptionRoute, docsPageRoutes } from './openapi/routes.ts'
 import type { PlantLister } from './read-plants/list-plants.ts'
@@ -38,18 +37,13 @@ export async function createApp(parts: AppParts) {
   const app = createServer({ settings, observer, log, tls })
   app.setValidatorCompiler(TypeBoxValidatorCompiler)
   app.setErrorHandler(sendError)
-  const latestOn = trackLatestResponses(app.server)
-  respondToNodeFailures(app.server, latestOn)
+  const latestOn = respondToNodeFailures(app.server)
   app.decorateRequest('span', undefined)
   if (isTraced) traceRequests(app)
   observer.observe(app)
   const allowedOrigins = listed(settings.CORS_ORIGINS)
   if (allowedOrigins.length > 0) await allowOrigins(app, allowedOrigins)
-  const admission = createAdmission(app, latestOn, {
-    maxRequests: settings.REQUESTS_MAX,
-    maxConnections: settings.CONNECTIONS_MAX,
-    connectionsPermitted: connectionsPermitted(settings.CONNECTIONS_MAX, log),
-  })
+  const admission = createAdmission(app, latestOn, settings, log)
   app.addHook('onRequest', (request, reply, done) => {
     const fault = headErrorOf(request.raw)
     if (fault !== undefined) sendFailure(reply.header('connection', 'close'), 'malformedRequest', fault)
@@ -61,11 +55,13 @@ export async function createApp(parts: AppParts) {
   acceptJsonBodies(app, settings.BODY_MAX_BYTES)
 
   // Counted, because checking the signature of a JWT costs more than any other check, and anyone can send one.
-  await requireAccess(
-    app,
-    strategies.map((strategy) => (token) => admission.counted(() => strategy(token))),
+  const counted = strategies.map(
+    (strategy): Strategy =>
+      (token) =>
+        admission.counted(() => strategy(token)),
   )
-  const description = await describeRoutes(app)
+  await requireAccess(app, counted)
+  await describeRoutes(app)
   await app.register(async (operations) => {
     admission.count(operations)
     if (settings.RATE_LIMIT_PER_MINUTE > 0) await limitRates(operations, settings.RATE_LIMIT_PER_MINUTE)
@@ -77,7 +73,7 @@ export async function createApp(parts: AppParts) {
       maxPlantsInFlight: settings.LISTED_PLANTS_MAX,
     })
   })
-  await app.register(descriptionRoute, { description })
+  await app.register(descriptionRoute)
   await app.register(docsPageRoutes)
   return { app, admission }
 }

@@ -2,9 +2,7 @@ import type { Server } from 'node:http'
 import type { LaneOptions } from '@plant-store/shared/event-log/lanes.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import type { TraceIds } from '@plant-store/shared/runtime/json-log.ts'
-import { addGauge, growthOf, type Metrics } from '@plant-store/shared/runtime/metrics.ts'
-import type { Sample } from '@plant-store/shared/status/history.ts'
-import { Counter, Histogram, Registry } from 'prom-client'
+import { growthOf, type Metrics, metricsIn } from '@plant-store/shared/runtime/metrics.ts'
 import type { Authentication } from './auth/open-authentication.ts'
 import type { ClaimIndex } from './claim-index/claim-index.ts'
 import type { PlantCreation } from './create-plant/create-plant.ts'
@@ -13,15 +11,15 @@ import type { Certificate } from './http/certificate.ts'
 import type { CompletedRequest } from './http/request-observer.ts'
 import { type ApiSettings, bytesOfMib } from './settings.ts'
 
-/** Finest around the usual response times. The default deadlines are bounds: what is above one has waited it out. */
 /** The statuses of creates that count: others are the client's errors. */
 const [SERVED, FAILED] = [200, 503]
+/** Finest around the usual response times. The default deadlines are bounds: what is above one has waited it out. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30]
 const RECORDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000]
 
 /** The parts of a running api that are read at each scrape. */
 export type ObservedParts = {
-  server: Server
+  app: { server: Server }
   authentication: Authentication
   certificate: Certificate | undefined
   admission: Admission
@@ -33,64 +31,44 @@ export type ObservedParts = {
 
 /** Adds the metrics of an api to the metrics of its process. */
 export function addApiMetrics(metrics: Metrics) {
-  const registers = [metrics]
-  const enableExemplars = metrics.contentType !== Registry.PROMETHEUS_CONTENT_TYPE
-  const requests = new Counter({
-    name: 'plant_store_http_requests_total',
-    help: 'Requests, by method, route, status and error number; status 0: the client left before the response.',
-    labelNames: ['method', 'route', 'status', 'error'],
-    registers,
-  })
-  const durations: Histogram = new Histogram({
-    name: 'plant_store_http_request_duration_seconds',
-    help: 'Time from the head of a request to the end of its response, by method and route.',
-    labelNames: ['method', 'route'],
-    buckets: SECONDS,
-    enableExemplars,
-    registers,
-  })
-  const unreadable = new Counter({
-    name: 'plant_store_http_unreadable_requests_total',
-    help: 'Connections closed because of a malformed or too slow request.',
-    registers,
-  })
-  const appendRecords = new Histogram({
-    name: 'plant_store_append_records',
-    help: 'Records per append request, including failed requests.',
-    buckets: RECORDS,
-    registers,
-  })
-  const appendDurations = new Histogram({
-    name: 'plant_store_append_duration_seconds',
-    help: 'Time until an append request is acknowledged or fails.',
-    buckets: SECONDS,
-    registers,
-  })
-  const appendFailures = new Counter({
-    name: 'plant_store_append_failures_total',
-    help: 'Appends to a partition without acknowledgement. Each is retried while a create waits for it.',
-    registers,
-  })
-  const verdicts = new Counter({
-    name: 'plant_store_verdicts_total',
-    help: 'Creates that the log has decided, by the acknowledgement of their append, or by the tail or read model: log.',
-    labelNames: ['by'],
-    registers,
-  })
-  const verdictWaits = new Histogram({
-    name: 'plant_store_verdict_wait_seconds',
-    help: 'Time from append to verdict, per create.',
-    buckets: SECONDS,
-    registers,
-  })
-
-  const creates = new Histogram({
-    name: 'plant_store_create_duration_seconds',
-    help: 'Time from accepting the request of a create to sending its response, of those that are served or fail.',
-    labelNames: ['status'],
-    buckets: SECONDS,
-    registers,
-  })
+  const { counter, histogram, gauge, enableExemplars } = metricsIn(metrics)
+  const requests = counter(
+    'http_requests_total',
+    'Requests, by method, route, status and error number; status 0: the client left before the response.',
+    ['method', 'route', 'status', 'error'],
+  )
+  const durations = histogram<string>(
+    'http_request_duration_seconds',
+    'Time from the head of a request to the end of its response, by method and route.',
+    SECONDS,
+    { labelNames: ['method', 'route'], enableExemplars },
+  )
+  const unreadable = counter(
+    'http_unreadable_requests_total',
+    'Connections closed because of a malformed or too slow request.',
+  )
+  const appendRecords = histogram('append_records', 'Records per append request, including failed requests.', RECORDS)
+  const appendDurations = histogram(
+    'append_duration_seconds',
+    'Time until an append request is acknowledged or fails.',
+    SECONDS,
+  )
+  const appendFailures = counter(
+    'append_failures_total',
+    'Appends to a partition without acknowledgement. Each is retried while a create waits for it.',
+  )
+  const verdicts = counter(
+    'verdicts_total',
+    'Creates that the log has decided, by the acknowledgement of their append, or by the tail or read model: log.',
+    ['by'],
+  )
+  const verdictWaits = histogram('verdict_wait_seconds', 'Time from append to verdict, per create.', SECONDS)
+  const creates = histogram(
+    'create_duration_seconds',
+    'Time from accepting the request of a create to sending its response, of those that are served or fail.',
+    SECONDS,
+    { labelNames: ['status'] },
+  )
   // Looked up once: that takes as long as an observation.
   const createsBy = new Map([SERVED, FAILED].map((status) => [status, creates.labels(String(status))]))
   const verdictsBy = { acknowledgement: verdicts.labels('acknowledgement'), log: verdicts.labels('log') }
@@ -98,10 +76,7 @@ export function addApiMetrics(metrics: Metrics) {
 
   return {
     /** The successful creates since the last call, how far the read model is behind, and the used part of the window. */
-    async sample(
-      claimIndex: Pick<ClaimIndex, 'totals' | 'lag'>,
-      settings: Pick<ApiSettings, 'WINDOW_MAX_MIB'>,
-    ): Promise<Sample> {
+    async sample(claimIndex: Pick<ClaimIndex, 'totals' | 'lag'>, settings: Pick<ApiSettings, 'WINDOW_MAX_MIB'>) {
       const { readModelLag, bytes } = claimIndex.totals()
       // Cut off from the log, this instance does not know what the read model lacks.
       const lag = claimIndex.lag() === undefined ? null : readModelLag
@@ -123,14 +98,13 @@ export function addApiMetrics(metrics: Metrics) {
     },
 
     /** Wraps an appender so that its requests are measured. */
-    observeAppends({ send, leaderOf, refreshLeaders }: LaneOptions['appender']): LaneOptions['appender'] {
+    observeAppends(appender: LaneOptions['appender']): LaneOptions['appender'] {
       return {
-        leaderOf,
-        refreshLeaders,
+        ...appender,
         async send(leader, channel, batches, signal) {
           appendRecords.observe(batches.values().reduce((sum, records) => sum + records.length, 0))
           const done = appendDurations.startTimer()
-          const results = await send(leader, channel, batches, signal)
+          const results = await appender.send(leader, channel, batches, signal)
           done()
           for (const { is } of results.values()) if (is !== 'appended') appendFailures.inc()
           return results
@@ -140,12 +114,10 @@ export function addApiMetrics(metrics: Metrics) {
 
     /** Adds the metrics that are read from the parts. */
     observeParts(parts: ObservedParts): void {
-      const { server, authentication, certificate, admission, creation, claimIndex, readModel, settings } = parts
+      const { app, authentication, certificate, admission, creation, claimIndex, readModel, settings } = parts
       const { tail } = claimIndex
-      const gauge = (name: string, help: string, read: () => number | undefined) =>
-        addGauge(metrics, `plant_store_${name}`, help, read)
 
-      server.on('clientError', ({ code }: NodeJS.ErrnoException) => {
+      app.server.on('clientError', ({ code }: NodeJS.ErrnoException) => {
         if (code !== 'ECONNRESET') unreadable.inc()
       })
       gauge('http_connections', 'Open connections.', admission.connections)

@@ -50,12 +50,8 @@ async function start(context: ServiceContext): Promise<void> {
   await appender.connect()
   const tracing = isTraced ? createTracing(service.topic) : undefined
   const observed = observe.observeAppends(appender)
-  const lanes = createLanes({
-    appender: tracing === undefined ? observed : tracing.traceSends(observed),
-    partitions,
-    time: systemTime,
-    log,
-  })
+  const traced = tracing === undefined ? observed : tracing.traceSends(observed)
+  const lanes = createLanes({ appender: traced, partitions, time: systemTime, log })
   const creation = createPlantCreation(readModel, lanes, claimIndex, {
     log,
     time: systemTime,
@@ -89,16 +85,7 @@ async function start(context: ServiceContext): Promise<void> {
     problems: service.readiness,
   })
   service.showSamples(() => observe.sample(claimIndex, settings))
-  observe.observeParts({
-    server: app.server,
-    authentication,
-    certificate,
-    admission,
-    creation,
-    claimIndex,
-    readModel,
-    settings,
-  })
+  observe.observeParts({ app, authentication, certificate, admission, creation, claimIndex, readModel, settings })
   certificate?.renewOn(app.server)
   // The api listens only when the log is verified to be the one that the read model was folded from.
   await tail.verified

@@ -2,11 +2,9 @@ import { PARKED, reasonName } from '@plant-store/shared/plant/plant-created.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { PartitionMeta } from '@plant-store/shared/read-model/look-up.ts'
 import type { ReadModel } from '@plant-store/shared/read-model/read-model.ts'
-import { addGauge, growthOf, type Metrics, rateOf } from '@plant-store/shared/runtime/metrics.ts'
-import type { Sample } from '@plant-store/shared/status/history.ts'
+import { growthOf, type Metrics, metricsIn, rateOf } from '@plant-store/shared/runtime/metrics.ts'
 import type { TableStores } from '@plant-store/shared/table/table.ts'
 import type { TableWriter } from '@plant-store/shared/table/table-writer.ts'
-import { Counter, Histogram } from 'prom-client'
 import type { createProjector } from './projector.ts'
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2]
@@ -16,45 +14,25 @@ type Counts = Pick<PartitionMeta, 'plants' | 'voids' | 'parked'>
 
 /** Adds the metrics of a projector to the metrics of its process. */
 export function addProjectorMetrics(metrics: Metrics) {
-  const registers = [metrics]
-  const records = new Counter({
-    name: 'plant_store_projector_records_total',
-    help: 'Records applied to the read model.',
-    registers,
-  })
-  const parked = new Counter({
-    name: 'plant_store_projector_parked_total',
-    help: 'Parked records, by reason.',
-    labelNames: ['reason'],
-    registers,
-  })
+  const { counter, histogram, gauge } = metricsIn(metrics)
+  const records = counter('projector_records_total', 'Records applied to the read model.')
+  const parked = counter('projector_parked_total', 'Parked records, by reason.', ['reason'])
   for (const reason of Object.keys(PARKED)) parked.inc({ reason }, 0)
-  const durations = new Histogram({
-    name: 'plant_store_projector_apply_duration_seconds',
-    help: 'Time of each call that applies a batch to the read model, including failed calls.',
-    buckets: SECONDS,
-    registers,
-  })
-  const stale = new Counter({
-    name: 'plant_store_projector_stale_total',
-    help: 'Batches rejected by the read model because its checkpoint had moved.',
-    registers,
-  })
-  const failures = new Counter({
-    name: 'plant_store_projector_apply_failures_total',
-    help: 'Calls that apply a batch and failed or got no reply. Each is retried.',
-    registers,
-  })
-  const rows = new Counter({
-    name: 'plant_store_table_rows_total',
-    help: 'Rows appended to the table, repeated ones included.',
-    registers,
-  })
-  const appendFailures = new Counter({
-    name: 'plant_store_table_append_failures_total',
-    help: 'Appends to the table without acknowledgement. Each is retried.',
-    registers,
-  })
+  const durations = histogram(
+    'projector_apply_duration_seconds',
+    'Time of each call that applies a batch to the read model, including failed calls.',
+    SECONDS,
+  )
+  const stale = counter('projector_stale_total', 'Batches rejected by the read model because its checkpoint had moved.')
+  const failures = counter(
+    'projector_apply_failures_total',
+    'Calls that apply a batch and failed or got no reply. Each is retried.',
+  )
+  const rows = counter('table_rows_total', 'Rows appended to the table, repeated ones included.')
+  const appendFailures = counter(
+    'table_append_failures_total',
+    'Appends to the table without acknowledgement. Each is retried.',
+  )
   const counts = new Map<Partition, Counts>()
   const batches = growthOf(durations)
   const applied = rateOf(records)
@@ -63,7 +41,7 @@ export function addProjectorMetrics(metrics: Metrics) {
     /**
      * The records since the last call, the time of their batches, and how far the read model and the table are behind.
      */
-    async sample({ lag }: { lag(): number | undefined }, table?: Pick<TableWriter, 'lag'>): Promise<Sample> {
+    async sample({ lag }: { lag(): number | undefined }, table?: Pick<TableWriter, 'lag'>) {
       const ofTable = table === undefined ? {} : { tableLag: table.lag() ?? null }
       return { ...(await batches()), perSecond: await applied(), lag: lag() ?? null, ...ofTable }
     },
@@ -115,8 +93,6 @@ export function addProjectorMetrics(metrics: Metrics) {
       { isReady }: Pick<ReadModel, 'isReady'>,
       table?: Pick<TableWriter, 'lag'>,
     ): void {
-      const gauge = (name: string, help: string, read: () => number | undefined) =>
-        addGauge(metrics, `plant_store_${name}`, help, read)
       // Only the partitions of this projector: another one knows the counts of the others.
       const sum = (count: keyof Counts) => () =>
         [...projector.checkpoints().keys()]

@@ -10,23 +10,10 @@ import { eachApart, repeat } from '@plant-store/shared/runtime/retry.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import type { TableWriter } from '@plant-store/shared/table/table-writer.ts'
 
-type LogFollower = Pick<
-  Follower,
-  | 'start'
-  | 'assigned'
-  | 'problems'
-  | 'verified'
-  | 'reloadCheckpoints'
-  | 'commitForLagTools'
-  | 'lag'
-  | 'updateEnds'
-  | 'close'
->
-
 export type ProjectorOptions = {
   readModel: Pick<ReadModel, 'apply' | 'meta'>
   /** Creates a follower of the log that feeds the sink. */
-  follow(sink: RecordSink): LogFollower
+  follow(sink: RecordSink): Follower
   log: Log
   time: Time
   /** Creates a name that no generation has had before. */
@@ -46,15 +33,9 @@ const COMMIT_EVERY_MS = 5_000
  * partition or a repeated batch does no harm.
  */
 export function createProjector(options: ProjectorOptions) {
-  const { readModel, log, time, freshGeneration, onHalt } = options
-  const { maxRecordsPerApply, table } = options
+  const { readModel, log, time, freshGeneration, maxRecordsPerApply, table, onHalt } = options
 
-  async function apply(
-    partition: Partition,
-    from: Checkpoint,
-    records: readonly LogRecord[],
-    next: Checkpoint,
-  ): Promise<Checkpoint> {
+  async function apply(partition: Partition, from: Checkpoint, records: readonly LogRecord[], next: Checkpoint) {
     const parked = records.filter(({ parked }) => parked !== undefined)
     const applied = await readModel.apply(partition, from, next, records, freshGeneration())
     if (applied.is === 'stale') {
@@ -143,10 +124,7 @@ export function createProjector(options: ProjectorOptions) {
     checkpoints,
 
     /** The reasons why records are not applied at the moment; empty when they are. */
-    problems(): string[] {
-      const comparison = comparing.problem()
-      return [...follower.problems(), ...(comparison === undefined ? [] : [comparison])]
-    },
+    problems: (): string[] => [...follower.problems(), ...comparing.problems()],
 
     async close(): Promise<void> {
       await Promise.all([comparing.close(), committing.close(), follower.close()])

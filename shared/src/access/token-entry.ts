@@ -43,16 +43,13 @@ export function parseTokenEntries(text: string, origin: string): TokenEntry[] {
   const digests = new Set<string>()
   for (const [index, part] of parts.entries()) {
     const entry = index < MAX_ENTRIES ? parseEntry(part) : `exceeds the limit of ${MAX_ENTRIES} entries`
-    const fault = typeof entry === 'string' ? entry : isNew(entry) ? undefined : 'has the digest of another entry'
-    if (typeof entry === 'string' || fault !== undefined) throw invalidEntry(origin, index + 1, String(fault))
+    if (typeof entry === 'string') throw invalidEntry(origin, index + 1, entry)
+    const digest = entry.digest.toString('hex')
+    if (digests.has(digest)) throw invalidEntry(origin, index + 1, 'has the digest of another entry')
+    digests.add(digest)
     entries.push(entry)
   }
   return entries
-
-  function isNew({ digest }: TokenEntry): boolean {
-    const known = digests.size
-    return digests.add(digest.toString('hex')).size > known
-  }
 }
 
 /**

@@ -91,12 +91,8 @@ export function createDelivery(options: DeliveryOptions) {
       return next
     } finally {
       const passed = progress.delivered as Checkpoint
-      if (!batching.deliverParked) {
-        logParked(
-          partition,
-          due.filter(({ offset }) => offset <= passed.offset),
-        )
-      }
+      const skipped = due.filter(({ offset }) => offset <= passed.offset)
+      if (!batching.deliverParked) logParked(partition, skipped)
     }
   }
 

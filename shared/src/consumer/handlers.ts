@@ -29,11 +29,8 @@ export type PlantsHandler<Context extends unknown[]> = {
 }
 
 /** The handler as a function of at most `maxEvents` events. */
-export function plantsHandlerOf<Context extends unknown[]>({
-  onPlantCreated,
-  onPlantsCreated,
-  maxBatch,
-}: PlantsHandler<Context>) {
+export function plantsHandlerOf<Context extends unknown[]>(handler: PlantsHandler<Context>) {
+  const { onPlantCreated, onPlantsCreated, maxBatch } = handler
   return {
     maxEvents: onPlantsCreated === undefined ? 1 : maxBatch,
     onPlants: (events: PlantCreated[], ...context: Context): unknown =>
@@ -73,16 +70,11 @@ export function createHandlerCaller(handlers: Handlers, signal: AbortSignal) {
     return attempts
   }
 
-  async function tryBatch({ events, parked }: Batch): Promise<void> {
-    if (parked === undefined) await waitFor(() => onPlantsCreated(events, { signal }))
-    else await waitFor(() => onParked?.(parked, { signal }))
-  }
-
-  return async function callHandler(partition: Partition, batch: Batch): Promise<void> {
-    const { events, parked } = batch
+  return async function callHandler(partition: Partition, { events, parked }: Batch): Promise<void> {
     const { offset } = parked ?? (events[0] as PlantCreated)
     try {
-      await tryBatch(batch)
+      if (parked === undefined) await waitFor(() => onPlantsCreated(events, { signal }))
+      else await waitFor(() => onParked?.(parked, { signal }))
     } catch (error) {
       if (signal.aborted) throw error
       const attempts = countFailure(partition, offset)

@@ -218,10 +218,8 @@ export function checkConsumeOptions(options: ConsumeOptions): CheckedConsumeOpti
   })
 }
 
-/** Adds the defaults. Throws a PlantConsumerError that names every missing or invalid option. */
+/** As `checkConsumeOptions`. */
 export const checkReplayOptions = (options: ReplayPlantsOptions) => check<CheckedReplayOptions>(options, REPLAY_OPTIONS)
-
-/** Adds the defaults. Throws a PlantConsumerError that names every missing or invalid option. */
 export const checkTableOptions = (options: PlantTableOptions) => check<CheckedTableOptions>(options, TABLE_OPTIONS)
 
 /** An option that is undefined counts as unset. `faultOf` checks options that are valid one by one. */

@@ -46,7 +46,7 @@ export function createPlantConsumer(
   start: readonly Offset[],
   firstClaims: OpenFirstClaims,
 ): PlantConsumer {
-  const { topic, groupId, log, signal, stopWithinMs, onParked, onDeadLetter, maxAttempts } = options
+  const { topic, groupId, log, signal, stopWithinMs, onParked } = options
   const { maxEvents, onPlants } = plantsHandlerOf(options)
   const [time, partitions] = [systemTime, start.length]
   const ended = Promise.withResolvers<void>()
@@ -65,10 +65,7 @@ export function createPlantConsumer(
     time,
     log,
     startOf: group.startOf,
-    callHandler: createHandlerCaller(
-      { onPlantsCreated: handleWithinSpan, onParked, onDeadLetter, maxAttempts },
-      abandoned.signal,
-    ),
+    callHandler: createHandlerCaller({ ...options, onPlantsCreated: handleWithinSpan }, abandoned.signal),
     batching: { maxEvents, deliverParked: onParked !== undefined },
     mayContinue: (partition) => !isPaused && ending === undefined && follower.assigned()?.has(partition) === true,
   })
@@ -150,12 +147,7 @@ export function createPlantConsumer(
   const repeatOptions = { time, log, onHalt: (error: Error) => void end(error) }
   const repeated = [
     repeat({ ...repeatOptions, everyMs: options.commitEveryMs, task: commit, what: 'committing' }),
-    repeat({
-      ...repeatOptions,
-      everyMs: WATCH_EVERY_MS,
-      task: async () => void (await follower.ends()),
-      what: 'checking the log',
-    }),
+    repeat({ ...repeatOptions, everyMs: WATCH_EVERY_MS, task: follower.ends, what: 'checking the log' }),
   ]
 
   function end(failure?: Error): Promise<void> {
@@ -168,11 +160,10 @@ export function createPlantConsumer(
     follower.pause()
     await within(stopWithinMs, delivery.idle())
     abandoned.abort(new Error('the consumer stops and no longer waits for its handlers'))
-    const left = leave(failure === undefined)
-    await within(
-      LEAVE_WITHIN_MS,
-      left.catch((err: unknown) => log.warn({ err }, 'the consumer did not leave its group cleanly')),
-    )
+    const left = leave(failure === undefined).catch((err: unknown) => {
+      log.warn({ err }, 'the consumer did not leave its group cleanly')
+    })
+    await within(LEAVE_WITHIN_MS, left)
     if (failure === undefined) ended.resolve()
     else ended.reject(consumerErrorOf(failure, 'unexpected'))
   }
@@ -192,13 +183,8 @@ export function createPlantConsumer(
   follower.start()
   return {
     lag: () => follower.lag(delivered()),
-    positions: () =>
-      new Map(
-        [...(delivered() ?? [])].flatMap(([partition, checkpoint]) =>
-          checkpoint === undefined ? [] : [[partition, after(checkpoint.offset)]],
-        ),
-      ),
-    problems: () => [...follower.problems(), ...repeated.flatMap(({ problem }) => problem() ?? [])],
+    positions: () => new Map([...processed()].map(([partition, { offset }]) => [partition, after(offset)])),
+    problems: () => [...follower.problems(), ...repeated.flatMap(({ problems }) => problems())],
     async pause() {
       isPaused = true
       follower.pause()

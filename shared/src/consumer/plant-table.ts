@@ -50,7 +50,8 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
   function put(partition: Partition, row: Row): void {
     // A repeated row is the same plant.
     if (plants.has(row.id)) return
-    const plant = plantOf(partition, row)
+    const { id, eventId, offset } = row
+    const plant = { id, ...row.plant, eventId, partition, offset }
     // If it throws, the row comes again.
     onPlant?.(plant)
     plants.set(row.id, plant)
@@ -101,8 +102,4 @@ export async function plantTable(given: PlantTableOptions): Promise<PlantTable> 
     },
     ended: ended.promise,
   }
-}
-
-function plantOf(partition: Partition, { id, eventId, offset, plant }: Row): TablePlant {
-  return { id, ...plant, eventId, partition, offset }
 }

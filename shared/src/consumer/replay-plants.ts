@@ -2,7 +2,7 @@ import { type Range, replay } from '../event-log/replay.ts'
 import { readEnds } from '../event-log/topic.ts'
 import { after, FIRST, type Offset, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG } from '../protocol/checkpoint.ts'
-import { systemTime, type Time } from '../runtime/time.ts'
+import { systemTime } from '../runtime/time.ts'
 import { CONNECT_WITHIN_MS, connectKafka } from './connect-kafka.ts'
 import { plantsHandlerOf } from './handlers.ts'
 import {
@@ -50,20 +50,10 @@ async function run(options: CheckedReplayOptions, onHandlerFailed: (error: unkno
   const partitions = ends.length
   const start = startOffsetsOf(from, ends, await offsetsAtTimeOf(from, kafka, topic, ends))
   const { maxEvents, onPlants, onParked, onProgress } = handlersOf(options, onHandlerFailed)
-  const progress = createReplayProgress({
-    of: ends.reduce<number>((sum, end) => sum + end, 0),
-    everyMs: progressEveryMs,
-    time: systemTime,
-    onProgress,
-  })
-  const fold = createReplayFold({
-    maxMib,
-    maxEvents,
-    isWanted: (partition, offset) => offset >= (start[partition] as Offset),
-    onPlants,
-    onParked,
-    signal,
-  })
+  const total = ends.reduce<number>((sum, end) => sum + end, 0)
+  const progress = createReplayProgress(total, progressEveryMs, onProgress)
+  const isWanted = (partition: Partition, offset: Offset) => offset >= (start[partition] as Offset)
+  const fold = createReplayFold({ maxMib, maxEvents, isWanted, onPlants, onParked, signal })
   /** Records of all partitions are folded one delivery after another. */
   let queue = Promise.resolve()
 
@@ -121,22 +111,15 @@ function handlersOf(options: CheckedReplayOptions, onFailed: (error: unknown) =>
   }
 }
 
-type ReplayProgressOptions = {
-  of: number
-  everyMs: number
-  time: Time
-  onProgress: ((progress: ReplayProgress) => Promise<void>) | undefined
-}
-
 /** Reports progress at most every `everyMs`, and at the end. Rejects with the error of `onProgress`. */
-function createReplayProgress({ of, everyMs, time, onProgress }: ReplayProgressOptions) {
-  const startedAt = time.now()
+function createReplayProgress(of: number, everyMs: number, onProgress?: (progress: ReplayProgress) => Promise<void>) {
+  const startedAt = systemTime.now()
   const next = new Map<Partition, Offset>()
   let reportedAt = startedAt
   let read = 0
 
   async function report(plants: number): Promise<void> {
-    reportedAt = time.now()
+    reportedAt = systemTime.now()
     const seconds = (reportedAt - startedAt) / 1_000
     await onProgress?.({ read, of, plants, perSecond: seconds > 0 ? Math.round(read / seconds) : 0 })
   }
@@ -147,7 +130,7 @@ function createReplayProgress({ of, everyMs, time, onProgress }: ReplayProgressO
       const before = next.get(partition) ?? FIRST
       if (nextOffset > before) next.set(partition, nextOffset)
       read += Math.max(0, nextOffset - before)
-      if (time.now() - reportedAt >= everyMs) await report(plants)
+      if (systemTime.now() - reportedAt >= everyMs) await report(plants)
     },
     end: report,
   }

@@ -5,12 +5,7 @@ import type { Begin } from './options.ts'
 import { PlantConsumerError } from './plant-consumer-error.ts'
 
 /** The offsets of the time in `from`, one for each partition. Returns the log ends when `from` is not a time. */
-export async function offsetsAtTimeOf(
-  from: Begin,
-  kafka: Kafka,
-  topic: string,
-  ends: readonly Offset[],
-): Promise<readonly Offset[]> {
+export async function offsetsAtTimeOf(from: Begin, kafka: Kafka, topic: string, ends: readonly Offset[]) {
   return typeof from === 'object' && 'time' in from ? offsetsAt(kafka, topic, from.time.getTime()) : ends
 }
 

@@ -128,7 +128,8 @@ export function readCanonical(payload: Buffer, id: Buffer): Plant | undefined {
   return { name, tag: payload.toString('latin1', tagAt, tagEnd) }
 }
 
-function hasBytes(payload: Buffer, at: number, expected: Buffer): boolean {
+/** Compares byte by byte: calling into Buffer costs much more for a few bytes. */
+export function hasBytes(payload: Buffer, at: number, expected: Buffer): boolean {
   for (let index = 0; index < expected.length; index++) {
     if (payload[at + index] !== expected[index]) return false
   }

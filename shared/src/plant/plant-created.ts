@@ -1,5 +1,5 @@
 import { type EventId, readEventId } from './event-id.ts'
-import { type EventVersion, version1, writeVersion1 } from './payload.ts'
+import { type EventVersion, hasBytes, version1, writeVersion1 } from './payload.ts'
 import { type NewPlant, type Plant, type PlantId, parsePlantId } from './plant.ts'
 import { type Offset, type Partition, partitionOf } from './position.ts'
 
@@ -64,13 +64,14 @@ export type LogRecord = { offset: Offset; claim?: Claim; parked?: Parked }
 
 // CloudEvents 1.0, Kafka protocol binding, binary mode. Constant headers are Buffers that are created once: headers are
 // the largest part of the cost of producing an event.
-const TYPE = Buffer.from('PlantCreated')
-const CONSTANT_HEADERS = {
+export const constantHeaders = (type: Buffer, source: string) => ({
   ce_specversion: Buffer.from('1.0'),
-  ce_source: Buffer.from('/plants'),
-  ce_type: TYPE,
+  ce_source: Buffer.from(source),
+  ce_type: type,
   'content-type': version1.contentType,
-}
+})
+const TYPE = Buffer.from('PlantCreated')
+const CONSTANT_HEADERS = constantHeaders(TYPE, '/plants')
 
 /** A reader for every version that was ever written, because the log is never deleted. */
 const RELEASED: readonly EventVersion<Plant>[] = [version1]
@@ -79,12 +80,7 @@ const RELEASED: readonly EventVersion<Plant>[] = [version1]
  * The event that claims an id for a plant, as a record. The traceparent is for people who inspect the log, and has the
  * name that tracing libraries look for. No reader decides by it, so a retry from another trace is still the same event.
  */
-export function plantCreated(
-  plant: NewPlant,
-  eventId: EventId,
-  partitions: number,
-  traceparent?: Traceparent,
-): NewRecord {
+export function plantCreated(plant: NewPlant, eventId: EventId, partitions: number, traceparent?: Traceparent) {
   const key = Buffer.from(plant.id.toString(), 'latin1')
   const record: NewRecord = {
     partition: partitionOf(key, partitions),
@@ -100,12 +96,7 @@ export function plantCreated(
  * Reads a record of one partition. Only its type, key, partition and event id decide whether it claims an id, never its
  * version or payload. A later fix of a decoder therefore cannot change which claim was first.
  */
-export function readRecord(
-  record: StoredRecord,
-  partition: Partition,
-  partitions: number,
-  versions = RELEASED,
-): LogRecord {
+export function readRecord(record: StoredRecord, partition: Partition, partitions: number, versions = RELEASED) {
   if (!isHeader(record.headers.ce_type, TYPE)) return { offset: record.offset, parked: PARKED.otherType }
   return readClaim(record, partition, partitions, versions)
 }
@@ -172,12 +163,10 @@ export function contentOf(header: Header): Buffer | undefined {
   return typeof header === 'string' ? Buffer.from(header, 'latin1') : header
 }
 
-/** Compares byte by byte: converting each header to text, or calling into Buffer, costs much more. */
+/** Converting each header to text costs much more. */
 export function isHeader(header: Header, wanted: Buffer): boolean {
   const content = contentOf(header)
-  if (content?.length !== wanted.length) return false
-  for (let index = 0; index < wanted.length; index++) if (content[index] !== wanted[index]) return false
-  return true
+  return content?.length === wanted.length && hasBytes(content, 0, wanted)
 }
 
 const TRACEPARENT_FIELDS = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/

@@ -1,6 +1,14 @@
-import { version1, writeVersion1 } from './payload.ts'
+import { writeVersion1 } from './payload.ts'
 import type { Plant } from './plant.ts'
-import { type Claim, contentOf, isHeader, type NewRecord, readClaim, type StoredRecord } from './plant-created.ts'
+import {
+  type Claim,
+  constantHeaders,
+  contentOf,
+  isHeader,
+  type NewRecord,
+  readClaim,
+  type StoredRecord,
+} from './plant-created.ts'
 import { formatPosition, type Offset, type Partition, parsePosition } from './position.ts'
 
 /** A plant of the table: the claim that created it. `offset` is the creation's in the log. */
@@ -9,14 +17,9 @@ export type Row = Claim & { plant: Plant }
 /** A record of the table; without a row when another program has written it. */
 export type TableRecord = { offset: Offset; row?: Row }
 
-// CloudEvents 1.0, as plant-created.ts. The source is another one: an id is unique in its source.
 const TYPE = Buffer.from('PlantStored')
-const CONSTANT_HEADERS = {
-  ce_specversion: Buffer.from('1.0'),
-  ce_source: Buffer.from('/plants/table'),
-  ce_type: TYPE,
-  'content-type': version1.contentType,
-}
+// The source is another one than that of the log: an id is unique in its source.
+const CONSTANT_HEADERS = constantHeaders(TYPE, '/plants/table')
 
 /** The row as a record of the table. The same row is always the same record. */
 export function plantStored({ id, eventId, offset, plant }: Row, partition: Partition): NewRecord {

@@ -46,8 +46,6 @@ export function verdict(own: EventId, first: { eventId: EventId }): Verdict {
   return own === first.eventId ? 'created' : 'duplicate'
 }
 
-export type ReadFloor = ReturnType<typeof createReadFloor>
-
 /**
  * The monotonic-read floor (H): per partition the highest offset that this instance has ever shown, and at its start
  * the log's last one. "Absent" is a valid result only when the reach is at least H. Otherwise a client could lose a

@@ -20,11 +20,6 @@ export type Candidates = { claims: Claim[]; isComplete: boolean; reach: Offset }
 /** The beginning of a span, as far as it is certain; `isEnd` when the partition has no plants after these. */
 export type KnownSpan = { claims: Claim[]; isEnd: boolean }
 
-/**
- * The offsets that the reach must include: `token` to show anything to this client, `readFloor` (H) to end the list.
- */
-export type RequiredReach = { token: Offset; readFloor: Offset }
-
 export type ListLimits = {
   /** Most candidates that are read from the window for one span. */
   maxCandidates: number
@@ -56,14 +51,14 @@ export function candidatesOf(
 /**
  * Joins the read model's part of a span with the candidates of the window. `lookedUp` has the candidates' entries, in
  * their order, read after the span. A client whose token is beyond the reach has seen plants that this instance may not
- * know: then nothing is known.
+ * know: then nothing is known. To end the list, the reach must include `readFloor` (H), too.
  */
 export function knownSpan(
   listed: ListedSpan,
   { from, count }: Span,
   candidates: Candidates,
   lookedUp: { entries: readonly LookUpResult['entry'][]; checkpoint: Offset },
-  required: RequiredReach,
+  required: { token: Offset; readFloor: Offset },
 ): KnownSpan {
   const { reach } = candidates
   if (reach < required.token) return { claims: [], isEnd: false }

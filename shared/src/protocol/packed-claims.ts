@@ -28,19 +28,14 @@ type Span = {
   entries: Buffer
 }
 
+type PackedClaimsOptions = { plantsPerSpan?: number | undefined; seed?: number }
 export type PackedClaims = ReturnType<typeof createPackedClaims>
 
 /**
  * The first claim of each id in log order, like a Map, but as the bytes of its entry: about 80 bytes per plant. A Map
  * of claims takes 250, and the garbage collector visits all of them again and again. Claims are numbered from 0.
  */
-export function createPackedClaims({
-  plantsPerSpan = PLANTS_PER_SPAN,
-  seed,
-}: {
-  plantsPerSpan?: number | undefined
-  seed?: number
-} = {}) {
+export function createPackedClaims({ plantsPerSpan = PLANTS_PER_SPAN, seed }: PackedClaimsOptions = {}) {
   const spanBits = Math.log2(plantsPerSpan)
   const inSpan = plantsPerSpan - 1
   const spans: Span[] = []

@@ -1,7 +1,7 @@
-import { encodeEntry, maxEntryBytes, writeEntry } from '../plant/entry.ts'
+import { maxEntryBytes, writeEntry } from '../plant/entry.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
-import { assertFoldVersion, assertPartitionCount, FOLD_VERSION, storedCheckpoint } from './state.ts'
+import { refuse, storedCheckpoint } from './state.ts'
 
 /** `stale`: the checkpoint was not the expected one, and nothing changed. */
 export type ApplyResult = { is: 'applied' } | { is: 'stale'; checkpoint: Checkpoint }
@@ -20,7 +20,7 @@ export type ApplyCall = {
   records: readonly LogRecord[]
 }
 
-/** Arguments of one parked record for reapply.lua: why it is parked, and how this release reads it. */
+/** A parked record for reapply.lua: why it is parked, and how this release reads it. */
 export type Reapplied = { was: number; record: LogRecord }
 
 /** Maximum number of records in one call of apply.lua, which occupies Redis for about 1 ms. */
@@ -69,52 +69,18 @@ export async function applyInChunks<R extends LogRecord>(
 
 export function applyArguments(call: ApplyCall): (string | number | Buffer)[] {
   const { generation, foldVersion, partitions, expected, next, freshGeneration, records } = call
-  return [
-    generation,
-    foldVersion,
-    partitions,
-    expected.offset,
-    next.offset,
-    next.eventId,
-    freshGeneration,
-    packRecords(records),
-  ]
+  const checkpoints = [expected.offset, next.offset, next.eventId]
+  return [generation, foldVersion, partitions, ...checkpoints, freshGeneration, packRecords(records)]
 }
 
 /** Throws a PreconditionError for a generation of a newer release or of a topic with another number of partitions. */
 export function applyResult(
-  [outcome, first, second]: readonly string[],
+  [outcome = '', first, second]: readonly string[],
   partitions: number,
 ): ApplyResult | { is: 'gone' } {
   if (outcome === 'OK') return { is: 'applied' }
   if (outcome === 'STALE') return { is: 'stale', checkpoint: storedCheckpoint(first, second) }
-  if (outcome === 'GONE') return { is: 'gone' }
-  if (outcome === 'FOLD') assertFoldVersion(Number(first))
-  if (outcome === 'PARTITIONS') assertPartitionCount(Number(first), partitions)
-  throw new Error(`apply.lua returned an unexpected result: ${outcome}`)
-}
-
-export function reapplyArguments(partitions: number, reapplied: readonly Reapplied[]): (string | number | Buffer)[] {
-  const args: (string | number | Buffer)[] = [FOLD_VERSION, partitions]
-  for (const { was, record } of reapplied) {
-    const { offset, claim, parked } = record
-    args.push(offset, was, parked ?? '')
-    args.push(claim === undefined ? '' : String(claim.id), claim === undefined ? '' : encodeEntry(claim))
-  }
-  return args
-}
-
-/**
- * The number of records that reapply.lua changed. Throws a PreconditionError for a generation of a newer release or of
- * a topic with another number of partitions.
- */
-export function reappliedCount([outcome, first]: readonly string[], partitions: number): number {
-  if (outcome === 'OK') return Number(first)
-  // A projector that starts a new generation reads the records with its own release.
-  if (outcome === 'GONE') return 0
-  if (outcome === 'FOLD') assertFoldVersion(Number(first))
-  if (outcome === 'PARTITIONS') assertPartitionCount(Number(first), partitions)
-  throw new Error(`reapply.lua returned an unexpected result: ${outcome}`)
+  return outcome === 'GONE' ? { is: 'gone' } : refuse(outcome, first, partitions)
 }
 
 /** Packs records into one argument of apply.lua. */

@@ -1,35 +1,18 @@
-import type { Redis } from 'ioredis'
-import { decodeEntry } from '../plant/entry.ts'
+import { decodeEntry, encodeEntry } from '../plant/entry.ts'
 import { parsePlantId } from '../plant/plant.ts'
 import type { Claim, LogRecord } from '../plant/plant-created.ts'
 import { allPartitions, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import type { PackedSpan } from '../protocol/packed-claims.ts'
-import {
-  type ApplyResult,
-  applyArguments,
-  applyResult,
-  type Reapplied,
-  reappliedCount,
-  reapplyArguments,
-} from './apply.ts'
+import { type ApplyResult, applyArguments, applyResult, type Reapplied } from './apply.ts'
 import { keyPrefix, livePointer, mastersOf, type RedisClient } from './redis.ts'
-import {
-  assertFoldVersion,
-  assertPartitionCount,
-  FOLD_VERSION,
-  type GenerationState,
-  generationState,
-  storedCheckpoint,
-} from './state.ts'
+import { FOLD_VERSION, type GenerationState, generationState, refuse, storedCheckpoint } from './state.ts'
 
 /** The generation that a rebuild fills, and its checkpoint. */
 export type StartResult =
   | { is: 'started' | 'resumed'; generation: string; checkpoint: Checkpoint }
   /** There are keys under the fresh name: try another one. */
   | { is: 'nameTaken' }
-
-export type FillResult = ApplyResult | { is: 'gone' }
 
 export type MarkResult = { is: 'marked' } | { is: 'gone' } | { is: 'live' }
 
@@ -108,8 +91,7 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
         partitions,
       )
       if (outcome === 'TAKEN') return { is: 'nameTaken' }
-      if (outcome === 'PARTITIONS') assertPartitionCount(Number(first), partitions)
-      if (outcome !== 'BEGUN' && outcome !== 'RESUMED') throwUnexpected(outcome, first)
+      if (outcome !== 'BEGUN' && outcome !== 'RESUMED') refuse(outcome, first, partitions)
       const is = outcome === 'BEGUN' ? 'started' : 'resumed'
       return { is, generation: first, checkpoint: storedCheckpoint(offset, event) }
     },
@@ -124,17 +106,9 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
       expected: Checkpoint,
       next: Checkpoint,
       records: readonly LogRecord[],
-    ): Promise<FillResult> {
-      const args = applyArguments({
-        generation,
-        foldVersion: FOLD_VERSION,
-        partitions,
-        expected,
-        next,
-        freshGeneration: '',
-        records,
-      })
-      return applyResult(await redis.plantsApply(pointer(partition), ...args), partitions)
+    ): Promise<ApplyResult | { is: 'gone' }> {
+      const call = { generation, foldVersion: FOLD_VERSION, partitions, expected, next, freshGeneration: '', records }
+      return applyResult(await redis.plantsApply(pointer(partition), ...applyArguments(call)), partitions)
     },
 
     /** Marks a generation before it is verified. `switchTo` requires the mark. */
@@ -142,7 +116,7 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
       const [outcome = ''] = await redis.plantsMark(pointer(partition), generation, mark)
       if (outcome === 'GONE') return { is: 'gone' }
       if (outcome === 'LIVE') return { is: 'live' }
-      return outcome === 'OK' ? { is: 'marked' } : throwUnexpected(outcome)
+      return outcome === 'OK' ? { is: 'marked' } : refuse(outcome)
     },
 
     /** The meta of a generation ('' for the live one) and the sizes of its keys, read atomically. */
@@ -159,15 +133,12 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
     },
 
     /** Deletes a generation, unless it is live. One that a rebuild is filling is deleted only with `abandon`. */
-    async drop(
-      partition: Partition,
-      generation: string,
-      { abandon = false }: { abandon?: boolean } = {},
-    ): Promise<DropResult> {
-      const [outcome = '', keys] = await redis.plantsDrop(pointer(partition), generation, abandon ? 'abandon' : '')
+    async drop(partition: Partition, generation: string, options?: { abandon: boolean }): Promise<DropResult> {
+      const abandon = options?.abandon ? 'abandon' : ''
+      const [outcome = '', keys] = await redis.plantsDrop(pointer(partition), generation, abandon)
       if (outcome === 'LIVE') return { is: 'live' }
       if (outcome === 'FILLING') return { is: 'filling' }
-      return outcome === 'OK' ? { is: 'dropped', keys: Number(keys) } : throwUnexpected(outcome)
+      return outcome === 'OK' ? { is: 'dropped', keys: Number(keys) } : refuse(outcome)
     },
 
     /**
@@ -177,11 +148,15 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
     async list(): Promise<{ partitions: PartitionGenerations[]; strange: string[] }> {
       const names = allPartitions(partitions).map(() => new Set<string>())
       const strange: string[] = []
-      for await (const key of scanMasters(redis, `{${topic}:*`)) {
+      const assign = (key: string) => {
         const [partition, name] = ownerOf(key, topic)
         const known = names[partition]
         if (known === undefined || name === undefined) strange.push(key)
         else if (name !== '') known.add(name)
+      }
+      for (const master of mastersOf(redis)) {
+        const scanned = scan((cursor) => master.scan(cursor, 'MATCH', `{${topic}:*`, 'COUNT', KEYS_PER_SCAN))
+        for await (const keys of scanned) keys.forEach(assign)
       }
       const found = allPartitions(partitions).map(async (partition) => {
         const known = [...(names[partition] ?? [])].sort()
@@ -199,11 +174,19 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
 
     /**
      * Reapplies parked records of the live generation as this release reads them. Returns the number of records that
-     * changed. Idempotent.
+     * changed. Idempotent. Throws a PreconditionError when the generation was folded from a topic with another number
+     * of partitions.
      */
     async reapply(partition: Partition, reapplied: readonly Reapplied[]): Promise<number> {
-      const args = reapplyArguments(partitions, reapplied)
-      return reappliedCount(await redis.plantsReapply(pointer(partition), ...args), partitions)
+      const args = reapplied.flatMap(({ was, record: { offset, claim, parked = '' } }) => {
+        const claimed = claim === undefined ? ['', ''] : [String(claim.id), encodeEntry(claim)]
+        return [offset, was, parked, ...claimed]
+      })
+      const reply = await redis.plantsReapply(pointer(partition), FOLD_VERSION, partitions, ...args)
+      const [outcome = '', first] = reply
+      // A projector that starts a new generation reads the records with its own release.
+      if (outcome === 'GONE') return 0
+      return outcome === 'OK' ? Number(first) : refuse(outcome, first, partitions)
     },
 
     /** Memory of a generation in bytes, estimated from a sample of the elements of each key. */
@@ -258,13 +241,12 @@ export function createGenerations(redis: RedisClient, { topic, partitions }: { t
 
     /** The type of each existing key among the pointers and the keys of a generation. Safe for keys of a wrong type. */
     async keyTypes(partition: Partition, generation: string): Promise<Map<string, string>> {
-      const kinds = [...KINDS]
-      const keys = ['live', 'filling']
-        .map((name) => `${keyPrefix(topic, partition)}${name}`)
-        .concat(kinds.map((kind) => keyOf(partition, generation, kind)))
-      const types = await Promise.all(keys.map((key) => redis.type(key)))
-      const found = ['live', 'filling', ...kinds].map((name, at): [string, string] => [name, types[at] ?? NO_KEY])
-      return new Map(found.filter(([, type]) => type !== NO_KEY))
+      const typeOf = async (name: string): Promise<[string, string]> => {
+        const key = KINDS.has(name) ? keyOf(partition, generation, name) : `${keyPrefix(topic, partition)}${name}`
+        return [name, await redis.type(key)]
+      }
+      const types = await Promise.all(['live', 'filling', ...KINDS].map(typeOf))
+      return new Map(types.filter(([, type]) => type !== NO_KEY))
     },
   }
 }
@@ -276,12 +258,7 @@ export function switchResult([outcome = '', first = '', second = '']: readonly s
   if (outcome === 'CHANGED') return { is: 'changed', live: first }
   if (outcome === 'FELLBACK') return { is: 'fellBack', checkpoint: offsetOf(first) }
   if (outcome === 'BEHIND') return { is: 'behind', checkpoint: offsetOf(first), live: offsetOf(second) }
-  return throwUnexpected(outcome, first)
-}
-
-function throwUnexpected(outcome: string, detail = ''): never {
-  if (outcome === 'FOLD') assertFoldVersion(Number(detail))
-  throw new Error(`a script of the read model returned an unexpected result: ${outcome}`)
+  return refuse(outcome, first)
 }
 
 function claimOf(text: string, entry: Buffer | null | undefined): Claim | undefined {
@@ -303,26 +280,20 @@ function ownerOf(key: string, topic: string): [partition: number, generation: st
   return [number, colon > 0 && KINDS.has(name.slice(colon + 1)) ? name.slice(0, colon) : undefined]
 }
 
-async function* scanMasters(redis: RedisClient, pattern: string): AsyncGenerator<string> {
-  for (const master of mastersOf(redis)) yield* scanKeys(master, pattern)
-}
-
-async function* scanKeys(redis: Redis, pattern: string): AsyncGenerator<string> {
+/** What each call of a scan returns, until its cursor is back at its start. */
+async function* scan<T>(call: (cursor: string) => Promise<[cursor: string | Buffer, found: T[]]>): AsyncGenerator<T[]> {
   let cursor = '0'
   do {
-    const [next, keys] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', KEYS_PER_SCAN)
-    yield* keys
-    cursor = next
+    const [next, found] = await call(cursor)
+    if (found.length > 0) yield found
+    cursor = String(next)
   } while (cursor !== '0')
 }
 
 async function* scanHash(redis: RedisClient, key: string): AsyncGenerator<[Buffer, Buffer][]> {
-  let cursor = '0'
-  do {
-    const [next, found] = await redis.hscanBuffer(key, cursor, 'COUNT', PLANTS_PER_SCAN)
+  for await (const found of scan((cursor) => redis.hscanBuffer(key, cursor, 'COUNT', PLANTS_PER_SCAN))) {
     const pairs: [Buffer, Buffer][] = []
     for (let n = 0; n < found.length; n += 2) pairs.push([found[n] as Buffer, found[n + 1] as Buffer])
-    if (pairs.length > 0) yield pairs
-    cursor = String(next)
-  } while (cursor !== '0')
+    yield pairs
+  }
 }

@@ -35,10 +35,7 @@ export function createLookUp(redis: RedisClient, { topic, partitions }: { topic:
       )
       return requests.map(({ ids }, index) => {
         const found = replies[index] as (Buffer | null)[]
-        const entries = ids.map((id, at) => {
-          const bytes = found[at + 1]
-          return bytes ? readEntry(id, bytes) : undefined
-        })
+        const entries = ids.map((id, at) => readEntry(id, found[at + 1]))
         return { checkpoint: offsetOf(String(found[0])), entries }
       })
     },
@@ -64,9 +61,9 @@ export function createLookUp(redis: RedisClient, { topic, partitions }: { topic:
   }
 }
 
-function readEntry(id: PlantId, bytes: Buffer): Claim | EntryError {
+function readEntry(id: PlantId, bytes: Buffer | null | undefined): Claim | EntryError | undefined {
   try {
-    return decodeEntry(id, bytes)
+    return bytes ? decodeEntry(id, bytes) : undefined
   } catch (error) {
     if (error instanceof EntryError) return error
     throw error

@@ -9,25 +9,10 @@ import type { Log } from '../runtime/log.ts'
 import { type ApplyResult, applyArguments, applyResult } from './apply.ts'
 import { createGenerations } from './generations.ts'
 import { createLookUp } from './look-up.ts'
-import { callTogether, connectRedis, mastersOf, type Patience, script, sendTogether } from './redis.ts'
+import { callTogether, connectRedis, mastersOf, type Patience, sendTogether } from './redis.ts'
 import { withExplainedErrors } from './redis-problems.ts'
 import type { RedisSettings } from './redis-settings.ts'
-import { FOLD_VERSION } from './state.ts'
-
-/** All scripts, by the name of their command. */
-export const SCRIPTS = {
-  plantsLookUp: script('look-up.lua'),
-  plantsCheckpoint: script('checkpoint.lua'),
-  plantsApply: script('apply.lua'),
-  plantsList: script('list.lua'),
-  plantsBegin: script('begin.lua'),
-  plantsMark: script('mark.lua'),
-  plantsState: script('state.lua'),
-  plantsSpan: script('span.lua'),
-  plantsSwitch: script('switch.lua'),
-  plantsDrop: script('drop.lua'),
-  plantsReapply: script('reapply.lua'),
-}
+import { FOLD_VERSION, refuse } from './state.ts'
 
 const OLDEST_REDIS = [6, 2] as const
 /** At most about 10 KiB per call. */
@@ -42,14 +27,12 @@ export type ReadModel = ReturnType<typeof createReadModel>
 /**
  * The read model in Redis: for each partition the exact fold of the log's offsets 0 to checkpoint. All keys of a
  * partition share a hash tag, so that a cluster keeps them on one node. Calls reject at once while Redis is
- * unreachable, and say what to do; the error of the client is the cause. Throws a PreconditionError for settings that are missing or contradict each other.
+ * unreachable, and say what to do; the error of the client is the cause. Throws a PreconditionError for settings that
+ * are missing or contradict each other.
  */
-export function createReadModel(
-  { redis: settings, topic, partitions }: ReadModelSettings,
-  log: Log,
-  patience?: Patience,
-) {
-  const { redis, explained, ...connection } = connectRedis(settings, SCRIPTS, log, patience)
+export function createReadModel(settings: ReadModelSettings, log: Log, patience?: Patience) {
+  const { topic, partitions } = settings
+  const { redis, explained, ...connection } = connectRedis(settings.redis, log, patience)
   const { pointer, ...lookUp } = createLookUp(redis, { topic, partitions })
   const withReasons = <T extends object>(methods: T) => withExplainedErrors(methods, explained)
 
@@ -86,20 +69,11 @@ export function createReadModel(
       records: readonly LogRecord[],
       freshGeneration: string,
     ): Promise<ApplyResult> {
-      const call = {
-        generation: '',
-        foldVersion: FOLD_VERSION,
-        partitions,
-        expected,
-        next,
-        freshGeneration,
-        records,
-      }
+      const call = { generation: '', foldVersion: FOLD_VERSION, partitions, expected, next, freshGeneration, records }
       if (records.length <= SENT_TOGETHER_MAX_RECORDS) sendTogether(redis)
       const reply = await redis.plantsApply(pointer(partition), ...applyArguments(call))
       const result = applyResult(reply, partitions)
-      if (result.is === 'gone') throw new Error('apply.lua returned an unexpected result: GONE')
-      return result
+      return result.is === 'gone' ? refuse('GONE') : result
     },
   })
 }

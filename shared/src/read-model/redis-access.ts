@@ -1,6 +1,5 @@
 import { PreconditionError } from '../runtime/failures.ts'
 import { type HostPort, hostPortOf } from '../runtime/host-port.ts'
-import type { ReadFiles } from '../runtime/reloaded.ts'
 import {
   connectionFiles,
   type ReadFile,
@@ -30,14 +29,7 @@ export type Secrets = {
   sentinelTLS?: TlsFiles
 }
 
-export type RedisAccess = {
-  place: RedisPlace
-  /** The addresses, without secrets. */
-  address: string
-  /** The settings to correct when Redis or a sentinel refuses user or password. */
-  loginSettings: { redis: string; sentinel: string }
-  secrets: ReadFiles<Secrets>
-}
+export type RedisAccess = ReturnType<typeof redisAccessOf>
 
 const SENTINEL_SETTINGS = [
   'REDIS_SENTINEL_NAME',
@@ -51,12 +43,18 @@ const TLS_FILES = ['REDIS_CA_FILE', 'REDIS_CERT_FILE', 'REDIS_KEY_FILE'] as cons
  * Reads the access to Redis from the settings. Throws a PreconditionError that names every setting that is missing,
  * contradicts another one, or names a file that cannot be used.
  */
-export function redisAccessOf(settings: RedisSettings): RedisAccess {
-  const faults = faultsOf(settings)
+export function redisAccessOf(settings: RedisSettings) {
+  const faults = [
+    ...placeFaults(settings),
+    ...loginFaults(settings),
+    ...passwordFaults(settings, 'REDIS'),
+    ...passwordFaults(settings, 'REDIS_SENTINEL'),
+    ...tlsFaults(settings),
+  ]
   if (faults.length > 0) throw new PreconditionError(`settings: ${faults.join('; ')}`)
   return {
-    place: placeOf(settings),
-    address: addressOf(settings),
+    ...placeOf(settings),
+    /** The settings to correct when Redis or a sentinel refuses user or password. */
     loginSettings: {
       redis: loginSettingsOf(settings, 'REDIS'),
       sentinel: loginSettingsOf(settings, 'REDIS_SENTINEL'),
@@ -65,22 +63,19 @@ export function redisAccessOf(settings: RedisSettings): RedisAccess {
   }
 }
 
-function placeOf({ REDIS_URL, REDIS_SENTINELS, REDIS_SENTINEL_NAME, REDIS_CLUSTER_NODES }: RedisSettings): RedisPlace {
-  if (REDIS_URL !== undefined) return { is: 'server', url: REDIS_URL }
-  if (REDIS_CLUSTER_NODES !== undefined) return { is: 'cluster', nodes: hostsOf(REDIS_CLUSTER_NODES) }
-  return { is: 'sentinels', sentinels: hostsOf(REDIS_SENTINELS ?? ''), name: REDIS_SENTINEL_NAME ?? '' }
+/** The address has no secrets. */
+function placeOf(settings: RedisSettings): { place: RedisPlace; address: string } {
+  const { REDIS_URL, REDIS_SENTINELS, REDIS_SENTINEL_NAME: name = '', REDIS_CLUSTER_NODES: nodes } = settings
+  if (nodes !== undefined) return { place: { is: 'cluster', nodes: hostsOf(nodes) }, address: `cluster ${nodes}` }
+  if (REDIS_SENTINELS !== undefined) {
+    const place = { is: 'sentinels', sentinels: hostsOf(REDIS_SENTINELS), name } as const
+    return { place, address: `${name} of the sentinels ${REDIS_SENTINELS}` }
+  }
+  const { protocol, host, pathname } = urlOf(settings)
+  return { place: { is: 'server', url: REDIS_URL ?? '' }, address: `${protocol}//${host}${pathname}` }
 }
 
 const hostsOf = (addresses: string): HostPort[] => addresses.split(',').map(hostPortOf)
-
-function addressOf(settings: RedisSettings): string {
-  const { REDIS_SENTINELS, REDIS_SENTINEL_NAME, REDIS_CLUSTER_NODES } = settings
-  if (REDIS_SENTINELS !== undefined) return `${REDIS_SENTINEL_NAME} of the sentinels ${REDIS_SENTINELS}`
-  if (REDIS_CLUSTER_NODES !== undefined) return `cluster ${REDIS_CLUSTER_NODES}`
-  const { protocol, host, pathname } = urlOf(settings)
-  return `${protocol}//${host}${pathname}`
-}
-
 const urlOf = ({ REDIS_URL = '' }: RedisSettings) => new URL(REDIS_URL)
 
 function usesTls(settings: RedisSettings): boolean {
@@ -108,16 +103,6 @@ function readSecrets(settings: RedisSettings, read?: ReadFile): Secrets {
     ...(sentinelPassword !== undefined && { sentinelPassword }),
     ...(tls !== undefined && { tls, sentinelTLS: tls }),
   }
-}
-
-function faultsOf(settings: RedisSettings): string[] {
-  return [
-    ...placeFaults(settings),
-    ...loginFaults(settings),
-    ...passwordFaults(settings, 'REDIS'),
-    ...passwordFaults(settings, 'REDIS_SENTINEL'),
-    ...tlsFaults(settings),
-  ]
 }
 
 const given = (settings: RedisSettings, names: readonly Name[]) => names.filter((name) => settings[name] !== undefined)

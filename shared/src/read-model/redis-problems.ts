@@ -98,22 +98,10 @@ export function redisProblemOf(error: unknown, place: Place): string | undefined
 
 /** The fix for an error of Redis, a sentinel or TLS that a person has to put right; undefined for any other error. */
 function refusalOf(message: string, { loginSettings }: Place): string | undefined {
-  const [server, settings] = /sentinel/i.test(message)
-    ? (['a sentinel', loginSettings.sentinel] as const)
-    : (['Redis', loginSettings.redis] as const)
-  const problem = problemIn(message)
-  if (problem === 'login') return `${server} refuses the login: correct ${settings}`
-  if (problem === 'noLogin') return `${server} requires a login: set ${settings}`
-  if (problem === 'right') return `${server} refuses a call: give the user ${rightIn(message)}; ${RIGHTS} (NOPERM)`
-  if (problem === 'authority')
-    return `the certificate of ${server} is not trusted: REDIS_CA_FILE must name its authority`
-  if (problem === 'hostName') {
-    return `the certificate of ${server} is for another address: connect to a name that it has`
-  }
-  if (problem === 'noCertificate') {
-    return `${server} requires a certificate that it trusts: set REDIS_CERT_FILE and REDIS_KEY_FILE`
-  }
-  return problem === 'noTls' ? `${server} does not use TLS at this port` : undefined
+  const isOfSentinel = /sentinel/i.test(message)
+  const server = isOfSentinel ? 'a sentinel' : 'Redis'
+  const [, text] = REFUSALS.find(([pattern]) => pattern.test(message)) ?? []
+  return text?.(server, isOfSentinel ? loginSettings.sentinel : loginSettings.redis, message)
 }
 
 /** Replies that need no setting to be corrected. Redis 6.2 wraps those within a script in another error. */
@@ -137,18 +125,27 @@ const NO_CONNECTION =
   /^(?:E[A-Z_]+|MaxRetriesPerRequestError|ClusterAllFailedError)$|\bE(?:CONN|HOST|NET|PIPE|NOTFOUND|AI_)|Connection is closed|connection close|Cluster is ended|isn't writeable|reachable/
 
 /** Redis, its versions and OpenSSL have no other codes than these words. */
-const PROBLEMS = {
-  login: /\bWRONGPASS\b|invalid password/,
-  noLogin: /\bNOAUTH\b/,
-  right: /\bNOPERM\b|ACL failure in script|user executing the script can't/,
-  authority: /unable to (?:verify|get)|self[- ]signed certificate|certificate has expired/,
-  hostName: /does not match certificate's altnames/,
-  noCertificate: /alert (?:certificate required|handshake failure|unknown ca|bad certificate)/,
-  noTls: /wrong version number|packet length too long/,
-}
-function problemIn(message: string): keyof typeof PROBLEMS | undefined {
-  return (Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[]).find((problem) => PROBLEMS[problem].test(message))
-}
+const REFUSALS: readonly [RegExp, (server: string, settings: string, message: string) => string][] = [
+  [/\bWRONGPASS\b|invalid password/, (server, settings) => `${server} refuses the login: correct ${settings}`],
+  [/\bNOAUTH\b/, (server, settings) => `${server} requires a login: set ${settings}`],
+  [
+    /\bNOPERM\b|ACL failure in script|user executing the script can't/,
+    (server, _, message) => `${server} refuses a call: give the user ${rightIn(message)}; ${RIGHTS} (NOPERM)`,
+  ],
+  [
+    /unable to (?:verify|get)|self[- ]signed certificate|certificate has expired/,
+    (server) => `the certificate of ${server} is not trusted: REDIS_CA_FILE must name its authority`,
+  ],
+  [
+    /does not match certificate's altnames/,
+    (server) => `the certificate of ${server} is for another address: connect to a name that it has`,
+  ],
+  [
+    /alert (?:certificate required|handshake failure|unknown ca|bad certificate)/,
+    (server) => `${server} requires a certificate that it trusts: set REDIS_CERT_FILE and REDIS_KEY_FILE`,
+  ],
+  [/wrong version number|packet length too long/, (server) => `${server} does not use TLS at this port`],
+]
 
 /** Redis names the command, except in a script before version 7; and never the key. */
 function rightIn(message: string): string {

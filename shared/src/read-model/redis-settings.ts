@@ -5,10 +5,7 @@ const Text = (expected: string) => Type.Optional(Type.String({ expected }))
 const Secret = Type.Optional(Type.String({ secret: true }))
 const FilePath = Text('the path of a file')
 const Addresses = Type.Optional(
-  Type.String({
-    pattern: HOST_PORTS,
-    expected: 'host:port, or several separated by commas',
-  }),
+  Type.String({ pattern: HOST_PORTS, expected: 'host:port, or several separated by commas' }),
 )
 
 /** The settings of the connection to Redis; docs/reference/settings.md explains each. */

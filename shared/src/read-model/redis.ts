@@ -1,44 +1,34 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type ChainableCommander, Cluster, Redis, type RedisOptions, type Result } from 'ioredis'
+import { type ChainableCommander, type ClientContext, Cluster, Redis, type RedisOptions, type Result } from 'ioredis'
 import type { Partition } from '../plant/position.ts'
 import type { Log } from '../runtime/log.ts'
 import { type RedisAccess, redisAccessOf, type Secrets } from './redis-access.ts'
-import { ReadModelCluster } from './redis-cluster.ts'
 import { createRedisProblems } from './redis-problems.ts'
 import type { RedisSettings } from './redis-settings.ts'
 
+type Texts<Context extends ClientContext> = Result<string[], Context>
+
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    plantsApply(pointer: string, ...args: (string | number | Buffer)[]): Result<string[], Context>
+    plantsApply(pointer: string, ...args: (string | number | Buffer)[]): Texts<Context>
     plantsLookUpBuffer(pointer: string, ...ids: string[]): Result<(Buffer | null)[], Context>
     plantsListBuffer(pointer: string, from: number, count: number): Result<Buffer[], Context>
-    plantsCheckpoint(pointer: string): Result<string[], Context>
-    plantsBegin(pointer: string, name: string, fold: number, partitions: number): Result<string[], Context>
-    plantsMark(pointer: string, generation: string, mark: string): Result<string[], Context>
-    plantsState(pointer: string, generation: string): Result<string[], Context>
+    plantsCheckpoint(pointer: string): Texts<Context>
+    plantsBegin(pointer: string, name: string, fold: number, partitions: number): Texts<Context>
+    plantsMark(pointer: string, generation: string, mark: string): Texts<Context>
+    plantsState(pointer: string, generation: string): Texts<Context>
     plantsSpanBuffer(pointer: string, generation: string, from: number, count: number): Result<Buffer[], Context>
-    plantsSwitch(
-      pointer: string,
-      generation: string,
-      mark: string,
-      live: string,
-      verified: number,
-      fold: number,
-    ): Result<string[], Context>
-    plantsReapply(pointer: string, ...args: (string | number | Buffer)[]): Result<string[], Context>
-    plantsDrop(pointer: string, generation: string, abandon: string): Result<string[], Context>
+    plantsSwitch(pointer: string, name: string, mark: string, live: string, upTo: number, fold: number): Texts<Context>
+    plantsReapply(pointer: string, ...args: (string | number | Buffer)[]): Texts<Context>
+    plantsDrop(pointer: string, generation: string, abandon: string): Texts<Context>
   }
 }
 
 /** A connection to one server, or connections to the masters of a cluster. */
 export type RedisClient = Redis | Cluster
 
-type Script = ReturnType<typeof script>
-type Scripts = Record<string, Script>
 type Problems = ReturnType<typeof createRedisProblems>
-/** Calls `use` with the secrets as they were read last, and again with those that are in the files now. */
-type Renew = (use: (secrets: Secrets) => void) => void
 
 const CONNECT_TIMEOUT_MS = 3_000
 const COMMAND_TIMEOUT_MS = 2_000
@@ -50,10 +40,22 @@ const RECONNECT_STEP_MS = 50
 const RECONNECT_MAX_MS = 1_000
 
 /** A script in this folder. Its only key is the live pointer of a partition. */
-export const script = (name: string) => ({
-  lua: readFileSync(new URL(name, import.meta.url), 'utf8'),
-  numberOfKeys: 1,
-})
+const script = (name: string) => ({ lua: readFileSync(new URL(name, import.meta.url), 'utf8'), numberOfKeys: 1 })
+
+/** All scripts, by the name of their command. */
+export const SCRIPTS = {
+  plantsLookUp: script('look-up.lua'),
+  plantsCheckpoint: script('checkpoint.lua'),
+  plantsApply: script('apply.lua'),
+  plantsList: script('list.lua'),
+  plantsBegin: script('begin.lua'),
+  plantsMark: script('mark.lua'),
+  plantsState: script('state.lua'),
+  plantsSpan: script('span.lua'),
+  plantsSwitch: script('switch.lua'),
+  plantsDrop: script('drop.lua'),
+  plantsReapply: script('reapply.lua'),
+}
 
 /** The prefix of all keys of a partition. Its hash tag keeps them on one node of a cluster. */
 export const keyPrefix = (topic: string, partition: Partition) => `{${topic}:${partition}}:`
@@ -70,17 +72,21 @@ export type Patience = { patienceMs?: number }
  * and are sent again after a lost connection, so each call has to bear being executed twice. Throws a PreconditionError
  * for settings that are missing or contradict each other.
  */
-export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log, { patienceMs }: Patience = {}) {
+export function connectRedis(settings: RedisSettings, log: Log, { patienceMs }: Patience = {}) {
   const access = redisAccessOf(settings)
   const problems = createRedisProblems(access, log)
-  const renew: Renew = (use) => {
+  const use = (secrets: Secrets) => {
+    for (const { options } of redis instanceof Cluster ? redis.nodes() : [redis]) Object.assign(options, secrets)
+  }
+  /** Uses the secrets as they were read last, and then those that are in the files now. */
+  const renew = () => {
     use(access.secrets.current())
     void access.secrets.renew((reason) => log.warn(`redis: ${reason}`)).then(use)
   }
-  const redis =
+  const redis: RedisClient =
     access.place.is === 'cluster'
-      ? openCluster(access, scripts, problems, renew)
-      : openServer(access, scripts, problems, renew, patienceMs)
+      ? openCluster(access, problems, renew)
+      : openServer(access, problems, renew, patienceMs)
   redis.on('error', (error: Error & { lastNodeError?: Error }) =>
     problems.connectionFailed(error.lastNodeError ?? error),
   )
@@ -110,14 +116,9 @@ export function connectRedis(settings: RedisSettings, scripts: Scripts, log: Log
 
     explained: problems.explained,
 
-    /** Resolves when Redis is ready. Rejects when it is not ready within 3 seconds; the error says what to correct. */
+    /** Resolves when Redis is ready. Rejects when it is not ready within 3 seconds. */
     async ready(): Promise<void> {
-      if (redis.status === 'ready') return
-      try {
-        await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
-      } catch (error) {
-        throw problems.explained(error)
-      }
+      if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) })
     },
 
     /** Waits for calls in flight, then closes the connection. */
@@ -156,20 +157,13 @@ function optionsOf(problems: Problems) {
 }
 
 /** One server, or the master that sentinels name. */
-function openServer(
-  { place, secrets }: RedisAccess,
-  scripts: Scripts,
-  problems: Problems,
-  renew: Renew,
-  patienceMs: number | undefined,
-): Redis {
-  const renewOptions = () => renew((renewed) => Object.assign(redis.options, renewed))
+function openServer({ place, secrets }: RedisAccess, problems: Problems, renew: () => void, patienceMs?: number) {
   const options = {
     ...optionsOf(problems),
     ...secrets.current(),
     ...(patienceMs === undefined ? FAIL_AT_ONCE : { ...WAIT_FOR_REDIS, commandTimeout: patienceMs }),
     retryStrategy: retryDelay,
-    scripts,
+    scripts: SCRIPTS,
   } satisfies RedisOptions
   const redis =
     place.is === 'sentinels'
@@ -179,21 +173,42 @@ function openServer(
           enableTLSForSentinelMode: options.tls !== undefined,
           sentinelCommandTimeout: COMMAND_TIMEOUT_MS,
           sentinelRetryStrategy(attempt: number) {
-            renewOptions()
+            renew()
             return retryDelay(attempt)
           },
           // A master that is cut off from the sentinels keeps its connections.
           failoverDetector: true,
         })
       : new Redis(place.is === 'server' ? place.url : '', options)
-  redis.on('reconnecting', renewOptions)
+  redis.on('reconnecting', renew)
   return redis
 }
 
-function openCluster({ place, secrets }: RedisAccess, scripts: Scripts, problems: Problems, renew: Renew): Cluster {
+/** The cluster client of ioredis, without what would break the read model's promises. */
+class ReadModelCluster extends Cluster {
+  /** Rejects calls at once while no node is reachable: ioredis keeps them without a limit in number or time. */
+  override sendCommand(...args: Parameters<Cluster['sendCommand']>): unknown {
+    const [command] = args
+    if (this.status === 'ready' || command.name === 'cluster') return super.sendCommand(...args)
+    command.reject(new Error('no node of the Redis Cluster is reachable'))
+    return command.promise
+  }
+
+  /**
+   * Does not follow ASK: while the keys of a slot move to another node one by one, a script there would take those that
+   * are still missing for absent. The call fails, and a later one is redirected by MOVED when all keys have moved.
+   */
+  override handleError(...args: Parameters<Cluster['handleError']>): void {
+    const [error, , handlers] = args
+    if (error.message.startsWith('ASK ')) handlers.defaults()
+    else super.handleError(...args)
+  }
+}
+
+function openCluster({ place, secrets }: RedisAccess, problems: Problems, renew: () => void): Cluster {
   const cluster = new ReadModelCluster(place.is === 'cluster' ? place.nodes : [], {
     redisOptions: { ...optionsOf(problems), ...secrets.current(), autoResendUnfulfilledCommands: false },
-    scripts,
+    scripts: SCRIPTS,
     clusterRetryStrategy: retryDelay,
     // A call that may have been executed is the caller's to repeat, as with a single server.
     retryDelayOnFailover: 0,
@@ -201,12 +216,8 @@ function openCluster({ place, secrets }: RedisAccess, scripts: Scripts, problems
     dnsLookup: (host, callback) => callback(null, host),
     lazyConnect: true,
   })
-  const renewOptions = () =>
-    renew((renewed) => {
-      for (const { options } of cluster.nodes()) Object.assign(options, renewed)
-    })
-  cluster.on('+node', renewOptions)
-  cluster.on('-node', renewOptions)
+  cluster.on('+node', renew)
+  cluster.on('-node', renew)
   cluster.on('node error', problems.callFailed)
   cluster.connect().catch(() => {})
   return cluster

@@ -8,6 +8,8 @@ export const FOLD_VERSION = 1
 
 /** All fields of a generation's meta hash, in the order in which state.lua returns them. */
 export const META_FIELDS = ['checkpoint', 'event', 'fold', 'partitions', 'plants', 'voids', 'parked', 'mark'] as const
+/** The keys whose time to live state.lua returns, in this order. */
+const KEYS = ['live', 'filling', 'meta', 'plants', 'order', 'parked'] as const
 
 /** The result of state.lua for one generation, read at one moment. */
 export type GenerationState = {
@@ -30,7 +32,7 @@ export type GenerationState = {
   /** Number of elements in each key; -1 for a key of another type. */
   sizes: { plants: number; order: number; parked: number }
   /** Time to live of each key in ms: -1 for a key that does not expire, as none should; -2 for an absent key. */
-  ttlMs: Record<'live' | 'filling' | 'meta' | 'plants' | 'order' | 'parked', number>
+  ttlMs: Record<(typeof KEYS)[number], number>
 }
 
 export function generationState(reply: readonly string[]): GenerationState {
@@ -49,14 +51,7 @@ export function generationState(reply: readonly string[]): GenerationState {
     mark: fields[7] ?? '',
     texts: Object.fromEntries(META_FIELDS.map((name, at) => [name, fields[at] ?? ''])) as GenerationState['texts'],
     sizes: { plants: number(8), order: number(9), parked: number(10) },
-    ttlMs: {
-      live: number(11),
-      filling: number(12),
-      meta: number(13),
-      plants: number(14),
-      order: number(15),
-      parked: number(16),
-    },
+    ttlMs: Object.fromEntries(KEYS.map((key, at) => [key, number(11 + at)])) as GenerationState['ttlMs'],
   }
 }
 
@@ -96,4 +91,11 @@ export function assertFoldVersion(found: number): void {
   throw new PreconditionError(
     `the read model was folded by a newer release (fold version ${found}; this release has ${FOLD_VERSION}): start that release`,
   )
+}
+
+/** Throws a PreconditionError for a refusal of a script, and an Error for a result that is none. */
+export function refuse(outcome: string, detail = '', partitions = 0): never {
+  if (outcome === 'FOLD') assertFoldVersion(Number(detail))
+  if (outcome === 'PARTITIONS') assertPartitionCount(Number(detail), partitions)
+  throw new Error(`a script of the read model returned an unexpected result: ${outcome}`)
 }

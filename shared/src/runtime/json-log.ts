@@ -1,5 +1,5 @@
 import { type Span, trace } from '@opentelemetry/api'
-import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
+import { type DestinationStream, type Logger, type LoggerOptions, pino, stdSerializers } from 'pino'
 
 export type { Logger }
 
@@ -7,16 +7,16 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error']
 
 /** The log of a process: one JSON object a line on stdout. */
 export function createLog(name: string, level: string, destination?: DestinationStream): Logger {
-  const options = {
+  const options: LoggerOptions = {
     name,
     level,
     timestamp: pino.stdTimeFunctions.isoTime,
     mixin: () => traceIds(trace.getActiveSpan()) ?? {},
-    formatters: { level: (label: string) => ({ level: label }) },
+    formatters: { level: (label) => ({ level: label }) },
     // Callers pass no secrets, but libraries may: in what they log, or in their errors.
     serializers: { err: describeError, req: describeRequest, request: describeRequest, headers: () => '…' },
   }
-  return destination === undefined ? pino(options) : pino(options, destination)
+  return pino(options, destination)
 }
 
 /** The ids of a span, by the names that OpenTelemetry has for them in logs and exemplars. */
@@ -28,16 +28,8 @@ export function traceIds(span: Span | undefined): TraceIds | undefined {
   return { trace_id: traceId, span_id: spanId }
 }
 
-type DescribedError = {
-  type: string
-  message: string
-  stack: string
-  code?: unknown
-  errors?: (DescribedError | string)[]
-}
-
 /** Nothing else that an error carries: it may be a whole request with its Authorization header. */
-function describeError(error: unknown): DescribedError | string {
+function describeError(error: unknown): object | string {
   if (!(error instanceof Error)) return typeof error === 'string' ? error : `not an Error but: ${typeof error}`
   const { type, message, stack } = stdSerializers.err(error)
   const { code, errors } = error as { code?: unknown; errors?: unknown }

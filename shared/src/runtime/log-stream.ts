@@ -1,6 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
-import type { DestinationStream } from 'pino'
 
 const STDOUT = 1
 /** The longest backlog of a pipe whose reader does not read. */
@@ -11,18 +10,13 @@ const BACKLOG_MAX_BYTES = 8 * 1_048_576
  * pipe, a reader that stops reading delays nothing but the lines: 8 MiB of them wait, and those after them are dropped
  * and counted.
  */
-export type LogStream = DestinationStream & {
-  /** Resolves when all lines are written, or after this time. */
-  flush(withinMs: number): Promise<void>
-}
-
-export function openLogStream(name: string): LogStream {
+export function openLogStream(name: string) {
   const stdout = fstatSync(STDOUT)
   const stream = stdout.isFIFO() || stdout.isSocket() ? openPipe() : openFile()
   let dropped = 0
   return {
     flush: stream.flush,
-    write(line) {
+    write(line: string): void {
       dropped = stream.write(dropped === 0 ? line : `${notice()}\n${line}`) ? 0 : dropped + 1
     },
   }
@@ -33,8 +27,8 @@ export function openLogStream(name: string): LogStream {
   }
 }
 
-/** `write` returns false for what is dropped. */
-type Output = { write(text: string): boolean; dropReason: string; flush: LogStream['flush'] }
+/** `write` returns false for what is dropped; `flush` resolves when all lines are written, or after this time. */
+type Output = { write(text: string): boolean; dropReason: string; flush(withinMs: number): Promise<void> }
 
 /** Writes at once: lines that wait for a thread would follow those that the exit of the process writes. */
 function openFile(): Output {

@@ -1,12 +1,5 @@
 import { readFileSync } from 'node:fs'
-import {
-  type Counter,
-  collectDefaultMetrics,
-  Gauge,
-  type Histogram,
-  Registry,
-  type RegistryContentType,
-} from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry, type RegistryContentType } from 'prom-client'
 
 /** The version of this release. */
 export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -28,18 +21,33 @@ export function createMetrics(service: string, { withExemplars = false } = {}): 
   return metrics
 }
 
-/** Adds a gauge that is read at each scrape; while `read` returns undefined there is no sample. */
-export function addGauge(metrics: Metrics, name: string, help: string, read: () => number | undefined): Gauge {
-  return new Gauge({
-    name,
-    help,
-    registers: [metrics],
-    collect() {
-      const value = read()
-      if (value === undefined) this.remove()
-      else this.set(value)
-    },
-  })
+type MoreOfHistogram<L extends string> = { labelNames?: L[]; enableExemplars?: boolean }
+
+/** Functions that add metrics of this store; all names have its prefix. */
+export function metricsIn(metrics: Metrics) {
+  const registers = [metrics]
+  const named = (name: string, help: string) => ({ name: `plant_store_${name}`, help, registers })
+  return {
+    /** True if histograms may have exemplars. */
+    enableExemplars: metrics.contentType !== Registry.PROMETHEUS_CONTENT_TYPE,
+
+    counter: <L extends string>(name: string, help: string, labelNames: L[] = []) =>
+      new Counter({ ...named(name, help), labelNames }),
+
+    histogram: <L extends string>(name: string, help: string, buckets: number[], more: MoreOfHistogram<L> = {}) =>
+      new Histogram({ ...named(name, help), buckets, ...more }),
+
+    /** A gauge that is read at each scrape; while `read` returns undefined there is no sample. */
+    gauge: (name: string, help: string, read: () => number | undefined) =>
+      new Gauge({
+        ...named(name, help),
+        collect() {
+          const value = read()
+          if (value === undefined) this.remove()
+          else this.set(value)
+        },
+      }),
+  }
 }
 
 /** Returns a function that reads how much a counter grew in a second, since its last call. */
@@ -56,16 +64,8 @@ export function rateOf(counter: Counter): () => Promise<number> {
   }
 }
 
-/** The growth of a histogram of seconds between two calls. */
-export type Growth = {
-  perSecond: number
-  /** Percentiles in milliseconds, as exact as the buckets are; null when nothing was counted. */
-  p50Ms: number | null
-  p99Ms: number | null
-}
-
-/** Returns a function that reads the growth of a histogram since its last call. */
-export function growthOf(histogram: Histogram, isCounted = (_labels: Labels) => true): () => Promise<Growth> {
+/** Returns a function that reads the growth of a histogram of seconds since its last call. */
+export function growthOf(histogram: Histogram, isCounted = (_labels: Labels) => true) {
   let before = new Map<number, number>()
   let readAt = performance.now()
 
@@ -84,6 +84,7 @@ export function growthOf(histogram: Histogram, isCounted = (_labels: Labels) => 
     readAt = performance.now()
     return {
       perSecond: (grown.at(-1) ?? 0) / seconds,
+      // As exact as the buckets are; null when nothing was counted.
       p50Ms: quantileMs(bounds, grown, 0.5),
       p99Ms: quantileMs(bounds, grown, 0.99),
     }

@@ -36,13 +36,11 @@ export type Reload<T> = Source<T> & {
   everyMs?: number | undefined
 }
 
-export type Reloaded<T> = Omit<ReadFiles<T>, 'renew'> & { close(): Promise<void> }
-
 /**
  * The content of files, which are read again every 5 s. While they cannot be read, or within 5 s, or are invalid, the
  * previous content stays, and the log has the reason once. Throws a PreconditionError when the first read fails.
  */
-export async function openReloaded<T>(reload: Reload<T>): Promise<Reloaded<T>> {
+export async function openReloaded<T>(reload: Reload<T>) {
   const { what, read, use = () => {}, log, everyMs = 5_000, withinMs = WITHIN_MS } = reload
   let used = await inTime(read(), what, withinMs).catch((error: unknown) => {
     throw error instanceof PreconditionError ? error : new PreconditionError(`settings: ${messageOf(error)}`)

@@ -2,23 +2,20 @@ import { messageOf, PreconditionError } from './failures.ts'
 import type { Log } from './log.ts'
 import { delay, systemTime, type Time } from './time.ts'
 
-/** Waits that grow with each failure. */
-export type BackOff = {
-  /** The wait after one more failure: twice the one before, up to a limit. */
-  nextMs(): number
-  /** After a success the waits start again with the first one. */
-  reset(): void
-}
+export type BackOff = ReturnType<typeof createBackOff>
 
-export function createBackOff({ firstMs, longestMs }: { firstMs: number; longestMs: number }): BackOff {
+/** Waits that grow with each failure. */
+export function createBackOff({ firstMs, longestMs }: { firstMs: number; longestMs: number }) {
   let waitMs = firstMs
   return {
-    nextMs() {
+    /** The wait after one more failure: twice the one before, up to a limit. */
+    nextMs(): number {
       const ms = waitMs
       waitMs = Math.min(2 * waitMs, longestMs)
       return ms
     },
-    reset() {
+    /** After a success the waits start again with the first one. */
+    reset(): void {
       waitMs = firstMs
     },
   }
@@ -75,18 +72,11 @@ export async function eachApart<T>(items: Iterable<T>, work: (item: T) => Promis
   if (errors.length > 0) throw errors[0]
 }
 
-export type Repeated = {
-  /** The failure of the last call; undefined when it succeeded. */
-  problem(): string | undefined
-  /** Resolves when no call is in flight and none will follow. */
-  close(): Promise<void>
-}
-
 export type Repetition = {
   time: Time
   /** The least time from the end of one call to the start of the next. */
   everyMs: number
-  task(): Promise<void>
+  task(): Promise<unknown>
   /** The name of the task, for the log. */
   what: string
   log: Log
@@ -97,7 +87,7 @@ export type Repetition = {
  * Calls `task` periodically, one call at a time, until closed. A call that fails is logged, and the next one follows;
  * a PreconditionError goes to `onHalt`, and ends the calls.
  */
-export function repeat({ time, everyMs, task, what, log, onHalt }: Repetition): Repeated {
+export function repeat({ time, everyMs, task, what, log, onHalt }: Repetition) {
   const closing = new AbortController()
   let problem: string | undefined
 
@@ -120,8 +110,10 @@ export function repeat({ time, everyMs, task, what, log, onHalt }: Repetition): 
 
   const running = run()
   return {
-    problem: () => problem,
-    async close() {
+    /** The failure of the last call; empty when it succeeded. */
+    problems: (): string[] => (problem === undefined ? [] : [problem]),
+    /** Resolves when no call is in flight and none will follow. */
+    async close(): Promise<void> {
       closing.abort()
       await running
     },

@@ -32,11 +32,7 @@ export type ServiceContext = {
  * PreconditionError, 1 for any other failure, also one during the end. The last log line gives the reason. A second
  * signal hurries the end. It is forced after 9 s, or 4.5 s after the longest time that a call of `closeLater` may take.
  */
-export async function runService(
-  name: string,
-  level = 'info',
-  start: (context: ServiceContext) => Promise<void>,
-): Promise<void> {
+export async function runService(name: string, level = 'info', start: (context: ServiceContext) => Promise<void>) {
   const stream = openLogStream(name)
   // The settings are checked later, and a level that they refuse has to be logged.
   const log = createLog(name, LOG_LEVELS.includes(level) ? level : 'info', stream)

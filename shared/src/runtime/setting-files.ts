@@ -95,11 +95,7 @@ function unreadable(name: string, path: string, { code, message }: NodeJS.ErrnoE
  * The secret in the setting `name`, or in the file that `<name>_FILE` names; undefined without either. Editors end a
  * file with a line break, which is no part of the secret. Throws an Error that names the setting and the fix.
  */
-export function readSecret(
-  settings: SettingValues,
-  name: string,
-  read: ReadFile = readSettingFile,
-): string | undefined {
+export function readSecret(settings: SettingValues, name: string, read: ReadFile = readSettingFile) {
   if (settings[name] !== undefined) return settings[name]
   if (settings[`${name}_FILE`] === undefined) return undefined
   return read(settings, `${name}_FILE`).replace(/\r?\n$/, '')

@@ -119,10 +119,8 @@ export function createTableWriter(options: TableWriterOptions) {
   async function readWritten(): Promise<void> {
     const unread = [...states.values()].filter(({ written }) => written === undefined)
     if (unread.length === 0) return
-    const rows = await latestRows(
-      unread.map(({ partition }) => partition),
-      signal,
-    )
+    const wanted = unread.map(({ partition }) => partition)
+    const rows = await latestRows(wanted, signal)
     await assertRowsOfLog(rows, (ranges, onRecords) => readLog(ranges, onRecords, signal))
     for (const state of unread) state.written = writtenUpTo(rows.get(state.partition))
   }

@@ -21,6 +21,9 @@ const ANOTHER_LOG_REMEDY =
 const REMEDY = `this is not the log that the table was written from. ${ANOTHER_LOG_REMEDY}`
 const BEHIND = 'the read model does not have all of its claims yet'
 
+type Ranges = ReadonlyMap<Partition, Range>
+type OnRecords = (partition: Partition, records: readonly LogRecord[], reached: Checkpoint) => Promise<void>
+
 /** The table, and the log that it is written from. */
 export type TableStores = {
   readModel: Pick<ReadModel, 'lookUp'>
@@ -29,11 +32,7 @@ export type TableStores = {
   /** Resolves when the table has the records. After a rejection it may have any of them. */
   append(records: readonly NewRecord[]): Promise<unknown>
   /** Reads ranges of the log, as replay.ts does. */
-  readLog(
-    ranges: ReadonlyMap<Partition, Range>,
-    onRecords: (partition: Partition, records: readonly LogRecord[], reached: Checkpoint) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void>
+  readLog(ranges: Ranges, onRecords: OnRecords, signal: AbortSignal): Promise<void>
 }
 
 /** The table of these stores in Kafka. `close` ends the producer. */
@@ -58,10 +57,7 @@ export function openTable(
 /** Throws a PreconditionError unless the log holds the creations of these rows. `readLog` reads ranges of the log. */
 export async function assertRowsOfLog(
   rows: ReadonlyMap<Partition, Row>,
-  readLog: (
-    ranges: ReadonlyMap<Partition, Range>,
-    onRecords: (partition: Partition, records: readonly LogRecord[]) => Promise<void>,
-  ) => Promise<void>,
+  readLog: (ranges: Ranges, onRecords: OnRecords) => Promise<void>,
 ): Promise<void> {
   const found = new Map<Partition, LogRecord>()
   const rangeOf = ({ offset }: Row): Range => ({ from: checkpointBefore(offset), end: after(offset) })
@@ -84,14 +80,8 @@ export async function assertRowsOfLog(
 
 export type PartitionClaims = { partition: Partition; claims: readonly Claim[] }
 
-/** The rows among some claims of a partition, or why the read model does not know them. */
-export type FoundRows = { partition: Partition } & ({ rows: Row[] } | { rows: undefined; why: string })
-
-/** Asks the read model which of these claims are rows, in one round trip. */
-export async function lookUpRows(
-  readModel: Pick<ReadModel, 'lookUp'>,
-  asked: readonly PartitionClaims[],
-): Promise<FoundRows[]> {
+/** Asks the read model in one round trip which of these claims are rows; `why` says why it does not know. */
+export async function lookUpRows(readModel: Pick<ReadModel, 'lookUp'>, asked: readonly PartitionClaims[]) {
   const lookUps = await readModel.lookUp(
     asked.map(({ partition, claims }) => ({ partition, ids: claims.map(({ id }) => id) })),
   )

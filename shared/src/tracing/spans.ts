@@ -89,12 +89,9 @@ async function withinBatchSpan<T>(
   }
 }
 
-/** The source of consumed events. */
-export type ConsumedFrom = { topic: string; partition: Partition; groupId: string }
-
-/** Runs the processing of consumed events within its span. */
+/** Runs the processing of events, consumed from this source, within its span. */
 export function withinProcessSpan<T>(
-  { topic, partition, groupId }: ConsumedFrom,
+  { topic, partition, groupId }: { topic: string; partition: Partition; groupId: string },
   events: readonly Traced[],
   work: () => Promise<T>,
 ): Promise<T> {

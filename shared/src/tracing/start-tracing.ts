@@ -12,10 +12,7 @@ const LAST_SPANS_WITHIN_MS = 1_000
  * Starts the SDK of OpenTelemetry when the settings name a collector, and says whether it did. Without one the SDK is
  * not even loaded. Spans wait in a queue of bounded length; those that do not fit are dropped.
  */
-export async function startTracing(
-  { name, log, closeLater }: ServiceContext,
-  settings: TracingSettings,
-): Promise<boolean> {
+export async function startTracing({ name, log, closeLater }: ServiceContext, settings: TracingSettings) {
   if (!isTracingOn(settings)) return false
   const { startNodeSdk } = await import('@opentelemetry/sdk-node')
   const sdk = startNodeSdk({

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { exportJWK, exportSPKI, FlattenedSign, generateKeyPair, SignJWT } from 'jose'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../../../../tests/support/eventually.ts'
@@ -30,7 +29,7 @@ function accept(url: string, limits: Partial<KeySetLimits> = AT_EACH_TOKEN) {
   const logged: string[] = []
   const write = (...line: unknown[]) => logged.push(String(line.at(-1)))
   const log = { ...quietLog, error: write, info: write, debug() {} } as unknown as Log
-  const keys = openKeySet(url, { log, time: systemTime, limits })
+  const keys = openKeySet(url, log, limits)
   onTestFinished(keys.close)
   const strategy = jwts({
     issuer: ISSUER,

@@ -1,9 +1,9 @@
 import { scopesAmong } from '@plant-store/shared/access/scope.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { HttpError } from '../http/errors.ts'
+import type { ApiSettings } from '../settings.ts'
 import { KeysUnavailable, openKeySet } from './key-set.ts'
 import { type Access, type Authenticator, expiredToken, invalidToken, type Strategy } from './require-access.ts'
 
@@ -26,9 +26,9 @@ const TOKEN_ERRORS = [
   errors.JWKSMultipleMatchingKeys,
 ]
 
-export type JwtOptions = {
-  issuer: string
-  audience: string
+type JwtIssuer = { issuer: string; audience: string; url: string }
+
+export type JwtOptions = Omit<JwtIssuer, 'url'> & {
   keyOf: JWTVerifyGetKey
   /** Milliseconds since 1970. */
   now: () => number
@@ -76,16 +76,8 @@ export function jwts({ issuer, audience, keyOf, now, log }: JwtOptions): Strateg
   }
 }
 
-export type JwtSettings = {
-  JWT_ISSUER?: string
-  JWT_AUDIENCE?: string
-  JWT_JWKS_URL?: string
-}
-
-type JwtIssuer = { issuer: string; audience: string; url: string }
-
 /** The issuer of accepted JWTs; undefined when none is set. Throws a PreconditionError for incomplete settings. */
-export function jwtIssuerOf(settings: JwtSettings): JwtIssuer | undefined {
+export function jwtIssuerOf(settings: Partial<ApiSettings>): JwtIssuer | undefined {
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: url } = settings
   if (issuer === undefined && audience === undefined && url === undefined) return undefined
   if (issuer === undefined || audience === undefined || url === undefined) {
@@ -95,7 +87,7 @@ export function jwtIssuerOf(settings: JwtSettings): JwtIssuer | undefined {
 }
 
 export function openJwts({ url, ...accepted }: JwtIssuer, log: Log, now: () => number): Authenticator {
-  const { keyOf, close } = openKeySet(url, { log, time: systemTime })
+  const { keyOf, close } = openKeySet(url, log)
   return { strategy: jwts({ ...accepted, keyOf, now, log }), close }
 }
 

@@ -1,6 +1,6 @@
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { repeat } from '@plant-store/shared/runtime/retry.ts'
-import type { Time } from '@plant-store/shared/runtime/time.ts'
+import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose'
 
 /** The keys that sign JWTs are not available: tokens cannot be checked now. */
@@ -22,25 +22,16 @@ const LIMITS = {
 }
 export type KeySetLimits = typeof LIMITS
 
-export type KeySet = {
-  /** The key that a token names. Throws KeysUnavailable, or an error of jose for an unknown key. */
-  keyOf: JWTVerifyGetKey
-  close(): Promise<void>
-}
-
-type Options = { log: Log; time: Time; limits?: Partial<KeySetLimits> }
-
 /** The keys at a JWKS URL (RFC 7517, 5): fetched at once, then periodically. */
-export function openKeySet(url: string, { log, time, limits: overrides }: Options): KeySet {
-  const limits = { ...LIMITS, ...overrides }
-  const { refreshEveryMs, maxAgeMs, coolDownMs, failureCoolDownMs, timeoutMs, maxBytes } = limits
+export function openKeySet(url: string, log: Log, limits?: Partial<KeySetLimits>) {
+  const { refreshEveryMs, maxAgeMs, coolDownMs, failureCoolDownMs, timeoutMs, maxBytes } = { ...LIMITS, ...limits }
   const closing = new AbortController()
   let failedAt = -Infinity
   let lastError = ''
 
   // While it fails, jose calls it for each token; jose's own reader accepts responses of any size.
   async function fetchKeys(address: string, options: { signal: AbortSignal }): Promise<Response> {
-    if (time.now() - failedAt < failureCoolDownMs) throw new KeysUnavailable(lastError)
+    if (systemTime.now() - failedAt < failureCoolDownMs) throw new KeysUnavailable(lastError)
     try {
       const signal = AbortSignal.any([options.signal, closing.signal])
       const keys = await readKeys(await fetch(address, { ...options, signal }), maxBytes)
@@ -48,7 +39,7 @@ export function openKeySet(url: string, { log, time, limits: overrides }: Option
       lastError = ''
       return Response.json(keys)
     } catch (error) {
-      failedAt = time.now()
+      failedAt = systemTime.now()
       const message = `cannot fetch the JWT keys from JWT_JWKS_URL: ${reasonOf(error as Error)}`
       if (message !== lastError && !closing.signal.aborted) log.error(message)
       lastError = message
@@ -66,7 +57,7 @@ export function openKeySet(url: string, { log, time, limits: overrides }: Option
   // fetchKeys logs a failure, and the next request or refresh tries again.
   const first = fetchNow().catch(() => undefined)
   const refreshing = repeat({
-    time,
+    time: systemTime,
     everyMs: refreshEveryMs,
     what: 'fetching the JWT keys',
     log,
@@ -74,7 +65,8 @@ export function openKeySet(url: string, { log, time, limits: overrides }: Option
     onHalt() {},
   })
   return {
-    keyOf: keys,
+    /** The key that a token names. Throws KeysUnavailable, or an error of jose for an unknown key. */
+    keyOf: keys as JWTVerifyGetKey,
     async close() {
       closing.abort()
       await Promise.all([first, refreshing.close()])

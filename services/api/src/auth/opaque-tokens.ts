@@ -2,8 +2,9 @@ import { timingSafeEqual } from 'node:crypto'
 import { digestOf, parseTokenEntries, parseTokenFile, type TokenEntry } from '@plant-store/shared/access/token-entry.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { openReloaded, type Reloaded } from '@plant-store/shared/runtime/reloaded.ts'
+import { openReloaded } from '@plant-store/shared/runtime/reloaded.ts'
 import { loadSettingFile } from '@plant-store/shared/runtime/setting-files.ts'
+import type { ApiSettings } from '../settings.ts'
 import { type Authenticator, expiredToken, type Strategy } from './require-access.ts'
 
 /** The entry of a token, if there is one, in a time that depends neither on the token nor on the entry. */
@@ -26,14 +27,9 @@ export function opaqueTokens(entries: () => readonly TokenEntry[], now: () => nu
   }
 }
 
-export type OpaqueTokenSettings = {
-  PLANT_STORE_TOKEN_DIGESTS?: string
-  PLANT_STORE_TOKEN_DIGESTS_FILE?: string
-}
-
 /** The authenticator of opaque tokens; undefined when none are set. Throws a PreconditionError for invalid ones. */
 export async function openOpaqueTokens(
-  { PLANT_STORE_TOKEN_DIGESTS: text, PLANT_STORE_TOKEN_DIGESTS_FILE: file }: OpaqueTokenSettings,
+  { PLANT_STORE_TOKEN_DIGESTS: text, PLANT_STORE_TOKEN_DIGESTS_FILE: file }: Partial<ApiSettings>,
   log: Log,
   now: () => number,
 ): Promise<Authenticator | undefined> {
@@ -52,7 +48,7 @@ export async function openOpaqueTokens(
 }
 
 /** The entries of a file, which is read again, so that tokens change without a restart. */
-export function openTokenFile(file: string, log: Log, everyMs?: number): Promise<Reloaded<TokenEntry[]>> {
+export function openTokenFile(file: string, log: Log, everyMs?: number) {
   const name = 'PLANT_STORE_TOKEN_DIGESTS_FILE'
   const read = async () => parseTokenFile(await loadSettingFile({ [name]: file }, name), `the file ${file}`)
   return openReloaded({ what: 'token file', read, log, everyMs })

@@ -3,12 +3,13 @@ import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { AUDIENCE, ISSUER, startIssuer } from '../../../../tests/support/issuer.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
-import { type AuthenticationSettings, openAuthentication } from './open-authentication.ts'
+import type { ApiSettings } from '../settings.ts'
+import { openAuthentication } from './open-authentication.ts'
 
 const DIGESTS = { PLANT_STORE_TOKEN_DIGESTS: `ann:${digestOf('a').toString('hex')}` }
 const JWT = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: 'http://127.0.0.1:9/' }
 
-async function open(settings: Partial<AuthenticationSettings>) {
+async function open(settings: Partial<ApiSettings>) {
   const opened = await openAuthentication(settings, quietLog)
   onTestFinished(opened.close)
   const callersOf = async (token: string) =>
@@ -28,7 +29,7 @@ describe('authentication', () => {
     expect(await both.callersOf(await issuer.sign())).toEqual([undefined, caller])
   })
 
-  it.each<[string, Partial<AuthenticationSettings>, RegExp]>([
+  it.each<[string, Partial<ApiSettings>, RegExp]>([
     ['nothing', {}, /PLANT_STORE_TOKEN_DIGESTS or .*JWT_JWKS_URL/],
     ['entries and a file', { ...DIGESTS, PLANT_STORE_TOKEN_DIGESTS_FILE: '/dev/null' }, /not both/],
     ['a JWT issuer alone', { ...DIGESTS, JWT_ISSUER: ISSUER }, /all of JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL/],

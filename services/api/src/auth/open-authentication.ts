@@ -1,27 +1,16 @@
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
-import { type JwtSettings, jwtIssuerOf, openJwts } from './jwt.ts'
-import { type OpaqueTokenSettings, openOpaqueTokens } from './opaque-tokens.ts'
-import type { Strategy } from './require-access.ts'
+import type { ApiSettings } from '../settings.ts'
+import { jwtIssuerOf, openJwts } from './jwt.ts'
+import { openOpaqueTokens } from './opaque-tokens.ts'
 
-export type AuthenticationSettings = OpaqueTokenSettings & JwtSettings
-
-export type Authentication = {
-  strategies: readonly Strategy[]
-  /** When the token file was read last, in seconds since 1970; undefined without a file. */
-  tokensReadAt(): number | undefined
-  close(): Promise<void>
-}
+export type Authentication = Awaited<ReturnType<typeof openAuthentication>>
 
 /**
  * Opens the authenticators that are configured, the cheapest first. Throws a PreconditionError when there is none, or
  * an incomplete one.
  */
-export async function openAuthentication(
-  settings: AuthenticationSettings,
-  log: Log,
-  now: () => number = Date.now,
-): Promise<Authentication> {
+export async function openAuthentication(settings: Partial<ApiSettings>, log: Log, now: () => number = Date.now) {
   // Checked before anything is opened.
   const issuer = jwtIssuerOf(settings)
   const tokens = await openOpaqueTokens(settings, log, now)
@@ -36,8 +25,9 @@ export async function openAuthentication(
   }
   return {
     strategies: authenticators.map(({ strategy }) => strategy),
-    tokensReadAt: () => tokens?.readAt?.(),
-    async close() {
+    /** When the token file was read last, in seconds since 1970; undefined without a file. */
+    tokensReadAt: (): number | undefined => tokens?.readAt?.(),
+    async close(): Promise<void> {
       await Promise.all(authenticators.map((authenticator) => authenticator.close()))
     },
   }

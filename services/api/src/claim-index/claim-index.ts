@@ -265,11 +265,7 @@ export function createClaimIndex(options: ClaimIndexOptions) {
 
     /** The reasons why this instance cannot serve every request now; empty if it can. */
     problems(): string[] {
-      const failed = checkpointReads.problem()
-      const problems = [
-        ...tail.problems().map((problem) => `tail: ${problem}`),
-        ...(failed === undefined ? [] : [failed]),
-      ]
+      const problems = [...tail.problems().map((problem) => `tail: ${problem}`), ...checkpointReads.problems()]
       for (const [p, window] of windows.entries()) {
         const [end, { offset }] = [ends[p] as Offset, known[p] as Checkpoint]
         if (coverageReach(window, offset) < end - 1)

@@ -46,11 +46,6 @@ export function createFirstClaims(options: FirstClaimsOptions) {
   let askedAt = time.now()
   let isRunning = false
 
-  function decide(each: Waiting, first: Claim): void {
-    end(each)
-    each.decided(first)
-  }
-
   function end(each: Waiting): void {
     if (each.hasEnded) return
     each.hasEnded = true
@@ -109,7 +104,9 @@ export function createFirstClaims(options: FirstClaimsOptions) {
   function look(each: Waiting, entry?: Claim): void {
     // A window that has moved on since the look-up may have dropped the first claim, and hold a later one.
     const known = firstClaimOf(each.id, { entry, checkpoint: each.checkpoint }, window(each.partition))
-    if (known.is === 'claimed') decide(each, known.first)
+    if (known.is !== 'claimed') return
+    end(each)
+    each.decided(known.first)
   }
 
   return {

@@ -80,10 +80,7 @@ export function createPlantCreation(
   const deadlines = createDeadlines(time, deadlineMs)
   const queued = { records: 0, bytes: 0 }
 
-  async function create(
-    { plant, eventId, keyed, traceparent, span }: CreatePlant,
-    deadline: Deadline,
-  ): Promise<Outcome> {
+  async function create({ plant, eventId, keyed, traceparent, span }: CreatePlant, deadline: Deadline) {
     const record = plantCreated(plant, eventId, claimIndex.partitions, traceparent)
     const { partition } = record
     function verdictOn(first: Claim): Outcome {
@@ -146,12 +143,7 @@ export function createPlantCreation(
    * | first claim | the window or the read model has it, acknowledged or not    | `decided`        |
    * | first claim | the deadline passes                                         | `outcomeUnknown` |
    */
-  async function attempt(
-    claim: OwnClaim,
-    record: NewRecord,
-    deadline: Deadline,
-    span?: CreateSpan,
-  ): Promise<Resolution> {
+  async function attempt(claim: OwnClaim, record: NewRecord, deadline: Deadline, span?: CreateSpan) {
     const { partition } = record
     span?.step('look up plants')
     const absent = await lookUp(partition, claim.id, deadline)

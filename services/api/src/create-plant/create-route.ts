@@ -34,7 +34,6 @@ const FACTS: OperationFacts = {
     'coverageGap',
   ],
   requestHeaders: ['Idempotency-Key'],
-  responseHeaders: ['Plants-Position'],
   bodyExamples: {
     plant: { summary: 'A plant', value: { id: 7, name: 'Monstera', tag: 'indoor' } },
     largeId: {

@@ -6,20 +6,14 @@ import { endSpan, messaging, traceparentOf, tracer, withinSendSpan } from '@plan
 /** The steps of a create on its way to the log, in order. */
 type Step = 'look up plants' | 'wait for verdict'
 
-export type CreateSpan = {
-  /** Ends the step before. */
-  step(name: Step): void
-  /** `failure` names why the create has neither created a plant nor found one. */
-  end(failure?: string): void
-}
-
 export type CreateTracing = ReturnType<typeof createTracing>
+export type CreateSpan = ReturnType<CreateTracing['start']>
 
 /** The spans of creates. */
 export function createTracing(topic: string) {
   return {
     /** Starts the span of an event below the span of its request. The event carries the context of the new span. */
-    start(request: Span, { key, partition, headers }: NewRecord): CreateSpan {
+    start(request: Span, { key, partition, headers }: NewRecord) {
       const { name, attributes } = messaging('create', topic)
       const span = tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, below(request))
       span.setAttributes({
@@ -31,11 +25,13 @@ export function createTracing(topic: string) {
       headers.traceparent = Buffer.from(traceparentOf(creation), 'latin1')
       let current: Span | undefined
       return {
-        step(name) {
+        /** Ends the step before. */
+        step(name: Step): void {
           current?.end()
           current = tracer.startSpan(name, {}, below(span))
         },
-        end(failure) {
+        /** `failure` names why the create has neither created a plant nor found one. */
+        end(failure?: string): void {
           current?.end()
           endSpan(span, failure)
         },

@@ -1,20 +1,14 @@
 import type { Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
 import rateLimit from '@fastify/rate-limit'
+import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { FastifyInstance } from 'fastify'
+import type { HttpSettings } from '../settings.ts'
 import { sendFailure } from './error-responses.ts'
 import { HttpError } from './errors.ts'
+import { connectionsPermitted } from './file-descriptors.ts'
 import type { LatestResponse } from './server.ts'
-
-export type AdmissionLimits = {
-  /** Requests in flight. One whose client has left counts until its work ends. */
-  maxRequests: number
-  /** Connections beyond this number get a 503; beyond twice the number they are closed without a response. */
-  maxConnections: number
-  /** Connections beyond this number are closed without a response, too. */
-  connectionsPermitted: number
-}
 
 export type Admission = ReturnType<typeof createAdmission>
 
@@ -25,19 +19,22 @@ const MAX_CALLERS_COUNTED = 10_000
 
 /**
  * Admission control: decides before the token and the body are read whether a request is admitted. It rejects
- * requests under overload and during shutdown. A rejection costs little, so that admitted requests stay fast.
+ * requests under overload and during shutdown. A rejection costs little, so that admitted requests stay fast. A request
+ * in flight whose client has left counts until its work ends. Connections beyond the limit get a 503; those beyond twice
+ * the limit, or without a file descriptor, are closed without a response.
  */
 export function createAdmission(
   app: FastifyInstance,
   latestOn: LatestResponse,
-  { maxRequests, maxConnections, connectionsPermitted }: AdmissionLimits,
+  { REQUESTS_MAX: maxRequests, CONNECTIONS_MAX: maxConnections }: HttpSettings,
+  log: Log,
 ) {
   const connections = new Set<Socket>()
   const surplus = new WeakSet<Socket>()
   let inFlight = 0
   let phase: 'open' | 'draining' | 'closing' = 'open'
 
-  app.server.maxConnections = Math.min(2 * maxConnections, connectionsPermitted)
+  app.server.maxConnections = Math.min(2 * maxConnections, connectionsPermitted(maxConnections, log))
   // With TLS this is the socket below it: a connection counts from its start.
   app.server.on('connection', (socket: Socket) => {
     connections.add(socket)

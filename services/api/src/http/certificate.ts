@@ -3,30 +3,21 @@ import type { Server } from 'node:http'
 import { Server as TlsServer } from 'node:tls'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import { openReloaded } from '@plant-store/shared/runtime/reloaded.ts'
-import { readTlsFiles, type TlsFiles, withFiles } from '@plant-store/shared/runtime/setting-files.ts'
-
-export type CertificateSettings = { HTTP_TLS_CERT_FILE?: string; HTTP_TLS_KEY_FILE?: string }
+import { readTlsFiles, withFiles } from '@plant-store/shared/runtime/setting-files.ts'
+import type { ApiSettings } from '../settings.ts'
 
 /** The certificate and key of the HTTP API. */
-export type Certificate = {
-  /** The files as they were read last. */
-  current(): TlsFiles
-  /** When it expires, in seconds since 1970. */
-  expiresAt(): number
-  /** Gives this server the current certificate, and each later one. Its open connections stay. */
-  renewOn(server: Server): void
-  close(): Promise<void>
-}
+export type Certificate = NonNullable<Awaited<ReturnType<typeof openCertificate>>>
 
 /**
  * Opens the certificate that the settings name; undefined when they name none. The files are read again, so that it
  * changes without a restart. Throws a PreconditionError when the first read fails.
  */
 export async function openCertificate(
-  { HTTP_TLS_CERT_FILE, HTTP_TLS_KEY_FILE }: CertificateSettings,
+  { HTTP_TLS_CERT_FILE, HTTP_TLS_KEY_FILE }: Partial<ApiSettings>,
   log: Log,
   everyMs?: number,
-): Promise<Certificate | undefined> {
+) {
   const settings = { HTTP_TLS_CERT_FILE, HTTP_TLS_KEY_FILE }
   if (HTTP_TLS_CERT_FILE === undefined && HTTP_TLS_KEY_FILE === undefined) return undefined
 
@@ -43,9 +34,12 @@ export async function openCertificate(
   })
   const expiry = () => new X509Certificate(current().cert ?? '').validToDate
   return {
+    /** The files as they were read last. */
     current,
-    expiresAt: () => expiry().getTime() / 1_000,
-    renewOn(renewed) {
+    /** When it expires, in seconds since 1970. */
+    expiresAt: (): number => expiry().getTime() / 1_000,
+    /** Gives this server the current certificate, and each later one. Its open connections stay. */
+    renewOn(renewed: Server): void {
       if (!(renewed instanceof TlsServer)) return
       server = renewed
       server.setSecureContext(current())

@@ -34,19 +34,15 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     reply.removeHeader('connection')
   reply.cause = error instanceof HttpError ? error.cause : undefined
   if (error instanceof HttpError) return sendFailure(reply.headers(error.headers), error.failure, error.message)
-  const {
-    code = '',
-    validation,
-    validationContext,
-    statusCode = 500,
-  } = (error instanceof Error ? error : {}) as Partial<FastifyError>
+  const thrown = (error instanceof Error ? error : {}) as Partial<FastifyError>
+  const { code = '', validation, validationContext, statusCode = 500 } = thrown
   if (validation !== undefined) {
     const isPlant = request.routeOptions.config.operation?.failures.includes('invalidPlant')
     if (validationContext !== 'body' || !isPlant) {
       const message = `the ${validationContext} does not match the description of this operation in /openapi.json`
       return sendFailure(reply, 'malformedRequest', message)
     }
-    const faults = describeFaults(validation, request.body)
+    const faults = validation.flatMap((fault) => describe(fault, request.body)).join('; ')
     return sendFailure(reply, 'invalidPlant', `${ERRORS.invalidPlant[1]}: ${faults}`)
   }
   const known = FAILURES[code]
@@ -67,14 +63,10 @@ export function sendUnknownRoute(app: FastifyInstance, request: FastifyRequest, 
   return sendFailure(reply.header('allow', allowed.join(', ')), 'methodNotAllowed')
 }
 
-type Faults = NonNullable<FastifyError['validation']>
+type Fault = NonNullable<FastifyError['validation']>[number]
 
-/** Every fault of the plant in a body, field by field: what is expected, and what was sent. */
-function describeFaults(faults: Faults, body: unknown): string {
-  return faults.flatMap((fault) => describe(fault, body)).join('; ')
-}
-
-function describe({ keyword, instancePath, params, message }: Faults[number], body: unknown): string | string[] {
+/** A fault of the plant in a body, field by field: what is expected, and what was sent. */
+function describe({ keyword, instancePath, params, message }: Fault, body: unknown): string | string[] {
   const field = instancePath.slice(1)
   if (field === '' && (keyword !== 'required' || body instanceof OtherNumber))
     return `the body must be a JSON object, such as {"id":1,"name":"Fern"}, but it is ${quoted(body)}`

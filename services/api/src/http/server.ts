@@ -82,21 +82,11 @@ function originForm(target: string): string {
 /** The response to the latest request of a connection that had a readable head; its `req` is the request. */
 export type LatestResponse = (socket: Socket) => ServerResponse | undefined
 
-/** Tracks the latest response of each connection. */
-export function trackLatestResponses(server: Server): LatestResponse {
-  const latest = new WeakMap<Socket, ServerResponse>()
-  // Prepended, because Fastify's own listener may respond at once.
-  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    latest.set(socket, response)
-  })
-  return (socket) => latest.get(socket)
-}
-
 /**
  * Responds in the Error shape where Node itself would respond with an empty body or not at all: to unreadable and
- * incomplete requests, unknown expectations, and CONNECT.
+ * incomplete requests, unknown expectations, and CONNECT. Returns the latest responses, which it tracks.
  */
-export function respondToNodeFailures(server: Server, latestOn: LatestResponse): void {
+export function respondToNodeFailures(server: Server): LatestResponse {
   // By default Node silently drops headers beyond a count; their bytes are bounded anyway.
   server.maxHeadersCount = 0
   // A client that has ended its side may still wait for responses (RFC 9112 9.6).
@@ -109,8 +99,11 @@ export function respondToNodeFailures(server: Server, latestOn: LatestResponse):
     socket.on('data', () => undefined)
   })
   const unreadable = new WeakSet<Socket>()
+  const latest = new WeakMap<Socket, ServerResponse>()
+  const latestOn: LatestResponse = (socket) => latest.get(socket)
   // Prepended, because Fastify's own listener may respond at once.
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    latest.set(request.socket, response)
     // Node drops what follows an Upgrade in the same packet: a client would match later responses to the wrong
     // requests.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
@@ -137,6 +130,7 @@ export function respondToNodeFailures(server: Server, latestOn: LatestResponse):
     sendResponse(response, responseOf('expectationFailed'))
   })
   rejectConnect(server, (socket) => sendInOrder(socket, latestOn(socket), responseOf('methodNotAllowed')))
+  return latestOn
 }
 
 /** Responds to an unreadable request after the earlier ones on its connection: HTTP/1 matches responses by order. */

@@ -1,10 +1,9 @@
 import swagger from '@fastify/swagger'
 import { version } from '@plant-store/shared/runtime/metrics.ts'
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify'
-import { ErrorBody } from '../http/errors.ts'
-import { failureResponses, failureTable, headerReferences, sharedResponses } from './failure-responses.ts'
+import { ERRORS, ErrorBody, type Failure } from '../http/errors.ts'
+import { failureResponses, headerReferences, sharedResponses, tableOf } from './failure-responses.ts'
 import { REQUEST_HEADERS, REQUEST_HEADERS_OF_EVERY_OPERATION, RESPONSE_HEADERS, responseHeadersOf } from './headers.ts'
-import { NO_FACTS } from './operation.ts'
 import { extractComponents } from './schemas.ts'
 
 /** The security scheme of every operation. Scopes are in the descriptions: only those of OAuth 2 can be declared. */
@@ -13,7 +12,7 @@ const TAG = 'plants'
 /** Names for generators of Go, which call the constructor of Plant NewPlant. */
 const GO_NAMES: Record<string, string> = { NewPlant: 'PlantToCreate', Error: 'Failure' }
 
-type Config = Pick<FastifyContextConfig, 'operation' | 'scope'>
+type Config = Required<Pick<FastifyContextConfig, 'operation' | 'scope'>>
 type Content = { content?: Record<string, object> }
 type Operation = {
   operationId: string
@@ -25,21 +24,19 @@ type Operation = {
 }
 
 /** An OpenAPI document; ids in its examples are bigints. */
-export type Document = {
-  openapi: string
-  info: { version: string; license: { name: string }; description: string }
+type Document = {
   paths: Record<string, Record<string, Operation>>
   components: Record<string, Record<string, object>>
 }
 
 /**
- * Describes the routes that are added to this app from now on, from their schemas and their `config.operation`. Returns
- * a function that builds the OpenAPI document when the app is ready.
+ * Describes the routes that are added to this app from now on, from their schemas and their `config.operation`.
+ * `app.swagger` returns the OpenAPI document when the app is ready.
  */
-export async function describeRoutes(app: FastifyInstance): Promise<() => Document> {
+export async function describeRoutes(app: FastifyInstance): Promise<void> {
   const configs = new Map<string, Config>()
   app.addHook('onRoute', ({ schema, config }: RouteOptions) => {
-    if (schema?.operationId !== undefined) configs.set(schema.operationId, config ?? {})
+    if (schema?.operationId !== undefined) configs.set(schema.operationId, config as Config)
   })
   const { bodyLimit = 0 } = app.initialConfig
   await app.register(swagger, {
@@ -61,8 +58,11 @@ export async function describeRoutes(app: FastifyInstance): Promise<() => Docume
         },
       },
     },
+    transformObject: (documented) => {
+      const { openapiObject } = documented as unknown as { openapiObject: Document }
+      return complete(openapiObject, configs) as object
+    },
   })
-  return () => complete(app.swagger() as unknown as Document, configs)
 }
 
 function complete({ components, ...generated }: Document, configs: Map<string, Config>): Document {
@@ -71,7 +71,7 @@ function complete({ components, ...generated }: Document, configs: Map<string, C
   const error = { ...ErrorBody, description: errorDescription() }
   const { tree, schemas } = extractComponents({ paths: generated.paths, error })
   const paths = mapValues(tree.paths, (item) =>
-    mapValues(item, (operation) => withFacts(operation, configs.get(operation.operationId) ?? {})),
+    mapValues(item, (operation) => withFacts(operation, configs.get(operation.operationId) as Config)),
   )
   return {
     ...generated,
@@ -89,7 +89,7 @@ function complete({ components, ...generated }: Document, configs: Map<string, C
   }
 }
 
-function withFacts(operation: Operation, { operation: facts = NO_FACTS, scope }: Config): Operation {
+function withFacts(operation: Operation, { operation: facts, scope }: Config): Operation {
   const { requestBody, parameters = [], responses } = operation
   const { bodyExamples: examples, responseExample: example, links } = facts
   const requestHeaders = [...facts.requestHeaders, ...REQUEST_HEADERS_OF_EVERY_OPERATION]
@@ -103,7 +103,7 @@ function withFacts(operation: Operation, { operation: facts = NO_FACTS, scope }:
       ...mapValues(responses, (response, status) => ({
         ...withMedia(response, { ...(example !== undefined && { example }) }),
         description: facts.response,
-        headers: headerReferences([...facts.responseHeaders, ...responseHeadersOf(Number(status))]),
+        headers: headerReferences(['Plants-Position', ...responseHeadersOf(Number(status))]),
         ...(links && { links }),
       })),
       ...failureResponses(facts.failures),
@@ -141,6 +141,6 @@ function errorDescription(): string {
 Every failure has this body. A number never changes its meaning; its first three digits are the HTTP status. The message
 is for people, and may be more specific than the one listed here.
 
-${failureTable()}
+${tableOf(Object.keys(ERRORS) as Failure[])}
 `
 }

@@ -34,22 +34,18 @@ export function failureResponses(own: readonly Failure[]): Record<string, object
   )
 }
 
-/** The whole table of failures, in Markdown. */
-export function failureTable(): string {
-  return tableOf(Object.keys(ERRORS) as Failure[])
-}
-
 export function headerReferences(names: readonly ResponseHeader[]): Record<string, object> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
 function responseOf(status: number, failures: readonly Failure[]) {
+  const title = status === 400 ? 'Unexpected error' : `${STATUS_CODES[status]} (an addition)`
   const headers = [
     ...(failures.some((failure) => POSITIONED.includes(failure)) ? (['Plants-Position'] as const) : []),
     ...responseHeadersOf(status),
   ]
   return {
-    description: `${titleOf(status)}\n\n${tableOf(failures)}`,
+    description: `${title}\n\n${tableOf(failures)}`,
     headers: headerReferences(headers),
     content: {
       'application/json': {
@@ -60,11 +56,8 @@ function responseOf(status: number, failures: readonly Failure[]) {
   }
 }
 
-function titleOf(status: number): string {
-  return status === 400 ? 'Unexpected error' : `${STATUS_CODES[status]} (an addition)`
-}
-
-function tableOf(failures: readonly Failure[]): string {
+/** The table of these failures, in Markdown. */
+export function tableOf(failures: readonly Failure[]): string {
   // Markdown takes <…> for HTML and hides it.
   const shown = (message: string) => message.replaceAll('<', '\\<')
   const rows = failures.map((failure) => `| ${ERRORS[failure][0]} | ${shown(ERRORS[failure][1])} |`)
@@ -80,9 +73,7 @@ function nameOf(status: number): string {
 }
 
 function byStatus(failures: readonly Failure[]): [number, Failure[]][] {
-  const groups = Object.groupBy(
-    failures.toSorted((a, b) => ERRORS[a][0] - ERRORS[b][0]),
-    statusOf,
-  )
+  const sorted = failures.toSorted((a, b) => ERRORS[a][0] - ERRORS[b][0])
+  const groups = Object.groupBy(sorted, statusOf)
   return Object.entries(groups).map(([status, group]) => [Number(status), group ?? []])
 }

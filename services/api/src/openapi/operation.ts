@@ -1,5 +1,5 @@
 import type { Failure } from '../http/errors.ts'
-import type { RequestHeader, ResponseHeader } from './headers.ts'
+import type { RequestHeader } from './headers.ts'
 
 /** The facts of an operation that the schemas of its route cannot express; the route has them in `config.operation`. */
 export type OperationFacts = {
@@ -9,8 +9,6 @@ export type OperationFacts = {
   failures: readonly Failure[]
   /** The headers that it reads, besides those of every operation. */
   requestHeaders: readonly RequestHeader[]
-  /** The headers of its 200 response, besides those of every response. */
-  responseHeaders: readonly ResponseHeader[]
   /** Examples of the body, by name. Ids may be bigints, here and in the response. */
   bodyExamples?: Record<string, { summary: string; value: unknown }>
   responseExample: unknown
@@ -22,15 +20,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: OperationFacts
   }
-}
-
-/** For a route without facts. */
-export const NO_FACTS: OperationFacts = {
-  response: 'Success',
-  failures: [],
-  requestHeaders: [],
-  responseHeaders: [],
-  responseExample: undefined,
 }
 
 /** The failures that every operation can have. */

@@ -2,30 +2,19 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
-import type { Document } from './document.ts'
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 
 /** Each file has a separate route instead of one wildcard route, so that other paths and methods stay 404 and 405. */
-const FILES = [
-  { path: '/docs', file: import.meta.resolve('./page.html'), type: 'text/html; charset=utf-8' },
-  { path: '/docs/page.js', file: import.meta.resolve('./page.js'), type: JAVASCRIPT },
-  {
-    path: '/docs/swagger-ui-bundle.js',
-    file: import.meta.resolve('@fastify/swagger-ui/static/swagger-ui-bundle.js'),
-    type: JAVASCRIPT,
-  },
-  {
-    path: '/docs/swagger-ui.css',
-    file: import.meta.resolve('@fastify/swagger-ui/static/swagger-ui.css'),
-    type: 'text/css; charset=utf-8',
-  },
-  {
-    path: '/docs/favicon.png',
-    file: import.meta.resolve('@fastify/swagger-ui/static/favicon-32x32.png'),
-    type: 'image/png',
-  },
+const FILES: readonly [path: string, file: string, type: string][] = [
+  ['/docs', import.meta.resolve('./page.html'), 'text/html; charset=utf-8'],
+  ['/docs/page.js', import.meta.resolve('./page.js'), JAVASCRIPT],
+  ['/docs/swagger-ui-bundle.js', import.meta.resolve('@fastify/swagger-ui/static/swagger-ui-bundle.js'), JAVASCRIPT],
+  ['/docs/swagger-ui.css', import.meta.resolve('@fastify/swagger-ui/static/swagger-ui.css'), 'text/css; charset=utf-8'],
+  ['/docs/favicon.png', import.meta.resolve('@fastify/swagger-ui/static/favicon-32x32.png'), 'image/png'],
 ]
+/** The routes here hold no data. */
+const PUBLIC = { config: { scope: 'public' }, schema: { hide: true } } as const
 
 /** The page loads everything from this service, runs no inline script, and cannot be framed by another page. */
 const CONTENT_SECURITY_POLICY = [
@@ -39,49 +28,37 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** GET /openapi.json. Public, because it holds no data. */
-export const descriptionRoute: FastifyPluginAsync<{ description: () => Document }> = async (app, { description }) => {
-  let response: ConstantResponse
+/** GET /openapi.json */
+export const descriptionRoute: FastifyPluginAsync = async (app) => {
+  let respond: ConstantResponse
   app.addHook('onReady', async () => {
     // JSON.stringify throws on the bigints in the examples.
-    const text = stringify(description()) ?? ''
-    response = constantResponse(Buffer.from(text), 'application/json')
+    respond = constantResponse(Buffer.from(stringify(app.swagger()) ?? ''), 'application/json')
   })
-  app.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, (request, reply) =>
-    sendConstant(response, request, reply),
-  )
+  app.get('/openapi.json', PUBLIC, (request, reply) => respond(request, reply))
 }
 
-/** GET /docs: a reference page that can try requests, and its files. Public, because they hold no data. */
+/** GET /docs: a reference page that can try requests, and its files. */
 export const docsPageRoutes: FastifyPluginAsync = async (app) => {
   app.addHook('onSend', async (_request, reply) => {
     reply.headers({ 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' })
   })
-  for (const { path, file, type } of FILES) {
-    const response = constantResponse(await readFile(new URL(file)), type)
-    app.get(path, { config: { scope: 'public' }, schema: { hide: true } }, (request, reply) =>
-      sendConstant(response, request, reply),
-    )
-  }
+  for (const [path, file, type] of FILES) app.get(path, PUBLIC, constantResponse(await readFile(new URL(file)), type))
 }
 
-/** A response that does not change while this process runs. */
-type ConstantResponse = { body: Buffer; type: string; etag: string }
+type ConstantResponse = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
+/**
+ * A handler whose response does not change while this process runs; 304 for a client that has it. Clients may store the
+ * response, but have to revalidate it.
+ */
 function constantResponse(body: Buffer, type: string): ConstantResponse {
-  const digest = createHash('sha256').update(body).digest('base64url').slice(0, 22)
-  return { body, type, etag: `"${digest}"` }
-}
-
-/** Sends the response, or 304 to a client that has it. Clients may store it, but have to revalidate it. */
-function sendConstant(
-  { body, type, etag }: ConstantResponse,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
-  reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
-  if (isKnown(etag, request.headers['if-none-match'])) return reply.code(304).send()
-  return reply.type(type).send(body)
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+  return (request, reply) => {
+    reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
+    if (isKnown(etag, request.headers['if-none-match'])) return reply.code(304).send()
+    return reply.type(type).send(body)
+  }
 }
 
 // RFC 9110 13.1.2: a list of tags, compared weakly, or any.

@@ -58,10 +58,7 @@ export function createPlantLister(
   }
 
   /** The entries of all candidates, in one round trip; without a request for partitions that have none. */
-  async function lookUpCandidates(
-    spans: readonly PartitionSpan[],
-    candidates: readonly Candidates[],
-  ): Promise<CandidateLookUp[]> {
+  async function lookUpCandidates(spans: readonly PartitionSpan[], candidates: readonly Candidates[]) {
     const requests = spans.map(({ partition }, n) => ({
       partition,
       ids: (candidates[n] as Candidates).claims.map(({ id }) => id),
@@ -127,11 +124,10 @@ export function createPlantLister(
      * unless it would be empty; `next` is absent only when one pass over all partitions has found no further plants.
      * Resolves within the deadline, or when the attempt in flight at the deadline has ended.
      */
-    list: (request: ListPlants): Promise<PlantList> =>
-      retryUntilCovered(
-        gated(positionsOf(request), () => tryList(request)),
-        { ...options, onNotCovered: claimIndex.needTail },
-      ),
+    list(request: ListPlants): Promise<PlantList> {
+      const attempt = gated(positionsOf(request), () => tryList(request))
+      return retryUntilCovered(attempt, options, claimIndex.needTail)
+    },
   }
 }
 

@@ -72,7 +72,6 @@ const FACTS: OperationFacts = {
   response: 'A page of the list of plants',
   failures: ['invalidLimit', 'invalidCursor', 'invalidPosition', 'coverageGap'],
   requestHeaders: ['Plants-Position'],
-  responseHeaders: ['Plants-Position'],
   responseExample: {
     items: [
       { id: 7, name: 'Monstera', tag: 'indoor' },
@@ -129,10 +128,7 @@ function itemsOf(claims: readonly Claim[]) {
 type Parameter = string | readonly string[] | undefined
 
 /** The limit and cursor of a request. Throws an HttpError when one is invalid. */
-export function parsePageQuery(
-  { limit, cursor }: { limit?: Parameter; cursor?: Parameter },
-  partitions: number,
-): { limit: number; cursor: Cursor } {
+export function parsePageQuery({ limit, cursor }: { limit?: Parameter; cursor?: Parameter }, partitions: number) {
   return { limit: parseLimit(limit), cursor: parseCursor(cursor, partitions) }
 }
 

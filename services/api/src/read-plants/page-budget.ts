@@ -26,12 +26,7 @@ export function createPageBudget({ maxPlants, readTimeoutMs }: PageLimits) {
 
   return {
     /** Calls `makePage` for a page of up to `limit` plants; returns undefined when the budget has no room for it. */
-    run<T>(
-      caller: Caller,
-      limit: number,
-      response: ServerResponse,
-      makePage: () => Promise<T>,
-    ): Promise<T> | undefined {
+    run<T>(caller: Caller, limit: number, response: ServerResponse, makePage: () => Promise<T>) {
       const own = plantsOf.get(caller) ?? 0
       const isInShare = own === 0 || own + limit <= (maxPlants - (plants - own)) / 2
       if (plants + limit > maxPlants || !isInShare) return undefined

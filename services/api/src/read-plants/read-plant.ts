@@ -54,10 +54,9 @@ export function createPlantReader(readModel: Pick<ReadModel, 'lookUp'>, claimInd
 
   return {
     /** Resolves within the deadline, or when the look-up in flight at the deadline has ended. */
-    read: (id: PlantId, token: ConsistencyToken): Promise<ReadPlant> =>
-      retryUntilCovered(
-        gated(token, () => tryRead(id, token)),
-        { ...options, onNotCovered: claimIndex.needTail },
-      ),
+    read(id: PlantId, token: ConsistencyToken): Promise<ReadPlant> {
+      const attempt = gated(token, () => tryRead(id, token))
+      return retryUntilCovered(attempt, options, claimIndex.needTail)
+    },
   }
 }

@@ -23,7 +23,6 @@ const FACTS: OperationFacts = {
   response: 'The plant with this id',
   failures: ['invalidId', 'invalidPosition', 'noSuchRoute', 'noSuchPlant', 'unreadablePlant', 'coverageGap'],
   requestHeaders: ['Plants-Position'],
-  responseHeaders: ['Plants-Position'],
   responseExample: { name: 'Monstera', tag: 'indoor' },
 }
 

@@ -4,21 +4,19 @@ const FIRST_WAIT_MS = 5
 const MAX_WAIT_MS = 160
 
 export type ReadOptions = { time: Time; deadlineMs: number }
-type RetryOptions = ReadOptions & {
-  /** Called after each attempt without a result, with the time since the first one. */
-  onNotCovered(waitedMs: number): void
-}
 
 /** The reach stayed too low until the deadline; `cause` is the error of the last attempt, if it failed. */
 export type NotCovered = { is: 'coverageGap'; cause?: unknown }
 
 /**
  * Calls `attempt` until it returns a result, which it does as soon as this instance's reach is high enough. Resolves
- * within the deadline, or when the attempt in flight at the deadline has ended.
+ * within the deadline, or when the attempt in flight at the deadline has ended. Calls `onNotCovered` after each attempt
+ * without a result, with the time since the first one.
  */
 export async function retryUntilCovered<T>(
   attempt: () => Promise<T | undefined>,
-  { time, deadlineMs, onNotCovered }: RetryOptions,
+  { time, deadlineMs }: ReadOptions,
+  onNotCovered: (waitedMs: number) => void,
 ): Promise<T | NotCovered> {
   const startedAt = time.now()
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {

@@ -40,16 +40,9 @@ export type ClaimTable = ReturnType<typeof createClaimTable>
  * PreconditionError of `memory` when its limit is reached; the claims in the table stay as they were.
  */
 export function createClaimTable({ memory, eventIds }: { memory: Memory; eventIds: boolean }) {
-  const { reserve, release } = memory
   const chunkBytes = CHUNK_CLAIMS * (OFFSET_BYTES + (eventIds ? EVENT_ID_BYTES : 0))
   const chunks: Chunk[] = []
-  const ids = createOpenHashTable({
-    chunkKeys: CHUNK_CLAIMS,
-    firstSlots: FIRST_SLOTS,
-    loadMax: LOAD_MAX,
-    reserve,
-    release,
-  })
+  const ids = createOpenHashTable({ chunkKeys: CHUNK_CLAIMS, firstSlots: FIRST_SLOTS, loadMax: LOAD_MAX, ...memory })
 
   const chunkOf = (number: number) => chunks[Math.floor(number / CHUNK_CLAIMS)] as Chunk
   const offsetAt = (number: number) => chunkOf(number).offsets[number % CHUNK_CLAIMS] as Offset
@@ -73,7 +66,7 @@ export function createClaimTable({ memory, eventIds }: { memory: Memory; eventId
     add({ id, offset, eventId }: { id: PlantId; offset: Offset; eventId: EventId }): Offset {
       const count = ids.size()
       if (count === chunks.length * CHUNK_CLAIMS) {
-        reserve(chunkBytes)
+        memory.reserve(chunkBytes)
         chunks.push({
           offsets: new Float64Array(CHUNK_CLAIMS),
           eventIds: new Uint8Array(eventIds ? CHUNK_CLAIMS * EVENT_ID_BYTES : 0),
@@ -87,7 +80,5 @@ export function createClaimTable({ memory, eventIds }: { memory: Memory; eventId
       if (eventIds) writeEventId(eventId, chunk.eventIds, at * EVENT_ID_BYTES)
       return offset
     },
-
-    size: ids.size,
   }
 }

@@ -5,7 +5,7 @@ import type { LogRecord } from '../../plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition } from '../../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '../../protocol/checkpoint.ts'
 import { PreconditionError } from '../../runtime/failures.ts'
-import { type FirstClaims, firstAmong } from './first-claims.ts'
+import { type FirstClaims, firstAmong, type OpenFirstClaims } from './first-claims.ts'
 
 export type ClaimFileSettings = { path: string; topic: string; partitions: number }
 
@@ -39,12 +39,7 @@ export function inFile(path: string): FirstClaims {
     async open({ topic, partitions }) {
       // SQLite would create a temporary database.
       if (path === '') throw new PreconditionError('inFile needs the path of a file')
-      const file = await openClaimFile({ path, topic, partitions })
-      return {
-        checkpointOf: async (partition) => file.checkpointOf(partition),
-        firstAmong: async (partition, records, next) => file.firstAmong(partition, records, next),
-        close: async () => file.close(),
-      }
+      return openClaimFile({ path, topic, partitions })
     },
   }
 }
@@ -54,7 +49,7 @@ export function inFile(path: string): FirstClaims {
  * are written in one transaction, so that the process may be killed at any point; what is lost with a disk cache is
  * read again. Throws a PreconditionError for a file that cannot be used, and does not change it.
  */
-export async function openClaimFile(settings: ClaimFileSettings) {
+export async function openClaimFile(settings: ClaimFileSettings): Promise<OpenFirstClaims> {
   // Imported only here: Node 24 prints a warning in each process that loads it.
   const { DatabaseSync } = await import('node:sqlite')
   const { path } = settings
@@ -102,28 +97,30 @@ export async function openClaimFile(settings: ClaimFileSettings) {
   }
 
   return {
-    checkpointOf,
+    checkpointOf: async (partition) => checkpointOf(partition),
 
-    /** See OpenFirstClaims. */
-    firstAmong<R extends LogRecord>(partition: Partition, records: readonly R[], next: Checkpoint): R[] {
-      return explained(() => {
-        database.exec('BEGIN')
-        try {
-          const first = store(partition, records, next)
-          database.exec('COMMIT')
-          if (next.offset > checkpointOf(partition).offset) checkpoints.set(partition, next)
-          return first
-        } catch (error) {
-          // Some failures, such as a full disk, have rolled it back already.
-          if (database.isTransaction) database.exec('ROLLBACK')
-          throw error
-        }
-      })
+    async firstAmong(partition, records, next) {
+      const first = explained(() => inTransaction(database, 'BEGIN', () => store(partition, records, next)))
+      if (next.offset > checkpointOf(partition).offset) checkpoints.set(partition, next)
+      return first
     },
 
-    close(): void {
+    async close() {
       if (database.isOpen) database.close()
     },
+  }
+}
+
+function inTransaction<T>(database: DatabaseSync, begin: string, work: () => T): T {
+  database.exec(begin)
+  try {
+    const result = work()
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    // Some failures, such as a full disk, have rolled it back already.
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
   }
 }
 
@@ -135,8 +132,7 @@ function prepare(database: DatabaseSync, { path, topic, partitions }: ClaimFileS
   pragma('synchronous = NORMAL')
   pragma(`cache_size = -${CACHE_KIB}`)
   // The first transaction takes the lock, which is held until the file is closed.
-  database.exec('BEGIN EXCLUSIVE')
-  try {
+  inTransaction(database, 'BEGIN EXCLUSIVE', () => {
     const isNew = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables === 0
     if (isNew) {
       database.exec(SCHEMA)
@@ -155,11 +151,7 @@ function prepare(database: DatabaseSync, { path, topic, partitions }: ClaimFileS
     // Reads the whole file, about 0.1 s per million ids: a damaged file could give wrong results.
     const found = pragma('quick_check(1)')
     if (found !== 'ok') throw damaged(path, CORRUPT)
-    database.exec('COMMIT')
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK')
-    throw error
-  }
+  })
   pragma('journal_mode = WAL')
 }
 

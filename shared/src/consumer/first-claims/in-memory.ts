@@ -21,12 +21,10 @@ export function inMemory({ maxMib = DEFAULT_MAX_MIB }: { maxMib?: number } = {})
       const known = new Map<Partition, KnownClaims>()
 
       function knownOf(partition: Partition): KnownClaims {
-        const found = known.get(partition)
-        if (found !== undefined) return found
-        const { offsetOf, add } = createClaimTable({ memory, eventIds: false })
-        const created: KnownClaims = { checkpoint: BEFORE_LOG, offsetOf, add }
-        known.set(partition, created)
-        return created
+        const table = () => createClaimTable({ memory, eventIds: false })
+        const claims = known.get(partition) ?? { checkpoint: BEFORE_LOG, ...table() }
+        known.set(partition, claims)
+        return claims
       }
 
       return {

@@ -19,7 +19,7 @@ import { FLAG, readOptions, TEXT } from '../options.ts'
 import { NO_PROGRESS_MS, RebuildError, startWatchdog } from '../rebuild/rebuild-error.ts'
 import { retryForSeconds, type Store, withStore } from '../store/open-store.ts'
 import { readCheckpoints } from '../store/read-log.ts'
-import { startProgressLine, type Work } from '../terminal/progress.ts'
+import { type Work, withProgress } from '../terminal/progress.ts'
 
 const CHECK_EVERY_MS = 50
 const help = `Writes the table anew into another topic: the row of each plant in the read model, with the texts of the log. The
@@ -79,23 +79,19 @@ async function writeTable(store: Store, topic: string, context: CliContext): Pro
     },
     onHalt: failed.reject,
   })
-  const { onAlive } = startWatchdog({
-    time: systemTime,
-    signal: ending,
-    onStuck() {
-      const why = `no progress for ${NO_PROGRESS_MS / 1_000} s: ${writer.problems().join()}`
-      failed.reject(new RebuildError(`${why}. Run it again to continue`))
-    },
+  const { onAlive } = startWatchdog(systemTime, ending, () => {
+    const why = `no progress for ${NO_PROGRESS_MS / 1_000} s: ${writer.problems().join()}`
+    failed.reject(new RebuildError(`${why}. Run it again to continue`))
   })
-  const work = { passed: 0, before: 0, total }
-  const line = startProgressLine(context, work, () => 'writing')
   try {
-    writer.follow(checkpoints)
-    await Promise.race([passAll(work, writer, { onAlive, signal: ending }), failed.promise])
+    await withProgress(context, 'writing', ({ work, onStart }) => {
+      onStart(total)
+      writer.follow(checkpoints)
+      return Promise.race([passAll(work, writer, { onAlive, signal: ending }), failed.promise])
+    })
     return rows
   } finally {
     ended.abort()
-    await line.end()
     await writer.close()
     await table.close()
   }

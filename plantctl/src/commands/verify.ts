@@ -11,8 +11,8 @@ import { logReader, readCheckpoints, readLogEnds, tableReader } from '../store/r
 import { withProgress } from '../terminal/progress.ts'
 import { safeText } from '../terminal/safe-text.ts'
 import { countOf, type Findings, formatDifference } from '../verify/difference.ts'
-import { createTableVerifier } from '../verify/table-verifier.ts'
-import { createVerifier, type Verified } from '../verify/verifier.ts'
+import { verifyTable } from '../verify/table-verifier.ts'
+import { type Verified, verifyReadModel } from '../verify/verifier.ts'
 
 const SHOWN_MAX = 20
 export const LINE_CHARACTERS = 1_000
@@ -44,7 +44,7 @@ export const verify: Command = {
   async run(args, context) {
     const { values } = readOptions(args, { partition: LIST, table: FLAG, json: FLAG })
     const { partitions, findings, extent, remedies } = await withStore(context, (store) =>
-      (values.table ? verifyTable : verifyReadModel)(store, partitionsOf(values.partition, store.partitions), context),
+      (values.table ? ofTable : ofReadModel)(store, partitionsOf(values.partition, store.partitions), context),
     )
     const { listed, more } = findings
     if (values.json) await context.printResult(`${JSON.stringify({ differences: listed, more, partitions })}\n`)
@@ -54,16 +54,15 @@ export const verify: Command = {
   },
 }
 
-async function verifyReadModel(store: Store, some: readonly Partition[], context: CliContext): Promise<Result> {
+async function ofReadModel(store: Store, some: readonly Partition[], context: CliContext): Promise<Result> {
   const { partitions, findings } = await withProgress(context, 'comparing', ({ onStart, onRead }) =>
-    createVerifier({
+    verifyReadModel(some, {
       generations: store.readModel.generations,
-      partitions: store.partitions,
       time: systemTime,
       readEnds: () => readLogEnds(store),
       onStart,
       read: logReader(store, context.signal, onRead),
-    }).verify(some),
+    }),
   )
   const plants = partitions.reduce((sum, one) => sum + one.plants, 0)
   const behind = partitions.reduce((sum, { upTo, end }) => sum + Math.max(0, end - 1 - upTo), 0)
@@ -72,13 +71,13 @@ async function verifyReadModel(store: Store, some: readonly Partition[], context
   return { partitions, findings, extent, remedies: remediesOf({ partitions, findings }) }
 }
 
-async function verifyTable(store: Store, some: readonly Partition[], context: CliContext): Promise<Result> {
+async function ofTable(store: Store, some: readonly Partition[], context: CliContext): Promise<Result> {
   const { kafka, table, log } = store
   if (table === undefined) throw new UsageError('verify --table: no table, set PLANTS_TABLE to on or to its topic')
   const { signal } = context
   const source = { kafka, table, partitions: store.partitions, log, signal, time: systemTime }
   const { partitions, findings } = await withProgress(context, 'comparing', ({ onStart, onRead }) =>
-    createTableVerifier({
+    verifyTable(some, {
       readCheckpoints: () => readCheckpoints(store),
       readLatest: (wanted) => readLatestRows(source, wanted),
       readLogEnds: () => readLogEnds(store),
@@ -86,7 +85,7 @@ async function verifyTable(store: Store, some: readonly Partition[], context: Cl
       readLog: logReader(store, signal, onRead),
       readTable: tableReader(store, table, signal, onRead),
       onStart,
-    }).verify(some),
+    }),
   )
   const rows = partitions.reduce((sum, one) => sum + one.rows, 0)
   const behind = partitions.reduce((sum, one) => sum + one.behind, 0)

@@ -5,16 +5,10 @@ import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.
 import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import { applyInChunks } from '@plant-store/shared/read-model/apply.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
-import type { GroupDependencies, GroupOptions } from './rebuild-options.ts'
+import type { GroupOptions } from './rebuild-options.ts'
 
-export type FillOptions = Pick<
-  GroupDependencies & GroupOptions,
-  'generations' | 'freshName' | 'maxRecordsPerApply' | 'plantsPerSpan'
-> & {
-  partition: Partition
-  /** The slice that is folded in memory. */
-  slice: Slice
-}
+/** `slice` is folded in memory. */
+export type FillOptions = GroupOptions & { partition: Partition; slice: Slice }
 
 const NAMES_MAX = 3
 

@@ -33,7 +33,7 @@ export const NO_PROGRESS_MS = 60_000
 const CHECK_EVERY_MS = 1_000
 
 /** Calls `onStuck` once when `onAlive` was not called for a minute; the signal ends the watch. */
-export function startWatchdog({ time, signal, onStuck }: { time: Time; signal: AbortSignal; onStuck(): void }) {
+export function startWatchdog(time: Time, signal: AbortSignal, onStuck: () => void) {
   let aliveAt = time.now()
 
   async function watch(): Promise<void> {

@@ -120,7 +120,7 @@ export async function readStatus(
   /** Redis does not say which key has another type than a command needs. */
   async function assertTypes(partition: Partition, generation: string): Promise<void> {
     for (const [key, type] of await generations.keyTypes(partition, generation)) {
-      const expected = TYPES[key] ?? 'string'
+      const expected = KEY_TYPES[key as keyof typeof KEY_TYPES]
       if (type === expected) continue
       throw new PreconditionError(
         `partition ${partition} of the read model cannot be read: its key ${key} is a ${type}, not a ${expected}: another ` +
@@ -140,8 +140,11 @@ export async function readStatus(
   }
 }
 
-/** The types of the keys of a generation; the pointers are strings. */
-const TYPES: Record<string, string> = { meta: 'hash', plants: 'hash', order: 'list', parked: 'hash' }
+/** The types of the pointers and of the keys of a generation. */
+export const KEY_TYPES = {
+  ...{ live: 'string', filling: 'string' },
+  ...{ meta: 'hash', plants: 'hash', order: 'list', parked: 'hash' },
+}
 
 /** Its figures are NaN, which is null in JSON. */
 const unreadable = (partition: Partition): Omit<PartitionStatus, 'end'> => ({

@@ -20,6 +20,8 @@ export type ReplayOptions<R extends LogRecord> = Pick<
   onRecords(partition: Partition, records: R[], reached: Checkpoint): Promise<void> | void
   /** Aborts the replay, which then rejects with the signal's reason. */
   signal?: AbortSignal
+  /** Gets new records at once, waits for them without limit, and calls `onRecords` again when it rejects. */
+  follows?: boolean
 }
 
 /**
@@ -33,6 +35,8 @@ export const REPLAY_FETCHES = {
   maxBytesPerPartition: 524_288,
   maxWaitMs: 100,
 }
+/** A single new record is delivered at once. */
+const FOLLOWING = { minBytes: 1, maxWaitMs: 100 }
 const NO_PROGRESS_MS = 60_000
 const WATCH_EVERY_MS = 1_000
 
@@ -42,7 +46,7 @@ const WATCH_EVERY_MS = 1_000
  * checkpoint of another log or Kafka refuses the user, and with the error that `onRecords` threw.
  */
 export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Promise<void> {
-  const { kafka, topic, ranges, onRecords, time, signal } = options
+  const { kafka, topic, ranges, onRecords, time, signal, follows = false } = options
   const remaining = new Map([...ranges].filter(([, { from, end }]) => after(from.offset) < end))
   if (remaining.size === 0) return
   const checkpoints = new Map([...remaining].map(([partition, { from }]) => [partition, from]))
@@ -56,7 +60,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     only: new Set(remaining.keys()),
     groupId: groups.groupId,
     haltsWhenRefused: true,
-    ...REPLAY_FETCHES,
+    ...(follows ? FOLLOWING : REPLAY_FETCHES),
     checkpointOf: async (partition) => checkpoints.get(partition) as Checkpoint,
     onHalt: ended.reject,
     async onRecords(partition, records, next) {
@@ -70,6 +74,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
       try {
         await onRecords(partition, wanted, reached)
       } catch (error) {
+        if (follows) throw error
         ended.reject(error)
         return next
       } finally {
@@ -88,7 +93,7 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   try {
     signal?.throwIfAborted()
     follower.start()
-    void watch(watching.signal)
+    if (!follows) void watch(watching.signal)
     await ended.promise
   } finally {
     watching.abort()

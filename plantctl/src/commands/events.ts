@@ -1,15 +1,15 @@
-import { offsetsAt } from '@plant-store/shared/event-log/topic.ts'
-import { allPartitions, formatPosition, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import { after, allPartitions, formatPosition, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, idOf, LIST, numberOf, partitionsOf, readOptions, TEXT } from '../options.ts'
-import { type LogPoint, logPointOf } from '../store/log-point.ts'
+import { type LogPoint, logPointOf, offsetsOf } from '../store/log-point.ts'
 import { type Store, withStore } from '../store/open-store.ts'
 import { partitionOfId, readLogEnds } from '../store/read-log.ts'
 import { createPaint } from '../terminal/layout.ts'
 import { eventJson, eventLine } from './events/format-event.ts'
 import { readRuledEvents } from './events/read-events.ts'
-import { type OffsetRange, rangesOf, type Selection, selectedPartitions } from './events/selection.ts'
+import { type OffsetRange, rangesOf, selectedPartitions } from './events/selection.ts'
 
 const help = `Prints the records of the log, each with its ruling.
 
@@ -68,7 +68,13 @@ export const events: Command = {
   },
 }
 
-type Query = Omit<Selection, 'partitions'> & { named: readonly Partition[] | undefined }
+type Query = {
+  id: PlantId | undefined
+  named: readonly Partition[] | undefined
+  from: LogPoint | undefined
+  to: LogPoint | undefined
+  follow: boolean
+}
 type Format = { json: boolean; raw: boolean; limit: number }
 
 async function print(store: Store, context: CliContext, query: Query, format: Format): Promise<void> {
@@ -88,7 +94,7 @@ async function print(store: Store, context: CliContext, query: Query, format: Fo
       const lines = events
         .slice(0, limit - printed)
         .map(({ event, ruling }) =>
-          json ? eventJson(event, ruling, raw) : eventLine(event, ruling, paint, positionWidth),
+          json ? JSON.stringify(eventJson(event, ruling, raw)) : eventLine(event, ruling, paint, positionWidth),
         )
       printed += lines.length
       if (lines.length > 0) await context.print(`${lines.join('\n')}\n`)
@@ -100,13 +106,10 @@ async function print(store: Store, context: CliContext, query: Query, format: Fo
 
 /** The range of each selected partition. */
 async function select(store: Store, query: Query): Promise<Map<Partition, OffsetRange>> {
-  const { kafka, topic, partitions } = store
   const { id, named, from, to } = query
-  const idsPartition = id === undefined ? undefined : partitionOfId(id, partitions)
-  const selected = selectedPartitions(named, idsPartition, [from, to], allPartitions(partitions))
-  const offsetsOf = async (point: LogPoint | undefined) =>
-    point?.is === 'moment' ? await offsetsAt(kafka, topic, point.ms) : []
-  const [fromMoment, toMoment] = [await offsetsOf(from), await offsetsOf(to)]
-  const ends = await readLogEnds(store)
-  return rangesOf({ ...query, partitions: selected }, { ends, fromMoment, toMoment })
+  const idsPartition = id === undefined ? undefined : partitionOfId(id, store.partitions)
+  const selected = selectedPartitions(named, idsPartition, [from, to], allPartitions(store.partitions))
+  const starts = await offsetsOf(store, from, (offset) => offset)
+  const stops = await offsetsOf(store, to, after)
+  return rangesOf(selected, { starts, stops, ends: await readLogEnds(store) }, query)
 }

@@ -81,8 +81,8 @@ async function find(store: Store, position: LogPosition, signal: AbortSignal): P
 }
 
 function jsonOf({ event, ruling, reason }: FoundRecord, raw: boolean): string {
-  const record = JSON.parse(eventJson(event, ruling, raw))
-  return `${JSON.stringify({ ...record, readModel: reason === undefined ? null : parkedJson(reason) })}\n`
+  const readModel = reason === undefined ? null : parkedJson(reason)
+  return `${JSON.stringify({ ...eventJson(event, ruling, raw), readModel })}\n`
 }
 
 function textOf({ event, ruling, reason }: FoundRecord, { colours }: CliContext): string {

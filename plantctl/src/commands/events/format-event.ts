@@ -79,11 +79,11 @@ function contentOf({ claim, parked, stored }: LogEvent): string[] {
   return details
 }
 
-/** A record as one line of JSON; with `raw` including the complete key, headers and value in base64. */
-export function eventJson(event: LogEvent, ruling: ClaimRuling | undefined, raw: boolean): string {
+/** A record for JSON; with `raw` including the complete key, headers and value in base64. */
+export function eventJson(event: LogEvent, ruling: ClaimRuling | undefined, raw: boolean): object {
   const { partition, offset, claim, parked, stored } = event
   const first = ruling?.is === 'void' || ruling?.is === 'repeated' ? ruling.first : undefined
-  return JSON.stringify({
+  return {
     position: formatPosition(event),
     partition,
     offset,
@@ -93,7 +93,7 @@ export function eventJson(event: LogEvent, ruling: ClaimRuling | undefined, raw:
     ...(claim !== undefined && { id: String(claim.id), event: claim.eventId, plant: claim.plant ?? null }),
     ...(parked !== undefined && { parked: parkedJson(parked), ...storedAs(stored, cutText) }),
     ...(raw && { raw: storedAs(stored, (bytes) => bytes.toString('base64')) }),
-  })
+  }
 }
 
 export function parkedJson(reason: number): object {

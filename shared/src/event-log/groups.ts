@@ -54,15 +54,9 @@ export function createThrowawayGroups(kafka: Kafka, prefix: string, log: Log) {
     /** Deletes all groups; close their consumers first. Kafka would delete them itself after days. */
     async deleteAll(): Promise<void> {
       if (groups.length === 0) return
-      const admin = kafka.admin()
-      try {
-        await admin.connect()
-        await admin.deleteGroups(groups.splice(0))
-      } catch (err) {
-        log.debug({ err }, 'a consumer group was not deleted; Kafka deletes it after some days')
-      } finally {
-        await admin.disconnect().catch(() => {})
-      }
+      await withAdmin(kafka, (admin) => admin.deleteGroups(groups.splice(0))).catch((err: unknown) =>
+        log.debug({ err }, 'a consumer group was not deleted; Kafka deletes it after some days'),
+      )
     },
   }
 }

@@ -63,7 +63,8 @@ export function createFill(options: FillOptions) {
   function addToFold(records: readonly LogRecord[], next: Checkpoint): void {
     const { offset } = folded.checkpoint
     if (next.offset <= offset) return
-    fold(folded, ofSlice(slice, after(records, offset)))
+    const later = records.filter((record) => record.offset > offset)
+    fold(folded, ofSlice(slice, later))
     folded.checkpoint = next
   }
 
@@ -75,7 +76,8 @@ export function createFill(options: FillOptions) {
     while (filled.offset < next.offset) {
       // A failover has set it back to before these records.
       if (filled.offset < from.offset) return reached()
-      const left = after(records, filled.offset)
+      const { offset } = filled
+      const left = records.filter((record) => record.offset > offset)
       let isGone = false
       const applied = await applyInChunks(
         async (expected, chunk, chunkEnd) => {
@@ -143,10 +145,4 @@ export function createFill(options: FillOptions) {
       return new Promise((resolve) => waiters.push({ offset, resolve }))
     },
   }
-}
-
-/** The records after an offset. */
-function after(records: readonly LogRecord[], offset: Offset): readonly LogRecord[] {
-  const first = records.findIndex((record) => record.offset > offset)
-  return first === -1 ? [] : records.slice(first)
 }

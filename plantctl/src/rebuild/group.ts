@@ -1,10 +1,11 @@
+import { startWatchdog } from '@plant-store/shared/event-log/replay.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { slicesFor } from '../verify/slice.ts'
 import { createFill, type Fill } from './fill.ts'
 import { finishPartition, type PartitionResult } from './finish.ts'
-import { noProgress, startWatchdog } from './rebuild-error.ts'
+import { noProgress } from './rebuild-error.ts'
 import type { GroupOptions } from './rebuild-options.ts'
 import type { Phase } from './rebuild-progress.ts'
 
@@ -96,8 +97,7 @@ async function startFills(fills: readonly Fill[], options: GroupOptions): Promis
   for (const fill of fills) await retry(fill.start, retrying)
   // After the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
   const ends = await retry(readEnds, retrying)
-  for (const fill of fills)
-    await retry(() => restartBeyondEnd(fill, ends[fill.partition] as Offset, options), retrying)
+  for (const fill of fills) await retry(() => restartBeyondEnd(fill, ends[fill.partition] as Offset, options), retrying)
 }
 
 /** A generation that an earlier rebuild filled beyond the end of the log is of another log. */

@@ -1,4 +1,5 @@
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
+import { NO_PROGRESS_MS } from '@plant-store/shared/event-log/replay.ts'
 import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
 import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
@@ -6,7 +7,6 @@ import { expect, it } from 'vitest'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
 import { rebuildPartitions } from './rebuild.ts'
-import { NO_PROGRESS_MS } from './rebuild-error.ts'
 
 const OTHER = 1 as Partition
 const END = offsetOf(RECORDS.length)

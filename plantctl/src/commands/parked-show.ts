@@ -50,8 +50,8 @@ export const parkedShow: Command = {
       }
       return find(store, position, context.signal)
     })
-    const asJson = values.json === true || values.raw === true
-    await context.print(asJson ? jsonOf(record, values.raw === true) : textOf(record, context))
+    const { json = false, raw = false } = values
+    await context.print(json || raw ? jsonOf(record, raw) : textOf(record, context))
     return EXIT.ok
   },
 }
@@ -60,9 +60,8 @@ async function find(store: Store, position: LogPosition, signal: AbortSignal): P
   const { partition, offset } = position
   const { readModel } = store
   const ends = await readLogEnds(store)
-  if (offset >= (ends[partition] as Offset)) {
-    throw new Error(`There is no record at ${formatPosition(position)}: the log ends before offset ${ends[partition]}.`)
-  }
+  const none = `There is no record at ${formatPosition(position)}`
+  if (offset >= (ends[partition] as Offset)) throw new Error(`${none}: the log ends before offset ${ends[partition]}.`)
   const reason = await readModel.generations.parkedAt(partition, offset)
   let found: RuledEvent | undefined
   await readRuledEvents(store, {
@@ -73,9 +72,7 @@ async function find(store: Store, position: LogPosition, signal: AbortSignal): P
     },
   })
   if (found === undefined) {
-    throw new Error(
-      `There is no record at ${formatPosition(position)}: the offset belongs to a control record or an aborted transaction.`,
-    )
+    throw new Error(`${none}: the offset belongs to a control record or an aborted transaction.`)
   }
   return { ...found, reason }
 }
@@ -89,13 +86,10 @@ function textOf({ event, ruling, reason }: FoundRecord, { colours }: CliContext)
   const { key, value, headers } = event.stored
   const quoted = (bytes: Buffer | string | null | undefined, max: number) =>
     bytes === null || bytes === undefined ? 'none' : `"${safeText(String(bytes), max)}"`
-  const lines = Object.entries(headers).map(
-    ([name, header]) =>
-      `  ${safeText(name, NAME_CHARACTERS)}: ${[header]
-        .flat()
-        .map((one) => quoted(one, VALUE_CHARACTERS))
-        .join(', ')}`,
-  )
+  const lines = Object.entries(headers).map(([name, header]) => {
+    const values = [header].flat().map((one) => quoted(one, VALUE_CHARACTERS))
+    return `  ${safeText(name, NAME_CHARACTERS)}: ${values.join(', ')}`
+  })
   const mark = event.parked !== undefined && ruling?.is === 'created' ? 'claimed' : undefined
   return `${eventHead(event, ruling, createPaint(colours), 0, mark).join('  ')}
 

@@ -71,9 +71,9 @@ function contentOf({ claim, parked, stored }: LogEvent): string[] {
   if (claim !== undefined) details.push(`event ${claim.eventId}`)
   if (parked !== undefined) {
     details.push(`parked: ${reasonText(parked)}`)
-    const type = stored.headers[claimsItsId(parked) ? 'content-type' : 'ce_type']
+    const type = claimsItsId(parked) ? 'content-type' : 'ce_type'
     if (claim === undefined) details.push(`key ${bytesText(stored.key, KEY_CHARACTERS)}`)
-    details.push(`${claimsItsId(parked) ? 'content-type' : 'ce_type'} ${headerText(type, HEADER_CHARACTERS)}`)
+    details.push(`${type} ${headerText(stored.headers[type], HEADER_CHARACTERS)}`)
     details.push(`value ${bytesText(stored.value, VALUE_CHARACTERS)}`)
   }
   return details

@@ -13,14 +13,7 @@ import { withAdmin } from './connection.ts'
 export type Member = { id: string; clientId: string; host: string; partitions: Partition[] | undefined }
 
 /** The readers of a topic: its projectors share one group, each other reader has a separate group. */
-export type Readers = {
-  /** Kafka's state of the projectors' group: Stable, PreparingRebalance, CompletingRebalance, Empty or Dead. */
-  projectorState: string
-  projectors: Member[]
-  apis: Member[]
-  replays: Member[]
-  rebuilds: Member[]
-}
+export type Readers = Awaited<ReturnType<typeof readReaders>>
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 /** Kafka appends a UUID to the client id of a member. */
@@ -108,7 +101,7 @@ export async function commitGroupOffsets(
 }
 
 /** Reads who reads the topic now. Rejects with a Refused when the user may not describe the groups. */
-export async function readReaders(kafka: Kafka, topic: string): Promise<Readers> {
+export async function readReaders(kafka: Kafka, topic: string) {
   return withAdmin(kafka, async (admin) => {
     const { groups } = await admin.listGroups()
     const membersOf = async (reader: Parameters<typeof groupPrefix>[1]) => {
@@ -121,6 +114,7 @@ export async function readReaders(kafka: Kafka, topic: string): Promise<Readers>
     }
     const [projectors] = await describeGroups(admin, [projectorGroup(topic)], topic)
     return {
+      /** Kafka's state of the projectors' group: Stable, PreparingRebalance, CompletingRebalance, Empty or Dead. */
       projectorState: projectors?.state ?? 'Dead',
       projectors: projectors?.members ?? [],
       apis: await membersOf('tail'),

@@ -93,9 +93,7 @@ async function print(store: Store, context: CliContext, query: Query, format: Fo
     async onEvents(events) {
       const lines = events
         .slice(0, limit - printed)
-        .map(({ event, ruling }) =>
-          json ? JSON.stringify(eventJson(event, ruling, raw)) : eventLine(event, ruling, paint, positionWidth),
-        )
+        .map((one) => (json ? JSON.stringify(eventJson(one, raw)) : eventLine(one, paint, positionWidth)))
       printed += lines.length
       if (lines.length > 0) await context.print(`${lines.join('\n')}\n`)
       if (printed >= limit) enough.abort()

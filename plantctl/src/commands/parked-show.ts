@@ -77,12 +77,13 @@ async function find(store: Store, position: LogPosition, signal: AbortSignal): P
   return { ...found, reason }
 }
 
-function jsonOf({ event, ruling, reason }: FoundRecord, raw: boolean): string {
+function jsonOf({ reason, ...ruled }: FoundRecord, raw: boolean): string {
   const readModel = reason === undefined ? null : parkedJson(reason)
-  return `${JSON.stringify({ ...eventJson(event, ruling, raw), readModel })}\n`
+  return `${JSON.stringify({ ...eventJson(ruled, raw), readModel })}\n`
 }
 
-function textOf({ event, ruling, reason }: FoundRecord, { colours }: CliContext): string {
+function textOf({ reason, ...ruled }: FoundRecord, { colours }: CliContext): string {
+  const { event, ruling } = ruled
   const { key, value, headers } = event.stored
   const quoted = (bytes: Buffer | string | null | undefined, max: number) =>
     bytes === null || bytes === undefined ? 'none' : `"${safeText(String(bytes), max)}"`
@@ -91,7 +92,7 @@ function textOf({ event, ruling, reason }: FoundRecord, { colours }: CliContext)
     return `  ${safeText(name, NAME_CHARACTERS)}: ${values.join(', ')}`
   })
   const mark = event.parked !== undefined && ruling?.is === 'created' ? 'claimed' : undefined
-  return `${eventHead(event, ruling, createPaint(colours), 0, mark).join('  ')}
+  return `${eventHead(ruled, createPaint(colours), 0, mark).join('  ')}
 
 key      ${quoted(key, NAME_CHARACTERS)}
 headers

@@ -3,7 +3,7 @@ import { formatPosition } from '@plant-store/shared/plant/position.ts'
 import { formatTimestamp } from '@plant-store/shared/runtime/format.ts'
 import type { Paint } from '../../terminal/layout.ts'
 import { safeText } from '../../terminal/safe-text.ts'
-import type { LogEvent } from './read-events.ts'
+import type { LogEvent, RuledEvent } from './read-events.ts'
 import type { ClaimRuling } from './rulings.ts'
 
 const KEY_CHARACTERS = 40
@@ -28,19 +28,13 @@ const COLOURS = {
 } as const
 
 /** A record as one line of text that is safe for a terminal. */
-export function eventLine(
-  event: LogEvent,
-  ruling: ClaimRuling | undefined,
-  paint: Paint,
-  positionWidth: number,
-): string {
-  return [...eventHead(event, ruling, paint, positionWidth), ...contentOf(event)].join('  ')
+export function eventLine(ruled: RuledEvent, paint: Paint, positionWidth: number): string {
+  return [...eventHead(ruled, paint, positionWidth), ...contentOf(ruled.event)].join('  ')
 }
 
 /** Time, position, ruling and id of a record. */
 export function eventHead(
-  event: LogEvent,
-  ruling: ClaimRuling | undefined,
+  { event, ruling }: RuledEvent,
   paint: Paint,
   positionWidth: number,
   mark: keyof typeof COLOURS = markOf(ruling),
@@ -80,7 +74,7 @@ function contentOf({ claim, parked, stored }: LogEvent): string[] {
 }
 
 /** A record for JSON; with `raw` including the complete key, headers and value in base64. */
-export function eventJson(event: LogEvent, ruling: ClaimRuling | undefined, raw: boolean): object {
+export function eventJson({ event, ruling }: RuledEvent, raw: boolean): object {
   const { partition, offset, claim, parked, stored } = event
   const first = ruling?.is === 'void' || ruling?.is === 'repeated' ? ruling.first : undefined
   return {

@@ -1,4 +1,3 @@
-import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import { assess } from '@plant-store/shared/status/assess.ts'
 import { readStatus, type StatusSource, type StoreStatus } from '@plant-store/shared/status/read-status.ts'
@@ -64,18 +63,16 @@ function linesOf(found: StoreStatus, { colours, columns }: CliContext, { all, js
 }
 
 async function watch(store: Store, context: CliContext, format: Format): Promise<ExitCode> {
-  const { print, printError, stdoutIsTerminal, signal } = context
+  const { print, stdoutIsTerminal, signal } = context
   const screen = openScreen(context)
   try {
     while (!signal.aborted) {
-      const found = await readStatus(sourceOf(store, context)).catch((error: Error) => error)
+      const lines = linesOf(await readStatus(sourceOf(store, context)), context, format)
       const time = new Date().toISOString()
-      if (found instanceof Error) printError(stdoutIsTerminal ? '' : `! ${time} ${reasonOf(found)}\n`)
-      const lines = found instanceof Error ? [`! ${reasonOf(found)}`] : linesOf(found, context, format)
-      if (stdoutIsTerminal && !format.json)
+      if (format.json) await print(`${lines.join('\n')}\n`)
+      else if (stdoutIsTerminal)
         await screen.draw([`${time}  every second, Ctrl-C to exit`, '', ...lines], context.rows)
-      else if (!(found instanceof Error))
-        await print(format.json ? `${lines.join('\n')}\n` : `${time}\n${lines.join('\n')}\n\n`)
+      else await print(`${time}\n${lines.join('\n')}\n\n`)
       await delay(systemTime, WATCH_EVERY_MS, signal)
     }
   } finally {

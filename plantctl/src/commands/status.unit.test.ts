@@ -227,8 +227,8 @@ describe('the output', () => {
       readers: { ...readers, apis },
     }
     const shown = lines(store).join('\n')
-    expect(shown).toContain('  x\\x1b[2J\\u{202e} at h: unreadable: another program')
-    expect(shown).toMatch(/3 .* \\x1b\[2J$/m)
+    expect(shown).toContain('  x\\u001b[2J\\u202e at h: unreadable: another program')
+    expect(shown).toMatch(/3 .* \\u001b\[2J$/m)
     expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
   })
 

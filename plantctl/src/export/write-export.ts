@@ -7,21 +7,6 @@ import type { CliContext } from '../cli-context.ts'
 import type { Store } from '../store/open-store.ts'
 import { openOutputFile } from './output-file.ts'
 
-/** The last line of an export, about all lines before it. */
-export type ExportSummary = {
-  topic: string
-  partitions: number
-  plants: number
-  /** Plants whose event this release cannot read. */
-  unreadable: number
-  /**
-   * The last offset of each partition, in the format that `--at` takes; partitions without records are left out.
-   */
-  positions: string
-  /** SHA-256 of all lines before this one. */
-  sha256: string
-}
-
 type Export = ReturnType<typeof createExport>
 
 /**
@@ -60,14 +45,17 @@ export function createExport(write: (lines: string) => Promise<void>) {
       await write(lines)
     },
 
-    /** Writes the last line. An export without it is incomplete. */
-    async finish(topic: string, ends: readonly Offset[]): Promise<ExportSummary> {
+    /** Writes the last line, about all lines before it. An export without it is incomplete. */
+    async finish(topic: string, ends: readonly Offset[]) {
       const summary = {
         topic,
         partitions: ends.length,
         plants,
+        /** Plants whose event this release cannot read. */
         unreadable,
+        /** The last offset of each partition with records, in the format that `--at` takes. */
         positions: positionsOf(ends),
+        /** SHA-256 of all lines before this one. */
         sha256: hash.digest('hex'),
       }
       await write(`${JSON.stringify({ export: summary })}\n`)

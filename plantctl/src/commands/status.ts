@@ -1,8 +1,7 @@
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
-import { assess } from '@plant-store/shared/status/assess.ts'
-import { readStatus, type StatusSource, type StoreStatus } from '@plant-store/shared/status/read-status.ts'
+import { readStatus, type StatusSource } from '@plant-store/shared/status/read-status.ts'
 import { readTable } from '@plant-store/shared/status/read-table.ts'
-import { statusJson } from '@plant-store/shared/status/status-json.ts'
+import { type StatusJson, statusJson } from '@plant-store/shared/status/status-json.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, type ExitCode } from '../command.ts'
 import { FLAG, readOptions } from '../options.ts'
@@ -41,9 +40,10 @@ export const status: Command = {
     const store = await connectStore(context)
     try {
       if (values.watch) return await watch(store, context, format)
-      const found = await readStatus(sourceOf(store, context), (request) => retryForSeconds(request, store.topic))
+      const attempt = <T>(request: () => Promise<T>) => retryForSeconds(request, store.topic)
+      const found = statusJson(await readStatus(sourceOf(store, context), attempt))
       await context.printResult(`${linesOf(found, context, format).join('\n')}\n`)
-      return assess(found).problems.length === 0 ? EXIT.ok : EXIT.problems
+      return found.well ? EXIT.ok : EXIT.problems
     } finally {
       await store.close()
     }
@@ -58,8 +58,8 @@ function sourceOf(store: Store, { signal }: CliContext): StatusSource {
   return { ...store, readTable: () => readTable({ ...store, table, signal, time: systemTime }, readModel) }
 }
 
-function linesOf(found: StoreStatus, { colours, columns }: CliContext, { all, json }: Format): string[] {
-  return json ? [JSON.stringify(statusJson(found))] : statusLines(found, { paint: createPaint(colours), columns, all })
+function linesOf(found: StatusJson, { colours, columns }: CliContext, { all, json }: Format): string[] {
+  return json ? [JSON.stringify(found)] : statusLines(found, { paint: createPaint(colours), columns, all })
 }
 
 async function watch(store: Store, context: CliContext, format: Format): Promise<ExitCode> {
@@ -67,7 +67,7 @@ async function watch(store: Store, context: CliContext, format: Format): Promise
   const screen = openScreen(context)
   try {
     while (!signal.aborted) {
-      const lines = linesOf(await readStatus(sourceOf(store, context)), context, format)
+      const lines = linesOf(statusJson(await readStatus(sourceOf(store, context))), context, format)
       const time = new Date().toISOString()
       if (format.json) await print(`${lines.join('\n')}\n`)
       else if (stdoutIsTerminal)

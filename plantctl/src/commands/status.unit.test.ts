@@ -186,7 +186,7 @@ describe('the assessment', () => {
 
 describe('the output', () => {
   const lines = (store: StoreStatus, columns = Number.POSITIVE_INFINITY, all = false) =>
-    statusLines(store, { paint: createPaint(false), columns, all })
+    statusLines(statusJson(store), { paint: createPaint(false), columns, all })
   const rowsOf = (shown: string[]) => shown.filter((line) => /^ +\d+ /.test(line) && !line.includes(','))
 
   it('has a summary first, then totals, readers and each partition', () => {

@@ -1,15 +1,14 @@
-import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import { after, allPartitions, formatPosition, type Partition } from '@plant-store/shared/plant/position.ts'
+import { after, allPartitions, formatPosition } from '@plant-store/shared/plant/position.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, idOf, LIST, numberOf, partitionsOf, readOptions, TEXT } from '../options.ts'
-import { type LogPoint, logPointOf, offsetsOf } from '../store/log-point.ts'
+import { logPointOf, offsetsOf } from '../store/log-point.ts'
 import { type Store, withStore } from '../store/open-store.ts'
 import { partitionOfId, readLogEnds } from '../store/read-log.ts'
 import { createPaint } from '../terminal/layout.ts'
 import { eventJson, eventLine } from './events/format-event.ts'
-import { readRuledEvents } from './events/read-events.ts'
-import { type OffsetRange, rangesOf, selectedPartitions } from './events/selection.ts'
+import { type RuledEvent, readRuledEvents, type Selected } from './events/read-events.ts'
+import { rangesOf, selectedPartitions } from './events/selection.ts'
 
 const help = `Prints the records of the log, each with its ruling.
 
@@ -52,62 +51,48 @@ export const events: Command = {
     const limit =
       numberOf('--limit', values.limit, Number.MAX_SAFE_INTEGER, 'a whole number') ?? Number.POSITIVE_INFINITY
     if (follow && values.to !== undefined) throw new UsageError('--follow cannot be combined with --to')
-    await withStore(context, (store) => {
+    await withStore(context, async (store) => {
+      const { partitions } = store
       const point = (option: string, text: string | undefined) =>
-        text === undefined ? undefined : logPointOf(option, text, store.partitions, Date.now())
-      const query = {
-        id,
-        follow,
-        from: point('--from', values.from),
-        to: point('--to', values.to),
-        named: values.partition && partitionsOf(values.partition, store.partitions),
-      }
-      return print(store, context, query, { json: json || raw, raw, limit })
+        text === undefined ? undefined : logPointOf(option, text, partitions, Date.now())
+      const [from, to] = [point('--from', values.from), point('--to', values.to)]
+      const named = values.partition && partitionsOf(values.partition, partitions)
+      const idsPartition = id === undefined ? undefined : partitionOfId(id, partitions)
+      const selected = selectedPartitions(named, idsPartition, [from, to], allPartitions(partitions))
+      const starts = await offsetsOf(store, from, (offset) => offset)
+      const stops = await offsetsOf(store, to, after)
+      const ranges = rangesOf(selected, { starts, stops, ends: await readLogEnds(store) }, { follow, id })
+      const paint = createPaint(context.colours)
+      const positionWidth = Math.max(
+        ...[...ranges].map(([partition, { from, end = from }]) => formatPosition({ partition, offset: end }).length),
+      )
+      const format = (one: RuledEvent) =>
+        json || raw ? JSON.stringify(eventJson(one, raw)) : eventLine(one, paint, positionWidth)
+      const printed = await print(store, context, { ranges, id, limit }, format)
+      if (printed === 0 && !follow) context.printError('No records found.\n')
     })
     return EXIT.ok
   },
 }
 
-type Query = {
-  id: PlantId | undefined
-  named: readonly Partition[] | undefined
-  from: LogPoint | undefined
-  to: LogPoint | undefined
-  follow: boolean
-}
-type Format = { json: boolean; raw: boolean; limit: number }
-
-async function print(store: Store, context: CliContext, query: Query, format: Format): Promise<void> {
-  const { json, raw, limit } = format
-  const ranges = await select(store, query)
-  const paint = createPaint(context.colours)
-  const positionWidth = Math.max(
-    ...[...ranges].map(([partition, { from, end = from }]) => formatPosition({ partition, offset: end }).length),
-  )
+/** Prints the selected records, at most `limit`; returns their number. */
+async function print(
+  store: Store,
+  context: CliContext,
+  { limit, ...selected }: Pick<Selected, 'ranges' | 'id'> & { limit: number },
+  format: (one: RuledEvent) => string,
+): Promise<number> {
   const enough = new AbortController()
   let printed = 0
   await readRuledEvents(store, {
-    ranges,
-    id: query.id,
+    ...selected,
     signal: AbortSignal.any([context.signal, enough.signal]),
     async onEvents(events) {
-      const lines = events
-        .slice(0, limit - printed)
-        .map((one) => (json ? JSON.stringify(eventJson(one, raw)) : eventLine(one, paint, positionWidth)))
+      const lines = events.slice(0, limit - printed).map(format)
       printed += lines.length
       if (lines.length > 0) await context.print(`${lines.join('\n')}\n`)
       if (printed >= limit) enough.abort()
     },
   })
-  if (printed === 0 && !query.follow) context.printError('No records found.\n')
-}
-
-/** The range of each selected partition. */
-async function select(store: Store, query: Query): Promise<Map<Partition, OffsetRange>> {
-  const { id, named, from, to } = query
-  const idsPartition = id === undefined ? undefined : partitionOfId(id, store.partitions)
-  const selected = selectedPartitions(named, idsPartition, [from, to], allPartitions(store.partitions))
-  const starts = await offsetsOf(store, from, (offset) => offset)
-  const stops = await offsetsOf(store, to, after)
-  return rangesOf(selected, { starts, stops, ends: await readLogEnds(store) }, query)
+  return printed
 }

@@ -21,7 +21,7 @@ type Ranges = ReadonlyMap<Partition, OffsetRange>
 
 const ENDLESS = Number.POSITIVE_INFINITY as Offset
 
-type Selected = {
+export type Selected = {
   ranges: Ranges
   /** Only records with this id as key. */
   id?: PlantId | undefined

@@ -10,7 +10,7 @@ import { type Store, withStore } from '../store/open-store.ts'
 import { logReader, readCheckpoints, readLogEnds, tableReader } from '../store/read-log.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { safeText } from '../terminal/safe-text.ts'
-import { countOf, type Findings, formatDifference } from '../verify/difference.ts'
+import { type Findings, formatDifference } from '../verify/difference.ts'
 import { verifyTable } from '../verify/table-verifier.ts'
 import { type Verified, verifyReadModel } from '../verify/verifier.ts'
 
@@ -42,15 +42,24 @@ export const verify: Command = {
   summary: 'compares the read model, or the table, with the log, and lists each difference',
   help,
   async run(args, context) {
+    const { printResult } = context
     const { values } = readOptions(args, { partition: LIST, table: FLAG, json: FLAG })
     const { partitions, findings, extent, remedies } = await withStore(context, (store) =>
       (values.table ? ofTable : ofReadModel)(store, partitionsOf(values.partition, store.partitions), context),
     )
     const { listed, more } = findings
-    if (values.json) await context.printResult(`${JSON.stringify({ differences: listed, more, partitions })}\n`)
-    else if (countOf(findings) === 0) await context.printResult(`no difference: ${extent}\n`)
-    else await printDifferences(findings, [`compared ${extent}`, ...remedies], context)
-    return countOf(findings) === 0 ? EXIT.ok : EXIT.problems
+    const count = listed.length + more
+    const shown = listed.slice(0, SHOWN_MAX).map((one) => `${safeText(formatDifference(one), LINE_CHARACTERS)}\n`)
+    if (values.json) await printResult(`${JSON.stringify({ differences: listed, more, partitions })}\n`)
+    else if (count === 0) await printResult(`no difference: ${extent}\n`)
+    else {
+      await printResult(shown.join(''))
+      if (count > shown.length)
+        await printResult(`… and ${formatNumber(count - shown.length)} more; --json lists them\n`)
+      const notes = [`compared ${extent}`, ...remedies]
+      context.printError(`${formatCount(count, 'difference')}; ${notes.join('\n')}\n`)
+    }
+    return count === 0 ? EXIT.ok : EXIT.problems
   },
 }
 
@@ -95,30 +104,15 @@ async function ofTable(store: Store, some: readonly Partition[], context: CliCon
   return { partitions, findings, extent, remedies }
 }
 
-async function printDifferences(
-  findings: Findings,
-  notes: readonly string[],
-  { printResult, printError }: CliContext,
-): Promise<void> {
-  const count = countOf(findings)
-  const shown = findings.listed.slice(0, SHOWN_MAX)
-  await printResult(shown.map((difference) => `${safeText(formatDifference(difference), LINE_CHARACTERS)}\n`).join(''))
-  if (count > shown.length) await printResult(`… and ${formatNumber(count - shown.length)} more; --json lists them\n`)
-  printError(`${formatCount(count, 'difference')}; ${notes.join('\n')}\n`)
-}
-
-function remediesOf({ partitions, findings }: Verified): string[] {
-  const remedies: string[] = []
-  const differing = partitions.filter(({ partition }) => findings.listed.some((one) => one.partition === partition))
-  const isEmpty = findings.listed.some(({ what }) => what === 'noGeneration')
-  if (isEmpty)
-    remedies.push('A running projector fills empty partitions from the log; plantctl status shows its progress.')
-  if (differing.length > 0) {
-    const options = differing.map(({ partition }) => ` --partition ${partition}`)
-    const which = differing.length === partitions.length ? '' : options.join('')
-    remedies.push(`To repair it from the log: plantctl rebuild${isEmpty ? ' --from-empty' : ''}${which}`)
-  }
-  if (findings.listed.some(({ what }) => what === 'strangeKey'))
-    remedies.push('Keys that belong to nothing: find out what wrote them, then delete them.')
-  return remedies
+function remediesOf({ partitions, findings: { listed } }: Verified): string[] {
+  const differing = partitions.filter(({ partition }) => listed.some((one) => one.partition === partition))
+  const options = differing.map(({ partition }) => ` --partition ${partition}`)
+  const which = differing.length === partitions.length ? '' : options.join('')
+  const isEmpty = listed.some(({ what }) => what === 'noGeneration')
+  return [
+    isEmpty && 'A running projector fills empty partitions from the log; plantctl status shows its progress.',
+    differing.length > 0 && `To repair it from the log: plantctl rebuild${isEmpty ? ' --from-empty' : ''}${which}`,
+    listed.some(({ what }) => what === 'strangeKey') &&
+      'Keys that belong to nothing: find out what wrote them, then delete them.',
+  ].filter((remedy) => remedy !== false)
 }

@@ -113,7 +113,3 @@ export function addFindings(findings: Findings, { listed, more }: Findings): voi
   for (const difference of listed) addDifference(findings, difference)
   findings.more += more
 }
-
-export function countOf({ listed, more }: Findings): number {
-  return listed.length + more
-}

@@ -39,7 +39,6 @@ A claim that this release cannot read is created or void like any other, and als
 Exit codes: 0 printed, 1 Kafka or Redis does not respond, 130 interrupted.
 `
 
-/** plantctl events */
 export const events: Command = {
   summary: 'prints the records of the log, each with its ruling',
   help,

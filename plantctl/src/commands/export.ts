@@ -33,7 +33,6 @@ The last line is {"export":{"topic","partitions","plants","unreadable","position
 incomplete. "sha256" is the digest of all lines before it. "--at <positions> --rest empty" writes the same export again.
 `
 
-/** plantctl export */
 export const exportPlants: Command = {
   summary: 'writes all plants as JSON Lines, now or at an earlier time or position',
   help,

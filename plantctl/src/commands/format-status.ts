@@ -15,7 +15,6 @@ export type Format = { paint: Paint; columns: number; all: boolean }
 
 type PartitionJson = StatusJson['partitions'][number]
 
-/** The status as text. */
 export function statusLines(status: StatusJson, format: Format): string[] {
   return [
     ...verdictLines(status, format),

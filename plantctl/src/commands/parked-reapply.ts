@@ -32,7 +32,6 @@ Exit codes: 0 done, 1 failed (a newer release has folded the read model, or Kafk
 records need a rebuild; they are listed.
 `
 
-/** plantctl parked reapply */
 export const parkedReapply: Command = {
   summary: 'applies parked records that this release can read',
   help,

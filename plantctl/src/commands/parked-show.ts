@@ -33,7 +33,6 @@ Exit codes: 0 shown, 1 there is no such record, or Kafka or Redis does not respo
 
 type FoundRecord = RuledEvent & { reason: number | undefined }
 
-/** plantctl parked show */
 export const parkedShow: Command = {
   summary: 'shows one record, and how this release reads it',
   help,

@@ -33,7 +33,6 @@ Exit codes: 0 rebuilt, 1 failed (the message names the cause), 3 a new generatio
 is dropped, the live one is unchanged, and the differences are listed), 130 interrupted.
 `
 
-/** plantctl rebuild */
 export const rebuild: Command = {
   summary: 'rebuilds the read model from the log while it serves',
   help,

@@ -30,7 +30,6 @@ The first line sums up. Lines with "!" are problems, each with its remedy; lines
 Exit codes: 0 no problems, 1 Kafka or Redis does not respond, 3 problems found (the lines with "!").
 `
 
-/** plantctl status */
 export const status: Command = {
   summary: 'shows the state of log and read model, and any problems',
   help,

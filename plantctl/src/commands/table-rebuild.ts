@@ -29,7 +29,6 @@ If it is interrupted, run it again: it continues. Afterwards restart the project
 verify the table, let each consumer read the new topic from its beginning, and delete the old one.
 `
 
-/** plantctl table rebuild */
 export const tableRebuild: Command = {
   summary: 'writes the table anew into another topic',
   help,

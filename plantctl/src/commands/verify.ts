@@ -37,7 +37,6 @@ Exit code 3 means that there are differences. "plantctl rebuild" repairs them.
 /** The findings of a verification; `extent` says what was compared. */
 type Result = { partitions: readonly object[]; findings: Findings; extent: string; remedies: string[] }
 
-/** plantctl verify */
 export const verify: Command = {
   summary: 'compares the read model, or the table, with the log, and lists each difference',
   help,

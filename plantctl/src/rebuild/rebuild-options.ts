@@ -51,7 +51,6 @@ export type RebuildOptions = RebuildRun & {
   log: Log
 }
 
-/** The options of the rebuild of a group. */
 export type GroupOptions = RebuildOptions & {
   /** The next offset of each partition when the rebuild started. */
   ends: readonly Offset[]

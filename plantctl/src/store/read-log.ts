@@ -25,7 +25,6 @@ export async function readLogEnds({ kafka, topic, partitions, log }: LogSource, 
   return ends
 }
 
-/** The checkpoint of the read model in each partition. */
 export async function readCheckpoints({ readModel, partitions }: Store): Promise<Map<Partition, Checkpoint>> {
   const metas = await Promise.all(allPartitions(partitions).map(readModel.meta))
   return new Map(metas.map(({ checkpoint }, partition) => [partition as Partition, checkpoint]))

@@ -30,7 +30,6 @@ export function selectedPartitions(
   return [one]
 }
 
-/** The range of each partition. */
 export function rangesOf(
   partitions: readonly Partition[],
   { starts, stops, ends }: LogBounds,

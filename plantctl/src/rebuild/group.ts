@@ -2,7 +2,7 @@ import { startWatchdog } from '@plant-store/shared/event-log/replay.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import { slicesFor } from '../verify/slice.ts'
+import type { Slice, SlicedGroup } from '../verify/slice.ts'
 import { createFill, type Fill } from './fill.ts'
 import { finishPartition, type PartitionResult } from './finish.ts'
 import { noProgress } from './rebuild-error.ts'
@@ -13,19 +13,14 @@ const RETRY_MS = 250
 const START_GIVE_UP_MS = 10_000
 
 /** Rebuilds some partitions side by side from one reading of the log. */
-export async function rebuildGroup(group: readonly Partition[], options: GroupOptions): Promise<PartitionResult[]> {
+export async function rebuildGroup({ group, slices }: SlicedGroup, options: GroupOptions): Promise<PartitionResult[]> {
   const { follow, ends, keepPace, onProgress, time } = options
   const failed = Promise.withResolvers<never>()
   const ending = new AbortController()
   const signal = AbortSignal.any([options.signal, ending.signal])
   const phases = new Map<Partition, Phase>()
-  const slice = (partition: Partition) => ({
-    index: 0,
-    count: slicesFor(ends[partition] as Offset, options.recordsAtOnceMax),
-  })
-  const fills = new Map(
-    group.map((partition) => [partition, createFill({ ...options, partition, slice: slice(partition) })]),
-  )
+  const [slice] = slices as [Slice]
+  const fills = new Map(group.map((partition) => [partition, createFill({ ...options, partition, slice })]))
   const fillOf = (partition: Partition) => fills.get(partition) as Fill
   await startFills([...fills.values()], options)
 
@@ -66,7 +61,7 @@ export async function rebuildGroup(group: readonly Partition[], options: GroupOp
     const result = await finishPartition({
       ...options,
       fill: fillOf(partition),
-      slice: slice(partition),
+      slice,
       refollow,
       onAlive,
       signal,

@@ -56,5 +56,4 @@ export type GroupOptions = RebuildOptions & {
   ends: readonly Offset[]
   /** Waits until this many more records are allowed. */
   keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void>
-  recordsAtOnceMax: number
 }

@@ -1,7 +1,7 @@
 import { assertWithinBounds } from '@plant-store/shared/event-log/log-identity.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import { partitionGroups } from '../verify/slice.ts'
+import { inSlices } from '../verify/slice.ts'
 import type { PartitionResult } from './finish.ts'
 import { rebuildGroup } from './group.ts'
 import { nothingLive } from './rebuild-error.ts'
@@ -28,8 +28,8 @@ export async function rebuildPartitions(options: RebuildOptions): Promise<Partit
   const { ends, filled } = await checkLive()
   const keepPace = createPace(options.recordsPerSecond, time)
   const results: PartitionResult[] = []
-  for (const group of partitionGroups(filled, ends, recordsAtOnceMax))
-    results.push(...(await rebuildGroup(group, { ...options, recordsAtOnceMax, ends, keepPace })))
+  for (const group of inSlices(filled, ends, recordsAtOnceMax))
+    results.push(...(await rebuildGroup(group, { ...options, ends, keepPace })))
   await retry(dropLeftovers, { time, everyMs: RETRY_MS, giveUpAfterMs: CLEAN_UP_GIVE_UP_MS })
   return results
 

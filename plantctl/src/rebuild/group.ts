@@ -5,12 +5,9 @@ import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Slice, SlicedGroup } from '../verify/slice.ts'
 import { createFill, type Fill } from './fill.ts'
 import { finishPartition, type PartitionResult } from './finish.ts'
-import { noProgress } from './rebuild-error.ts'
+import { noProgress, RETRYING } from './rebuild-error.ts'
 import type { GroupOptions } from './rebuild-options.ts'
 import type { Phase } from './rebuild-progress.ts'
-
-const RETRY_MS = 250
-const START_GIVE_UP_MS = 10_000
 
 /** Rebuilds some partitions side by side from one reading of the log. */
 export async function rebuildGroup({ group, slices }: SlicedGroup, options: GroupOptions): Promise<PartitionResult[]> {
@@ -88,7 +85,7 @@ export async function rebuildGroup({ group, slices }: SlicedGroup, options: Grou
 async function startFills(fills: readonly Fill[], options: GroupOptions): Promise<void> {
   const { readEnds, time } = options
   // If the response to a start is lost, the retry continues the same generation.
-  const retrying = { time, everyMs: RETRY_MS, giveUpAfterMs: START_GIVE_UP_MS }
+  const retrying = { time, ...RETRYING }
   for (const fill of fills) await retry(fill.start, retrying)
   // After the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
   const ends = await retry(readEnds, retrying)

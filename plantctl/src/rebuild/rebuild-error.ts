@@ -11,6 +11,9 @@ export class RebuildError extends Error {
   override name = 'RebuildError'
 }
 
+/** The attempts of a call that belongs to no partition alone. */
+export const RETRYING = { everyMs: 250, giveUpAfterMs: 10_000 }
+
 /** True if retrying is pointless. */
 export const isFinal = (error: unknown) => error instanceof RebuildError || error instanceof PreconditionError
 

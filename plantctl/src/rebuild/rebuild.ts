@@ -4,13 +4,11 @@ import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { inSlices } from '../verify/slice.ts'
 import type { PartitionResult } from './finish.ts'
 import { rebuildGroup } from './group.ts'
-import { nothingLive } from './rebuild-error.ts'
+import { nothingLive, RETRYING } from './rebuild-error.ts'
 import type { RebuildOptions } from './rebuild-options.ts'
 import { createPace } from './rebuild-progress.ts'
 
 const RECORDS_FOLDED_MAX = 2_000_000
-const CLEAN_UP_GIVE_UP_MS = 10_000
-const RETRY_MS = 250
 
 /**
  * Rebuilds partitions of the read model from the log while they serve. Each gets a new generation: it is filled from
@@ -30,7 +28,7 @@ export async function rebuildPartitions(options: RebuildOptions): Promise<Partit
   const results: PartitionResult[] = []
   for (const group of inSlices(filled, ends, recordsAtOnceMax))
     results.push(...(await rebuildGroup(group, { ...options, ends, keepPace })))
-  await retry(dropLeftovers, { time, everyMs: RETRY_MS, giveUpAfterMs: CLEAN_UP_GIVE_UP_MS })
+  await retry(dropLeftovers, { time, ...RETRYING })
   return results
 
   /**

@@ -11,7 +11,7 @@ export class RebuildError extends Error {
   override name = 'RebuildError'
 }
 
-/** The attempts of a call that belongs to no partition alone. */
+/** The attempts of the calls at the start and the end of a rebuild. */
 export const RETRYING = { everyMs: 250, giveUpAfterMs: 10_000 }
 
 /** True if retrying is pointless. */

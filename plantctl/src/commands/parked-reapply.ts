@@ -102,7 +102,7 @@ function textOf({ looked, placed, renamed, kept, needRebuild }: Reapplication, d
  * is not as required, or was written from another log.
  */
 export async function openLateRows(
-  store: Omit<Store, 'close'>,
+  store: Omit<Store, 'close' | 'table'>,
   table: string,
   wanted: readonly Partition[],
   signal: AbortSignal,

@@ -67,6 +67,7 @@ function storeOf(count: number, changes: Partial<StoreStatus> = {}): StoreStatus
     ),
     readers: { projectorState: 'Stable', projectors: [member], apis: [member], replays: [], rebuilds: [] },
     broken: [],
+    table: undefined,
     warnings: [],
     openTransactions: [],
     strangeKeys: [],

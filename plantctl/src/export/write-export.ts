@@ -54,7 +54,7 @@ export function createExport(write: (lines: string) => Promise<void>) {
         /** Plants whose event this release cannot read. */
         unreadable,
         /** The last offset of each partition with records, in the format that `--at` takes. */
-        positions: positionsOf(ends),
+        positions: ends.flatMap((end, partition) => (end > 0 ? [`${partition}-${end - 1}`] : [])).join(','),
         /** SHA-256 of all lines before this one. */
         sha256: hash.digest('hex'),
       }
@@ -71,8 +71,4 @@ function plantLine(partition: Partition, { id, plant, offset, eventId }: Claim):
   const texts = plant === undefined ? { unreadable: true } : plantOf(plant)
   const position = formatPosition({ partition, offset })
   return `${JSON.stringify({ id: String(id), ...texts, position, event: eventId })}\n`
-}
-
-function positionsOf(ends: readonly Offset[]): string {
-  return ends.flatMap((end, partition) => (end > 0 ? [`${partition}-${end - 1}`] : [])).join(',')
 }

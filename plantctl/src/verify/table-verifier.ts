@@ -82,12 +82,13 @@ export async function verifyTable(
 
   async function compareSlice(compared: readonly Comparison[], slice: Slice): Promise<void> {
     const folds = await foldSlice(readLog, new Map(compared.map(({ partition, end }) => [partition, end])), slice)
-    const seen = new Map(compared.map(({ partition }) => [partition, new Set<PlantId>()]))
-    const byPartition = new Map(compared.map((one) => [one.partition, one]))
-    const inTable = new Map(compared.map((one) => [one.partition, { from: BEFORE_LOG, end: one.tableEnd }]))
-    await readTable(inTable, (partition, records) => {
-      const [{ plants }, known] = [folds.get(partition) as Folded, seen.get(partition)]
-      const one = byPartition.get(partition) as Comparison
+    const comparing = compared.map((one) => {
+      const { plants } = folds.get(one.partition) as Folded
+      return { one, plants, seen: new Set<PlantId>(), from: BEFORE_LOG, end: one.tableEnd }
+    })
+    const byPartition = new Map(comparing.map((each) => [each.one.partition, each]))
+    await readTable(byPartition, (partition, records) => {
+      const { one, plants, seen } = byPartition.get(partition) as (typeof comparing)[number]
       const report = (difference: Subject) => addDifference(findings, { partition, ...difference })
       for (const { offset, row } of records) {
         if (row === undefined) {
@@ -101,28 +102,25 @@ export async function verifyTable(
           report({ what: 'rowExtra', id: String(row.id), found: formatClaim(row) })
           continue
         }
-        known?.add(row.id)
+        seen.add(row.id)
         // A newer release may read what this one cannot.
         const wanted = expected.plant === undefined ? { ...expected, plant: row.plant } : expected
         for (const difference of differencesOf(wanted, row))
           report({ what: 'rowChanged', id: String(row.id), ...difference })
       }
     })
-    for (const one of compared) {
-      const { plants } = folds.get(one.partition) as Folded
-      const known = seen.get(one.partition)
-      one.rows += known?.size ?? 0
+    for (const { one, plants, seen } of comparing) {
+      one.rows += seen.size
       for (const [, claim] of plants) {
-        if (claim.plant === undefined || known?.has(claim.id)) continue
+        if (claim.plant === undefined || seen.has(claim.id)) continue
         if (claim.offset > one.upTo) {
           one.behind++
           if (claim.offset <= one.checkpoint && claim.offset > one.due) one.due = claim.offset
-        } else
-          addDifference(findings, {
-            ...{ partition: one.partition, what: 'rowMissing', id: String(claim.id), expected: formatClaim(claim) },
-          })
+        } else {
+          const missing = { what: 'rowMissing', id: String(claim.id), expected: formatClaim(claim) } as const
+          addDifference(findings, { partition: one.partition, ...missing })
+        }
       }
-      folds.delete(one.partition)
     }
   }
 

@@ -135,14 +135,14 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     send,
 
     /**
-     * Appends records to all their partitions. Resolves when all in-sync replicas have them. Rejects with an
-     * AppendRefused when certainly none of them was written and another attempt would be refused, too; after any other
-     * error, any of them may be in the log.
+     * Appends records to all their partitions. Resolves when all in-sync replicas have them. Rejects with the failure
+     * of one partition; any of the records may then be in the log.
      */
     async append(records: readonly NewRecord[]): Promise<void> {
-      const results = await sendToLeaders(records)
-      mayBeStale = results.some(({ is }) => is !== 'appended')
-      if (mayBeStale) throw failureOf(results)
+      const failed = (await sendToLeaders(records)).filter((result) => result.is !== 'appended')
+      mayBeStale = failed.length > 0
+      const failure = failed.find(({ is }) => is === 'unknown') ?? failed[0]
+      if (failure !== undefined) throw failure.cause
     },
 
     close: () => leaders.disconnect(),
@@ -157,17 +157,6 @@ function resultOf(produced: Produced, topic: string): AppendResult {
   if (refused === undefined) return { is: 'unknown', cause }
   const [why, text] = refused
   return { is: 'refused', why, cause: new AppendRefused(text, { cause }) }
-}
-
-/** The error for several partitions: an AppendRefused only if each of them is refused and will be. */
-function failureOf(results: readonly AppendResult[]): Error {
-  const unknown = results.find(({ is }) => is === 'unknown') as { cause: Error } | undefined
-  if (unknown !== undefined) return unknown.cause
-  const refused = results.filter((result) => result.is === 'refused')
-  const transient = refused.find(({ why }) => why === 'transient')
-  const { cause } = transient ?? (refused[0] as Refusal)
-  const isLasting = transient === undefined && refused.length === results.length
-  return isLasting ? cause : new Error(cause.message, { cause: cause.cause })
 }
 
 /** Well below the 1 MiB that Kafka accepts unless `max.message.bytes` is lower; kafkajs does not split a batch. */

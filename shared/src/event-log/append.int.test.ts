@@ -109,7 +109,7 @@ describe('appending', () => {
     const topic = await createTestTopic(inject('kafkaBrokers'), PARTITIONS)
     const appender = await openAppender({ ...topic, topic: `plants-${randomUUID()}` })
     expect(appender.leaderOf(0 as Partition)).toBeUndefined()
-    expect(appender.problem()).toMatchObject({ is: 'refused', why: 'transient' })
+    await expect(appender.append([recordIn(0)])).rejects.toThrow(AppendRefused)
   })
 
   it('ends an attempt at its signal, and connects again for the next one', async () => {

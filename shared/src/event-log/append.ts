@@ -53,6 +53,7 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
   }) as ProducerWithLeaders
   const leaders = producer.leadersOf(topic)
+  /** The reason why the newest request of metadata failed; undefined after a success. */
   let problem: Refusal | undefined
   let mayBeStale = false
 
@@ -118,11 +119,8 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     /** The node id of the broker that leads the partition by the newest metadata; undefined if none is known. */
     leaderOf,
 
-    /** Requests metadata. All callers share one request. Never rejects: `problem` says why it failed. */
+    /** Requests metadata. All callers share one request. Never rejects: an append without a leader says why. */
     refreshLeaders,
-
-    /** The reason why the newest request of metadata failed; undefined after a success. */
-    problem: () => problem,
 
     /** The quota of Kafka that delays appends, with the remedy; empty when none does. */
     throttling: () => throttledAppends(leaders.heldBackMs()),

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
-import { replay } from '@plant-store/shared/event-log/replay.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, PARKED, plantCreated, recordReader } from '@plant-store/shared/plant/plant-created.ts'
-import { allPartitions, type Offset } from '@plant-store/shared/plant/position.ts'
+import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { reapplyParked } from '../plantctl/src/commands/parked/parked-records.ts'
 import { openLateRows } from '../plantctl/src/commands/parked-reapply.ts'
-import { openRebuild } from '../plantctl/src/rebuild/open-rebuild.ts'
+import { rebuildStore } from '../plantctl/src/rebuild/open-rebuild.ts'
+import { logReader } from '../plantctl/src/store/read-log.ts'
 import { createPlant, errorOf, readPlant } from './support/client.ts'
 import { newPlant } from './support/generated-plants.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
@@ -103,24 +102,7 @@ async function reapplyAsNewer(store: PlantStore): Promise<void> {
       writeRows: rows.write,
       dryRun: false,
       onLooked() {},
-      read: (spans, onRecords) =>
-        replay({
-          ...{
-            kafka,
-            topic,
-            partitions,
-            log: quietLog,
-            time: systemTime,
-            read: newerReader(store),
-            onRecords,
-          },
-          ranges: new Map(
-            [...spans].map(([partition, { from, end }]) => [
-              partition,
-              { from: { offset: (from - 1) as Offset, eventId: '' }, end },
-            ]),
-          ),
-        }),
+      read: logReader({ kafka, topic, partitions, log: quietLog, read: newerReader(store) }, signal),
     },
     allPartitions(partitions),
   )
@@ -135,17 +117,10 @@ async function reapplyAsNewer(store: PlantStore): Promise<void> {
 async function rebuildAsNewer(store: PlantStore): Promise<void> {
   const { kafka, topic, partitions, readModel } = store
   const { generations } = readModel
-  const rebuild = openRebuild({
-    kafka,
-    topic,
-    partitions,
-    generations,
-    log: quietLog,
-    read: newerReader(store),
-  })
+  const source = { kafka, topic, partitions, generations, log: quietLog, read: newerReader(store) }
   const signal = new AbortController().signal
   const run = { partitions: allPartitions(partitions), fromEmpty: false, signal, onProgress() {} }
-  expect((await rebuild.run(run)).map(({ is }) => is)).toEqual(run.partitions.map(() => 'switched'))
+  expect((await rebuildStore(source, run)).map(({ is }) => is)).toEqual(run.partitions.map(() => 'switched'))
 }
 
 /** Which claim each id has. */

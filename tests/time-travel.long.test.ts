@@ -6,7 +6,7 @@ import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { openRebuild } from '../plantctl/src/rebuild/open-rebuild.ts'
+import { rebuildStore } from '../plantctl/src/rebuild/open-rebuild.ts'
 import { MAX_INT64, MIN_INT64 } from './support/generated-plants.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore, type PlantStore } from './support/plant-store.ts'
@@ -84,13 +84,15 @@ it('an export is the fold of the log, identical from Redis and from the log, bef
   expect(await exported(store, 'export', '--from-redis')).toEqual(whole)
 
   const { kafka, topic, partitions, readModel } = store
-  const rebuild = openRebuild({ kafka, topic, partitions, generations: readModel.generations, log: quietLog })
-  await rebuild.run({
-    partitions: allPartitions(partitions),
-    fromEmpty: false,
-    signal: new AbortController().signal,
-    onProgress() {},
-  })
+  await rebuildStore(
+    { kafka, topic, partitions, generations: readModel.generations, log: quietLog },
+    {
+      partitions: allPartitions(partitions),
+      fromEmpty: false,
+      signal: new AbortController().signal,
+      onProgress() {},
+    },
+  )
   expect(await exported(store, 'export', '--from-redis')).toEqual(whole)
 })
 

@@ -7,7 +7,7 @@ import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { createLog } from '@plant-store/shared/runtime/json-log.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { openRebuild } from '../../plantctl/src/rebuild/open-rebuild.ts'
+import { rebuildStore } from '../../plantctl/src/rebuild/open-rebuild.ts'
 import { createProjector } from '../../services/projector/src/projector.ts'
 import type { Reader, Reading } from './readers.ts'
 
@@ -74,9 +74,9 @@ export const readIntoRedis: Reader = async (reading, { onStart, count, fail }) =
 /** A whole rebuild of an empty read model. The time counts from its begin. */
 export const readByRebuild: Reader = async (reading, { onStart, count }) => {
   const readModel = await openReadModel(reading)
-  const rebuild = openRebuild({ ...connected(reading), generations: readModel.generations })
+  const store = { ...connected(reading), generations: readModel.generations }
   onStart()
-  const finished = await rebuild.run({
+  const finished = await rebuildStore(store, {
     ...{ partitions: allPartitions(reading.partitions), fromEmpty: true, onProgress() {} },
     signal: new AbortController().signal,
   })

@@ -8,7 +8,6 @@ export class ClosedPipe extends Error {
 const COLUMNS = 80
 const ROWS = 24
 
-/** The environment in which a command runs. */
 export type CliContext = ReturnType<typeof openCliContext>
 
 /** The context that a process gives to a command. `signal` interrupts it. */

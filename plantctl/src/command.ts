@@ -4,7 +4,6 @@ import type { CliContext } from './cli-context.ts'
 export const EXIT = { ok: 0, failed: 1, usage: 2, problems: 3, interrupted: 130 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** One command of plantctl. */
 export type Command = {
   /** One line for the list of commands. */
   summary: string

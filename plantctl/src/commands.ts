@@ -37,7 +37,6 @@ export function unknownCommand(words: string): string {
   return `${words === '' ? 'No command' : `Unknown command "${words}"`}. Commands: ${names.join(', ')}`
 }
 
-/** The text of `plantctl --help`. */
 export function overview(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length)) + 2
   const groups = Object.entries(GROUPS).map(([title, commands]) => {

@@ -1,8 +1,7 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import type { StartResult, SwitchResult } from '@plant-store/shared/read-model/generations.ts'
-import type { RebuildDependencies } from '../../plantctl/src/rebuild/rebuild.ts'
-import type { GenerationReader } from '../../plantctl/src/verify/compare.ts'
+import type { RebuildOptions } from '../../plantctl/src/rebuild/rebuild-options.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { beginScript, dropScript, markScript, spanScript, stateScript, switchScript } from './generation-scripts.ts'
 import type { Network } from './network.ts'
@@ -19,7 +18,7 @@ export function connectGenerations(
   network: Network,
   rules: RebuildRules,
   onApplied: () => void,
-): RebuildDependencies['generations'] & GenerationReader {
+): RebuildOptions['generations'] {
   const keysOf = (partition: Partition) => process.redis.partitions[partition] as PartitionKeys
   const partitions = () => process.redis.partitions.length
 

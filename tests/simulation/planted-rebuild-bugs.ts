@@ -95,7 +95,7 @@ export const REBUILD_BUGS: readonly PlantedBug[] = [
   rare(18145, 'the order is not compared', COMPARE, ['before.offset > claim.offset', 'before.offset === Infinity']),
   rare(1673, 'parked records are not compared', COMPARE, ['&& found !== String(reason))', "&& found === '')"]),
   rare(10138, 'counts are not compared', COMPARISON, [
-    '    compareMeta({ reached: checkpoint, end: after(upTo), partitions, mark: state.mark })\n',
+    '  compareMeta({ reached: checkpoint, end: after(upTo), partitions, mark: state.mark })\n',
     '',
   ]),
   bug('the counts of other slices are left out', COMPARISON, [

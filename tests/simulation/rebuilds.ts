@@ -1,11 +1,8 @@
 import type { PartitionResult } from '@plant-store/plantctl/src/rebuild/finish.ts'
-import { createRebuild } from '@plant-store/plantctl/src/rebuild/rebuild.ts'
-import { createGenerationVerifier } from '@plant-store/plantctl/src/verify/generation-comparison.ts'
-import { ofSlice } from '@plant-store/plantctl/src/verify/slice.ts'
+import { rebuildPartitions } from '@plant-store/plantctl/src/rebuild/rebuild.ts'
 import type { Claim, LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
-import { emptyPartition, fold } from '@plant-store/shared/protocol/first-wins.ts'
 import type { SimulatedProcess } from './clock.ts'
 import { createSimulatedFollower, type SimulatedFollower } from './follower.ts'
 import { beginScript } from './generation-scripts.ts'
@@ -44,7 +41,11 @@ export function startRebuild(
   let follower: SimulatedFollower | undefined
   let ended: ReturnType<SimulatedRebuild['ended']>
 
-  const rebuild = createRebuild({
+  const running = rebuildPartitions({
+    partitions: allPartitions(partitions),
+    fromEmpty,
+    signal: stopping.signal,
+    onProgress() {},
     generations,
     freshMark,
     time,
@@ -52,6 +53,7 @@ export function startRebuild(
     recordsAtOnceMax,
     maxRecordsPerApply: MAX_RECORDS_PER_APPLY,
     plantsPerSpan: PLANTS_PER_SPAN,
+    plantsPerRead: PLANTS_PER_READ,
     freshName: freshGeneration,
     follow(sink, only) {
       const followed = createSimulatedFollower(process, sink, { ...context, time })
@@ -59,23 +61,14 @@ export function startRebuild(
       return { ...followed, start: () => followed.assign([...only]) }
     },
     readEnds: async () => (await network.call(process, 'read of the log ends', [log.ends]))[0] as Offset[],
-    verify: createGenerationVerifier({
-      reader: generations,
-      partitions,
-      plantsPerRead: PLANTS_PER_READ,
-      async foldSlice(partition, upTo, slice) {
-        const records = log.records(partition).filter(({ offset }) => offset <= upTo)
-        return fold(emptyPartition(), ofSlice(slice, records))
-      },
-    }),
+    readerOfLog: () => async (ranges, onRecords) => {
+      for (const [partition, { end }] of ranges) {
+        const records = log.records(partition).filter(({ offset }) => offset < end)
+        await onRecords(partition, records)
+      }
+    },
   })
-  const run = {
-    partitions: allPartitions(partitions),
-    fromEmpty,
-    signal: stopping.signal,
-    onProgress: () => {},
-  }
-  void rebuild.run(run).then(
+  void running.then(
     (finished) => {
       ended = { finished }
     },

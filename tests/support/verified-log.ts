@@ -5,7 +5,7 @@ import { checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { onTestFinished } from 'vitest'
-import { createVerifier, type VerifierOptions } from '../../plantctl/src/verify/verifier.ts'
+import { type VerifierOptions, verifyReadModel } from '../../plantctl/src/verify/verifier.ts'
 import type { LogBatch } from './generated-logs.ts'
 import { openRedis } from './plant-store.ts'
 import { quietLog } from './quiet-log.ts'
@@ -61,15 +61,13 @@ export async function openVerifiedLog(redisUrl: string, partitions: number) {
     },
 
     verify(options: Partial<VerifierOptions> = {}) {
-      const verifier = createVerifier({
+      return verifyReadModel(allPartitions(partitions), {
         generations: readModel.generations,
-        partitions,
         time: systemTime,
         readEnds: async () => [...ends],
         read,
         ...options,
       })
-      return verifier.verify(allPartitions(partitions))
     },
   }
 }

@@ -18,7 +18,6 @@ const help = `Prints the commands that give each program its least rights in Kaf
 The setup creates the topics. Consumers need Read on the topic that they read, and on their own group.
 `
 
-/** plantctl acl */
 export const acl: Command = {
   summary: 'prints the commands that give each program its rights in Kafka',
   help,

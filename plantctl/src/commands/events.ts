@@ -1,15 +1,14 @@
-import { offsetsAt } from '@plant-store/shared/event-log/topic.ts'
-import { allPartitions, formatPosition, type Partition } from '@plant-store/shared/plant/position.ts'
+import { after, allPartitions, formatPosition } from '@plant-store/shared/plant/position.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, idOf, LIST, numberOf, partitionsOf, readOptions, TEXT } from '../options.ts'
-import { type LogPoint, logPointOf } from '../store/log-point.ts'
+import { logPointOf, offsetsOf } from '../store/log-point.ts'
 import { type Store, withStore } from '../store/open-store.ts'
 import { partitionOfId, readLogEnds } from '../store/read-log.ts'
 import { createPaint } from '../terminal/layout.ts'
 import { eventJson, eventLine } from './events/format-event.ts'
-import { readRuledEvents } from './events/read-events.ts'
-import { type OffsetRange, rangesOf, type Selection, selectedPartitions } from './events/selection.ts'
+import { type RuledEvent, readRuledEvents, type Selected } from './events/read-events.ts'
+import { rangesOf, selectedPartitions } from './events/selection.ts'
 
 const help = `Prints the records of the log, each with its ruling.
 
@@ -40,7 +39,6 @@ A claim that this release cannot read is created or void like any other, and als
 Exit codes: 0 printed, 1 Kafka or Redis does not respond, 130 interrupted.
 `
 
-/** plantctl events */
 export const events: Command = {
   summary: 'prints the records of the log, each with its ruling',
   help,
@@ -52,61 +50,48 @@ export const events: Command = {
     const limit =
       numberOf('--limit', values.limit, Number.MAX_SAFE_INTEGER, 'a whole number') ?? Number.POSITIVE_INFINITY
     if (follow && values.to !== undefined) throw new UsageError('--follow cannot be combined with --to')
-    await withStore(context, (store) => {
+    await withStore(context, async (store) => {
+      const { partitions } = store
       const point = (option: string, text: string | undefined) =>
-        text === undefined ? undefined : logPointOf(option, text, store.partitions, Date.now())
-      const query = {
-        id,
-        follow,
-        from: point('--from', values.from),
-        to: point('--to', values.to),
-        named: values.partition && partitionsOf(values.partition, store.partitions),
-      }
-      return print(store, context, query, { json: json || raw, raw, limit })
+        text === undefined ? undefined : logPointOf(option, text, partitions, Date.now())
+      const [from, to] = [point('--from', values.from), point('--to', values.to)]
+      const named = values.partition && partitionsOf(values.partition, partitions)
+      const idsPartition = id === undefined ? undefined : partitionOfId(id, partitions)
+      const selected = selectedPartitions(named, idsPartition, [from, to], allPartitions(partitions))
+      const starts = await offsetsOf(store, from, (offset) => offset)
+      const stops = await offsetsOf(store, to, after)
+      const ranges = rangesOf(selected, { starts, stops, ends: await readLogEnds(store) }, { follow, id })
+      const paint = createPaint(context.colours)
+      const positionWidth = Math.max(
+        ...[...ranges].map(([partition, { from, end = from }]) => formatPosition({ partition, offset: end }).length),
+      )
+      const format = (one: RuledEvent) =>
+        json || raw ? JSON.stringify(eventJson(one, raw)) : eventLine(one, paint, positionWidth)
+      const printed = await print(store, context, { ranges, id, limit }, format)
+      if (printed === 0 && !follow) context.printError('No records found.\n')
     })
     return EXIT.ok
   },
 }
 
-type Query = Omit<Selection, 'partitions'> & { named: readonly Partition[] | undefined }
-type Format = { json: boolean; raw: boolean; limit: number }
-
-async function print(store: Store, context: CliContext, query: Query, format: Format): Promise<void> {
-  const { json, raw, limit } = format
-  const ranges = await select(store, query)
-  const paint = createPaint(context.colours)
-  const positionWidth = Math.max(
-    ...[...ranges].map(([partition, { from, end = from }]) => formatPosition({ partition, offset: end }).length),
-  )
+/** Prints the selected records, at most `limit`; returns their number. */
+async function print(
+  store: Store,
+  context: CliContext,
+  { limit, ...selected }: Pick<Selected, 'ranges' | 'id'> & { limit: number },
+  format: (one: RuledEvent) => string,
+): Promise<number> {
   const enough = new AbortController()
   let printed = 0
   await readRuledEvents(store, {
-    ranges,
-    id: query.id,
+    ...selected,
     signal: AbortSignal.any([context.signal, enough.signal]),
     async onEvents(events) {
-      const lines = events
-        .slice(0, limit - printed)
-        .map(({ event, ruling }) =>
-          json ? eventJson(event, ruling, raw) : eventLine(event, ruling, paint, positionWidth),
-        )
+      const lines = events.slice(0, limit - printed).map(format)
       printed += lines.length
       if (lines.length > 0) await context.print(`${lines.join('\n')}\n`)
       if (printed >= limit) enough.abort()
     },
   })
-  if (printed === 0 && !query.follow) context.printError('No records found.\n')
-}
-
-/** The range of each selected partition. */
-async function select(store: Store, query: Query): Promise<Map<Partition, OffsetRange>> {
-  const { kafka, topic, partitions } = store
-  const { id, named, from, to } = query
-  const idsPartition = id === undefined ? undefined : partitionOfId(id, partitions)
-  const selected = selectedPartitions(named, idsPartition, [from, to], allPartitions(partitions))
-  const offsetsOf = async (point: LogPoint | undefined) =>
-    point?.is === 'moment' ? await offsetsAt(kafka, topic, point.ms) : []
-  const [fromMoment, toMoment] = [await offsetsOf(from), await offsetsOf(to)]
-  const ends = await readLogEnds(store)
-  return rangesOf({ ...query, partitions: selected }, { ends, fromMoment, toMoment })
+  return printed
 }

@@ -1,13 +1,7 @@
 import { offsetsAt } from '@plant-store/shared/event-log/topic.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
-import {
-  after,
-  allPartitions,
-  BEFORE_FIRST,
-  FIRST,
-  type Offset,
-  type Partition,
-} from '@plant-store/shared/plant/position.ts'
+import { after, allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { ListedSpan } from '@plant-store/shared/protocol/list.ts'
 import { formatPartitions } from '@plant-store/shared/runtime/format.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { readPlantsOfLog } from '../export/plants-of-log.ts'
@@ -39,7 +33,6 @@ The last line is {"export":{"topic","partitions","plants","unreadable","position
 incomplete. "sha256" is the digest of all lines before it. "--at <positions> --rest empty" writes the same export again.
 `
 
-/** plantctl export */
 export const exportPlants: Command = {
   summary: 'writes all plants as JSON Lines, now or at an earlier time or position',
   help,
@@ -103,23 +96,18 @@ async function readPlantsOfReadModel(
   onPlants: (partition: Partition, claims: Claim[]) => Promise<void>,
 ): Promise<Offset[]> {
   const ends: Offset[] = []
+  const read = async (partition: Partition, from: number) =>
+    (await readModel.list([{ partition, from, count: PLANTS_AT_ONCE }]))[0] as ListedSpan
   for (const partition of allPartitions(partitions)) {
-    let reached = BEFORE_FIRST
-    let plants = 0
-    for (let from = 0; from === 0 || from < plants; from += PLANTS_AT_ONCE) {
-      const count = from === 0 ? PLANTS_AT_ONCE : Math.min(PLANTS_AT_ONCE, plants - from)
-      const [span] = await readModel.list([{ partition, from, count }])
-      if (span === undefined) throw new Error('the read model returned no plants')
-      if (from === 0) {
-        reached = span.checkpoint
-        plants = span.plants
-      }
-      if (span.checkpoint < reached) {
+    const { checkpoint, plants, claims } = await read(partition, 0)
+    await onPlants(partition, claims)
+    for (let from = PLANTS_AT_ONCE; from < plants; from += PLANTS_AT_ONCE) {
+      const span = await read(partition, from)
+      if (span.checkpoint < checkpoint)
         throw new Error(`the read model of partition ${partition} fell back during the export: try again`)
-      }
-      await onPlants(partition, span.claims)
+      await onPlants(partition, span.claims.slice(0, plants - from))
     }
-    ends.push(after(reached))
+    ends.push(after(checkpoint))
   }
   return ends
 }

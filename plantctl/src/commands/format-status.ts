@@ -1,7 +1,7 @@
 import type { Member } from '@plant-store/shared/event-log/groups.ts'
+import { BEFORE_FIRST } from '@plant-store/shared/plant/position.ts'
 import { formatBytes, formatCount, formatNumber, formatPartitions } from '@plant-store/shared/runtime/format.ts'
-import { assess, checkpointOf, lagOf, totalOf } from '@plant-store/shared/status/assess.ts'
-import type { PartitionStatus, StoreStatus } from '@plant-store/shared/status/read-status.ts'
+import type { StatusJson } from '@plant-store/shared/status/status-json.ts'
 import { type Column, type Paint, tableLines, wrapLines } from '../terminal/layout.ts'
 import { safeText } from '../terminal/safe-text.ts'
 
@@ -13,8 +13,9 @@ const NAME_CHARACTERS = 100
 
 export type Format = { paint: Paint; columns: number; all: boolean }
 
-/** The status as text. */
-export function statusLines(status: StoreStatus, format: Format): string[] {
+type PartitionJson = StatusJson['partitions'][number]
+
+export function statusLines(status: StatusJson, format: Format): string[] {
   return [
     ...verdictLines(status, format),
     '',
@@ -26,8 +27,7 @@ export function statusLines(status: StoreStatus, format: Format): string[] {
   ]
 }
 
-function verdictLines(status: StoreStatus, { paint, columns }: Format): string[] {
-  const { problems, notices } = assess(status)
+function verdictLines({ problems, notices }: StatusJson, { paint, columns }: Format): string[] {
   const noticed = notices.length === 0 ? '' : `, ${formatCount(notices.length, 'notice')}`
   const isWell = problems.length === 0
   const verdict = isWell ? `No problems${noticed}.` : formatCount(problems.length, 'problem')
@@ -38,30 +38,19 @@ function verdictLines(status: StoreStatus, { paint, columns }: Format): string[]
   ]
 }
 
-function totalLines({ topic, partitions, table }: StoreStatus, { columns }: Format): string[] {
-  const total = (of: (one: PartitionStatus) => number | undefined) => totalOf(partitions, of)
-  const offsets = total(({ end }) => end)
-  const plants = total(({ live }) => live.plants)
-  const log = [
-    formatCount(partitions.length, 'partition'),
-    ...(partitions.every(({ end }) => end !== undefined) ? [formatCount(offsets, 'offset')] : []),
-    `read model ${formatNumber(total(lagOf))} behind`,
-  ]
-  const sums = [
-    formatCount(plants, 'plant'),
-    `${formatNumber(total(({ live }) => live.voids))} void`,
-    `${formatNumber(total(({ live }) => live.parked))} parked`,
-    `${formatBytes(total(({ bytes }) => bytes))} in Redis`,
-  ]
+function totalLines({ topic, partitions, totals, table }: StatusJson, { columns }: Format): string[] {
+  const { offsets, lag, plants, voids, parked, bytes } = totals
+  const log = `${formatCount(partitions.length, 'partition')}, ${count(offsets, 'offset')}, read model ${known(lag)} behind`
+  const sums = `${count(plants, 'plant')}, ${known(voids)} void, ${known(parked)} parked, ${known(bytes, formatBytes)} in Redis`
   return [
-    ...wrapLines('', `${topic}: ${log.join(', ')}`, columns),
-    ...wrapLines('  ', sums.join(', '), columns),
+    ...wrapLines('', `${topic}: ${log}`, columns),
+    ...wrapLines('  ', sums, columns),
     ...(table === undefined ? [] : [`${table.topic}: ${formatNumber(table.behind)} plants behind`]),
   ]
 }
 
-function readerLines({ readers, partitions }: StoreStatus, { paint, columns }: Format): string[] {
-  const { projectors, apis, rebuilds, replays } = readers
+function readerLines(status: StatusJson, { paint, columns }: Format): string[] {
+  const { partitions, projectors, apis, rebuilds, replays } = status
   const lines = (title: string, members: readonly Member[]) => {
     const shown = members
       .slice(0, MEMBERS_MAX)
@@ -91,7 +80,7 @@ function formatAssignment(partitions: Member['partitions'], count: number): stri
   return partitions.length === 0 ? 'no partitions yet' : formatPartitions(partitions)
 }
 
-function partitionLines({ partitions }: StoreStatus, { paint, columns, all }: Format): string[] {
+function partitionLines({ partitions }: StatusJson, { paint, columns, all }: Format): string[] {
   const shown = all || partitions.length <= ROWS_MAX ? partitions : outstanding(partitions)
   const [titles = '', ...rows] = tableLines(COLUMNS, shown, columns)
   const hidden = partitions.length - shown.length
@@ -100,55 +89,42 @@ function partitionLines({ partitions }: StoreStatus, { paint, columns, all }: Fo
 }
 
 /** Those with a lag, parked records or a rebuild; if they are too many, those with the highest lag. */
-function outstanding(partitions: readonly PartitionStatus[]): PartitionStatus[] {
+function outstanding(partitions: readonly PartitionJson[]): PartitionJson[] {
   return partitions
-    .filter((one) => {
-      const { isRead, filling, leftovers, live } = one
-      return !isRead || (lagOf(one) ?? 0) > 0 || filling !== undefined || leftovers.length > 0 || live.parked > 0
+    .filter(({ lag, bytes, filling, leftovers, parked }) => {
+      return !isKnown(bytes) || (lag ?? 0) > 0 || filling !== undefined || leftovers.length > 0 || parked > 0
     })
-    .sort((a, b) => (lagOf(b) ?? 0) - (lagOf(a) ?? 0))
+    .sort((a, b) => (b.lag ?? 0) - (a.lag ?? 0))
     .slice(0, ROWS_MAX)
     .sort((a, b) => a.partition - b.partition)
 }
 
-const number = (
-  title: string,
-  of: (one: PartitionStatus) => number | undefined,
-  dropRank?: number,
-): Column<PartitionStatus> => ({
-  title,
-  align: 'right',
-  cell: (one) => {
-    const value = of(one)
-    return value === undefined || Number.isNaN(value) ? '?' : formatNumber(value)
-  },
-  ...(dropRank !== undefined && { dropRank }),
-})
+const isKnown = (value: number | null): value is number => value !== null && !Number.isNaN(value)
+const known = (value: number | null, format = formatNumber) => (isKnown(value) ? format(value) : '?')
+const count = (value: number | null, one: string) => (isKnown(value) ? formatCount(value, one) : `? ${one}s`)
 
-const COLUMNS: Column<PartitionStatus>[] = [
-  number('partition', ({ partition }) => partition),
-  number('log end', ({ end }) => end, 3),
+const COLUMNS: Column<PartitionJson>[] = [
+  { title: 'partition', align: 'right', cell: ({ partition }) => formatNumber(partition) },
+  { title: 'log end', align: 'right', cell: ({ end }) => known(end), dropRank: 3 },
   {
     title: 'checkpoint',
     align: 'right',
-    cell: (one) => (one.live.checkpoint ? formatNumber(checkpointOf(one)) : '-'),
+    cell: ({ checkpoint }) => (checkpoint === BEFORE_FIRST ? '-' : formatNumber(checkpoint)),
     dropRank: 2,
   },
-  number('lag', lagOf),
-  number('plants', ({ live }) => live.plants, 1),
-  number('voids', ({ live }) => live.voids, 4),
-  number('parked', ({ live }) => live.parked, 2),
-  { title: 'size', align: 'right', cell: ({ isRead, bytes }) => (isRead ? formatBytes(bytes) : '?'), dropRank: 4 },
+  { title: 'lag', align: 'right', cell: ({ lag }) => known(lag) },
+  { title: 'plants', align: 'right', cell: ({ plants }) => known(plants), dropRank: 1 },
+  { title: 'voids', align: 'right', cell: ({ voids }) => known(voids), dropRank: 4 },
+  { title: 'parked', align: 'right', cell: ({ parked }) => known(parked), dropRank: 2 },
+  { title: 'size', align: 'right', cell: ({ bytes }) => known(bytes, formatBytes), dropRank: 4 },
   { title: 'generation', cell: formatGenerations, dropRank: 5 },
 ]
 
-function formatGenerations({ isRead, live, filling, leftovers }: PartitionStatus): string {
+function formatGenerations({ bytes, generation, filling, leftovers }: PartitionJson): string {
   const short = (name: string) => safeText(name.slice(0, SHORT_NAME), SHORT_NAME)
-  if (!isRead) return 'unreadable'
-  const words = [live.live === '' ? 'none' : short(live.live)]
-  if (filling !== undefined) {
-    words.push(`filling ${short(filling.generation)} (at ${formatNumber(filling.checkpoint?.offset ?? -1)})`)
-  }
+  if (!isKnown(bytes)) return 'unreadable'
+  const words = [generation === null ? 'none' : short(generation)]
+  if (filling !== undefined) words.push(`filling ${short(filling.generation)} (at ${formatNumber(filling.checkpoint)})`)
   if (leftovers.length > 0) words.push(`${leftovers.length} leftover`)
   return words.join(', ')
 }

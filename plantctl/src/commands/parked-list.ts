@@ -26,7 +26,6 @@ Exit codes: 0 listed, 1 Kafka or Redis does not respond.
 type ListedRecord = LogPosition & { reason: number }
 type Listing = { parked: number; listed: ListedRecord[]; reasons: Map<number, number> }
 
-/** plantctl parked list */
 export const parkedList: Command = {
   summary: 'lists the records that could not be read, with the reason',
   help,

@@ -5,7 +5,6 @@ import { checkTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
 import { formatPosition, type Partition } from '@plant-store/shared/plant/position.ts'
-import { checkpointBefore } from '@plant-store/shared/protocol/checkpoint.ts'
 import { formatCount, formatNumber } from '@plant-store/shared/runtime/format.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { tableOf } from '@plant-store/shared/stores/store-settings.ts'
@@ -15,7 +14,7 @@ import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, LIST, partitionsOf, readOptions } from '../options.ts'
 import { type Store, withStore } from '../store/open-store.ts'
 import { logReader } from '../store/read-log.ts'
-import { startProgressLine } from '../terminal/progress.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { type Reapplication, reapplyParked } from './parked/parked-records.ts'
 
 const help = `Reads the parked records from the log again and applies those that this release can read: after an upgrade of all
@@ -33,7 +32,6 @@ Exit codes: 0 done, 1 failed (a newer release has folded the read model, or Kafk
 records need a rebuild; they are listed.
 `
 
-/** plantctl parked reapply */
 export const parkedReapply: Command = {
   summary: 'applies parked records that this release can read',
   help,
@@ -59,32 +57,17 @@ async function reapply(
   const metas = await Promise.all(partitions.map(readModel.meta))
   const withParked = partitions.filter((_, n) => (metas[n]?.parked ?? 0) > 0)
   const total = metas.reduce((sum, { parked }) => sum + (parked || 0), 0)
-  const read = logReader(store, context.signal, () => {})
+  const read = logReader(store, context.signal)
   const { table } = store
   if (table === undefined && context.env.PLANTS_TABLE !== 'off' && !dryRun) await assertNoTable(store)
   const rows = table === undefined || dryRun ? undefined : await openLateRows(store, table, withParked, context.signal)
-  const work = { passed: 0, before: 0, total }
-  const line = startProgressLine(context, work, () => 'parked')
   try {
-    return await reapplyParked(
-      {
-        generations: readModel.generations,
-        writeRows: rows?.write,
-        dryRun,
-        onLooked(records) {
-          work.passed += records
-        },
-        // The spans start at no checkpoint of the read model, so there is no event id to verify.
-        read: (spans, onRecords) =>
-          read(
-            new Map([...spans].map(([partition, { from, end }]) => [partition, { from: checkpointBefore(from), end }])),
-            onRecords,
-          ),
-      },
-      withParked,
-    )
+    return await withProgress(context, 'parked', ({ onStart, onRead }) => {
+      onStart(total)
+      const { generations } = readModel
+      return reapplyParked({ generations, writeRows: rows?.write, dryRun, onLooked: onRead, read }, withParked)
+    })
   } finally {
-    await line.end()
     await rows?.close()
   }
 }
@@ -119,7 +102,7 @@ function textOf({ looked, placed, renamed, kept, needRebuild }: Reapplication, d
  * is not as required, or was written from another log.
  */
 export async function openLateRows(
-  store: Omit<Store, 'close'>,
+  store: Omit<Store, 'close' | 'table'>,
   table: string,
   wanted: readonly Partition[],
   signal: AbortSignal,
@@ -127,10 +110,7 @@ export async function openLateRows(
   const { kafka, readModel, partitions, log } = store
   const { topicId } = await checkTopic(kafka, { topic: table, partitions }, TABLE)
   const latestRows = await readLatestRows({ kafka, table, partitions, log, signal, time: systemTime }, wanted)
-  await assertRowsOfLog(
-    latestRows,
-    logReader(store, signal, () => {}),
-  )
+  await assertRowsOfLog(latestRows, logReader(store, signal))
   const appender = createAppender(kafka, table, topicId)
 
   return {

@@ -33,7 +33,6 @@ Exit codes: 0 shown, 1 there is no such record, or Kafka or Redis does not respo
 
 type FoundRecord = RuledEvent & { reason: number | undefined }
 
-/** plantctl parked show */
 export const parkedShow: Command = {
   summary: 'shows one record, and how this release reads it',
   help,
@@ -50,8 +49,8 @@ export const parkedShow: Command = {
       }
       return find(store, position, context.signal)
     })
-    const asJson = values.json === true || values.raw === true
-    await context.print(asJson ? jsonOf(record, values.raw === true) : textOf(record, context))
+    const { json = false, raw = false } = values
+    await context.print(json || raw ? jsonOf(record, raw) : textOf(record, context))
     return EXIT.ok
   },
 }
@@ -60,9 +59,8 @@ async function find(store: Store, position: LogPosition, signal: AbortSignal): P
   const { partition, offset } = position
   const { readModel } = store
   const ends = await readLogEnds(store)
-  if (offset >= (ends[partition] as Offset)) {
-    throw new Error(`There is no record at ${formatPosition(position)}: the log ends before offset ${ends[partition]}.`)
-  }
+  const none = `There is no record at ${formatPosition(position)}`
+  if (offset >= (ends[partition] as Offset)) throw new Error(`${none}: the log ends before offset ${ends[partition]}.`)
   const reason = await readModel.generations.parkedAt(partition, offset)
   let found: RuledEvent | undefined
   await readRuledEvents(store, {
@@ -73,31 +71,27 @@ async function find(store: Store, position: LogPosition, signal: AbortSignal): P
     },
   })
   if (found === undefined) {
-    throw new Error(
-      `There is no record at ${formatPosition(position)}: the offset belongs to a control record or an aborted transaction.`,
-    )
+    throw new Error(`${none}: the offset belongs to a control record or an aborted transaction.`)
   }
   return { ...found, reason }
 }
 
-function jsonOf({ event, ruling, reason }: FoundRecord, raw: boolean): string {
-  const record = JSON.parse(eventJson(event, ruling, raw))
-  return `${JSON.stringify({ ...record, readModel: reason === undefined ? null : parkedJson(reason) })}\n`
+function jsonOf({ reason, ...ruled }: FoundRecord, raw: boolean): string {
+  const readModel = reason === undefined ? null : parkedJson(reason)
+  return `${JSON.stringify({ ...eventJson(ruled, raw), readModel })}\n`
 }
 
-function textOf({ event, ruling, reason }: FoundRecord, { colours }: CliContext): string {
+function textOf({ reason, ...ruled }: FoundRecord, { colours }: CliContext): string {
+  const { event, ruling } = ruled
   const { key, value, headers } = event.stored
   const quoted = (bytes: Buffer | string | null | undefined, max: number) =>
     bytes === null || bytes === undefined ? 'none' : `"${safeText(String(bytes), max)}"`
-  const lines = Object.entries(headers).map(
-    ([name, header]) =>
-      `  ${safeText(name, NAME_CHARACTERS)}: ${[header]
-        .flat()
-        .map((one) => quoted(one, VALUE_CHARACTERS))
-        .join(', ')}`,
-  )
+  const lines = Object.entries(headers).map(([name, header]) => {
+    const values = [header].flat().map((one) => quoted(one, VALUE_CHARACTERS))
+    return `  ${safeText(name, NAME_CHARACTERS)}: ${values.join(', ')}`
+  })
   const mark = event.parked !== undefined && ruling?.is === 'created' ? 'claimed' : undefined
-  return `${eventHead(event, ruling, createPaint(colours), 0, mark).join('  ')}
+  return `${eventHead(ruled, createPaint(colours), 0, mark).join('  ')}
 
 key      ${quoted(key, NAME_CHARACTERS)}
 headers

@@ -2,14 +2,15 @@ import { formatCount, formatDuration, formatNumber } from '@plant-store/shared/r
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT } from '../command.ts'
 import { FLAG, LIST, numberOf, partitionsOf, readOptions, TEXT } from '../options.ts'
-import { openRebuild } from '../rebuild/open-rebuild.ts'
-import type { RebuildRun } from '../rebuild/rebuild.ts'
+import { rebuildStore } from '../rebuild/open-rebuild.ts'
+import type { RebuildRun } from '../rebuild/rebuild-options.ts'
 import { createRebuildProgress } from '../rebuild/rebuild-progress.ts'
 import { withStore } from '../store/open-store.ts'
 import { readLogEnds } from '../store/read-log.ts'
-import { startProgressLine } from '../terminal/progress.ts'
+import { withProgress } from '../terminal/progress.ts'
 import { safeText } from '../terminal/safe-text.ts'
 import { formatDifference } from '../verify/difference.ts'
+import { sumOf } from '../verify/slice.ts'
 import { LINE_CHARACTERS } from './verify.ts'
 
 const RECORDS_PER_SECOND_MAX = 10_000_000
@@ -32,7 +33,6 @@ Exit codes: 0 rebuilt, 1 failed (the message names the cause), 3 a new generatio
 is dropped, the live one is unchanged, and the differences are listed), 130 interrupted.
 `
 
-/** plantctl rebuild */
 export const rebuild: Command = {
   summary: 'rebuilds the read model from the log while it serves',
   help,
@@ -58,16 +58,18 @@ async function rebuildWithProgress(
   let { printError } = context
   return withStore({ ...context, printError: (text) => printError(text) }, async (store) => {
     const partitions = partitionsOf(named, store.partitions)
-    const { work, phases, onProgress } = createRebuildProgress(partitions, await readLogEnds(store))
+    const offsets = sumOf(partitions, await readLogEnds(store))
     const startedAt = performance.now()
-    const line = startProgressLine(context, work, phases)
-    printError = line.printError
     try {
-      const { run } = openRebuild({ ...store, generations: store.readModel.generations })
-      const results = await run({ ...options, partitions, signal, onProgress })
-      return { results, offsets: work.total, elapsedMs: performance.now() - startedAt }
+      const results = await withProgress(context, '', (progress) => {
+        progress.onStart(offsets)
+        printError = progress.printError
+        const run = { ...options, partitions, signal, onProgress: createRebuildProgress(progress.work) }
+        return rebuildStore({ ...store, generations: store.readModel.generations }, run)
+      })
+      return { results, offsets, elapsedMs: performance.now() - startedAt }
     } finally {
-      await line.end()
+      printError = context.printError
       if (signal.aborted)
         context.printError(
           'Interrupted. Each partition serves its old generation or a verified new one; run plantctl rebuild to continue.\n',

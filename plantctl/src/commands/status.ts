@@ -1,9 +1,7 @@
-import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
-import { assess } from '@plant-store/shared/status/assess.ts'
-import { readStatus, type StatusSource, type StoreStatus } from '@plant-store/shared/status/read-status.ts'
+import { readStatus, type StatusSource } from '@plant-store/shared/status/read-status.ts'
 import { readTable } from '@plant-store/shared/status/read-table.ts'
-import { statusJson } from '@plant-store/shared/status/status-json.ts'
+import { type StatusJson, statusJson } from '@plant-store/shared/status/status-json.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, type ExitCode } from '../command.ts'
 import { FLAG, readOptions } from '../options.ts'
@@ -32,7 +30,6 @@ The first line sums up. Lines with "!" are problems, each with its remedy; lines
 Exit codes: 0 no problems, 1 Kafka or Redis does not respond, 3 problems found (the lines with "!").
 `
 
-/** plantctl status */
 export const status: Command = {
   summary: 'shows the state of log and read model, and any problems',
   help,
@@ -42,9 +39,10 @@ export const status: Command = {
     const store = await connectStore(context)
     try {
       if (values.watch) return await watch(store, context, format)
-      const found = await readStatus(sourceOf(store, context), (request) => retryForSeconds(request, store.topic))
+      const attempt = <T>(request: () => Promise<T>) => retryForSeconds(request, store.topic)
+      const found = statusJson(await readStatus(sourceOf(store, context), attempt))
       await context.printResult(`${linesOf(found, context, format).join('\n')}\n`)
-      return assess(found).problems.length === 0 ? EXIT.ok : EXIT.problems
+      return found.well ? EXIT.ok : EXIT.problems
     } finally {
       await store.close()
     }
@@ -59,23 +57,21 @@ function sourceOf(store: Store, { signal }: CliContext): StatusSource {
   return { ...store, readTable: () => readTable({ ...store, table, signal, time: systemTime }, readModel) }
 }
 
-function linesOf(found: StoreStatus, { colours, columns }: CliContext, { all, json }: Format): string[] {
-  return json ? [JSON.stringify(statusJson(found))] : statusLines(found, { paint: createPaint(colours), columns, all })
+function linesOf(found: StatusJson, { colours, columns }: CliContext, { all, json }: Format): string[] {
+  return json ? [JSON.stringify(found)] : statusLines(found, { paint: createPaint(colours), columns, all })
 }
 
 async function watch(store: Store, context: CliContext, format: Format): Promise<ExitCode> {
-  const { print, printError, stdoutIsTerminal, signal } = context
+  const { print, stdoutIsTerminal, signal } = context
   const screen = openScreen(context)
   try {
     while (!signal.aborted) {
-      const found = await readStatus(sourceOf(store, context)).catch((error: Error) => error)
+      const lines = linesOf(statusJson(await readStatus(sourceOf(store, context))), context, format)
       const time = new Date().toISOString()
-      if (found instanceof Error) printError(stdoutIsTerminal ? '' : `! ${time} ${reasonOf(found)}\n`)
-      const lines = found instanceof Error ? [`! ${reasonOf(found)}`] : linesOf(found, context, format)
-      if (stdoutIsTerminal && !format.json)
+      if (format.json) await print(`${lines.join('\n')}\n`)
+      else if (stdoutIsTerminal)
         await screen.draw([`${time}  every second, Ctrl-C to exit`, '', ...lines], context.rows)
-      else if (!(found instanceof Error))
-        await print(format.json ? `${lines.join('\n')}\n` : `${time}\n${lines.join('\n')}\n\n`)
+      else await print(`${time}\n${lines.join('\n')}\n\n`)
       await delay(systemTime, WATCH_EVERY_MS, signal)
     }
   } finally {

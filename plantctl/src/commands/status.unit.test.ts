@@ -67,6 +67,7 @@ function storeOf(count: number, changes: Partial<StoreStatus> = {}): StoreStatus
     ),
     readers: { projectorState: 'Stable', projectors: [member], apis: [member], replays: [], rebuilds: [] },
     broken: [],
+    table: undefined,
     warnings: [],
     openTransactions: [],
     strangeKeys: [],
@@ -186,7 +187,7 @@ describe('the assessment', () => {
 
 describe('the output', () => {
   const lines = (store: StoreStatus, columns = Number.POSITIVE_INFINITY, all = false) =>
-    statusLines(store, { paint: createPaint(false), columns, all })
+    statusLines(statusJson(store), { paint: createPaint(false), columns, all })
   const rowsOf = (shown: string[]) => shown.filter((line) => /^ +\d+ /.test(line) && !line.includes(','))
 
   it('has a summary first, then totals, readers and each partition', () => {
@@ -227,8 +228,8 @@ describe('the output', () => {
       readers: { ...readers, apis },
     }
     const shown = lines(store).join('\n')
-    expect(shown).toContain('  x\\x1b[2J\\u{202e} at h: unreadable: another program')
-    expect(shown).toMatch(/3 .* \\x1b\[2J$/m)
+    expect(shown).toContain('  x\\u001b[2J\\u202e at h: unreadable: another program')
+    expect(shown).toMatch(/3 .* \\u001b\[2J$/m)
     expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
   })
 

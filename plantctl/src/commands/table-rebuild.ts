@@ -1,25 +1,19 @@
 import { refusalOf } from '@plant-store/shared/event-log/broker-errors.ts'
-import type { Kafka } from '@plant-store/shared/event-log/connection.ts'
-import {
-  checkTopic,
-  createTopic,
-  TABLE,
-  type TopicSettings,
-  type TopicState,
-} from '@plant-store/shared/event-log/topic.ts'
+import { NO_PROGRESS_MS } from '@plant-store/shared/event-log/replay.ts'
+import { checkTopic, createTopic, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions, BEFORE_FIRST, FIRST } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatDuration } from '@plant-store/shared/runtime/format.ts'
 import { delay, systemTime } from '@plant-store/shared/runtime/time.ts'
 import { TOPIC_NAME } from '@plant-store/shared/stores/store-settings.ts'
 import { openTable } from '@plant-store/shared/table/table.ts'
-import { createTableWriter, type TableWriter } from '@plant-store/shared/table/table-writer.ts'
+import { createTableWriter } from '@plant-store/shared/table/table-writer.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, readOptions, TEXT } from '../options.ts'
-import { NO_PROGRESS_MS, RebuildError, startWatchdog } from '../rebuild/rebuild-error.ts'
+import { RebuildError } from '../rebuild/rebuild-error.ts'
 import { retryForSeconds, type Store, withStore } from '../store/open-store.ts'
 import { readCheckpoints } from '../store/read-log.ts'
-import { startProgressLine, type Work } from '../terminal/progress.ts'
+import { withProgress } from '../terminal/progress.ts'
 
 const CHECK_EVERY_MS = 50
 const help = `Writes the table anew into another topic: the row of each plant in the read model, with the texts of the log. The
@@ -35,7 +29,6 @@ If it is interrupted, run it again: it continues. Afterwards restart the project
 verify the table, let each consumer read the new topic from its beginning, and delete the old one.
 `
 
-/** plantctl table rebuild */
 export const tableRebuild: Command = {
   summary: 'writes the table anew into another topic',
   help,
@@ -67,44 +60,59 @@ async function writeTable(store: Store, topic: string, context: CliContext): Pro
   const checkpoints = await readCheckpoints(store)
   const total = [...checkpoints.values()].reduce((sum, { offset }) => sum + offset - BEFORE_FIRST, 0)
   const table = await openTableIn(store, topic, signal)
-  const failed = Promise.withResolvers<never>()
-  const ended = new AbortController()
-  const ending = AbortSignal.any([signal, ended.signal])
   let rows = 0
+  let failure: Error | undefined
   const writer = createTableWriter({
     ...{ ...table, log: store.log, time: systemTime },
     async append(records) {
       await table.append(records)
       rows += records.length
     },
-    onHalt: failed.reject,
-  })
-  const { onAlive } = startWatchdog({
-    time: systemTime,
-    signal: ending,
-    onStuck() {
-      const why = `no progress for ${NO_PROGRESS_MS / 1_000} s: ${writer.problems().join()}`
-      failed.reject(new RebuildError(`${why}. Run it again to continue`))
+    onHalt(error) {
+      failure = error
     },
   })
-  const work = { passed: 0, before: 0, total }
-  const line = startProgressLine(context, work, () => 'writing')
   try {
     writer.follow(checkpoints)
-    await Promise.race([passAll(work, writer, { onAlive, signal: ending }), failed.promise])
+    await withProgress(context, 'writing', async ({ work, onStart }) => {
+      onStart(total)
+      let aliveAt = performance.now()
+      // Until it is known what the table has.
+      while (writer.lag() === undefined) await wait(aliveAt)
+      work.before = total - (writer.lag() ?? 0)
+      while (work.passed < total) {
+        const passed = total - (writer.lag() ?? total)
+        if (passed > work.passed) aliveAt = performance.now()
+        work.passed = Math.max(work.passed, passed)
+        if (passed < total) await wait(aliveAt)
+      }
+    })
     return rows
   } finally {
-    ended.abort()
-    await line.end()
     await writer.close()
     await table.close()
+  }
+
+  async function wait(aliveAt: number): Promise<void> {
+    await delay(systemTime, CHECK_EVERY_MS, signal)
+    signal.throwIfAborted()
+    if (failure !== undefined) throw failure
+    if (performance.now() - aliveAt < NO_PROGRESS_MS) return
+    const why = `no progress for ${NO_PROGRESS_MS / 1_000} s: ${writer.problems().join()}`
+    throw new RebuildError(`${why}. Run it again to continue`)
   }
 }
 
 /** Opens the table in a topic that has no records, or only rows of an interrupted run. */
 async function openTableIn(store: Store, topic: string, signal: AbortSignal) {
   const { kafka, partitions, log } = store
-  const { topicId, ends } = await ensureTopic(kafka, { topic, partitions })
+  const settings = { topic, partitions }
+  await createTopic(kafka, settings, TABLE).catch((error: unknown) => {
+    // If plantctl may not create topics, the check reports a missing one.
+    if (refusalOf(error, settings) === undefined) throw error
+  })
+  // The brokers lead the partitions of a new topic a little later.
+  const { topicId, ends } = await retryForSeconds(() => checkTopic(kafka, settings, TABLE), topic)
   const table = openTable(store, topic, { tableId: topicId }, { log, time: systemTime })
   const used = allPartitions(partitions).filter((partition) => ends[partition] !== FIRST)
   const latest = await table.latestRows(used, signal)
@@ -113,37 +121,4 @@ async function openTableIn(store: Store, topic: string, signal: AbortSignal) {
       throw new Error(`partition ${partition} of topic ${topic} has records that are not of a table: name a new topic`)
   }
   return table
-}
-
-/** If plantctl may not create topics, the check reports the missing topic. */
-async function ensureTopic(kafka: Kafka, settings: TopicSettings): Promise<TopicState> {
-  try {
-    await createTopic(kafka, settings, TABLE)
-  } catch (error) {
-    if (refusalOf(error, settings) === undefined) throw error
-  }
-  // The brokers lead the partitions of a new topic a little later.
-  return retryForSeconds(() => checkTopic(kafka, settings, TABLE), settings.topic)
-}
-
-/** Resolves when the writer has passed everything; rejects when the signal is aborted. */
-async function passAll(
-  work: Work,
-  writer: TableWriter,
-  { onAlive, signal }: { onAlive(): void; signal: AbortSignal },
-): Promise<void> {
-  const nextLag = async () => {
-    await delay(systemTime, CHECK_EVERY_MS, signal)
-    signal.throwIfAborted()
-    return writer.lag()
-  }
-  // Until it is known what the table has.
-  let lag = writer.lag()
-  while (lag === undefined) lag = await nextLag()
-  work.before = work.total - lag
-  for (; lag > 0; lag = (await nextLag()) ?? lag) {
-    if (work.total - lag > work.passed) onAlive()
-    work.passed = work.total - lag
-  }
-  work.passed = work.total
 }

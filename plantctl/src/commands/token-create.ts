@@ -29,7 +29,6 @@ Add the entry to PLANT_STORE_TOKEN_DIGESTS (separated by commas), or as a line t
 PLANT_STORE_TOKEN_DIGESTS_FILE, which every api reads again within 5 s. Then hand the token to its client.
 `
 
-/** plantctl token create */
 export const tokenCreate: Command = {
   summary: 'creates a bearer token, and the entry by which the api accepts it',
   help,

@@ -10,9 +10,9 @@ import { type Store, withStore } from '../store/open-store.ts'
 import { logReader, readCheckpoints, readLogEnds, tableReader } from '../store/read-log.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { safeText } from '../terminal/safe-text.ts'
-import { countOf, type Findings, formatDifference } from '../verify/difference.ts'
-import { createTableVerifier } from '../verify/table-verifier.ts'
-import { createVerifier, type Verified } from '../verify/verifier.ts'
+import { type Findings, formatDifference } from '../verify/difference.ts'
+import { verifyTable } from '../verify/table-verifier.ts'
+import { type Verified, verifyReadModel } from '../verify/verifier.ts'
 
 const SHOWN_MAX = 20
 export const LINE_CHARACTERS = 1_000
@@ -37,33 +37,40 @@ Exit code 3 means that there are differences. "plantctl rebuild" repairs them.
 /** The findings of a verification; `extent` says what was compared. */
 type Result = { partitions: readonly object[]; findings: Findings; extent: string; remedies: string[] }
 
-/** plantctl verify */
 export const verify: Command = {
   summary: 'compares the read model, or the table, with the log, and lists each difference',
   help,
   async run(args, context) {
+    const { printResult } = context
     const { values } = readOptions(args, { partition: LIST, table: FLAG, json: FLAG })
     const { partitions, findings, extent, remedies } = await withStore(context, (store) =>
-      (values.table ? verifyTable : verifyReadModel)(store, partitionsOf(values.partition, store.partitions), context),
+      (values.table ? ofTable : ofReadModel)(store, partitionsOf(values.partition, store.partitions), context),
     )
     const { listed, more } = findings
-    if (values.json) await context.printResult(`${JSON.stringify({ differences: listed, more, partitions })}\n`)
-    else if (countOf(findings) === 0) await context.printResult(`no difference: ${extent}\n`)
-    else await printDifferences(findings, [`compared ${extent}`, ...remedies], context)
-    return countOf(findings) === 0 ? EXIT.ok : EXIT.problems
+    const count = listed.length + more
+    const shown = listed.slice(0, SHOWN_MAX).map((one) => `${safeText(formatDifference(one), LINE_CHARACTERS)}\n`)
+    if (values.json) await printResult(`${JSON.stringify({ differences: listed, more, partitions })}\n`)
+    else if (count === 0) await printResult(`no difference: ${extent}\n`)
+    else {
+      await printResult(shown.join(''))
+      if (count > shown.length)
+        await printResult(`… and ${formatNumber(count - shown.length)} more; --json lists them\n`)
+      const notes = [`compared ${extent}`, ...remedies]
+      context.printError(`${formatCount(count, 'difference')}; ${notes.join('\n')}\n`)
+    }
+    return count === 0 ? EXIT.ok : EXIT.problems
   },
 }
 
-async function verifyReadModel(store: Store, some: readonly Partition[], context: CliContext): Promise<Result> {
+async function ofReadModel(store: Store, some: readonly Partition[], context: CliContext): Promise<Result> {
   const { partitions, findings } = await withProgress(context, 'comparing', ({ onStart, onRead }) =>
-    createVerifier({
+    verifyReadModel(some, {
       generations: store.readModel.generations,
-      partitions: store.partitions,
       time: systemTime,
       readEnds: () => readLogEnds(store),
       onStart,
       read: logReader(store, context.signal, onRead),
-    }).verify(some),
+    }),
   )
   const plants = partitions.reduce((sum, one) => sum + one.plants, 0)
   const behind = partitions.reduce((sum, { upTo, end }) => sum + Math.max(0, end - 1 - upTo), 0)
@@ -72,13 +79,13 @@ async function verifyReadModel(store: Store, some: readonly Partition[], context
   return { partitions, findings, extent, remedies: remediesOf({ partitions, findings }) }
 }
 
-async function verifyTable(store: Store, some: readonly Partition[], context: CliContext): Promise<Result> {
+async function ofTable(store: Store, some: readonly Partition[], context: CliContext): Promise<Result> {
   const { kafka, table, log } = store
   if (table === undefined) throw new UsageError('verify --table: no table, set PLANTS_TABLE to on or to its topic')
   const { signal } = context
   const source = { kafka, table, partitions: store.partitions, log, signal, time: systemTime }
   const { partitions, findings } = await withProgress(context, 'comparing', ({ onStart, onRead }) =>
-    createTableVerifier({
+    verifyTable(some, {
       readCheckpoints: () => readCheckpoints(store),
       readLatest: (wanted) => readLatestRows(source, wanted),
       readLogEnds: () => readLogEnds(store),
@@ -86,7 +93,7 @@ async function verifyTable(store: Store, some: readonly Partition[], context: Cl
       readLog: logReader(store, signal, onRead),
       readTable: tableReader(store, table, signal, onRead),
       onStart,
-    }).verify(some),
+    }),
   )
   const rows = partitions.reduce((sum, one) => sum + one.rows, 0)
   const behind = partitions.reduce((sum, one) => sum + one.behind, 0)
@@ -96,30 +103,15 @@ async function verifyTable(store: Store, some: readonly Partition[], context: Cl
   return { partitions, findings, extent, remedies }
 }
 
-async function printDifferences(
-  findings: Findings,
-  notes: readonly string[],
-  { printResult, printError }: CliContext,
-): Promise<void> {
-  const count = countOf(findings)
-  const shown = findings.listed.slice(0, SHOWN_MAX)
-  await printResult(shown.map((difference) => `${safeText(formatDifference(difference), LINE_CHARACTERS)}\n`).join(''))
-  if (count > shown.length) await printResult(`… and ${formatNumber(count - shown.length)} more; --json lists them\n`)
-  printError(`${formatCount(count, 'difference')}; ${notes.join('\n')}\n`)
-}
-
-function remediesOf({ partitions, findings }: Verified): string[] {
-  const remedies: string[] = []
-  const differing = partitions.filter(({ partition }) => findings.listed.some((one) => one.partition === partition))
-  const isEmpty = findings.listed.some(({ what }) => what === 'noGeneration')
-  if (isEmpty)
-    remedies.push('A running projector fills empty partitions from the log; plantctl status shows its progress.')
-  if (differing.length > 0) {
-    const options = differing.map(({ partition }) => ` --partition ${partition}`)
-    const which = differing.length === partitions.length ? '' : options.join('')
-    remedies.push(`To repair it from the log: plantctl rebuild${isEmpty ? ' --from-empty' : ''}${which}`)
-  }
-  if (findings.listed.some(({ what }) => what === 'strangeKey'))
-    remedies.push('Keys that belong to nothing: find out what wrote them, then delete them.')
-  return remedies
+function remediesOf({ partitions, findings: { listed } }: Verified): string[] {
+  const differing = partitions.filter(({ partition }) => listed.some((one) => one.partition === partition))
+  const options = differing.map(({ partition }) => ` --partition ${partition}`)
+  const which = differing.length === partitions.length ? '' : options.join('')
+  const isEmpty = listed.some(({ what }) => what === 'noGeneration')
+  return [
+    isEmpty && 'A running projector fills empty partitions from the log; plantctl status shows its progress.',
+    differing.length > 0 && `To repair it from the log: plantctl rebuild${isEmpty ? ' --from-empty' : ''}${which}`,
+    listed.some(({ what }) => what === 'strangeKey') &&
+      'Keys that belong to nothing: find out what wrote them, then delete them.',
+  ].filter((remedy) => remedy !== false)
 }

@@ -53,18 +53,13 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 async function targetOf(file: string): Promise<{ target: string; mode?: number }> {
-  if (await isAbsent(file)) return { target: file }
+  const isNew = file !== '' && (await lstat(file).catch(() => undefined)) === undefined
+  if (isNew) return { target: file }
   // Rejects for a link to nothing, such as /dev/stdout when stdout is a pipe.
-  const target = await realpath(file).catch(() => undefined)
-  const found = target === undefined ? undefined : await stat(target)
-  if (target !== undefined && found?.isFile()) return { target, mode: found.mode }
+  const target = await realpath(file).catch(() => '')
+  const found = target === '' ? undefined : await stat(target)
+  if (found?.isFile()) return { target, mode: found.mode }
   throw new UsageError(
     `--output ${file}: expected a regular file, or a name for a new one; for a pipe or a device redirect stdout instead`,
   )
 }
-
-const isAbsent = (file: string): Promise<boolean> =>
-  lstat(file).then(
-    () => false,
-    () => file !== '',
-  )

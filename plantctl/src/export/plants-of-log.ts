@@ -1,7 +1,15 @@
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
-import { foldSlice, inSlices, RECORDS_AT_ONCE_MAX, type ReadLog, type Slice } from '../verify/slice.ts'
+import {
+  foldSlice,
+  inSlices,
+  RECORDS_AT_ONCE_MAX,
+  type ReadLog,
+  recordsIn,
+  type Slice,
+  sumOf,
+} from '../verify/slice.ts'
 
 export type PlantsOfLog = {
   read: ReadLog
@@ -16,7 +24,6 @@ export type PlantsOfLog = {
 
 const PLANTS_AT_ONCE = 1_000
 const WHOLE: Slice = { index: 0, count: 1 }
-const BITS = 8
 
 /**
  * Reads the plants that a log has created before some offsets. A partition with more records than fit into memory is
@@ -24,10 +31,9 @@ const BITS = 8
  */
 export async function readPlantsOfLog(options: PlantsOfLog): Promise<void> {
   const { ends, recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
-  const recordsOf = (partition: Partition) => ends[partition] as number
-  const { records, groups } = inSlices(allPartitions(ends.length), recordsOf, recordsAtOnceMax)
+  const groups = inSlices(allPartitions(ends.length), ends, recordsAtOnceMax)
   const sliced = groups.filter(({ slices }) => slices.length > 1).flatMap(({ group }) => group)
-  options.onStart?.(sliced.reduce((sum, partition) => sum + recordsOf(partition), records))
+  options.onStart?.(recordsIn(groups, ends) + sumOf(sliced, ends))
   for (const { group, slices } of groups) {
     if (slices.length === 1) await readAtOnce(group, options)
     else for (const partition of group) await readInSlices(partition, slices, options)
@@ -37,9 +43,14 @@ export async function readPlantsOfLog(options: PlantsOfLog): Promise<void> {
 async function readAtOnce(group: readonly Partition[], { read, ends, onPlants }: PlantsOfLog): Promise<void> {
   const states = await foldSlice(read, new Map(group.map((partition) => [partition, ends[partition] as Offset])), WHOLE)
   for (const [partition, { plants }] of states) {
-    const claims = [...plants.values()]
-    for (let n = 0; n < claims.length; n += PLANTS_AT_ONCE)
-      await onPlants(partition, claims.slice(n, n + PLANTS_AT_ONCE))
+    let claims: Claim[] = []
+    for (const [, claim] of plants) {
+      claims.push(claim)
+      if (claims.length < PLANTS_AT_ONCE) continue
+      await onPlants(partition, claims)
+      claims = []
+    }
+    await onPlants(partition, claims)
   }
 }
 
@@ -49,27 +60,16 @@ async function readInSlices(
   { read, ends, onPlants }: PlantsOfLog,
 ): Promise<void> {
   const end = ends[partition] as Offset
-  const creations = createOffsetSet(end)
+  /** 1 at the offset of each creation. */
+  const isCreation = new Uint8Array(end)
   for (const slice of slices) {
     const [state] = (await foldSlice(read, new Map([[partition, end]]), slice)).values()
-    for (const { offset } of state?.plants.values() ?? []) creations.add(offset)
+    for (const [, { offset }] of state?.plants ?? []) isCreation[offset] = 1
   }
   await read(new Map([[partition, { from: BEFORE_LOG, end }]]), (_partition, records) =>
     onPlants(
       partition,
-      records.flatMap(({ offset, claim }) => (claim !== undefined && creations.has(offset) ? [claim] : [])),
+      records.flatMap(({ offset, claim }) => (claim !== undefined && isCreation[offset] === 1 ? [claim] : [])),
     ),
   )
-}
-
-/** A set of offsets below `end`, in one bit each. */
-function createOffsetSet(end: Offset) {
-  const bits = new Uint8Array(Math.ceil(end / BITS))
-  const byteOf = (offset: Offset) => Math.floor(offset / BITS)
-  return {
-    add(offset: Offset): void {
-      bits[byteOf(offset)] = (bits[byteOf(offset)] as number) | (1 << (offset % BITS))
-    },
-    has: (offset: Offset): boolean => ((bits[byteOf(offset)] as number) & (1 << (offset % BITS))) !== 0,
-  }
 }

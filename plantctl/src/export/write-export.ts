@@ -7,21 +7,6 @@ import type { CliContext } from '../cli-context.ts'
 import type { Store } from '../store/open-store.ts'
 import { openOutputFile } from './output-file.ts'
 
-/** The last line of an export, about all lines before it. */
-export type ExportSummary = {
-  topic: string
-  partitions: number
-  plants: number
-  /** Plants whose event this release cannot read. */
-  unreadable: number
-  /**
-   * The last offset of each partition, in the format that `--at` takes; partitions without records are left out.
-   */
-  positions: string
-  /** SHA-256 of all lines before this one. */
-  sha256: string
-}
-
 type Export = ReturnType<typeof createExport>
 
 /**
@@ -60,14 +45,17 @@ export function createExport(write: (lines: string) => Promise<void>) {
       await write(lines)
     },
 
-    /** Writes the last line. An export without it is incomplete. */
-    async finish(topic: string, ends: readonly Offset[]): Promise<ExportSummary> {
+    /** Writes the last line, about all lines before it. An export without it is incomplete. */
+    async finish(topic: string, ends: readonly Offset[]) {
       const summary = {
         topic,
         partitions: ends.length,
         plants,
+        /** Plants whose event this release cannot read. */
         unreadable,
-        positions: positionsOf(ends),
+        /** The last offset of each partition with records, in the format that `--at` takes. */
+        positions: ends.flatMap((end, partition) => (end > 0 ? [`${partition}-${end - 1}`] : [])).join(','),
+        /** SHA-256 of all lines before this one. */
         sha256: hash.digest('hex'),
       }
       await write(`${JSON.stringify({ export: summary })}\n`)
@@ -83,8 +71,4 @@ function plantLine(partition: Partition, { id, plant, offset, eventId }: Claim):
   const texts = plant === undefined ? { unreadable: true } : plantOf(plant)
   const position = formatPosition({ partition, offset })
   return `${JSON.stringify({ id: String(id), ...texts, position, event: eventId })}\n`
-}
-
-function positionsOf(ends: readonly Offset[]): string {
-  return ends.flatMap((end, partition) => (end > 0 ? [`${partition}-${end - 1}`] : [])).join(',')
 }

@@ -5,16 +5,10 @@ import { emptyPartitionOf, fold } from '@plant-store/shared/protocol/first-wins.
 import { createPackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import { applyInChunks } from '@plant-store/shared/read-model/apply.ts'
 import { ofSlice, type Slice } from '../verify/slice.ts'
-import type { GroupDependencies, GroupOptions } from './rebuild-options.ts'
+import type { GroupOptions } from './rebuild-options.ts'
 
-export type FillOptions = Pick<
-  GroupDependencies & GroupOptions,
-  'generations' | 'freshName' | 'maxRecordsPerApply' | 'plantsPerSpan'
-> & {
-  partition: Partition
-  /** The slice that is folded in memory. */
-  slice: Slice
-}
+/** `slice` is folded in memory. */
+export type FillOptions = GroupOptions & { partition: Partition; slice: Slice }
 
 const NAMES_MAX = 3
 
@@ -69,7 +63,8 @@ export function createFill(options: FillOptions) {
   function addToFold(records: readonly LogRecord[], next: Checkpoint): void {
     const { offset } = folded.checkpoint
     if (next.offset <= offset) return
-    fold(folded, ofSlice(slice, after(records, offset)))
+    const later = records.filter((record) => record.offset > offset)
+    fold(folded, ofSlice(slice, later))
     folded.checkpoint = next
   }
 
@@ -81,7 +76,8 @@ export function createFill(options: FillOptions) {
     while (filled.offset < next.offset) {
       // A failover has set it back to before these records.
       if (filled.offset < from.offset) return reached()
-      const left = after(records, filled.offset)
+      const { offset } = filled
+      const left = records.filter((record) => record.offset > offset)
       let isGone = false
       const applied = await applyInChunks(
         async (expected, chunk, chunkEnd) => {
@@ -149,10 +145,4 @@ export function createFill(options: FillOptions) {
       return new Promise((resolve) => waiters.push({ offset, resolve }))
     },
   }
-}
-
-/** The records after an offset. */
-function after(records: readonly LogRecord[], offset: Offset): readonly LogRecord[] {
-  const first = records.findIndex((record) => record.offset > offset)
-  return first === -1 ? [] : records.slice(first)
 }

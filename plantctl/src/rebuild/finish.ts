@@ -1,11 +1,11 @@
 import { after, BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { delay } from '@plant-store/shared/runtime/time.ts'
 import type { Difference } from '../verify/difference.ts'
-import type { Snapshot } from '../verify/generation-comparison.ts'
+import { countsOf, type Snapshot, verifyGeneration } from '../verify/generation-comparison.ts'
 import type { Slice } from '../verify/slice.ts'
 import type { Fill } from './fill.ts'
 import { isFinal, neverStable, nothingLive } from './rebuild-error.ts'
-import type { GroupDependencies, GroupOptions } from './rebuild-options.ts'
+import type { GroupOptions } from './rebuild-options.ts'
 import type { Phase } from './rebuild-progress.ts'
 
 /** The result of the rebuild of a partition. */
@@ -14,17 +14,14 @@ export type PartitionResult =
   /** The new generation was dropped; the live one is unchanged. */
   | { is: 'different'; partition: Partition; generation: string; differences: Difference[] }
 
-export type FinishOptions = GroupDependencies &
-  Pick<GroupOptions, 'fromEmpty' | 'signal'> & {
-    fill: Fill
-    slice: Slice
-    /** The last offset of the log when the rebuild started. */
-    atLeast: Offset
-    /** Moves the follower back to the checkpoint of the fill if it is ahead of it. */
-    refollow(partition: Partition): void
-    onPhase(phase: Phase): void
-    onAlive(): void
-  }
+export type FinishOptions = GroupOptions & {
+  fill: Fill
+  slice: Slice
+  /** Moves the follower back to the checkpoint of the fill if it is ahead of it. */
+  refollow(partition: Partition): void
+  onPhase(phase: Phase): void
+  onAlive(): void
+}
 
 /** Without progress the checkpoint is read again from Redis after this time. */
 const REFRESH_EVERY_MS = 1_000
@@ -38,8 +35,10 @@ const SWITCHES_MAX = 1_000
  * starts again from the state in Redis. Rejects when it cannot succeed or is interrupted.
  */
 export async function finishPartition(options: FinishOptions): Promise<PartitionResult> {
-  const { fill, generations, verify, fromEmpty, freshMark, refollow, onPhase, time, log, signal } = options
+  const { fill, generations, fromEmpty, freshMark, refollow, onPhase, onAlive, ends, time, log, signal } = options
   const { partition } = fill
+  /** The last offset of the log when the rebuild started. */
+  const atLeast = (ends[partition] as Offset) - 1
   let verifications = 0
   let isDoubted = false
   let rejected: PartitionResult | undefined
@@ -62,7 +61,7 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
     const live = await generations.state(partition)
     if (live.live !== '' && live.live === fill.generation()) return switched(live.live, '')
     if (live.checkpoint === undefined && !fromEmpty) throw nothingLive([partition])
-    const goal = Math.max(options.atLeast, live.checkpoint?.offset ?? BEFORE_FIRST) as Offset
+    const goal = Math.max(atLeast, live.checkpoint?.offset ?? BEFORE_FIRST) as Offset
     if (!(await reach(goal))) return undefined
     return verifyAndSwitch()
   }
@@ -99,12 +98,13 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
       await untilReached(after(fill.reached().offset))
       return undefined
     }
-    const { generation } = snapshot.state
-    const differences = await verify(partition, generation, fill.folded, snapshot, {
-      onRead: options.onAlive,
-      signal,
+    const differences = await verifyGeneration(generations, snapshot, {
+      partitions: ends.length,
+      read: options.readerOfLog(signal, onAlive),
+      plantsPerRead: options.plantsPerRead,
+      onRead: onAlive,
     })
-    if (differences.length > 0) return reject(generation, mark, differences)
+    if (differences.length > 0) return reject(snapshot.state.generation, mark, differences)
     return switchOver(snapshot, mark)
   }
 
@@ -115,10 +115,10 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
       const marked = await generations.mark(partition, generation, mark)
       if (marked.is !== 'marked') return undefined
       const state = await generations.state(partition, generation)
-      const { checkpoint, plants, voids, parked } = fill.folded
+      const fold = fill.folded
+      const { checkpoint } = fold
       if (state.checkpoint?.offset !== checkpoint.offset || state.mark !== mark) return undefined
-      const counts = { plants: plants.size, voids, parked: parked.size }
-      return { checkpoint, slice: options.slice, counts, state }
+      return { partition, checkpoint, slice: options.slice, fold, counts: countsOf(fold), state }
     })
   }
 
@@ -159,7 +159,7 @@ export async function finishPartition(options: FinishOptions): Promise<Partition
         expectedLive,
         verified: checkpoint.offset,
       })
-      options.onAlive()
+      onAlive()
       if (result.is === 'switched') return switched(generation, expectedLive)
       log.info({ partition, generation, result }, 'the switch is not possible yet')
       if (result.is !== 'behind') return undefined

@@ -1,42 +1,28 @@
+import { startWatchdog } from '@plant-store/shared/event-log/replay.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { outOfBounds } from '@plant-store/shared/protocol/checkpoint.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import { slicesFor } from '../verify/slice.ts'
+import type { Slice, SlicedGroup } from '../verify/slice.ts'
 import { createFill, type Fill } from './fill.ts'
 import { finishPartition, type PartitionResult } from './finish.ts'
-import { noProgress, startWatchdog } from './rebuild-error.ts'
-import type { GroupDependencies, GroupOptions } from './rebuild-options.ts'
+import { noProgress, RETRYING } from './rebuild-error.ts'
+import type { GroupOptions } from './rebuild-options.ts'
 import type { Phase } from './rebuild-progress.ts'
 
-const RETRY_MS = 250
-const START_GIVE_UP_MS = 10_000
-
 /** Rebuilds some partitions side by side from one reading of the log. */
-export async function rebuildGroup(
-  group: readonly Partition[],
-  options: GroupDependencies & GroupOptions,
-): Promise<PartitionResult[]> {
+export async function rebuildGroup({ group, slices }: SlicedGroup, options: GroupOptions): Promise<PartitionResult[]> {
   const { follow, ends, keepPace, onProgress, time } = options
   const failed = Promise.withResolvers<never>()
   const ending = new AbortController()
   const signal = AbortSignal.any([options.signal, ending.signal])
   const phases = new Map<Partition, Phase>()
-  const slice = (partition: Partition) => ({
-    index: 0,
-    count: slicesFor(ends[partition] as Offset, options.recordsAtOnceMax),
-  })
-  const fills = new Map(
-    group.map((partition) => [partition, createFill({ ...options, partition, slice: slice(partition) })]),
-  )
+  const [slice] = slices as [Slice]
+  const fills = new Map(group.map((partition) => [partition, createFill({ ...options, partition, slice })]))
   const fillOf = (partition: Partition) => fills.get(partition) as Fill
   await startFills([...fills.values()], options)
 
   const unfinished = () => group.filter((partition) => !isDone(phases.get(partition)))
-  const { onAlive } = startWatchdog({
-    time,
-    signal,
-    onStuck: () => failed.reject(noProgress(unfinished())),
-  })
+  const { onAlive } = startWatchdog(time, signal, () => failed.reject(noProgress(unfinished())))
 
   function showProgress(partition: Partition, phase = phases.get(partition) ?? 'filling'): void {
     phases.set(partition, phase)
@@ -72,11 +58,10 @@ export async function rebuildGroup(
     const result = await finishPartition({
       ...options,
       fill: fillOf(partition),
-      slice: slice(partition),
+      slice,
       refollow,
       onAlive,
       signal,
-      atLeast: ((ends[partition] as Offset) - 1) as Offset,
       onPhase: (phase) => showProgress(partition, phase),
     })
     showProgress(partition, result.is)
@@ -97,19 +82,18 @@ export async function rebuildGroup(
 }
 
 /** Starts new generations, or continues the generations of an earlier rebuild. */
-async function startFills(fills: readonly Fill[], dependencies: GroupDependencies): Promise<void> {
-  const { readEnds, time } = dependencies
+async function startFills(fills: readonly Fill[], options: GroupOptions): Promise<void> {
+  const { readEnds, time } = options
   // If the response to a start is lost, the retry continues the same generation.
-  const retrying = { time, everyMs: RETRY_MS, giveUpAfterMs: START_GIVE_UP_MS }
+  const retrying = { time, ...RETRYING }
   for (const fill of fills) await retry(fill.start, retrying)
   // After the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
   const ends = await retry(readEnds, retrying)
-  for (const fill of fills)
-    await retry(() => restartBeyondEnd(fill, ends[fill.partition] as Offset, dependencies), retrying)
+  for (const fill of fills) await retry(() => restartBeyondEnd(fill, ends[fill.partition] as Offset, options), retrying)
 }
 
 /** A generation that an earlier rebuild filled beyond the end of the log is of another log. */
-async function restartBeyondEnd(fill: Fill, end: Offset, { generations, log }: GroupDependencies): Promise<void> {
+async function restartBeyondEnd(fill: Fill, end: Offset, { generations, log }: GroupOptions): Promise<void> {
   const { partition } = fill
   const reason = outOfBounds(fill.filled(), end)
   if (reason === undefined) return
@@ -121,7 +105,7 @@ async function restartBeyondEnd(fill: Fill, end: Offset, { generations, log }: G
 /** Frees memory before the next group is filled; if this fails, the clean-up at the end drops the generation. */
 async function dropReplaced(
   { partition, replaced }: { partition: Partition; replaced: string },
-  { generations, log }: GroupDependencies,
+  { generations, log }: GroupOptions,
 ): Promise<void> {
   if (replaced === '') return
   await generations

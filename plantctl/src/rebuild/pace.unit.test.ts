@@ -1,6 +1,6 @@
+import { NO_PROGRESS_MS } from '@plant-store/shared/event-log/replay.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
 import { describe, expect, it } from 'vitest'
-import { NO_PROGRESS_MS } from './rebuild-error.ts'
 import { createPace } from './rebuild-progress.ts'
 
 /** A clock that jumps to the next timer. */

@@ -1,7 +1,7 @@
+import { NO_PROGRESS_MS } from '@plant-store/shared/event-log/replay.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { formatPartitions } from '@plant-store/shared/runtime/format.ts'
-import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 
 /**
  * A rebuild cannot continue; the message names the cause and the remedy. The next rebuild continues with what was
@@ -10,6 +10,9 @@ import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
 export class RebuildError extends Error {
   override name = 'RebuildError'
 }
+
+/** The attempts of the calls at the start and the end of a rebuild. */
+export const RETRYING = { everyMs: 250, giveUpAfterMs: 10_000 }
 
 /** True if retrying is pointless. */
 export const isFinal = (error: unknown) => error instanceof RebuildError || error instanceof PreconditionError
@@ -26,29 +29,6 @@ export function neverStable(partition: Partition): RebuildError {
     `partition ${partition} changed after each verification and could not be switched: another rebuild is running, or ` +
       'Redis keeps failing over. Run the rebuild again',
   )
-}
-
-/** A rebuild without progress gives up after this time. */
-export const NO_PROGRESS_MS = 60_000
-const CHECK_EVERY_MS = 1_000
-
-/** Calls `onStuck` once when `onAlive` was not called for a minute; the signal ends the watch. */
-export function startWatchdog({ time, signal, onStuck }: { time: Time; signal: AbortSignal; onStuck(): void }) {
-  let aliveAt = time.now()
-
-  async function watch(): Promise<void> {
-    while (!signal.aborted) {
-      await delay(time, CHECK_EVERY_MS, signal)
-      if (!signal.aborted && time.now() - aliveAt >= NO_PROGRESS_MS) return onStuck()
-    }
-  }
-
-  void watch()
-  return {
-    onAlive(): void {
-      aliveAt = time.now()
-    },
-  }
 }
 
 export function noProgress(partitions: readonly Partition[]): RebuildError {

@@ -4,12 +4,31 @@ import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import type { Log } from '@plant-store/shared/runtime/log.ts'
 import type { Time } from '@plant-store/shared/runtime/time.ts'
-import type { VerifyGeneration } from '../verify/generation-comparison.ts'
+import type { GenerationReader } from '../verify/compare.ts'
+import type { ReadLog } from '../verify/slice.ts'
 import type { PartitionProgress } from './rebuild-progress.ts'
 
-/** The dependencies of a group's rebuild. */
-export type GroupDependencies = {
-  generations: Pick<Generations, 'startFilling' | 'fill' | 'mark' | 'state' | 'switchTo' | 'drop'>
+/** The partitions to rebuild, and how. */
+export type RebuildRun = {
+  partitions: readonly Partition[]
+  /** Also fills partitions of which Redis has nothing. */
+  fromEmpty: boolean
+  /** Over all partitions; unlimited without it. */
+  recordsPerSecond?: number | undefined
+  onProgress(progress: PartitionProgress): void
+  /**
+   * Interrupts the rebuild, which then rejects with the signal's reason. The next one continues with what was filled.
+   */
+  signal: AbortSignal
+  /**
+   * Records folded in memory at once: about 80 bytes each with short texts, twice that while a large partition is
+   * verified.
+   */
+  recordsAtOnceMax?: number
+}
+
+export type RebuildOptions = RebuildRun & {
+  generations: Pick<Generations, 'startFilling' | 'fill' | 'mark' | 'switchTo' | 'drop' | 'list'> & GenerationReader
   /** Follows some partitions of the log into a record sink. */
   follow(
     sink: RecordSink,
@@ -17,34 +36,24 @@ export type GroupDependencies = {
   ): Pick<Follower, 'start' | 'assigned' | 'reloadCheckpoints' | 'close'>
   /** Reads the next offset of each partition of the log. */
   readEnds(): Promise<Offset[]>
-  verify: VerifyGeneration
+  /** Returns a reader of the log that calls `onRead` after each batch. */
+  readerOfLog(signal: AbortSignal, onRead: () => void): ReadLog
   /** Returns a name that no generation ever had. */
   freshName(): string
   /** Returns a mark that no generation ever had. */
   freshMark(): string
-  /** Plants that are read back and compared at once; a power of two. */
-  plantsPerSpan?: number | undefined
+  /** Plants that are read back and compared at once by their bytes; a power of two. */
+  plantsPerSpan?: number
+  /** Plants that are read back, decoded and compared at once. */
+  plantsPerRead?: number
+  maxRecordsPerApply?: number
   time: Time
   log: Log
 }
 
-/** The options of a group's rebuild. */
-export type GroupOptions = {
-  /** Also fills partitions of which Redis has nothing. */
-  fromEmpty: boolean
-  onProgress(progress: PartitionProgress): void
-  /**
-   * Interrupts the rebuild, which then rejects with the signal's reason. The next one continues with what was filled.
-   */
-  signal: AbortSignal
+export type GroupOptions = RebuildOptions & {
   /** The next offset of each partition when the rebuild started. */
   ends: readonly Offset[]
   /** Waits until this many more records are allowed. */
   keepPace(records: number, signal: AbortSignal, onAlive: () => void): Promise<void>
-  /**
-   * Records folded in memory at once: about 80 bytes each with short texts, twice that while a large partition is
-   * verified.
-   */
-  recordsAtOnceMax: number
-  maxRecordsPerApply: number
 }

@@ -1,6 +1,7 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount, formatPartitions } from '@plant-store/shared/runtime/format.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
+import type { Work } from '../terminal/progress.ts'
 
 export type Phase = 'filling' | 'verifying' | 'switching' | 'switched' | 'different'
 
@@ -9,32 +10,28 @@ export type PartitionProgress = { partition: Partition; phase: Phase; passed: nu
 
 const SHOWN_PHASES: Phase[] = ['filling', 'verifying', 'switching']
 
-/** The progress of all partitions of a rebuild together, and their phases as text. */
-export function createRebuildProgress(partitions: readonly Partition[], ends: readonly Offset[]) {
+/** Sums up the progress of all partitions of a rebuild, and describes their phases. */
+export function createRebuildProgress(work: Work) {
   const progress = new Map<Partition, PartitionProgress>()
-  /** Offsets that an earlier rebuild had filled do not count for the pace. */
-  const work = { passed: 0, before: 0, total: partitions.reduce((sum, p) => sum + (ends[p] as Offset), 0) }
-  return {
-    work,
-
-    onProgress(one: PartitionProgress): void {
-      const earlier = progress.get(one.partition)
-      const passed = Math.min(one.passed, one.total)
-      if (earlier === undefined) work.before += passed
-      work.passed += passed - Math.min(earlier?.passed ?? 0, one.total)
-      progress.set(one.partition, one)
-    },
-
-    phases(): string {
-      const partitionsIn = (phase: Phase) =>
-        [...progress.values()].filter((one) => one.phase === phase).map(({ partition }) => partition)
-      const shown = SHOWN_PHASES.map((phase) => ({ phase, inPhase: partitionsIn(phase) }))
-        .filter(({ inPhase }) => inPhase.length > 0)
-        .map(({ phase, inPhase }) => `${phase} ${formatPartitions(inPhase)}`)
-      const done = partitionsIn('switched').length
-      return [...shown, ...(done > 0 ? [`${formatCount(done, 'partition')} done`] : [])].join('; ')
-    },
+  return (one: PartitionProgress): void => {
+    const earlier = progress.get(one.partition)
+    const passed = Math.min(one.passed, one.total)
+    // Offsets that an earlier rebuild had filled do not count for the pace.
+    if (earlier === undefined) work.before += passed
+    work.passed += passed - Math.min(earlier?.passed ?? 0, one.total)
+    progress.set(one.partition, one)
+    work.what = phasesOf([...progress.values()])
   }
+}
+
+function phasesOf(progress: readonly PartitionProgress[]): string {
+  const inPhase = Map.groupBy(progress, ({ phase }) => phase)
+  const shown = SHOWN_PHASES.flatMap((phase) => {
+    const partitions = inPhase.get(phase)?.map(({ partition }) => partition)
+    return partitions === undefined ? [] : [`${phase} ${formatPartitions(partitions)}`]
+  })
+  const done = inPhase.get('switched')?.length ?? 0
+  return [...shown, ...(done > 0 ? [`${formatCount(done, 'partition')} done`] : [])].join('; ')
 }
 
 /** A slow pace may hold up one fetch for hours; `onAlive` is called at least this often during a wait. */

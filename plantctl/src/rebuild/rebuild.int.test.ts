@@ -8,9 +8,9 @@ import { openProjectedStore } from '../../../tests/support/projected-store.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { openRaw } from '../../../tests/support/raw-connection.ts'
 import { dumpKeys, readStoredPartition } from '../../../tests/support/stored-partition.ts'
-import { openRebuild } from './open-rebuild.ts'
-import type { RebuildRun } from './rebuild.ts'
+import { rebuildStore } from './open-rebuild.ts'
 import { RebuildError } from './rebuild-error.ts'
+import type { RebuildRun } from './rebuild-options.ts'
 import type { PartitionProgress } from './rebuild-progress.ts'
 
 const PARTITIONS = 2
@@ -45,11 +45,10 @@ async function openStore() {
       await vi.waitFor(async () => expect(await size()).toBe(before + records.length + PARTITIONS), WAIT_MS)
     },
 
-    async rebuild(run: Partial<RebuildRun> = {}, recordsAtOnceMax?: number) {
-      const options = { ...log, generations, log: quietLog }
-      const rebuild = openRebuild({ ...options, ...(recordsAtOnceMax && { recordsAtOnceMax }) })
-      const signal = new AbortController().signal
-      return rebuild.run({ partitions: ALL, fromEmpty: false, signal, onProgress() {}, ...run })
+    rebuild(run: Partial<RebuildRun> = {}) {
+      const { signal } = new AbortController()
+      const all = { partitions: ALL, fromEmpty: false, signal, onProgress() {} }
+      return rebuildStore({ ...log, generations, log: quietLog }, { ...all, ...run })
     },
 
     names: async () => (await metas()).map(({ generation }) => generation),
@@ -117,7 +116,7 @@ describe('a rebuild', () => {
     await projector.close()
     const before = await store.content()
     for (const recordsAtOnceMax of [undefined, 100]) {
-      const results = await store.rebuild({}, recordsAtOnceMax)
+      const results = await store.rebuild(recordsAtOnceMax === undefined ? {} : { recordsAtOnceMax })
       expect(results.map(({ is }) => is)).toEqual(['switched', 'switched'])
       expect(await store.content()).toEqual(before)
     }

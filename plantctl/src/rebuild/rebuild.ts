@@ -1,45 +1,41 @@
 import { assertWithinBounds } from '@plant-store/shared/event-log/log-identity.ts'
 import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import { MAX_RECORDS_PER_APPLY } from '@plant-store/shared/read-model/apply.ts'
-import type { Generations } from '@plant-store/shared/read-model/generations.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import { partitionGroups } from '../verify/slice.ts'
+import { inSlices } from '../verify/slice.ts'
 import type { PartitionResult } from './finish.ts'
 import { rebuildGroup } from './group.ts'
-import { nothingLive } from './rebuild-error.ts'
-import type { GroupDependencies, GroupOptions } from './rebuild-options.ts'
+import { nothingLive, RETRYING } from './rebuild-error.ts'
+import type { RebuildOptions } from './rebuild-options.ts'
 import { createPace } from './rebuild-progress.ts'
 
-export type RebuildDependencies = GroupDependencies & {
-  generations: GroupDependencies['generations'] & Pick<Generations, 'list'>
-} & Partial<Pick<GroupOptions, 'recordsAtOnceMax' | 'maxRecordsPerApply'>>
-
-export type RebuildRun = Pick<GroupOptions, 'fromEmpty' | 'onProgress' | 'signal'> & {
-  partitions: readonly Partition[]
-  /** Over all partitions; unlimited without it. */
-  recordsPerSecond?: number | undefined
-}
-
 const RECORDS_FOLDED_MAX = 2_000_000
-const CLEAN_UP_GIVE_UP_MS = 10_000
-const RETRY_MS = 250
-
-export type Rebuild = ReturnType<typeof createRebuild>
 
 /**
  * Rebuilds partitions of the read model from the log while they serve. Each gets a new generation: it is filled from
  * the log's first offset, compared with an independent fold, and made live by a switch that accepts only the verified
  * state.
+ *
+ * Resolves with the result of each partition that has anything in the log or in Redis. Rejects with a RebuildError or a
+ * PreconditionError, whose message names the remedy, or with the signal's reason. Live generations are then unchanged or
+ * already the new ones.
  */
-export function createRebuild(dependencies: RebuildDependencies) {
-  const { generations, readEnds, time, log } = dependencies
-  const { recordsAtOnceMax = RECORDS_FOLDED_MAX, maxRecordsPerApply = MAX_RECORDS_PER_APPLY } = dependencies
+export async function rebuildPartitions(options: RebuildOptions): Promise<PartitionResult[]> {
+  const { partitions, fromEmpty, signal, generations, readEnds, time, log } = options
+  const { recordsAtOnceMax = RECORDS_FOLDED_MAX } = options
+  signal.throwIfAborted()
+  const { ends, filled } = await checkLive()
+  const keepPace = createPace(options.recordsPerSecond, time)
+  const results: PartitionResult[] = []
+  for (const group of inSlices(filled, ends, recordsAtOnceMax))
+    results.push(...(await rebuildGroup(group, { ...options, ends, keepPace })))
+  await retry(dropLeftovers, { time, ...RETRYING })
+  return results
 
   /**
    * Resolves with the partitions that have anything to rebuild, and the ends of the log. Throws when nothing is live of
    * a partition to be replaced, or when its read model is of another log.
    */
-  async function checkLive({ partitions, fromEmpty }: RebuildRun) {
+  async function checkLive() {
     const states = await Promise.all(partitions.map((partition) => generations.state(partition)))
     // After the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
     const ends = await readEnds()
@@ -58,7 +54,7 @@ export function createRebuild(dependencies: RebuildDependencies) {
    * Drops each generation of these partitions that is neither live nor being filled: replaced ones, those that an
    * interrupted rebuild left behind, and those that a failover restored.
    */
-  async function dropLeftovers(partitions: readonly Partition[]): Promise<void> {
+  async function dropLeftovers(): Promise<void> {
     for (const { partition, names } of (await generations.list()).partitions) {
       if (!partitions.includes(partition)) continue
       for (const generation of names) {
@@ -67,27 +63,5 @@ export function createRebuild(dependencies: RebuildDependencies) {
         if (result.is === 'dropped') log.info({ partition, generation }, 'dropped a leftover generation')
       }
     }
-  }
-
-  return {
-    /**
-     * Resolves with the result of each partition that has anything in the log or in Redis. Rejects with a RebuildError
-     * or a PreconditionError, whose message names the remedy, or with the signal's reason. Live generations are then
-     * unchanged or already the new ones.
-     */
-    async run(run: RebuildRun): Promise<PartitionResult[]> {
-      const { partitions, signal } = run
-      signal.throwIfAborted()
-      const { ends, filled } = await checkLive(run)
-      const keepPace = createPace(run.recordsPerSecond, time)
-      const results: PartitionResult[] = []
-      for (const group of partitionGroups(filled, (p) => ends[p] as Offset, recordsAtOnceMax)) {
-        const limits = { recordsAtOnceMax, maxRecordsPerApply }
-        results.push(...(await rebuildGroup(group, { ...dependencies, ...run, ...limits, ends, keepPace })))
-      }
-      const retrying = { time, everyMs: RETRY_MS, giveUpAfterMs: CLEAN_UP_GIVE_UP_MS }
-      await retry(() => dropLeftovers(partitions), retrying)
-      return results
-    },
   }
 }

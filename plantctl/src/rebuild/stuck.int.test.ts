@@ -1,12 +1,12 @@
 import type { RecordSink } from '@plant-store/shared/event-log/partition-cursors.ts'
+import { NO_PROGRESS_MS } from '@plant-store/shared/event-log/replay.ts'
 import { offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
 import { systemTime, type Time } from '@plant-store/shared/runtime/time.ts'
 import { expect, it } from 'vitest'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { LOG, openCorruptible, P, RECORDS } from '../../../tests/support/small-log.ts'
-import { createRebuild } from './rebuild.ts'
-import { NO_PROGRESS_MS } from './rebuild-error.ts'
+import { rebuildPartitions } from './rebuild.ts'
 
 const OTHER = 1 as Partition
 const END = offsetOf(RECORDS.length)
@@ -32,7 +32,7 @@ it('a rebuild with one stuck partition fails, although a finished one still gets
       await new Promise<void>((resolve) => time.after(100, resolve))
     }
   }
-  const rebuild = createRebuild({
+  const running = rebuildPartitions({
     generations: readModel.generations,
     time,
     log: quietLog,
@@ -43,11 +43,9 @@ it('a rebuild with one stuck partition fails, although a finished one still gets
       start: () => void deliver(sink),
     }),
     readEnds: async () => [END, END],
-    verify: async () => [],
+    readerOfLog: () => () => Promise.reject(new Error('read without a need')),
     freshName: () => crypto.randomUUID(),
     freshMark: () => crypto.randomUUID(),
-  })
-  const running = rebuild.run({
     partitions: [P, OTHER],
     fromEmpty: true,
     signal: new AbortController().signal,

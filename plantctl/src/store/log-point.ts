@@ -1,6 +1,8 @@
-import { type ConsistencyToken, parseToken } from '@plant-store/shared/plant/position.ts'
+import { offsetsAt } from '@plant-store/shared/event-log/topic.ts'
+import { type ConsistencyToken, type Offset, parseToken } from '@plant-store/shared/plant/position.ts'
 import { UsageError } from '../command.ts'
 import { durationOf } from '../options.ts'
+import type { Store } from './open-store.ts'
 
 /** A point in the log: a moment, in ms since 1970, or the highest offset of some partitions. */
 export type LogPoint = { is: 'moment'; ms: number } | { is: 'positions'; positions: ConsistencyToken }
@@ -21,6 +23,21 @@ export function logPointOf(option: string, text: string, partitions: number, now
     `${option} ${text}: expected a position such as 3-120 (partition, at most ${partitions - 1}, and offset), an instant ` +
       'such as 2027-01-31T00:00:00Z, or how long ago: 30s, 15m, 2h or 7d',
   )
+}
+
+/**
+ * The offset of a point in each partition that it concerns: of a moment, the first record at or after it; of a position,
+ * `ofPosition` of its offset.
+ */
+export async function offsetsOf(
+  { kafka, topic }: Store,
+  point: LogPoint | undefined,
+  ofPosition: (offset: Offset) => Offset,
+): Promise<Offset[]> {
+  if (point?.is === 'moment') return offsetsAt(kafka, topic, point.ms)
+  const offsets: Offset[] = []
+  for (const [partition, offset] of point?.positions ?? []) offsets[partition] = ofPosition(offset)
+  return offsets
 }
 
 function momentOf(text: string, now: number): number | undefined {

@@ -1,7 +1,7 @@
-import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
 import { UsageError } from '../command.ts'
-import { logPointOf } from './log-point.ts'
+import { logPointOf, offsetsOf } from './log-point.ts'
 
 const NOW = Date.parse('2027-01-31T12:00:00Z')
 
@@ -58,4 +58,13 @@ it.each([
 ])('is not "%s"', (text) => {
   expect(() => pointOf(text)).toThrow(UsageError)
   expect(() => pointOf(text)).toThrow(/--from .*: expected a position such as 3-120 \(partition, at most 11/)
+})
+
+it('has an offset in the partitions that its positions name, and in none without a point', async () => {
+  const offsets = await offsetsOf({} as never, pointOf('3-120,5-7'), after)
+  expect(Object.entries(offsets)).toEqual([
+    ['3', 121],
+    ['5', 8],
+  ])
+  expect(await offsetsOf({} as never, undefined, after)).toEqual([])
 })

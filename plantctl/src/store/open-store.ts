@@ -67,18 +67,15 @@ export async function connectStore({ env, printError, stderrIsTerminal, signal }
     // A failover must not end a verification of an hour.
     patienceMs: GIVE_UP_AFTER_MS,
   })
-  const addresses = { kafka: settings.KAFKA_BROKERS, redis: stores.readModel.address }
-  if (stderrIsTerminal) {
-    printError(
-      `${settings.PLANTS_TOPIC} (${settings.PLANTS_PARTITIONS} partitions) at Kafka ${addresses.kafka}, Redis ${addresses.redis}\n`,
-    )
-  }
+  const { topic, partitions, kafka, readModel } = stores
+  const [brokers, redis] = [settings.KAFKA_BROKERS, readModel.address]
+  if (stderrIsTerminal) printError(`${topic} (${partitions} partitions) at Kafka ${brokers}, Redis ${redis}\n`)
   const from = file === undefined ? '' : ` (from ${file})`
   try {
     await Promise.race([
       Promise.all([
-        assertResponds(`Redis at ${addresses.redis}${from}`, stores.readModel.ready),
-        assertResponds(`Kafka at ${addresses.kafka}${from}`, () => withAdmin(stores.kafka, async () => {})),
+        assertResponds(`Redis at ${redis}${from}`, readModel.ready),
+        assertResponds(`Kafka at ${brokers}${from}`, () => withAdmin(kafka, async () => {})),
       ]),
       rejectionBy(signal),
     ])

@@ -1,4 +1,5 @@
-import { type Range, replay } from '@plant-store/shared/event-log/replay.ts'
+import type { FollowOptions } from '@plant-store/shared/event-log/follow.ts'
+import { type ReplayOptions, replay } from '@plant-store/shared/event-log/replay.ts'
 import {
   checkTopic,
   openTransactionText,
@@ -8,56 +9,48 @@ import {
 } from '@plant-store/shared/event-log/topic.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, recordReader } from '@plant-store/shared/plant/plant-created.ts'
-import { type TableRecord, tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
+import { tableRecordReader } from '@plant-store/shared/plant/plant-stored.ts'
 import { allPartitions, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { Store } from './open-store.ts'
 
-export type OnRecords = (partition: Partition, records: LogRecord[], reached: Checkpoint) => Promise<void> | void
+/** A log to read. Its records are read as this release reads them, unless `read` is given. */
+export type LogSource = Pick<Store, 'kafka' | 'topic' | 'partitions' | 'log'> & Partial<Pick<FollowOptions, 'read'>>
 
 /** The next offset of each partition of the log, or of the table. Warns of each that ends at an open transaction. */
-export async function readLogEnds(
-  { kafka, topic, partitions, log }: Pick<Store, 'kafka' | 'topic' | 'partitions' | 'log'>,
-  kind?: TopicKind,
-): Promise<Offset[]> {
+export async function readLogEnds({ kafka, topic, partitions, log }: LogSource, kind?: TopicKind): Promise<Offset[]> {
   const { ends, openTransactions } = await checkTopic(kafka, { topic, partitions }, kind)
   for (const one of openTransactions) log.warn(openTransactionText(topic, one))
   return ends
 }
 
-/** The checkpoint of the read model in each partition. */
 export async function readCheckpoints({ readModel, partitions }: Store): Promise<Map<Partition, Checkpoint>> {
   const metas = await Promise.all(allPartitions(partitions).map(readModel.meta))
   return new Map(metas.map(({ checkpoint }, partition) => [partition as Partition, checkpoint]))
 }
 
-type Ranges = ReadonlyMap<Partition, Range>
+type OnRead = (records: number) => void
 
 /** Reads ranges of a store's log: each record once, then it resolves. */
-export function logReader(store: Omit<Store, 'close'>, signal: AbortSignal, onRead: (records: number) => void) {
-  const common = { ...store, read: recordReader(store.partitions), signal, time: systemTime }
-  return (ranges: Ranges, onRecords: OnRecords): Promise<void> =>
-    replay({
-      ...common,
-      ranges,
-      async onRecords(partition, records, reached) {
-        await onRecords(partition, records, reached)
-        onRead(records.length)
-      },
-    })
+export function logReader(store: LogSource, signal: AbortSignal, onRead: OnRead = () => {}) {
+  return rangeReader({ read: recordReader(store.partitions), ...store, signal, time: systemTime }, onRead)
 }
 
 /** Reads ranges of a store's table. Rejects as `replay`. */
-export function tableReader(store: Store, table: string, signal: AbortSignal, onRead: (records: number) => void) {
+export function tableReader(store: Store, table: string, signal: AbortSignal, onRead: OnRead) {
   const ends = () => readEnds(store.kafka, table, TABLE.lost)
-  const common = { ...store, topic: table, ends, read: tableRecordReader(store.partitions), signal, time: systemTime }
-  return (ranges: Ranges, onRecords: (partition: Partition, records: TableRecord[]) => void): Promise<void> =>
+  const read = tableRecordReader(store.partitions)
+  return rangeReader({ ...store, topic: table, ends, read, signal, time: systemTime }, onRead)
+}
+
+function rangeReader<R extends LogRecord>(source: Omit<ReplayOptions<R>, 'ranges' | 'onRecords'>, onRead: OnRead) {
+  return (ranges: ReplayOptions<R>['ranges'], onRecords: ReplayOptions<R>['onRecords']): Promise<void> =>
     replay({
-      ...common,
+      ...source,
       ranges,
-      onRecords(partition, records) {
-        onRecords(partition, records)
+      async onRecords(partition, records, reached) {
+        await onRecords(partition, records, reached)
         onRead(records.length)
       },
     })

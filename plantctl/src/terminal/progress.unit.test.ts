@@ -2,24 +2,24 @@ import { expect, it } from 'vitest'
 import { progressBar } from './progress.ts'
 
 it('shows the share, the pace and the time left', () => {
-  const work = { passed: 500_000, before: 0, total: 2_000_000 }
-  expect(progressBar(work, 4_000, 'filling partition 3', 120)).toBe(
+  const work = { what: 'filling partition 3', passed: 500_000, before: 0, total: 2_000_000 }
+  expect(progressBar(work, 4_000, 120)).toBe(
     '[######------------------]  25 %  500,000 of 2,000,000 events, 125,000/s, 12 s left  filling partition 3',
   )
 })
 
 it('does not count what an earlier run had passed as pace', () => {
-  expect(progressBar({ passed: 500, before: 400, total: 1_000 }, 1_000, '', 40)).toBe(
+  expect(progressBar({ what: '', passed: 500, before: 400, total: 1_000 }, 1_000, 40)).toBe(
     ' 50 %  500 of 1,000 events, 100/s, 5.0 s left',
   )
 })
 
 it('is at 100 % when there is no work, and has no pace at the start', () => {
-  const noWork = { passed: 0, before: 0, total: 0 }
-  expect(progressBar(noWork, 0, '', 40)).toBe('100 %  0 of 0 events')
-  expect(progressBar({ ...noWork, total: 10 }, 900, '', 40)).toBe('  0 %  0 of 10 events')
+  const noWork = { what: '', passed: 0, before: 0, total: 0 }
+  expect(progressBar(noWork, 0, 40)).toBe('100 %  0 of 0 events')
+  expect(progressBar({ ...noWork, total: 10 }, 900, 40)).toBe('  0 %  0 of 10 events')
 })
 
 it('stays at 100 % when more is passed than there was at the start', () => {
-  expect(progressBar({ passed: 12, before: 0, total: 10 }, 1_000, '', 100)).toMatch(/^\[#{24}\] 100 % .*\/s$/)
+  expect(progressBar({ what: '', passed: 12, before: 0, total: 10 }, 1_000, 100)).toMatch(/^\[#{24}\] 100 % .*\/s$/)
 })

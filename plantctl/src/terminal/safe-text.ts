@@ -13,26 +13,12 @@ export function safeText(text: string, maxCharacters: number): string {
   return characters.length > maxCharacters ? `${shown}… (${characters.length} characters)` : shown
 }
 
-/**
- * Makes lines of output safe for a terminal, with or without the colours of plantctl. The escapes are those of JSON, so
- * JSON keeps its value.
- */
+/** Makes lines of output safe for a terminal, with or without the colours of plantctl. */
 export function safeOutput(lines: string, colours: boolean): string {
-  return lines.replace(COLOUR_OR_UNSAFE, (found) => {
-    if (colours && found.endsWith('m')) return found
-    return Array.from({ length: found.length }, (_, at) => jsonEscaped(found, at)).join('')
-  })
+  return lines.replace(COLOUR_OR_UNSAFE, (found) => (colours && found.endsWith('m') ? found : escaped(found)))
 }
 
-function jsonEscaped(text: string, at: number): string {
-  const code = text.charCodeAt(at)
-  const isPlain = code > 0x20 && code < 0x7f
-  return isPlain ? text.charAt(at) : `\\u${hex(code, 4)}`
+/** The escapes are those of JSON, so JSON keeps its value. */
+function escaped(text: string): string {
+  return text.replace(/[^!-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
-
-function escaped(character: string): string {
-  const code = character.codePointAt(0) as number
-  return code <= 0xff ? `\\x${hex(code, 2)}` : `\\u{${hex(code, 1)}}`
-}
-
-const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0')

@@ -19,8 +19,8 @@ const harmfulIn = (text: string) =>
   })
 
 it('escapes characters that a terminal would act on', () => {
-  expect(safeText('a\x1b[31mred\r\n', 99)).toBe('a\\x1b[31mred\\x0d\\x0a')
-  expect(safeText('\u202eevil \\x1b', 99)).toBe('\\u{202e}evil \\\\x1b')
+  expect(safeText('a\x1b[31mred\r\n', 99)).toBe('a\\u001b[31mred\\u000d\\u000a')
+  expect(safeText('\u202eevil \\x1b', 99)).toBe('\\u202eevil \\\\x1b')
   expect(safeText('Grüße, 蕨 🌿', 99)).toBe('Grüße, 蕨 🌿')
 })
 

@@ -12,7 +12,7 @@ import { byteChanges, changeOneByte } from '../../../tests/support/stored-bytes.
 import { openVerifiedLog } from '../../../tests/support/verified-log.ts'
 import type { GenerationReader } from './compare.ts'
 import type { Difference } from './difference.ts'
-import { countsOf, createGenerationVerifier } from './generation-comparison.ts'
+import { countsOf, verifyGeneration } from './generation-comparison.ts'
 
 type Generations = Awaited<ReturnType<typeof openCorruptible>>['readModel']['generations']
 
@@ -23,14 +23,12 @@ const spanSizes = fc.constantFrom(1, 2, 512)
 async function compare(generations: Generations, log: readonly LogBatch[], plantsPerSpan = 512) {
   const folded = emptyPartitionOf(createPackedClaims({ plantsPerSpan }))
   for (const { records, next } of log) Object.assign(fold(folded, records), { checkpoint: next })
-  const counts = countsOf(folded)
+  const { checkpoint } = folded
   const state = await generations.state(P, GENERATION)
-  const snapshot = { checkpoint: folded.checkpoint, slice: WHOLE, counts, state }
-  return (changes: Partial<GenerationReader> = {}): Promise<Difference[]> => {
-    const reader = { ...generations, ...changes }
-    const verify = createGenerationVerifier({ reader, partitions: 2, foldSlice: async () => folded })
-    return verify(P, GENERATION, folded, snapshot, { onRead() {}, signal: new AbortController().signal })
-  }
+  const snapshot = { partition: P, checkpoint, slice: WHOLE, fold: folded, counts: countsOf(folded), state }
+  const read = () => Promise.reject(new Error('the log is read without a need'))
+  return (changes: Partial<GenerationReader> = {}): Promise<Difference[]> =>
+    verifyGeneration({ ...generations, ...changes }, snapshot, { partitions: 2, read, onRead() {} })
 }
 
 /** Equal bytes and sizes prove a generation: no plant is decoded, and its entries are not scanned. */

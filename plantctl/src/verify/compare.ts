@@ -1,12 +1,11 @@
 import { PLANT_FIELDS, type PlantId, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
-import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
-import type { PackedClaims, PackedSpan } from '@plant-store/shared/protocol/packed-claims.ts'
+import type { PackedSpan } from '@plant-store/shared/protocol/packed-claims.ts'
 import { type Generations, type StoredPlant, sameSpan } from '@plant-store/shared/read-model/generations.ts'
 import type { GenerationState } from '@plant-store/shared/read-model/state.ts'
 import type { Counts, EntryField, Subject } from './difference.ts'
-import { isIn, isParkedIn, type Slice } from './slice.ts'
+import { type Folded, isIn, isParkedIn, type Slice } from './slice.ts'
 
 /** Reads a generation in bounded batches. */
 export type GenerationReader = Pick<Generations, 'state' | 'span' | 'order' | 'entries' | 'plants' | 'parked'>
@@ -17,7 +16,7 @@ export type Comparison = {
   generation: string
   slice: Slice
   /** The fold of this slice, at least up to offset `upTo`. Later records are left out on both sides. */
-  fold: Pick<PartitionState<FirstClaims | PackedClaims>, 'plants' | 'parked'>
+  fold: Folded
   upTo: Offset
   /** The counts of the fold at `upTo`. */
   counts: Counts
@@ -42,8 +41,8 @@ const PLANTS_PER_READ = 1_000
  * records. The generation may grow during the comparison. The reports are worthless if it is dropped or falls back in
  * between: check its state afterwards.
  *
- * The plants are compared in the order of the generation: decoded, or if the fold is packed and the sizes are right,
- * byte for byte until something differs. All entries are scanned only when there may be others than the plants'.
+ * The plants are compared in the order of the generation: decoded, or if the slice is the whole fold and the sizes are
+ * right, byte for byte until something differs. All entries are scanned only when there may be others than the plants'.
  */
 export async function compareWithFold(reader: GenerationReader, comparison: Comparison): Promise<StoredCounts> {
   const plants = await comparePlants(reader, comparison)
@@ -52,11 +51,10 @@ export async function compareWithFold(reader: GenerationReader, comparison: Comp
   return { plants: plants + others, parked }
 }
 
-/** Counts the plants before the first span that differs from the packed fold. */
+/** Counts the plants before the first span that differs from the fold. */
 async function countEqual(
   reader: GenerationReader,
-  { partition, generation, counts, onRead }: Comparison,
-  plants: PackedClaims,
+  { partition, generation, fold: { plants }, counts, onRead }: Comparison,
 ): Promise<number> {
   const { plantsPerSpan } = plants
   const length = counts.plants
@@ -93,10 +91,10 @@ async function comparePlants(reader: GenerationReader, comparison: Comparison): 
   const { plants } = fold
   // With another size the generation differs in any case.
   const hasSizes = state.sizes.plants === counts.plants && state.sizes.order === counts.plants
-  const packed = 'span' in plants && slice.count === 1 && hasSizes ? plants : undefined
-  const equal = packed === undefined ? 0 : await countEqual(reader, comparison, packed)
-  if (packed !== undefined && equal === counts.plants) return equal
-  let before = equal > 0 ? packed?.claimAt(equal - 1) : undefined
+  const isByBytes = slice.count === 1 && hasSizes
+  const equal = isByBytes ? await countEqual(reader, comparison) : 0
+  if (isByBytes && equal === counts.plants) return equal
+  let before = equal > 0 ? plants.claimAt(equal - 1) : undefined
   const equalUpTo = before?.offset ?? BEFORE_FIRST
   const seen = new Set<PlantId>()
   const isSeen = ({ id, offset }: Claim) => offset <= equalUpTo || seen.has(id)

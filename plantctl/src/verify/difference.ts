@@ -1,6 +1,7 @@
 import type { Plant } from '@plant-store/shared/plant/plant.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { formatCount } from '@plant-store/shared/runtime/format.ts'
+import type { KEY_TYPES } from '@plant-store/shared/status/read-status.ts'
 
 /** A field of an entry, or whether the entry can be read at all. */
 export type EntryField = 'eventId' | 'offset' | 'readable' | keyof Plant
@@ -8,7 +9,7 @@ export type EntryField = 'eventId' | 'offset' | 'readable' | keyof Plant
 export type Counts = Record<'plants' | 'voids' | 'parked', number>
 
 /** A pointer, or a key of a generation. */
-export type KeyName = 'live' | 'filling' | 'meta' | 'plants' | 'order' | 'parked'
+export type KeyName = keyof typeof KEY_TYPES
 
 /** The details of a difference. Each kind has the properties that its text shows. */
 type Details = {
@@ -111,8 +112,4 @@ export function addDifference(findings: Findings, difference: Difference, listed
 export function addFindings(findings: Findings, { listed, more }: Findings): void {
   for (const difference of listed) addDifference(findings, difference)
   findings.more += more
-}
-
-export function countOf({ listed, more }: Findings): number {
-  return listed.length + more
 }

@@ -1,11 +1,9 @@
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import type { FirstClaims, PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
-import type { PackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 import { FOLD_VERSION, type GenerationState } from '@plant-store/shared/read-model/state.ts'
 import { type Comparison, compareWithFold, type GenerationReader, type StoredCounts } from './compare.ts'
 import { addDifference, type Counts, type Difference, type KeyName, noFindings, type Subject } from './difference.ts'
-import type { Slice } from './slice.ts'
+import { type Folded, foldSlice, type ReadLog, type Slice } from './slice.ts'
 
 /** The metadata that a generation should have according to the log, besides its counts. */
 export type ExpectedMeta = {
@@ -36,7 +34,7 @@ export function openComparison(
   return {
     counts,
 
-    async compareSlice(slice: Slice, fold: Comparison['fold'], ofFold: Counts): Promise<void> {
+    async compareSlice(slice: Slice, fold: Folded, ofFold: Counts): Promise<void> {
       const found = await compareWithFold(reader, { ...target, slice, fold, counts: ofFold })
       stored.plants += found.plants
       stored.parked += found.parked
@@ -65,7 +63,7 @@ export function openComparison(
   }
 }
 
-export function countsOf({ plants, voids, parked }: PartitionState<FirstClaims>): Counts {
+export function countsOf({ plants, voids, parked }: Folded): Counts {
   return { plants: plants.size, voids, parked: parked.size }
 }
 
@@ -79,60 +77,52 @@ export function expiryDifferences({ ttlMs }: GenerationState): Subject[] {
 /** A few differences are enough to reject a new generation. */
 const DIFFERENCES_MAX = 100
 
-/** The state at which a generation is compared: fold and generation were at the same checkpoint. */
+/** The state at which a new generation is compared: fold and generation were at the same checkpoint. */
 export type Snapshot = {
+  partition: Partition
   checkpoint: Checkpoint
   slice: Slice
-  /** The counts of the fold of the slice. */
+  /** The fold of the slice, which may have grown since, and its counts. */
+  fold: Folded
   counts: Counts
   state: GenerationState
 }
 
-/** `onRead` is called after each batch that was read from Redis or the log. */
-export type ReadOptions = { onRead(): void; signal: AbortSignal }
-
-export type VerifyGeneration = ReturnType<typeof createGenerationVerifier>
-
-export type GenerationVerifierOptions = {
-  reader: GenerationReader
+export type VerificationOptions = {
+  /** The number of partitions of the topic. */
   partitions: number
-  plantsPerRead?: number
-  /** Folds one slice of a partition from the log's first offset up to `upTo`, without Redis. */
-  foldSlice(
-    partition: Partition,
-    upTo: Offset,
-    slice: Slice,
-    options: ReadOptions,
-  ): Promise<PartitionState<FirstClaims>>
+  /** Reads the log, for the other slices. */
+  read: ReadLog
+  plantsPerRead?: number | undefined
+  /** Called after each batch that was read from Redis. */
+  onRead(): void
 }
 
 /**
  * Compares a new generation with the fold of the log: its slice with the fold in memory, each other slice with a
  * separate fold, one at a time, so that only one more fold is in memory.
  */
-export function createGenerationVerifier({ reader, partitions, plantsPerRead, foldSlice }: GenerationVerifierOptions) {
-  return async (
-    partition: Partition,
-    generation: string,
-    fold: PartitionState<PackedClaims>,
-    { checkpoint, slice, counts, state }: Snapshot,
-    options: ReadOptions,
-  ): Promise<Difference[]> => {
-    const upTo = checkpoint.offset
-    const findings = noFindings()
-    const report = (difference: Subject) =>
-      addDifference(findings, { partition, generation, ...difference }, DIFFERENCES_MAX)
-    const target = { partition, generation, state, upTo, report, plantsPerRead, onRead: options.onRead }
-    const { compareSlice, compareMeta } = openComparison(reader, target)
-    await compareSlice(slice, fold, counts)
-    for (let n = 1; n < slice.count; n++) {
-      const other = { ...slice, index: (slice.index + n) % slice.count }
-      const otherFold = await foldSlice(partition, upTo, other, options)
-      await compareSlice(other, otherFold, countsOf(otherFold))
-    }
-    compareMeta({ reached: checkpoint, end: after(upTo), partitions, mark: state.mark })
-    // Not of the pointers, which the switch writes again: a pointer that expires is a reason to rebuild.
-    for (const one of expiryDifferences(state)) if (one.key !== 'live' && one.key !== 'filling') report(one)
-    return findings.listed
+export async function verifyGeneration(
+  reader: GenerationReader,
+  { partition, checkpoint, slice, fold, counts, state }: Snapshot,
+  { partitions, read, plantsPerRead, onRead }: VerificationOptions,
+): Promise<Difference[]> {
+  const { generation } = state
+  const upTo = checkpoint.offset
+  const findings = noFindings()
+  const report = (difference: Subject) =>
+    addDifference(findings, { partition, generation, ...difference }, DIFFERENCES_MAX)
+  const target = { partition, generation, state, upTo, report, plantsPerRead, onRead }
+  const { compareSlice, compareMeta } = openComparison(reader, target)
+  await compareSlice(slice, fold, counts)
+  for (let n = 1; n < slice.count; n++) {
+    const other = { ...slice, index: (slice.index + n) % slice.count }
+    const folds = await foldSlice(read, new Map([[partition, after(upTo)]]), other)
+    const otherFold = folds.get(partition) as Folded
+    await compareSlice(other, otherFold, countsOf(otherFold))
   }
+  compareMeta({ reached: checkpoint, end: after(upTo), partitions, mark: state.mark })
+  // Not of the pointers, which the switch writes again: a pointer that expires is a reason to rebuild.
+  for (const one of expiryDifferences(state)) if (one.key !== 'live' && one.key !== 'filling') report(one)
+  return findings.listed
 }

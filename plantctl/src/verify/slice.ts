@@ -3,7 +3,8 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import { emptyPartitionOf, fold, type PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
+import { createPackedClaims, type PackedClaims } from '@plant-store/shared/protocol/packed-claims.ts'
 
 /**
  * One of `count` parts of a partition: ids by hash, parked records by offset. Each slice can be folded and compared on
@@ -11,7 +12,7 @@ import { emptyPartition, fold, type PartitionState } from '@plant-store/shared/p
  */
 export type Slice = { index: number; count: number }
 
-/** Records whose plants are in memory at once: about 250 bytes each, half as much again while they are compared. */
+/** Records whose plants are in memory at once: about 80 bytes each with short texts, and more while they are compared. */
 export const RECORDS_AT_ONCE_MAX = 1_000_000
 
 /** 2^64 divided by the golden ratio, which spreads consecutive ids. */
@@ -51,16 +52,18 @@ export type ReadLog = (
   onRecords: (partition: Partition, records: LogRecord[], reached?: Checkpoint) => Promise<void> | void,
 ) => Promise<void>
 
+export type Folded = PartitionState<PackedClaims>
+
 /** Folds a slice of some partitions, each from its first record to before an offset, in one reading of the log. */
 export async function foldSlice(
   read: ReadLog,
   ends: ReadonlyMap<Partition, Offset>,
   slice: Slice,
-): Promise<Map<Partition, PartitionState>> {
-  const folds = new Map([...ends.keys()].map((partition) => [partition, emptyPartition()]))
+): Promise<Map<Partition, Folded>> {
+  const folds = new Map([...ends.keys()].map((partition) => [partition, emptyPartitionOf(createPackedClaims())]))
   const ranges = new Map([...ends].map(([partition, end]) => [partition, { from: BEFORE_LOG, end }]))
   await read(ranges, (partition, records, reached) => {
-    const state = fold(folds.get(partition) as PartitionState, ofSlice(slice, records))
+    const state = fold(folds.get(partition) as Folded, ofSlice(slice, records))
     if (reached !== undefined) state.checkpoint = reached
   })
   return folds
@@ -68,37 +71,36 @@ export async function foldSlice(
 
 export type SlicedGroup = { group: Partition[]; slices: Slice[] }
 
-/**
- * Groups partitions so that a slice of each group fits into memory, and counts the records to read for that: each slice
- * of a partition is a separate reading.
- */
-export function inSlices(
-  partitions: readonly Partition[],
-  recordsOf: (partition: Partition) => number,
-  recordsMax: number,
-): { records: number; groups: SlicedGroup[] } {
-  const groups = partitionGroups(partitions, recordsOf, recordsMax).map((group) => ({
+/** Groups partitions so that a slice of each group fits into memory. `ends` has their numbers of records. */
+export function inSlices(partitions: readonly Partition[], ends: readonly number[], recordsMax: number): SlicedGroup[] {
+  return partitionGroups(partitions, ends, recordsMax).map((group) => ({
     group,
-    slices: slicesOf(Math.max(...group.map((partition) => slicesFor(recordsOf(partition), recordsMax)))),
+    slices: slicesOf(Math.max(...group.map((partition) => slicesFor(ends[partition] as number, recordsMax)))),
   }))
-  const recordsIn = ({ group, slices }: SlicedGroup) =>
-    group.reduce((sum, partition) => sum + recordsOf(partition) * slices.length, 0)
-  return { records: groups.reduce((sum, one) => sum + recordsIn(one), 0), groups }
 }
+
+/** The records to read: each slice of a partition is a separate reading. */
+export function recordsIn(groups: readonly SlicedGroup[], ends: readonly number[]): number {
+  const perGroup = groups.map(({ group, slices }) => slices.length * sumOf(group, ends))
+  return perGroup.reduce((sum, records) => sum + records, 0)
+}
+
+export const sumOf = (partitions: readonly Partition[], ends: readonly number[]): number =>
+  partitions.reduce((sum, partition) => sum + (ends[partition] as number), 0)
 
 /**
  * Groups partitions, in order, so that a group has at most `maxRecords` records; a larger partition is a group of its
- * own. `recordsOf` returns the number of records of a partition.
+ * own. `ends` has the number of records of each partition.
  */
 export function partitionGroups(
   partitions: readonly Partition[],
-  recordsOf: (partition: Partition) => number,
+  ends: readonly number[],
   maxRecords: number,
 ): Partition[][] {
   const groups: Partition[][] = []
   let room = 0
   for (const partition of partitions) {
-    const records = recordsOf(partition)
+    const records = ends[partition] as number
     const last = groups.at(-1)
     if (last === undefined || records > room) {
       groups.push([partition])

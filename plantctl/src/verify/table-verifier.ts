@@ -3,11 +3,19 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { TableRecord } from '@plant-store/shared/plant/plant-stored.ts'
 import { BEFORE_FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
-import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import { differencesOf, formatClaim } from './compare.ts'
 import { addDifference, type Findings, noFindings, type Subject } from './difference.ts'
-import { foldSlice, inSlices, isIn, RECORDS_AT_ONCE_MAX, type ReadLog, type Slice } from './slice.ts'
+import {
+  type Folded,
+  foldSlice,
+  inSlices,
+  isIn,
+  RECORDS_AT_ONCE_MAX,
+  type ReadLog,
+  recordsIn,
+  type Slice,
+} from './slice.ts'
 
 export type TableVerifierOptions = {
   /** The checkpoint of the read model in each partition: as far as the table should be soon. */
@@ -46,18 +54,41 @@ const NOT_YET = new Error('rows are not written yet')
  * else is in the table. Only reads. Writes may continue: plants that were created after the latest row are left out,
  * but those that the read model has at the start must get their rows soon.
  */
-export function createTableVerifier(options: TableVerifierOptions) {
-  const { readLogEnds, readTableEnds, readLog, readTable, recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
-  const { readCheckpoints, readLatest, patience = PATIENCE } = options
+export async function verifyTable(
+  partitions: readonly Partition[],
+  options: TableVerifierOptions,
+): Promise<VerifiedTable> {
+  const { readLog, readTable, readLatest, patience = PATIENCE, recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
+  const verified: VerifiedTable = { partitions: [], findings: noFindings() }
+  const { findings } = verified
+  // The table before the log, which has each of its plants.
+  const checkpoints = await options.readCheckpoints()
+  const tableEnds = await options.readTableEnds()
+  const ends = await options.readLogEnds()
+  const groups = inSlices(partitions, ends, recordsAtOnceMax)
+  options.onStart?.(recordsIn(groups, ends) + recordsIn(groups, tableEnds))
+  for (const { group, slices } of groups) {
+    const compared = group.map((partition) => ({
+      ...{ partition, upTo: BEFORE_FIRST, rows: 0, behind: 0, due: BEFORE_FIRST },
+      ...{ end: ends[partition] as Offset, tableEnd: tableEnds[partition] as Offset },
+      checkpoint: checkpoints.get(partition)?.offset ?? BEFORE_FIRST,
+    }))
+    for (const slice of slices) await compareSlice(compared, slice)
+    await awaitDue(compared)
+    for (const { partition, upTo, rows, behind } of compared)
+      verified.partitions.push({ partition, upTo, rows, behind })
+  }
+  return verified
 
-  async function compareSlice(compared: readonly Comparison[], slice: Slice, findings: Findings): Promise<void> {
+  async function compareSlice(compared: readonly Comparison[], slice: Slice): Promise<void> {
     const folds = await foldSlice(readLog, new Map(compared.map(({ partition, end }) => [partition, end])), slice)
-    const seen = new Map(compared.map(({ partition }) => [partition, new Set<PlantId>()]))
-    const byPartition = new Map(compared.map((one) => [one.partition, one]))
-    const inTable = new Map(compared.map((one) => [one.partition, { from: BEFORE_LOG, end: one.tableEnd }]))
-    await readTable(inTable, (partition, records) => {
-      const [{ plants }, known] = [folds.get(partition) as PartitionState, seen.get(partition)]
-      const one = byPartition.get(partition) as Comparison
+    const comparing = compared.map((one) => {
+      const { plants } = folds.get(one.partition) as Folded
+      return { one, plants, seen: new Set<PlantId>(), from: BEFORE_LOG, end: one.tableEnd }
+    })
+    const byPartition = new Map(comparing.map((each) => [each.one.partition, each]))
+    await readTable(byPartition, (partition, records) => {
+      const { one, plants, seen } = byPartition.get(partition) as (typeof comparing)[number]
       const report = (difference: Subject) => addDifference(findings, { partition, ...difference })
       for (const { offset, row } of records) {
         if (row === undefined) {
@@ -71,33 +102,30 @@ export function createTableVerifier(options: TableVerifierOptions) {
           report({ what: 'rowExtra', id: String(row.id), found: formatClaim(row) })
           continue
         }
-        known?.add(row.id)
+        seen.add(row.id)
         // A newer release may read what this one cannot.
         const wanted = expected.plant === undefined ? { ...expected, plant: row.plant } : expected
         for (const difference of differencesOf(wanted, row))
           report({ what: 'rowChanged', id: String(row.id), ...difference })
       }
     })
-    for (const one of compared) {
-      const { plants } = folds.get(one.partition) as PartitionState
-      const known = seen.get(one.partition)
-      one.rows += known?.size ?? 0
-      for (const claim of plants.values()) {
-        if (claim.plant === undefined || known?.has(claim.id)) continue
+    for (const { one, plants, seen } of comparing) {
+      one.rows += seen.size
+      for (const [, claim] of plants) {
+        if (claim.plant === undefined || seen.has(claim.id)) continue
         if (claim.offset > one.upTo) {
           one.behind++
           if (claim.offset <= one.checkpoint && claim.offset > one.due) one.due = claim.offset
-        } else
-          addDifference(findings, {
-            ...{ partition: one.partition, what: 'rowMissing', id: String(claim.id), expected: formatClaim(claim) },
-          })
+        } else {
+          const missing = { what: 'rowMissing', id: String(claim.id), expected: formatClaim(claim) } as const
+          addDifference(findings, { partition: one.partition, ...missing })
+        }
       }
-      folds.delete(one.partition)
     }
   }
 
   /** Waits for the rows that are due, and reports the partitions that do not get them. */
-  async function awaitDue(compared: readonly Comparison[], findings: Findings): Promise<void> {
+  async function awaitDue(compared: readonly Comparison[]): Promise<void> {
     let late = compared.filter(({ due }) => due > BEFORE_FIRST)
     const find = async () => {
       const latest = await readLatest(late.map(({ partition }) => partition))
@@ -109,31 +137,5 @@ export function createTableVerifier(options: TableVerifierOptions) {
         if (error !== NOT_YET) throw error
       })
     for (const { partition, behind } of late) addDifference(findings, { partition, what: 'rowsBehind', plants: behind })
-  }
-
-  return {
-    async verify(partitions: readonly Partition[]): Promise<VerifiedTable> {
-      // The table before the log, which has each of its plants.
-      const checkpoints = await readCheckpoints()
-      const tableEnds = await readTableEnds()
-      const ends = await readLogEnds()
-      const verified: VerifiedTable = { partitions: [], findings: noFindings() }
-      const recordsOf = (partition: Partition) => ends[partition] as number
-      const { records, groups } = inSlices(partitions, recordsOf, recordsAtOnceMax)
-      const inTable = groups.flatMap(({ group, slices }) => group.map((p) => (tableEnds[p] as number) * slices.length))
-      options.onStart?.(inTable.reduce((sum, rows) => sum + rows, records))
-      for (const { group, slices } of groups) {
-        const compared = group.map((partition) => ({
-          ...{ partition, upTo: BEFORE_FIRST, rows: 0, behind: 0, due: BEFORE_FIRST },
-          ...{ end: ends[partition] as Offset, tableEnd: tableEnds[partition] as Offset },
-          checkpoint: checkpoints.get(partition)?.offset ?? BEFORE_FIRST,
-        }))
-        for (const slice of slices) await compareSlice(compared, slice, verified.findings)
-        await awaitDue(compared, verified.findings)
-        for (const { partition, upTo, rows, behind } of compared)
-          verified.partitions.push({ partition, upTo, rows, behind })
-      }
-      return verified
-    },
   }
 }

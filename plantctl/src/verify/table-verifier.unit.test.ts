@@ -5,7 +5,7 @@ import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { expect, it } from 'vitest'
 import { newPlant } from '../../../tests/support/generated-plants.ts'
-import { createTableVerifier } from './table-verifier.ts'
+import { verifyTable } from './table-verifier.ts'
 
 const P = 0 as Partition
 const { id, ...plant } = newPlant(1n)
@@ -13,7 +13,7 @@ const claim: Claim = { id, plant, eventId: randomUUID() as EventId, offset: 0 as
 
 /** Verifies an empty table, whose only row is due: `readLatest` returns the progress of the table. */
 function verify(readLatest: () => Promise<ReadonlyMap<Partition, { offset: Offset }>>) {
-  const verifier = createTableVerifier({
+  return verifyTable([P], {
     readCheckpoints: async () => new Map([[P, { offset: 0 as Offset }]]),
     readLogEnds: async () => [1 as Offset],
     readTableEnds: async () => [0 as Offset],
@@ -24,7 +24,6 @@ function verify(readLatest: () => Promise<ReadonlyMap<Partition, { offset: Offse
     readLatest,
     patience: { everyMs: 1, giveUpAfterMs: 5 },
   })
-  return verifier.verify([P])
 }
 
 it('a row that does not come is a difference', async () => {

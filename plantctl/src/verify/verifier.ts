@@ -1,9 +1,9 @@
 import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import type { PartitionState } from '@plant-store/shared/protocol/first-wins.ts'
 import type { Generations, PartitionGenerations } from '@plant-store/shared/read-model/generations.ts'
 import { FOLD_VERSION, type GenerationState, META_FIELDS } from '@plant-store/shared/read-model/state.ts'
 import { delay, type Time } from '@plant-store/shared/runtime/time.ts'
+import { KEY_TYPES } from '@plant-store/shared/status/read-status.ts'
 import type { GenerationReader } from './compare.ts'
 import {
   addDifference,
@@ -15,12 +15,10 @@ import {
   type Subject,
 } from './difference.ts'
 import { countsOf, expiryDifferences, type GenerationComparison, openComparison } from './generation-comparison.ts'
-import { foldSlice, inSlices, RECORDS_AT_ONCE_MAX, type ReadLog, type Slice } from './slice.ts'
+import { type Folded, foldSlice, inSlices, RECORDS_AT_ONCE_MAX, type ReadLog, recordsIn, type Slice } from './slice.ts'
 
 export type VerifierOptions = {
   generations: GenerationReader & Pick<Generations, 'list' | 'pointers' | 'keyTypes' | 'metaFields'>
-  /** The number of partitions of the topic. */
-  partitions: number
   /** Reads the next offset of each partition of the log. */
   readEnds(): Promise<Offset[]>
   read: ReadLog
@@ -62,16 +60,24 @@ type Live = {
 type Compared = Live & { end: Offset; upTo: Offset; reached: Checkpoint; comparison: GenerationComparison | undefined }
 
 /**
- * Compares live generations with a fold of the log, each up to its checkpoint. Only reads. Writes may continue: records
- * after the checkpoint are left out. Rejects when a live generation is switched or falls back repeatedly, and when log
- * or read model cannot be read.
+ * Compares the live generations of some partitions with a fold of the log, each up to its checkpoint, and finds keys
+ * that nothing uses. Only reads. Writes may continue: records after the checkpoint are left out. Rejects when a live
+ * generation is switched or falls back repeatedly, and when log or read model cannot be read.
  */
-export function createVerifier(options: VerifierOptions) {
-  const { generations, partitions: partitionCount, readEnds, read, time } = options
-  const { recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
+export async function verifyReadModel(partitions: readonly Partition[], options: VerifierOptions): Promise<Verified> {
+  const { generations, readEnds, read, time, recordsAtOnceMax = RECORDS_AT_ONCE_MAX } = options
+  const verified: Verified = { partitions: [], findings: noFindings() }
+  const ends = await readEnds()
+  const groups = inSlices(partitions, ends, recordsAtOnceMax)
+  options.onStart?.(recordsIn(groups, ends))
+  for (const { group, slices } of groups) await verifyGroup(group, slices)
+  // Partitions that were compared again were added later.
+  verified.partitions.sort((a, b) => a.partition - b.partition)
+  await verifyKeys()
+  return verified
 
-  async function verifyGroup(partitions: readonly Partition[], slices: readonly Slice[], verified: Verified) {
-    let left = partitions
+  async function verifyGroup(group: readonly Partition[], slices: readonly Slice[]): Promise<void> {
+    let left = group
     for (let attempt = 1; left.length > 0; attempt++) {
       if (attempt > ATTEMPTS_MAX) {
         throw new Error(
@@ -82,7 +88,7 @@ export function createVerifier(options: VerifierOptions) {
       const moved: Partition[] = []
       for (const live of await verifyOnce(left, slices)) {
         const { partition, generation, end, reached, comparison } = live
-        if (await hasMoved(generations, live)) moved.push(partition)
+        if (await hasMoved(live)) moved.push(partition)
         else {
           const plants = comparison?.counts.plants ?? 0
           verified.partitions.push({ partition, generation, upTo: reached.offset, end, plants })
@@ -94,7 +100,7 @@ export function createVerifier(options: VerifierOptions) {
   }
 
   async function verifyOnce(partitions: readonly Partition[], slices: readonly Slice[]): Promise<Compared[]> {
-    const opened = await Promise.all(partitions.map((partition) => openLive(generations, partition)))
+    const opened = await Promise.all(partitions.map(openLive))
     // Read after the checkpoints: in the reverse order a checkpoint could appear to be beyond the end.
     const ends = await readEnds()
     const compared = opened.map((live): Compared => {
@@ -108,7 +114,7 @@ export function createVerifier(options: VerifierOptions) {
     const readable = compared.filter(({ comparison }) => comparison !== undefined)
     for (const slice of slices) await compareSlice(readable, slice)
     for (const { comparison, reached, end } of compared)
-      comparison?.compareMeta({ reached, end, partitions: partitionCount, mark: '' })
+      comparison?.compareMeta({ reached, end, partitions: ends.length, mark: '' })
     return compared
   }
 
@@ -116,7 +122,7 @@ export function createVerifier(options: VerifierOptions) {
     const ends = new Map(compared.map(({ partition, upTo }) => [partition, after(upTo)]))
     const folds = await foldSlice(read, ends, slice)
     for (const one of compared) {
-      const folded = folds.get(one.partition) as PartitionState
+      const folded = folds.get(one.partition) as Folded
       one.reached = folded.checkpoint
       await one.comparison?.compareSlice(slice, folded, countsOf(folded))
       // Frees memory for the next partition.
@@ -127,8 +133,9 @@ export function createVerifier(options: VerifierOptions) {
   /**
    * Finds leftover generations, partitions without a live one although the log has records, and keys of no generation.
    */
-  async function verifyKeys({ partitions: compared, findings }: Verified): Promise<void> {
-    const endOf = new Map(compared.map(({ partition, end }) => [partition, end]))
+  async function verifyKeys(): Promise<void> {
+    const { findings } = verified
+    const endOf = new Map(verified.partitions.map(({ partition, end }) => [partition, end]))
     const { partitions, strange } = await generations.list()
     const found = keyDifferences(partitions, endOf)
     if (found.size > 0) {
@@ -139,77 +146,44 @@ export function createVerifier(options: VerifierOptions) {
     for (const key of strange) addDifference(findings, { what: 'strangeKey', found: key })
   }
 
-  return {
-    /** Compares the live generations of these partitions, and finds keys that nothing uses. */
-    async verify(partitions: readonly Partition[]): Promise<Verified> {
-      const verified: Verified = { partitions: [], findings: noFindings() }
-      const ends = await readEnds()
-      const recordsOf = (partition: Partition) => ends[partition] as number
-      const { records, groups } = inSlices(partitions, recordsOf, recordsAtOnceMax)
-      options.onStart?.(records)
-      for (const { group, slices } of groups) await verifyGroup(group, slices, verified)
-      // Partitions that were compared again were added later.
-      verified.partitions.sort((a, b) => a.partition - b.partition)
-      await verifyKeys(verified)
-      return verified
-    },
+  /** Reads and checks the keys and the state of the live generation of a partition. */
+  async function openLive(partition: Partition): Promise<Live> {
+    const { live: generation, filling } = await generations.pointers(partition)
+    const opened: Live = { partition, generation, state: undefined, findings: noFindings() }
+    const report = reportTo(opened)
+    const types = await generations.keyTypes(partition, generation)
+    // Commands that read a key of another type would fail.
+    const wrong = Object.entries(KEY_TYPES).filter(([key, expected]) => (types.get(key) ?? expected) !== expected)
+    for (const [key, expected] of wrong)
+      report({ what: 'wrongType', key: key as KeyName, expected, found: types.get(key) ?? null })
+    if (wrong.length > 0) return opened
+    const begun = filling === '' ? undefined : await generations.state(partition, filling)
+    // A rebuild may have switched to it or abandoned it since the pointers were read.
+    if (begun?.filling === filling && begun.texts.checkpoint === '')
+      report({ what: 'pointerDangling', key: 'filling', found: filling })
+    const state = await generations.state(partition, generation)
+    expiryDifferences(state).forEach(report)
+    for (const found of await generations.metaFields(partition, generation))
+      if (!META_FIELDS.some((known) => known === found)) report({ what: 'strangeField', found })
+    const { checkpoint, fold } = state.texts
+    if (generation !== '' && checkpoint === '') report({ what: 'pointerDangling', key: 'live', found: generation })
+    else if (Number(fold) > FOLD_VERSION) report({ what: 'foldVersion', expected: String(FOLD_VERSION), found: fold })
+    else if (checkpoint !== '') opened.state = state
+    return opened
   }
-}
 
-/** Reads and checks the keys and the state of the live generation of a partition. */
-async function openLive(reader: VerifierOptions['generations'], partition: Partition): Promise<Live> {
-  const { live: generation, filling } = await reader.pointers(partition)
-  const opened: Live = { partition, generation, state: undefined, findings: noFindings() }
-  const report = reportTo(opened)
-  const types = await reader.keyTypes(partition, generation)
-  // Commands that read a key of another type would fail.
-  const wrong = Object.entries(TYPES).filter(([key, expected]) => (types.get(key) ?? expected) !== expected)
-  for (const [key, expected] of wrong)
-    report({ what: 'wrongType', key: key as KeyName, expected, found: types.get(key) ?? null })
-  if (wrong.length > 0) return opened
-  if (filling !== '' && (await isDangling(reader, partition, filling)))
-    report({ what: 'pointerDangling', key: 'filling', found: filling })
-  const state = await reader.state(partition, generation)
-  expiryDifferences(state).forEach(report)
-  for (const found of await reader.metaFields(partition, generation))
-    if (!META_FIELDS.some((known) => known === found)) report({ what: 'strangeField', found })
-  const { checkpoint, fold } = state.texts
-  if (generation !== '' && checkpoint === '') report({ what: 'pointerDangling', key: 'live', found: generation })
-  else if (Number(fold) > FOLD_VERSION) report({ what: 'foldVersion', expected: String(FOLD_VERSION), found: fold })
-  else if (checkpoint !== '') opened.state = state
-  return opened
+  /** Whether the findings are void because the generation is no longer live, or fell back behind what was compared. */
+  async function hasMoved({ partition, generation, state }: Live): Promise<boolean> {
+    const { live } = await generations.pointers(partition)
+    if (live !== generation) return true
+    if (state?.checkpoint === undefined) return false
+    const now = await generations.state(partition, generation)
+    return now.checkpoint === undefined || now.checkpoint.offset < state.checkpoint.offset
+  }
 }
 
 function reportTo({ partition, generation, findings }: Live) {
   return (difference: Subject) => addDifference(findings, { partition, generation, ...difference })
-}
-
-/** The types of the keys that a release writes. */
-const TYPES: Record<KeyName, string> = {
-  live: 'string',
-  filling: 'string',
-  meta: 'hash',
-  plants: 'hash',
-  order: 'list',
-  parked: 'hash',
-}
-
-/** Whether the findings are void because the generation is no longer live, or fell back behind what was compared. */
-async function hasMoved(
-  reader: Pick<Generations, 'pointers' | 'state'>,
-  { partition, generation, state }: Live,
-): Promise<boolean> {
-  const { live } = await reader.pointers(partition)
-  if (live !== generation) return true
-  if (state?.checkpoint === undefined) return false
-  const now = await reader.state(partition, generation)
-  return now.checkpoint === undefined || now.checkpoint.offset < state.checkpoint.offset
-}
-
-async function isDangling(reader: Pick<Generations, 'state'>, partition: Partition, filling: string): Promise<boolean> {
-  const state = await reader.state(partition, filling)
-  // A rebuild may have switched to it or abandoned it since the pointers were read.
-  return state.filling === filling && state.texts.checkpoint === ''
 }
 
 /** Leftover generations and missing live ones of the compared partitions, by partition and generation. */

@@ -18,13 +18,6 @@ const { createErrorFromCode } = kafkajsModule('src/protocol/error.js')
 
 export type Appender = ReturnType<typeof createAppender>
 
-/**
- * The offset of an append's first record in each partition; its other records of the partition follow without a gap.
- * Undefined when the topic id is not known or the broker is older than Kafka 4.1: the append is by the topic's name,
- * and the topic may have been recreated.
- */
-export type BaseOffsets = ReadonlyMap<Partition, Offset> | undefined
-
 /** Certainly nothing of the attempt was written. The message, one of a closed set, says what to correct. */
 export class AppendRefused extends Error {
   override name = 'AppendRefused'
@@ -34,7 +27,11 @@ export type Refusal = { is: 'refused'; why: RefusalKind; cause: AppendRefused }
 
 /** The result of one attempt for the records of one partition. */
 export type AppendResult =
-  /** All in-sync replicas have the records. `base` is that of BaseOffsets. */
+  /**
+   * All in-sync replicas have the records. `base` is the offset of the first one; the others follow without a gap.
+   * Undefined when the topic id is not known or the broker is older than Kafka 4.1: the append is by the topic's name,
+   * and the topic may have been recreated.
+   */
   | { is: 'appended'; base: Offset | undefined }
   /** Certainly nothing of this attempt was written. */
   | Refusal
@@ -56,6 +53,7 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
   }) as ProducerWithLeaders
   const leaders = producer.leadersOf(topic)
+  /** The reason why the newest request of metadata failed; undefined after a success. */
   let problem: Refusal | undefined
   let mayBeStale = false
 
@@ -100,15 +98,15 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     }
   }
 
-  async function sendToLeaders(records: readonly NewRecord[]): Promise<Map<Partition, AppendResult>> {
+  async function sendToLeaders(records: readonly NewRecord[]): Promise<AppendResult[]> {
     const batches = Map.groupBy(records, ({ partition }) => partition)
     if (mayBeStale || [...batches.keys()].some((partition) => leaderOf(partition) === undefined)) await refreshLeaders()
     const sends = [...Map.groupBy(batches, ([partition]) => leaderOf(partition))].map(async ([leader, ofLeader]) => {
-      if (leader !== undefined) return send(leader, 'healthy', new Map(ofLeader))
-      const refusal = problem ?? { is: 'refused', why: 'transient', cause: new AppendRefused(NO_LEADER) }
-      return new Map(ofLeader.map(([partition]) => [partition, refusal]))
+      if (leader !== undefined) return [...(await send(leader, 'healthy', new Map(ofLeader))).values()]
+      const refusal: Refusal = { is: 'refused', why: 'transient', cause: new AppendRefused(NO_LEADER) }
+      return [problem ?? refusal]
     })
-    return new Map((await Promise.all(sends)).flatMap((results) => [...results]))
+    return (await Promise.all(sends)).flat()
   }
 
   return {
@@ -121,11 +119,8 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     /** The node id of the broker that leads the partition by the newest metadata; undefined if none is known. */
     leaderOf,
 
-    /** Requests metadata. All callers share one request. Never rejects: `problem` says why it failed. */
+    /** Requests metadata. All callers share one request. Never rejects: an append without a leader says why. */
     refreshLeaders,
-
-    /** The reason why the newest request of metadata failed; undefined after a success. */
-    problem: () => problem,
 
     /** The quota of Kafka that delays appends, with the remedy; empty when none does. */
     throttling: () => throttledAppends(leaders.heldBackMs()),
@@ -138,15 +133,14 @@ export function createAppender(kafka: Kafka, topic: string, topicId?: TopicId) {
     send,
 
     /**
-     * Appends records to all their partitions. Resolves when all in-sync replicas have them. Rejects with an
-     * AppendRefused when certainly none of them was written and another attempt would be refused, too; after any other
-     * error, any of them may be in the log.
+     * Appends records to all their partitions. Resolves when all in-sync replicas have them. Rejects with the failure
+     * of one partition; any of the records may then be in the log.
      */
-    async append(records: readonly NewRecord[]): Promise<BaseOffsets> {
-      const results = await sendToLeaders(records)
-      mayBeStale = [...results.values()].some(({ is }) => is !== 'appended')
-      if (mayBeStale) throw failureOf([...results.values()])
-      return baseOffsetsOf(results)
+    async append(records: readonly NewRecord[]): Promise<void> {
+      const failed = (await sendToLeaders(records)).filter((result) => result.is !== 'appended')
+      mayBeStale = failed.length > 0
+      const failure = failed.find(({ is }) => is === 'unknown') ?? failed[0]
+      if (failure !== undefined) throw failure.cause
     },
 
     close: () => leaders.disconnect(),
@@ -161,24 +155,6 @@ function resultOf(produced: Produced, topic: string): AppendResult {
   if (refused === undefined) return { is: 'unknown', cause }
   const [why, text] = refused
   return { is: 'refused', why, cause: new AppendRefused(text, { cause }) }
-}
-
-/** The error for several partitions: an AppendRefused only if each of them is refused and will be. */
-function failureOf(results: readonly AppendResult[]): Error {
-  const unknown = results.find(({ is }) => is === 'unknown') as { cause: Error } | undefined
-  if (unknown !== undefined) return unknown.cause
-  const refused = results.filter((result) => result.is === 'refused')
-  const transient = refused.find(({ why }) => why === 'transient')
-  const { cause } = transient ?? (refused[0] as Refusal)
-  const isLasting = transient === undefined && refused.length === results.length
-  return isLasting ? cause : new Error(cause.message, { cause: cause.cause })
-}
-
-function baseOffsetsOf(results: ReadonlyMap<Partition, AppendResult>): BaseOffsets {
-  const bases = new Map<Partition, Offset>()
-  for (const [partition, result] of results)
-    if (result.is === 'appended' && result.base !== undefined) bases.set(partition, result.base)
-  return bases.size === results.size ? bases : undefined
 }
 
 /** Well below the 1 MiB that Kafka accepts unless `max.message.bytes` is lower; kafkajs does not split a batch. */

@@ -228,14 +228,6 @@ const REPLIES: Record<string, string> = {
  * client, whose text belongs into the log; the message of any other error.
  */
 export function reasonOf(error: unknown, resources: Resources = {}): string {
-  return kafkaReasonOf(error, resources) ?? messageOf(error)
-}
-
-/** The reason why there is no token to log in to Kafka with; undefined for any other error. */
-export const tokenProblemOf = (error: unknown): string | undefined =>
-  causesOf(error).find((cause) => cause instanceof TokenMissing)?.message
-
-function kafkaReasonOf(error: unknown, resources: Resources): string | undefined {
   const ownText = refusalOf(error, resources) ?? tokenProblemOf(error)
   if (ownText !== undefined) return ownText
   const causes = causesOf(error)
@@ -250,5 +242,9 @@ function kafkaReasonOf(error: unknown, resources: Resources): string | undefined
     return `${kafka} is not reachable: check that it runs and that KAFKA_BROKERS is right`
   }
   const client = causes.find(({ name }) => name.startsWith('KafkaJS'))
-  return client === undefined ? undefined : `the Kafka client fails (${client.name}): the log has the reason`
+  return client === undefined ? messageOf(error) : `the Kafka client fails (${client.name}): the log has the reason`
 }
+
+/** The reason why there is no token to log in to Kafka with; undefined for any other error. */
+export const tokenProblemOf = (error: unknown): string | undefined =>
+  causesOf(error).find((cause) => cause instanceof TokenMissing)?.message

@@ -97,20 +97,22 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   }
 
   function stopFetching(stopped: Partition[]): void {
-    try {
-      consumer.pause([{ topic, partitions: stopped }])
-    } catch {
-      // Between two consumers nothing is fetched.
-    }
+    ofConsumer(() => consumer.pause([{ topic, partitions: stopped }]))
   }
 
   function seek(partition: Partition, offset: Offset): void {
     pausedPartitions.delete(partition)
-    try {
+    ofConsumer(() => {
       consumer.seek({ topic, partition, offset: String(offset) })
       if (!isPaused) consumer.resume([{ topic, partitions: [partition] }])
+    })
+  }
+
+  function ofConsumer(call: () => void): void {
+    try {
+      call()
     } catch {
-      // Between two consumers there is nothing to seek; the next assignment seeks.
+      // Between two consumers nothing is fetched, and the next assignment seeks.
     }
   }
 
@@ -308,23 +310,14 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
 
     resume(): void {
       isPaused = false
-      const assigned = [...(cursors.assigned()?.keys() ?? [])]
-      try {
-        consumer.resume([{ topic, partitions: assigned.filter((partition) => !pausedPartitions.has(partition)) }])
-      } catch {
-        // Between two consumers nothing is fetched; the next assignment seeks.
-      }
+      const resumed = [...(cursors.assigned()?.keys() ?? [])].filter((partition) => !pausedPartitions.has(partition))
+      ofConsumer(() => consumer.resume([{ topic, partitions: resumed }]))
     },
 
     /** Commits the next offsets of partitions to the group. Kafka rejects a commit of a member that left the group. */
     async commit(offsets: readonly { partition: Partition; next: Offset; metadata: string }[]): Promise<void> {
       await consumer.commitOffsets(
-        offsets.map(({ partition, next, metadata }) => ({
-          topic,
-          partition,
-          offset: String(next),
-          metadata,
-        })),
+        offsets.map(({ partition, next, metadata }) => ({ topic, partition, offset: String(next), metadata })),
       )
     },
 

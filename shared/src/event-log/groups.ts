@@ -13,14 +13,7 @@ import { withAdmin } from './connection.ts'
 export type Member = { id: string; clientId: string; host: string; partitions: Partition[] | undefined }
 
 /** The readers of a topic: its projectors share one group, each other reader has a separate group. */
-export type Readers = {
-  /** Kafka's state of the projectors' group: Stable, PreparingRebalance, CompletingRebalance, Empty or Dead. */
-  projectorState: string
-  projectors: Member[]
-  apis: Member[]
-  replays: Member[]
-  rebuilds: Member[]
-}
+export type Readers = Awaited<ReturnType<typeof readReaders>>
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 /** Kafka appends a UUID to the client id of a member. */
@@ -54,15 +47,9 @@ export function createThrowawayGroups(kafka: Kafka, prefix: string, log: Log) {
     /** Deletes all groups; close their consumers first. Kafka would delete them itself after days. */
     async deleteAll(): Promise<void> {
       if (groups.length === 0) return
-      const admin = kafka.admin()
-      try {
-        await admin.connect()
-        await admin.deleteGroups(groups.splice(0))
-      } catch (err) {
-        log.debug({ err }, 'a consumer group was not deleted; Kafka deletes it after some days')
-      } finally {
-        await admin.disconnect().catch(() => {})
-      }
+      await withAdmin(kafka, (admin) => admin.deleteGroups(groups.splice(0))).catch((err: unknown) =>
+        log.debug({ err }, 'a consumer group was not deleted; Kafka deletes it after some days'),
+      )
     },
   }
 }
@@ -114,7 +101,7 @@ export async function commitGroupOffsets(
 }
 
 /** Reads who reads the topic now. Rejects with a Refused when the user may not describe the groups. */
-export async function readReaders(kafka: Kafka, topic: string): Promise<Readers> {
+export async function readReaders(kafka: Kafka, topic: string) {
   return withAdmin(kafka, async (admin) => {
     const { groups } = await admin.listGroups()
     const membersOf = async (reader: Parameters<typeof groupPrefix>[1]) => {
@@ -127,6 +114,7 @@ export async function readReaders(kafka: Kafka, topic: string): Promise<Readers>
     }
     const [projectors] = await describeGroups(admin, [projectorGroup(topic)], topic)
     return {
+      /** Kafka's state of the projectors' group: Stable, PreparingRebalance, CompletingRebalance, Empty or Dead. */
       projectorState: projectors?.state ?? 'Dead',
       projectors: projectors?.members ?? [],
       apis: await membersOf('tail'),

@@ -15,7 +15,7 @@ import {
 } from '../runtime/setting-files.ts'
 import { connectionLost, Refused } from './broker-errors.ts'
 import type { Security } from './connection.ts'
-import type { KafkaSettings } from './kafka-settings.ts'
+import { KAFKA_SETTINGS, type KafkaSettings } from './kafka-settings.ts'
 import { createTokenSource } from './oauth-token.ts'
 
 type Name = keyof KafkaSettings
@@ -28,15 +28,11 @@ const BY_PASSWORD = { PLAIN: 'plain', 'SCRAM-SHA-256': 'scram256', 'SCRAM-SHA-51
 
 /** The prefix of the settings that name files for TLS. */
 const TLS_FILES = 'KAFKA_SSL'
-const TLS_SETTINGS = ['KAFKA_SSL_CA_FILE', 'KAFKA_SSL_CERT_FILE', 'KAFKA_SSL_KEY_FILE'] as const
-const PASSWORD_SETTINGS = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD', 'KAFKA_SASL_PASSWORD_FILE'] as const
-const OAUTH_SETTINGS = [
-  'KAFKA_SASL_OAUTH_TOKEN_URL',
-  'KAFKA_SASL_OAUTH_CLIENT_ID',
-  'KAFKA_SASL_OAUTH_CLIENT_SECRET',
-  'KAFKA_SASL_OAUTH_CLIENT_SECRET_FILE',
-  'KAFKA_SASL_OAUTH_SCOPE',
-] as const
+const named = (start: RegExp) => (Object.keys(KAFKA_SETTINGS) as Name[]).filter((name) => start.test(name))
+const TLS_SETTINGS = named(/^KAFKA_SSL/)
+const SASL_SETTINGS = named(/^KAFKA_SASL/)
+const PASSWORD_SETTINGS = named(/^KAFKA_SASL_(USERNAME|PASSWORD)/)
+const OAUTH_SETTINGS = named(/^KAFKA_SASL_OAUTH/)
 
 /**
  * Reads the security of connections from the settings. The files are read again before each connection, so that
@@ -58,43 +54,28 @@ const usesTls = ({ KAFKA_SECURITY_PROTOCOL: protocol }: KafkaSettings) => protoc
 const usesSasl = ({ KAFKA_SECURITY_PROTOCOL: protocol }: KafkaSettings) => protocol.startsWith('SASL')
 
 function faultsOf(settings: KafkaSettings): string[] {
-  return [
-    ...(usesTls(settings) ? tlsFileFaults(settings, TLS_FILES) : strayOnes(settings, TLS_SETTINGS, 'SSL or SASL_SSL')),
-    ...(usesSasl(settings)
-      ? saslFaults(settings)
-      : strayOnes(
-          settings,
-          ['KAFKA_SASL_MECHANISM', ...PASSWORD_SETTINGS, ...OAUTH_SETTINGS],
-          'SASL_SSL or SASL_PLAINTEXT',
-        )),
-  ]
-}
-
-function strayOnes(settings: KafkaSettings, names: readonly Name[], protocols: string): string[] {
-  const { KAFKA_SECURITY_PROTOCOL: protocol } = settings
-  return names
-    .filter((name) => settings[name] !== undefined)
-    .map((name) => `${name} needs KAFKA_SECURITY_PROTOCOL ${protocols} (it is ${protocol})`)
-}
-
-function saslFaults(settings: KafkaSettings): string[] {
-  const { KAFKA_SASL_MECHANISM: mechanism } = settings
-  if (mechanism === undefined) {
-    return [`KAFKA_SASL_MECHANISM is missing: KAFKA_SECURITY_PROTOCOL is ${settings.KAFKA_SECURITY_PROTOCOL}`]
-  }
+  const { KAFKA_SECURITY_PROTOCOL: protocol, KAFKA_SASL_MECHANISM: mechanism } = settings
+  const given = (names: readonly Name[], fault: string) =>
+    names.filter((name) => settings[name] !== undefined).map((name) => `${name} ${fault}`)
+  const needs = (protocols: string) => `needs KAFKA_SECURITY_PROTOCOL ${protocols} (it is ${protocol})`
+  const ofTls = usesTls(settings) ? tlsFileFaults(settings, TLS_FILES) : given(TLS_SETTINGS, needs('SSL or SASL_SSL'))
+  if (!usesSasl(settings)) return [...ofTls, ...given(SASL_SETTINGS, needs('SASL_SSL or SASL_PLAINTEXT'))]
+  if (mechanism === undefined)
+    return [...ofTls, `KAFKA_SASL_MECHANISM is missing: KAFKA_SECURITY_PROTOCOL is ${protocol}`]
   const isOauth = mechanism === 'OAUTHBEARER'
-  const required = isOauth
-    ? (['KAFKA_SASL_OAUTH_TOKEN_URL', 'KAFKA_SASL_OAUTH_CLIENT_ID'] as const)
-    : (['KAFKA_SASL_USERNAME'] as const)
-  const others = isOauth ? PASSWORD_SETTINGS : OAUTH_SETTINGS
+  const required: Name[] = isOauth
+    ? ['KAFKA_SASL_OAUTH_TOKEN_URL', 'KAFKA_SASL_OAUTH_CLIENT_ID']
+    : ['KAFKA_SASL_USERNAME']
   return [
+    ...ofTls,
     ...required
       .filter((name) => settings[name] === undefined)
       .map((name) => `${name} is missing: KAFKA_SASL_MECHANISM is ${mechanism}`),
     ...oneSecretFaults(settings, isOauth ? 'KAFKA_SASL_OAUTH_CLIENT_SECRET' : 'KAFKA_SASL_PASSWORD'),
-    ...others
-      .filter((name) => settings[name] !== undefined)
-      .map((name) => `${name} is not for KAFKA_SASL_MECHANISM ${mechanism}: remove one of them`),
+    ...given(
+      isOauth ? PASSWORD_SETTINGS : OAUTH_SETTINGS,
+      `is not for KAFKA_SASL_MECHANISM ${mechanism}: remove one of them`,
+    ),
   ]
 }
 

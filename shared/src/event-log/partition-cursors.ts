@@ -69,8 +69,6 @@ export type PartitionCursorsOptions = {
   remedy?: string | undefined
 }
 
-export type PartitionCursors = ReturnType<typeof createPartitionCursors>
-
 /**
  * The cursors of a reader in the partitions that it is assigned. At an assignment each partition is sought to the
  * sink's checkpoint. `decideDelivery` compares each delivery with the checkpoint, so that no record is skipped, applied

@@ -1,7 +1,7 @@
 import type { LogRecord } from '../plant/plant-created.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import { type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
-import { delay } from '../runtime/time.ts'
+import { delay, type Time } from '../runtime/time.ts'
 import { createFollower, type FollowOptions } from './follow.ts'
 import { createThrowawayGroups, groupPrefix } from './groups.ts'
 
@@ -20,6 +20,8 @@ export type ReplayOptions<R extends LogRecord> = Pick<
   onRecords(partition: Partition, records: R[], reached: Checkpoint): Promise<void> | void
   /** Aborts the replay, which then rejects with the signal's reason. */
   signal?: AbortSignal
+  /** Gets new records at once, waits for them without limit, and calls `onRecords` again when it rejects. */
+  follows?: boolean
 }
 
 /**
@@ -33,8 +35,31 @@ export const REPLAY_FETCHES = {
   maxBytesPerPartition: 524_288,
   maxWaitMs: 100,
 }
-const NO_PROGRESS_MS = 60_000
+/** A single new record is delivered at once. */
+const FOLLOWING = { minBytes: 1, maxWaitMs: 100 }
+/** Without progress for this time, a reading of the log gives up. */
+export const NO_PROGRESS_MS = 60_000
 const WATCH_EVERY_MS = 1_000
+
+/** Calls `onStuck` once when it was not busy and `onAlive` was not called for a minute; the signal ends the watch. */
+export function startWatchdog(time: Time, signal: AbortSignal, onStuck: () => void, isBusy = () => false) {
+  let aliveAt = time.now()
+
+  function onAlive(): void {
+    aliveAt = time.now()
+  }
+
+  async function watch(): Promise<void> {
+    while (!signal.aborted) {
+      await delay(time, WATCH_EVERY_MS, signal)
+      if (isBusy()) onAlive()
+      if (!signal.aborted && time.now() - aliveAt >= NO_PROGRESS_MS) return onStuck()
+    }
+  }
+
+  void watch()
+  return { onAlive }
+}
 
 /**
  * Reads ranges of the log and ends. Rejects when it makes no progress for a minute (Kafka is not reachable, or an open
@@ -42,27 +67,30 @@ const WATCH_EVERY_MS = 1_000
  * checkpoint of another log or Kafka refuses the user, and with the error that `onRecords` threw.
  */
 export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Promise<void> {
-  const { kafka, topic, ranges, onRecords, time, signal } = options
+  const { kafka, topic, ranges, onRecords, time, signal, follows = false } = options
   const remaining = new Map([...ranges].filter(([, { from, end }]) => after(from.offset) < end))
   if (remaining.size === 0) return
   const checkpoints = new Map([...remaining].map(([partition, { from }]) => [partition, from]))
   const groups = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), options.log)
   const ended = Promise.withResolvers<void>()
-  let progressAt = time.now()
+  const watching = new AbortController()
   let callsInFlight = 0
+  // A slow caller is no lack of progress: an operator may read a printed listing page by page.
+  const isBusy = () => follows || callsInFlight > 0
+  const { onAlive } = startWatchdog(time, watching.signal, () => ended.reject(stuck()), isBusy)
 
   const follower = createFollower({
     ...options,
     only: new Set(remaining.keys()),
     groupId: groups.groupId,
     haltsWhenRefused: true,
-    ...REPLAY_FETCHES,
+    ...(follows ? FOLLOWING : REPLAY_FETCHES),
     checkpointOf: async (partition) => checkpoints.get(partition) as Checkpoint,
     onHalt: ended.reject,
     async onRecords(partition, records, next) {
       const range = remaining.get(partition)
       if (range === undefined) return next
-      progressAt = time.now()
+      onAlive()
       const isLast = after(next.offset) >= range.end
       const wanted = isLast ? records.filter(({ offset }) => offset < range.end) : records
       const reached = isLast ? checkpointAt((range.end - 1) as Offset, wanted) : next
@@ -70,13 +98,14 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
       try {
         await onRecords(partition, wanted, reached)
       } catch (error) {
+        if (follows) throw error
         ended.reject(error)
         return next
       } finally {
         callsInFlight--
       }
       checkpoints.set(partition, next)
-      progressAt = time.now()
+      onAlive()
       if (isLast) remaining.delete(partition)
       if (remaining.size === 0) ended.resolve()
       return next
@@ -84,11 +113,9 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
   })
   const abort = () => ended.reject(signal?.reason)
   signal?.addEventListener('abort', abort)
-  const watching = new AbortController()
   try {
     signal?.throwIfAborted()
     follower.start()
-    void watch(watching.signal)
     await ended.promise
   } finally {
     watching.abort()
@@ -97,21 +124,13 @@ export async function replay<R extends LogRecord>(options: ReplayOptions<R>): Pr
     await groups.deleteAll()
   }
 
-  async function watch(ending: AbortSignal): Promise<void> {
-    while (!ending.aborted) {
-      await delay(time, WATCH_EVERY_MS, ending)
-      // A slow caller is no lack of progress: an operator may read a printed listing page by page.
-      if (callsInFlight > 0) progressAt = time.now()
-      if (time.now() - progressAt < NO_PROGRESS_MS) continue
-      const positions = [...remaining.keys()].map(
-        (partition) => `partition ${partition} after offset ${checkpoints.get(partition)?.offset}`,
-      )
-      ended.reject(
-        new Error(
-          `the replay made no progress for ${NO_PROGRESS_MS / 1_000} s (${positions.join(', ')}): Kafka is not ` +
-            'reachable, or an open transaction hides the records after it',
-        ),
-      )
-    }
+  function stuck(): Error {
+    const positions = [...remaining.keys()].map(
+      (partition) => `partition ${partition} after offset ${checkpoints.get(partition)?.offset}`,
+    )
+    return new Error(
+      `the replay made no progress for ${NO_PROGRESS_MS / 1_000} s (${positions.join(', ')}): Kafka is not ` +
+        'reachable, or an open transaction hides the records after it',
+    )
   }
 }

@@ -21,53 +21,40 @@ export function rightsOf(program: Program, topic: string, table?: string): Right
   const on = (name: string, ...operations: Operation[]): Right => ({
     ...{ resource: 'topic', name, pattern: 'literal', operations },
   })
-  const onTopic = (...operations: Operation[]) => on(topic, ...operations)
   const onGroup = (name: string, ...operations: Operation[]): Right => ({
     ...{ resource: 'group', name, pattern: 'literal', operations },
   })
   const onGroups = (prefix: string, ...operations: Operation[]): Right => ({
     ...{ resource: 'group', name: `${prefix}-`, pattern: 'prefixed', operations },
   })
-  const rights: Record<Program, () => Right[]> = {
-    api: () => [onTopic('Read', 'Write', 'DescribeConfigs'), onGroups(groupPrefix(topic, 'tail'), 'Read')],
-    projector: () => [onTopic('Read', 'DescribeConfigs'), onGroup(projectorGroup(topic), 'Read')],
-    plantctl: () => [
-      onTopic('Read', 'DescribeConfigs'),
+  const onTable = (name: string) => on(name, 'Read', 'Write', 'DescribeConfigs')
+  const toReplay = (name: string) => onGroups(groupPrefix(name, 'replay'), 'Read', 'Delete')
+  const tables = table === undefined ? [] : [table]
+  const rights: Record<Program, Right[]> = {
+    api: [on(topic, 'Read', 'Write', 'DescribeConfigs'), onGroups(groupPrefix(topic, 'tail'), 'Read')],
+    projector: [
+      on(topic, 'Read', 'DescribeConfigs'),
+      onGroup(projectorGroup(topic), 'Read'),
+      ...tables.flatMap((name) => [onTable(name), toReplay(topic), toReplay(name)]),
+    ],
+    plantctl: [
+      on(topic, 'Read', 'DescribeConfigs'),
       onGroups(topic, 'Describe'),
-      onGroups(groupPrefix(topic, 'replay'), 'Read', 'Delete'),
+      toReplay(topic),
       onGroups(groupPrefix(topic, 'rebuild'), 'Read', 'Delete'),
+      ...tables.flatMap((name) => [onTable(name), toReplay(name)]),
     ],
-    setup: () => [onTopic('Create', 'Describe', 'DescribeConfigs')],
-    backup: () => [
-      onTopic('Read', 'DescribeConfigs'),
-      onGroups(groupPrefix(topic, 'replay'), 'Read', 'Delete'),
-      onGroup('*', 'Describe'),
-    ],
-    restore: () => [
-      onTopic('Create', 'Read', 'Write', 'DescribeConfigs', 'AlterConfigs'),
-      onGroups(groupPrefix(topic, 'replay'), 'Read', 'Delete'),
+    setup: [topic, ...tables].map((name) => on(name, 'Create', 'Describe', 'DescribeConfigs')),
+    backup: [on(topic, 'Read', 'DescribeConfigs'), toReplay(topic), onGroup('*', 'Describe')],
+    restore: [
+      on(topic, 'Create', 'Read', 'Write', 'DescribeConfigs', 'AlterConfigs'),
+      toReplay(topic),
       onGroup('*', 'Read'),
       { resource: 'transactional-id', name: restorePrefix(topic), pattern: 'prefixed', operations: ['Write'] },
+      ...tables.flatMap((name) => [on(name, 'Read', 'DescribeConfigs'), toReplay(name)]),
     ],
   }
-  const tableRights: Record<Program, (table: string) => Right[]> = {
-    api: () => [],
-    projector: (table) => [
-      on(table, 'Read', 'Write', 'DescribeConfigs'),
-      ...[topic, table].map((read) => onGroups(groupPrefix(read, 'replay'), 'Read', 'Delete')),
-    ],
-    plantctl: (table) => [
-      on(table, 'Read', 'Write', 'DescribeConfigs'),
-      onGroups(groupPrefix(table, 'replay'), 'Read', 'Delete'),
-    ],
-    setup: (table) => [on(table, 'Create', 'Describe', 'DescribeConfigs')],
-    backup: () => [],
-    restore: (table) => [
-      on(table, 'Read', 'DescribeConfigs'),
-      onGroups(groupPrefix(table, 'replay'), 'Read', 'Delete'),
-    ],
-  }
-  return [...rights[program](), ...(table === undefined ? [] : tableRights[program](table))]
+  return rights[program]
 }
 
 /** The operations that a program needs on each topic, by the topic's name. */

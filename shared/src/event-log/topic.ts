@@ -47,10 +47,7 @@ const LOST_CLAIMS = 'the first claims of ids. Restore the topic from a copy'
 const CONFIRM_ATTEMPTS = 4
 const CONFIRM_AFTER_MS = 1_000
 const PRODUCTION_REPLICAS = 3
-const PRODUCTION = {
-  'min.insync.replicas': '2',
-  'unclean.leader.election.enable': 'false',
-}
+const PRODUCTION = { 'min.insync.replicas': '2', 'unclean.leader.election.enable': 'false' }
 
 /**
  * Creates the topic with the settings that the protocol needs, and a replica on each of up to 3 brokers. Returns false
@@ -172,20 +169,16 @@ async function readConfiguration(
     return new Map(resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]))
   } catch (error) {
     if ((error as { type?: string }).type !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error
+    const settings = Object.entries(required).map(([name, value]) => `${name}=${value}`)
     throw new PreconditionError(
-      `topic ${topic} does not exist: create it with ${partitions} partitions, ` +
-        `${Object.entries(required)
-          .map(([name, value]) => `${name}=${value}`)
-          .join(', ')}, or let \`npm start\` create it`,
+      `topic ${topic} does not exist: create it with ${partitions} partitions, ${settings.join(', ')}, or let \`npm ` +
+        'start` create it',
     )
   }
 }
 
 /** The metadata of a topic. Its id comes with each partition, where kafkajs passes it on. */
-async function readTopic(
-  admin: Admin,
-  topic: string,
-): Promise<{ topicId: TopicId | undefined; partitions: PartitionMetadata[] }> {
+async function readTopic(admin: Admin, topic: string) {
   const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
   const partitions: (PartitionMetadata & { topicId?: TopicId })[] = topics[0]?.partitions ?? []
   return { topicId: partitions[0]?.topicId, partitions }
@@ -239,26 +232,19 @@ function checkConfiguration(topic: string, configuration: Configuration, { requi
 }
 
 function warningsOf(topic: string, configuration: Configuration, replicas: number): string[] {
-  const warnings: string[] = []
-  if (replicas < PRODUCTION_REPLICAS) {
-    const copies = replicas === 1 ? '1 replica, enough to try things out' : `${replicas} replicas`
-    warnings.push(
-      `it was created with ${copies}; use ${PRODUCTION_REPLICAS} in production, where a lost disk must lose nothing`,
-    )
-  }
-  for (const [name, wanted] of Object.entries(PRODUCTION)) {
-    const value = configuration.get(name)
-    if (value !== wanted) warnings.push(`${name} is ${value}: set it to ${wanted} in production`)
-  }
+  const copies = replicas === 1 ? '1 replica, enough to try things out' : `${replicas} replicas`
+  const others = Object.entries(PRODUCTION).filter(([name, wanted]) => configuration.get(name) !== wanted)
   const batchBytes = Number(configuration.get(MAX_BATCH))
-  if (batchBytes < 2 * MAX_APPEND_BYTES)
-    warnings.push(`${MAX_BATCH} is ${batchBytes}: under load larger batches are refused; set it to 1048588 or more`)
-  if (configuration.get(COMPRESSION) === 'producer') {
-    const unreadable = UNREADABLE_COMPRESSIONS.join(' or ')
-    warnings.push(
+  const unreadable = UNREADABLE_COMPRESSIONS.join(' or ')
+  const warnings = [
+    replicas < PRODUCTION_REPLICAS &&
+      `it was created with ${copies}; use ${PRODUCTION_REPLICAS} in production, where a lost disk must lose nothing`,
+    ...others.map(([name, wanted]) => `${name} is ${configuration.get(name)}: set it to ${wanted} in production`),
+    batchBytes < 2 * MAX_APPEND_BYTES &&
+      `${MAX_BATCH} is ${batchBytes}: under load larger batches are refused; set it to 1048588 or more`,
+    configuration.get(COMPRESSION) === 'producer' &&
       `${COMPRESSION} is producer: one record that anybody compresses with ${unreadable} stops every ` +
         'reader; set it to uncompressed',
-    )
-  }
-  return warnings.map((warning) => `topic ${topic}: ${warning}`)
+  ]
+  return warnings.filter((warning) => warning !== false).map((warning) => `topic ${topic}: ${warning}`)
 }

@@ -1,4 +1,3 @@
-import type { Readers } from '../event-log/groups.ts'
 import { openTransactionText } from '../event-log/topic.ts'
 import { reasonText } from '../plant/plant-created.ts'
 import { after, BEFORE_FIRST, type Offset } from '../plant/position.ts'
@@ -40,7 +39,6 @@ export function assess(status: StoreStatus): Assessment {
       ...foreignFolds(status),
       ...otherLogs(partitions),
       ...projection(status),
-      ...tableProblems(status),
       ...damages(partitions),
     ],
     notices: notices(status),
@@ -49,16 +47,13 @@ export function assess(status: StoreStatus): Assessment {
 
 /** Generations that another release, or another number of partitions, has folded. */
 function foreignFolds({ partitions }: StoreStatus): string[] {
-  const errors = partitions.flatMap(({ live, filling }) =>
-    [live, filling].flatMap((state) =>
-      state?.checkpoint === undefined
-        ? []
-        : [
-            messageOf(() => assertFoldVersion(state.fold)),
-            messageOf(() => assertPartitionCount(state.partitions, partitions.length)),
-          ],
-    ),
-  )
+  const folds = partitions
+    .flatMap(({ live, filling }) => (filling === undefined ? [live] : [live, filling]))
+    .filter(({ checkpoint }) => checkpoint !== undefined)
+  const errors = folds.flatMap((state) => [
+    messageOf(() => assertFoldVersion(state.fold)),
+    messageOf(() => assertPartitionCount(state.partitions, partitions.length)),
+  ])
   return [...new Set(errors.filter((text) => text !== undefined))]
 }
 
@@ -84,45 +79,36 @@ function otherLogs(partitions: readonly PartitionStatus[]): string[] {
   ]
 }
 
-function projection({ partitions, readers }: StoreStatus): string[] {
-  return [...(readers.refused === undefined ? projectorProblems(partitions, readers) : []), ...lagProblems(partitions)]
-}
-
-function projectorProblems(partitions: readonly PartitionStatus[], readers: Readers): string[] {
-  const { projectors, projectorState } = readers
+function projection({ partitions, readers, table }: StoreStatus): string[] {
+  const { projectors, projectorState, refused } = readers
   const assigned = new Set(projectors.flatMap(({ partitions }) => partitions ?? []))
   const unassigned = partitionsWith(partitions, ({ partition }) => !assigned.has(partition))
-  if (projectors.length === 0) {
-    return [
+  const lag = totalOf(partitions, lagOf)
+  return texts(
+    refused === undefined &&
+      projectors.length === 0 &&
       'no projector is in the consumer group: new events do not reach the read model. Start one: npm run start:projector, ' +
         'or docker compose up -d projector. If one runs, Kafka has expelled it: its /readyz says why, such as a quota',
-    ]
-  }
-  if (projectorState !== 'Stable' || unassigned.length === 0) return []
-  return [
-    `no projector reads ${formatPartitions(unassigned)}: check that all of them have the same PLANTS_TOPIC and release`,
-  ]
-}
-
-function lagProblems(partitions: readonly PartitionStatus[]): string[] {
-  const lag = totalOf(partitions, lagOf)
-  if (lag <= LAG_MAX_RECORDS) return []
-  return [
-    `the read model is ${formatCount(lag, 'record')} behind the log. plantctl status --watch shows whether the projectors ` +
-      'catch up; if not, they are too slow or Redis refuses their batches: read their logs',
-  ]
-}
-
-function tableProblems({ table }: StoreStatus): string[] {
-  if (table === undefined || table.behind <= LAG_MAX_RECORDS) return []
-  return [
-    `the table ${table.topic} is ${formatCount(table.behind, 'plant')} behind the read model: plantctl status --watch shows ` +
-      'whether the projectors catch up; if not, read their logs',
-  ]
+    refused === undefined &&
+      projectors.length > 0 &&
+      projectorState === 'Stable' &&
+      unassigned.length > 0 &&
+      `no projector reads ${formatPartitions(unassigned)}: check that all of them have the same PLANTS_TOPIC and release`,
+    lag > LAG_MAX_RECORDS &&
+      `the read model is ${formatCount(lag, 'record')} behind the log. plantctl status --watch shows whether the projectors ` +
+        'catch up; if not, they are too slow or Redis refuses their batches: read their logs',
+    table !== undefined &&
+      table.behind > LAG_MAX_RECORDS &&
+      `the table ${table.topic} is ${formatCount(table.behind, 'plant')} behind the read model: plantctl status --watch shows ` +
+        'whether the projectors catch up; if not, read their logs',
+  )
 }
 
 const partitionsWith = (partitions: readonly PartitionStatus[], matches: (one: PartitionStatus) => boolean): number[] =>
   partitions.filter(matches).map(({ partition }) => partition)
+
+/** The texts that apply. */
+const texts = (...all: readonly (string | false)[]): string[] => all.filter((text) => text !== false)
 
 /** States that no fold produces. */
 function damages(partitions: readonly PartitionStatus[]): string[] {
@@ -134,60 +120,43 @@ function damages(partitions: readonly PartitionStatus[]): string[] {
       (live.sizes.plants !== live.plants || live.sizes.order !== live.plants || live.sizes.parked !== live.parked),
   )
   const expiring = partitionsWith(partitions, ({ live }) => Object.values(live.ttlMs).some((ms) => ms > NEVER_EXPIRES))
-  const problems: string[] = []
-  if (lost.length > 0) {
-    problems.push(
+  return texts(
+    lost.length > 0 &&
       `the read model of ${formatPartitions(lost)} is gone: only the live pointer is left. A projector fills it again from ` +
         'the log',
-    )
-  }
-  if (miscounted.length > 0) {
-    problems.push(
+    miscounted.length > 0 &&
       `${formatPartitions(miscounted)}: the numbers of plants or parked records do not match the counts: another program ` +
         'changed the read model. plantctl verify lists the differences, plantctl rebuild repairs them',
-    )
-  }
-  if (expiring.length > 0) {
-    problems.push(
+    expiring.length > 0 &&
       `${formatPartitions(expiring)}: keys of the read model expire: another program set an expiry. plantctl rebuild ` +
         'replaces them',
-    )
-  }
-  return problems
+  )
 }
 
 function notices({ partitions, readers, warnings, openTransactions, strangeKeys, topic }: StoreStatus): string[] {
-  const notices: string[] = []
+  const { refused } = readers
   const filling = partitionsWith(partitions, (one) => one.filling !== undefined)
+  const isRebuilding = readers.rebuilds.length > 0 || refused !== undefined
   const withLeftovers = partitionsWith(partitions, ({ leftovers }) => leftovers.length > 0)
   const parked = totalOf(partitions, ({ live }) => live.parked)
-  if (['PreparingRebalance', 'CompletingRebalance'].includes(readers.projectorState)) {
-    notices.push(
+  return texts(
+    ...openTransactions.map((one) => openTransactionText(topic, one)),
+    ['PreparingRebalance', 'CompletingRebalance'].includes(readers.projectorState) &&
       'the group of the projectors is rebalancing: new events reach the read model when each has joined, or the group ' +
         'has given up one that is down (after 10 s)',
-    )
-  }
-  if (readers.refused !== undefined) notices.push(`who reads the log is not known: ${readers.refused}`)
-  else if (readers.apis.length === 0) notices.push('no api is running')
-  if (filling.length > 0) {
-    notices.push(
-      readers.rebuilds.length > 0 || readers.refused !== undefined
-        ? `a rebuild is running: it fills ${formatPartitions(filling)}`
-        : `a rebuild was interrupted while it filled ${formatPartitions(filling)}: plantctl rebuild continues it`,
-    )
-  }
-  if (withLeftovers.length > 0) {
-    notices.push(`leftover generations of ${formatPartitions(withLeftovers)}: plantctl rebuild drops them`)
-  }
-  if (parked > 0) {
-    notices.push(`${formatCount(parked, 'record')} parked: plantctl parked list shows where${reasonTexts(partitions)}`)
-  }
-  if (strangeKeys.length > 0) {
-    notices.push(
+    refused !== undefined && `who reads the log is not known: ${refused}`,
+    refused === undefined && readers.apis.length === 0 && 'no api is running',
+    filling.length > 0 && isRebuilding && `a rebuild is running: it fills ${formatPartitions(filling)}`,
+    filling.length > 0 &&
+      !isRebuilding &&
+      `a rebuild was interrupted while it filled ${formatPartitions(filling)}: plantctl rebuild continues it`,
+    withLeftovers.length > 0 &&
+      `leftover generations of ${formatPartitions(withLeftovers)}: plantctl rebuild drops them`,
+    parked > 0 && `${formatCount(parked, 'record')} parked: plantctl parked list shows where${reasonTexts(partitions)}`,
+    strangeKeys.length > 0 &&
       `${formatNumber(strangeKeys.length)} keys under {${topic}:…} in Redis belong to no generation, such as ${quoted(strangeKeys[0])}`,
-    )
-  }
-  return [...openTransactions.map((one) => openTransactionText(topic, one)), ...notices, ...warnings]
+    ...warnings,
+  )
 }
 
 /** The reasons of the parked records, most frequent first. */

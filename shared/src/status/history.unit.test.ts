@@ -7,10 +7,9 @@ it('keeps the newest samples, and returns those that are newer than a time', () 
     fc.property(fc.integer({ min: 1, max: 20 }), fc.nat(40), fc.nat(45), (maxSamples, count, since) => {
       const history = createHistory(maxSamples)
       const times = Array.from({ length: count }, (_, n) => n + 1)
-      for (const time of times) history.add(time, { rate: 2 * time, p99Ms: null })
+      for (const time of times) history.add({ time, rate: 2 * time, p99Ms: null })
       const expected = times.slice(-maxSamples).filter((time) => time > since)
-      const values = { rate: expected.map((time) => 2 * time), p99Ms: expected.map(() => null) }
-      expect(history.since(since)).toEqual({ times: expected, values: expected.length === 0 ? {} : values })
+      expect(history.since(since)).toEqual(expected.map((time) => ({ time, rate: 2 * time, p99Ms: null })))
     }),
   )
 })

@@ -78,7 +78,7 @@ export function createLivePage({ service, version, readiness, log }: Options) {
     showSamples(sample: () => Promise<Sample>): { close(): Promise<void> } {
       return repeat({
         ...{ time: systemTime, everyMs: SAMPLE_EVERY_MS, what: 'sampling', log },
-        task: async () => history.add(Date.now(), await sample()),
+        task: async () => history.add({ time: Date.now(), ...(await sample()) }),
         onHalt() {},
       })
     },

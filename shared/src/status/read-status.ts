@@ -1,49 +1,17 @@
 import { reasonOf } from '../event-log/broker-errors.ts'
 import type { Kafka } from '../event-log/connection.ts'
 import { type Readers, readReaders } from '../event-log/groups.ts'
-import { checkTopic, type OpenTransaction, type TopicSettings } from '../event-log/topic.ts'
+import { checkTopic, type TopicSettings } from '../event-log/topic.ts'
 import { EntryError } from '../plant/entry.ts'
-import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
+import { allPartitions, type Partition } from '../plant/position.ts'
 import type { PartitionGenerations } from '../read-model/generations.ts'
 import type { ReadModel } from '../read-model/read-model.ts'
-import { type GenerationState, generationState } from '../read-model/state.ts'
+import { generationState } from '../read-model/state.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import type { TableStatus } from './read-table.ts'
 
-export type PartitionStatus = {
-  partition: Partition
-  /** False when Redis does not return its read model; all else but the end of the log is then unknown. */
-  isRead: boolean
-  /** The next offset of the log; undefined while the log cannot be read. */
-  end: Offset | undefined
-  live: GenerationState
-  /** How many records of the live generation are parked for each reason, of those that were looked at. */
-  parkedReasons: ReadonlyMap<number, number>
-  /** The generation that a rebuild fills, or was filling when it was interrupted. */
-  filling: GenerationState | undefined
-  /** Generations that are neither live nor being filled. */
-  leftovers: string[]
-  /** Memory of all generations in Redis. */
-  bytes: number
-}
-
-export type StoreStatus = {
-  topic: string
-  partitions: PartitionStatus[]
-  readers: Readers & {
-    /** Reason why they are not known, with the remedy. */
-    refused?: string
-  }
-  /** Undefined without a table, or while it cannot be read. */
-  table?: TableStatus | undefined
-  /** Preconditions that do not hold, and parts that cannot be read, with their remedies. */
-  broken: string[]
-  /** Settings that are not recommended for production. */
-  warnings: string[]
-  openTransactions: OpenTransaction[]
-  /** Keys of this topic in Redis that belong to no generation. */
-  strangeKeys: string[]
-}
+export type StoreStatus = Awaited<ReturnType<typeof readStatus>>
+export type PartitionStatus = StoreStatus['partitions'][number]
 
 export type StatusSource = TopicSettings & {
   kafka: Kafka
@@ -51,6 +19,9 @@ export type StatusSource = TopicSettings & {
   /** Reads how far the table is, if there is one. */
   readTable?(): Promise<TableStatus>
 }
+
+/** `refused`: the reason why they are not known, with the remedy. */
+type KnownReaders = Readers & { refused?: string }
 
 const NO_READERS: Readers = { projectorState: '', projectors: [], apis: [], replays: [], rebuilds: [] }
 
@@ -61,7 +32,7 @@ const NO_READERS: Readers = { projectorState: '', projectors: [], apis: [], repl
 export async function readStatus(
   { kafka, readModel, topic, partitions, readTable }: StatusSource,
   attempt: <T>(request: () => Promise<T>) => Promise<T> = (request) => request(),
-): Promise<StoreStatus> {
+) {
   const { generations } = readModel
   const server = await readPart('Redis', readModel.checkServer)
   const listed = await readPart('the read model', generations.list)
@@ -74,20 +45,27 @@ export async function readStatus(
   const [log, table, readers] = await Promise.all([
     readPart('the log', () => checkTopic(kafka, { topic, partitions })),
     readPart('the table', async () => readTable?.()),
-    attempt(() => readReaders(kafka, topic)).catch((error: unknown) => ({ ...NO_READERS, refused: reasonOf(error) })),
+    attempt<KnownReaders>(() => readReaders(kafka, topic)).catch((error: unknown) => ({
+      ...NO_READERS,
+      refused: reasonOf(error),
+    })),
   ])
-  const { ends, warnings, openTransactions } = log.found ?? { ends: [], warnings: [], openTransactions: [] }
   return {
     topic,
     readers,
-    warnings,
-    openTransactions,
+    /** Settings that are not recommended for production. */
+    warnings: log.found?.warnings ?? [],
+    openTransactions: log.found?.openTransactions ?? [],
     partitions: allPartitions(partitions).map((partition) => ({
       ...(found[partition]?.found ?? unreadable(partition)),
-      end: ends[partition],
+      /** The next offset of the log; undefined while the log cannot be read. */
+      end: log.found?.ends[partition],
     })),
+    /** Undefined without a table, or while it cannot be read. */
     table: table.found,
+    /** Preconditions that do not hold, and parts that cannot be read, with their remedies. */
     broken: [server, listed, ...found, log, table].flatMap(({ broken }) => broken ?? []),
+    /** Keys of this topic in Redis that belong to no generation. */
     strangeKeys: listed.found?.strange ?? [],
   }
 
@@ -108,11 +86,16 @@ export async function readStatus(
     const sizes = await Promise.all(names.map((name) => generations.bytes(partition, name)))
     return {
       partition,
+      /** False when Redis does not return its read model; all else but the end of the log is then unknown. */
       isRead: true,
       live,
+      /** How many records of the live generation are parked for each reason, of those that were looked at. */
       parkedReasons,
+      /** The generation that a rebuild fills, or was filling when it was interrupted. */
       filling: isFilling ? await generations.state(partition, filling) : undefined,
+      /** Generations that are neither live nor being filled. */
       leftovers: names.filter((name) => name !== live.live && name !== filling),
+      /** Memory of all generations in Redis. */
       bytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
     }
   }
@@ -120,7 +103,7 @@ export async function readStatus(
   /** Redis does not say which key has another type than a command needs. */
   async function assertTypes(partition: Partition, generation: string): Promise<void> {
     for (const [key, type] of await generations.keyTypes(partition, generation)) {
-      const expected = TYPES[key] ?? 'string'
+      const expected = KEY_TYPES[key as keyof typeof KEY_TYPES]
       if (type === expected) continue
       throw new PreconditionError(
         `partition ${partition} of the read model cannot be read: its key ${key} is a ${type}, not a ${expected}: another ` +
@@ -140,16 +123,14 @@ export async function readStatus(
   }
 }
 
-/** The types of the keys of a generation; the pointers are strings. */
-const TYPES: Record<string, string> = { meta: 'hash', plants: 'hash', order: 'list', parked: 'hash' }
+/** The types of the pointers and of the keys of a generation. */
+export const KEY_TYPES = {
+  ...{ live: 'string', filling: 'string' },
+  ...{ meta: 'hash', plants: 'hash', order: 'list', parked: 'hash' },
+}
 
 /** Its figures are NaN, which is null in JSON. */
-const unreadable = (partition: Partition): Omit<PartitionStatus, 'end'> => ({
-  partition,
-  isRead: false,
-  live: generationState([]),
-  parkedReasons: new Map(),
-  filling: undefined,
-  leftovers: [],
-  bytes: Number.NaN,
+const unreadable = (partition: Partition) => ({
+  ...{ partition, isRead: false, live: generationState([]), filling: undefined, bytes: Number.NaN },
+  ...{ parkedReasons: new Map<number, number>(), leftovers: [] },
 })

@@ -1,8 +1,10 @@
 import { assess, checkpointOf, lagOf, totalOf } from './assess.ts'
 import type { PartitionStatus, StoreStatus } from './read-status.ts'
 
-/** The status as one object; unknown values are null. */
-export function statusJson(status: StoreStatus): object {
+export type StatusJson = ReturnType<typeof statusJson>
+
+/** The status as one object; unknown values are null, or NaN, which becomes null in JSON. */
+export function statusJson(status: StoreStatus) {
   const { topic, partitions, readers, table } = status
   const { problems, notices } = assess(status)
   const total = (of: (one: PartitionStatus) => number | undefined) =>
@@ -26,7 +28,7 @@ export function statusJson(status: StoreStatus): object {
   }
 }
 
-function partitionJson(one: PartitionStatus): object {
+function partitionJson(one: PartitionStatus) {
   const { partition, end, live, filling, leftovers, bytes } = one
   return {
     partition,

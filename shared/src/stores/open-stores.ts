@@ -1,8 +1,7 @@
-import { createKafka, type Kafka } from '../event-log/connection.ts'
+import { createKafka } from '../event-log/connection.ts'
 import { securityOf } from '../event-log/kafka-security.ts'
 import type { KafkaSettings } from '../event-log/kafka-settings.ts'
-import type { TopicSettings } from '../event-log/topic.ts'
-import { createReadModel, type ReadModel } from '../read-model/read-model.ts'
+import { createReadModel } from '../read-model/read-model.ts'
 import type { Patience } from '../read-model/redis.ts'
 import type { RedisSettings } from '../read-model/redis-settings.ts'
 import type { Log } from '../runtime/log.ts'
@@ -10,26 +9,20 @@ import { assertFilesRespond } from '../runtime/setting-files.ts'
 import { type StoreSettings, tableOf } from './store-settings.ts'
 
 /** The log in Kafka and the read model in Redis that a process works on. */
-export type Stores = TopicSettings & {
-  /** The topic of the table; undefined without a table. */
-  table?: string | undefined
-  kafka: Kafka
-  readModel: ReadModel
-  close(): Promise<void>
-}
+export type Stores = Awaited<ReturnType<typeof createStores>>
 
 /**
  * Creates the clients of both stores. It waits for neither: the Redis client connects in the background, and the Kafka
  * client connects when it is used. Throws a PreconditionError when settings contradict each other, or name files of a
  * file system that does not respond. `close` ends the Redis client; producers and consumers of `kafka` close
- * themselves.
+ * themselves. `table` is the topic of the table; undefined without one.
  */
 export async function createStores(
   settings: StoreSettings,
   clientId: string,
   log: Log,
   { kafkaLog = log, ...patience }: { kafkaLog?: Log } & Patience = {},
-): Promise<Stores> {
+) {
   await assertFilesRespond(settings as KafkaSettings & RedisSettings)
   const topic = { topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS }
   const kafka = createKafka(settings.KAFKA_BROKERS.split(','), clientId, kafkaLog, securityOf(settings))

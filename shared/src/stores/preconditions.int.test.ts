@@ -32,7 +32,7 @@ async function openPassedTopic(kafkaBrokers = inject('kafkaBrokers')) {
   const common = { time: fastTime, log: quietLog, onHalt: (error: Error) => void halts.push(error) }
   const { topicId } = await checkTopic(topic.kafka, topic)
   const reading = { topicId, passed, updateEnds }
-  const stores = { ...topic, readModel, close: readModel.close }
+  const stores = { ...topic, table: undefined, readModel, close: readModel.close }
   onTestFinished(async () => {
     await Promise.all([appender.close(), readModel.close()])
   })

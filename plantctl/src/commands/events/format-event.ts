@@ -3,7 +3,7 @@ import { formatPosition } from '@plant-store/shared/plant/position.ts'
 import { formatTimestamp } from '@plant-store/shared/runtime/format.ts'
 import type { Paint } from '../../terminal/layout.ts'
 import { safeText } from '../../terminal/safe-text.ts'
-import type { LogEvent } from './read-events.ts'
+import type { LogEvent, RuledEvent } from './read-events.ts'
 import type { ClaimRuling } from './rulings.ts'
 
 const KEY_CHARACTERS = 40
@@ -28,19 +28,13 @@ const COLOURS = {
 } as const
 
 /** A record as one line of text that is safe for a terminal. */
-export function eventLine(
-  event: LogEvent,
-  ruling: ClaimRuling | undefined,
-  paint: Paint,
-  positionWidth: number,
-): string {
-  return [...eventHead(event, ruling, paint, positionWidth), ...contentOf(event)].join('  ')
+export function eventLine(ruled: RuledEvent, paint: Paint, positionWidth: number): string {
+  return [...eventHead(ruled, paint, positionWidth), ...contentOf(ruled.event)].join('  ')
 }
 
 /** Time, position, ruling and id of a record. */
 export function eventHead(
-  event: LogEvent,
-  ruling: ClaimRuling | undefined,
+  { event, ruling }: RuledEvent,
   paint: Paint,
   positionWidth: number,
   mark: keyof typeof COLOURS = markOf(ruling),
@@ -71,19 +65,19 @@ function contentOf({ claim, parked, stored }: LogEvent): string[] {
   if (claim !== undefined) details.push(`event ${claim.eventId}`)
   if (parked !== undefined) {
     details.push(`parked: ${reasonText(parked)}`)
-    const type = stored.headers[claimsItsId(parked) ? 'content-type' : 'ce_type']
+    const type = claimsItsId(parked) ? 'content-type' : 'ce_type'
     if (claim === undefined) details.push(`key ${bytesText(stored.key, KEY_CHARACTERS)}`)
-    details.push(`${claimsItsId(parked) ? 'content-type' : 'ce_type'} ${headerText(type, HEADER_CHARACTERS)}`)
+    details.push(`${type} ${headerText(stored.headers[type], HEADER_CHARACTERS)}`)
     details.push(`value ${bytesText(stored.value, VALUE_CHARACTERS)}`)
   }
   return details
 }
 
-/** A record as one line of JSON; with `raw` including the complete key, headers and value in base64. */
-export function eventJson(event: LogEvent, ruling: ClaimRuling | undefined, raw: boolean): string {
+/** A record for JSON; with `raw` including the complete key, headers and value in base64. */
+export function eventJson({ event, ruling }: RuledEvent, raw: boolean): object {
   const { partition, offset, claim, parked, stored } = event
   const first = ruling?.is === 'void' || ruling?.is === 'repeated' ? ruling.first : undefined
-  return JSON.stringify({
+  return {
     position: formatPosition(event),
     partition,
     offset,
@@ -93,7 +87,7 @@ export function eventJson(event: LogEvent, ruling: ClaimRuling | undefined, raw:
     ...(claim !== undefined && { id: String(claim.id), event: claim.eventId, plant: claim.plant ?? null }),
     ...(parked !== undefined && { parked: parkedJson(parked), ...storedAs(stored, cutText) }),
     ...(raw && { raw: storedAs(stored, (bytes) => bytes.toString('base64')) }),
-  })
+  }
 }
 
 export function parkedJson(reason: number): object {

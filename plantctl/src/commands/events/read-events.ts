@@ -1,10 +1,9 @@
-import { createFollower, type FetchedRecord } from '@plant-store/shared/event-log/follow.ts'
-import { createThrowawayGroups, groupPrefix } from '@plant-store/shared/event-log/groups.ts'
+import type { FetchedRecord } from '@plant-store/shared/event-log/follow.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { type LogRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
-import { type Checkpoint, checkpointBefore } from '@plant-store/shared/protocol/checkpoint.ts'
+import { checkpointBefore } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { ClosedPipe } from '../../cli-context.ts'
 import type { Store } from '../../store/open-store.ts'
@@ -20,7 +19,9 @@ export type RuledEvent = { event: LogEvent; ruling: ClaimRuling | undefined }
 
 type Ranges = ReadonlyMap<Partition, OffsetRange>
 
-type Selected = {
+const ENDLESS = Number.POSITIVE_INFINITY as Offset
+
+export type Selected = {
   ranges: Ranges
   /** Only records with this id as key. */
   id?: PlantId | undefined
@@ -45,7 +46,7 @@ export async function readRuledEvents(store: Store, { ranges, id, onEvents, sign
   await readEvents(store, starts, signal, async (partition, read) => {
     const { add, rule } = rulings.get(partition) as Rulings
     for (const { claim } of read) if (claim !== undefined) add(claim)
-    const { from, end = Number.POSITIVE_INFINITY } = ranges.get(partition) as OffsetRange
+    const { from, end = ENDLESS } = ranges.get(partition) as OffsetRange
     const selected = read.filter(
       ({ offset, stored }) => offset >= from && offset < end && (key === undefined || stored.key?.equals(key) === true),
     )
@@ -54,65 +55,32 @@ export async function readRuledEvents(store: Store, { ranges, id, onEvents, sign
   })
 }
 
-/** A single new event is shown at once. */
-const FOLLOWING = { minBytes: 1, maxWaitMs: 100 }
-
 /**
  * Reads ranges of the log, each in log order. Resolves at their end, or if one has no end, when the signal is aborted.
  */
 async function readEvents(
-  store: Store,
+  { kafka, topic, partitions, log }: Store,
   ranges: Ranges,
   signal: AbortSignal,
   onEvents: (partition: Partition, events: LogEvent[]) => Promise<void>,
 ): Promise<void> {
-  const { kafka, topic, partitions, log } = store
-  const read = (stored: FetchedRecord, partition: Partition): LogEvent => ({
-    ...readRecord(stored, partition, partitions),
-    partition,
-    stored,
-  })
-  const common = { kafka, topic, partitions, log, time: systemTime, read }
   if (signal.aborted) return
-  if ([...ranges.values()].some(({ end }) => end === undefined)) return follow()
+  const closing = new AbortController()
   const bounded = [...ranges].map(
-    ([partition, { from, end }]) => [partition, { from: checkpointBefore(from), end: end as Offset }] as const,
+    ([partition, { from, end = ENDLESS }]) => [partition, { from: checkpointBefore(from), end }] as const,
   )
-  await replay({ ...common, ranges: new Map(bounded), onRecords: onEvents, signal }).catch((error: unknown) => {
+  await replay({
+    ...{ kafka, topic, partitions, log, time: systemTime, ranges: new Map(bounded) },
+    follows: bounded.some(([, { end }]) => end === ENDLESS),
+    signal: AbortSignal.any([signal, closing.signal]),
+    read: (stored, partition): LogEvent => ({ ...readRecord(stored, partition, partitions), partition, stored }),
+    onRecords: (partition, events) =>
+      onEvents(partition, events).catch((error: unknown) => {
+        // Any other error may pass.
+        if (!(error instanceof ClosedPipe)) throw error
+        closing.abort(error)
+      }),
+  }).catch((error: unknown) => {
     if (!signal.aborted) throw error
   })
-
-  async function follow(): Promise<void> {
-    const { groupId, deleteAll } = createThrowawayGroups(kafka, groupPrefix(topic, 'replay'), log)
-    const ended = Promise.withResolvers<void>()
-    const reached = new Map([...ranges].map(([partition, { from }]) => [partition, checkpointBefore(from)]))
-    const follower = createFollower({
-      ...common,
-      ...FOLLOWING,
-      groupId,
-      haltsWhenRefused: true,
-      only: new Set(ranges.keys()),
-      checkpointOf: async (partition) => reached.get(partition) as Checkpoint,
-      async onRecords(partition, events, next) {
-        try {
-          if (!signal.aborted) await onEvents(partition, events)
-        } catch (error) {
-          // Any other error may pass: the follower retries.
-          if (!(error instanceof ClosedPipe)) throw error
-          ended.reject(error)
-        }
-        reached.set(partition, next)
-        return next
-      },
-      onHalt: ended.reject,
-    })
-    signal.addEventListener('abort', () => ended.resolve(), { once: true })
-    follower.start()
-    try {
-      await ended.promise
-    } finally {
-      await follower.close()
-      await deleteAll()
-    }
-  }
 }

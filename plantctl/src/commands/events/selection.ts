@@ -1,26 +1,13 @@
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
-import { after, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { UsageError } from '../../command.ts'
 import type { LogPoint } from '../../store/log-point.ts'
-
-/** The records to show: those of these partitions between two points. */
-export type Selection = {
-  partitions: readonly Partition[]
-  id: PlantId | undefined
-  from: LogPoint | undefined
-  to: LogPoint | undefined
-  follow: boolean
-}
 
 /** The offsets to show of a partition, `end` excluded; `end` is undefined when the log is followed. */
 export type OffsetRange = { from: Offset; end: Offset | undefined }
 
-/** The next offset of each partition, and the first offset at or after a moment. */
-export type LogBounds = {
-  ends: readonly Offset[]
-  fromMoment?: readonly Offset[]
-  toMoment?: readonly Offset[]
-}
+/** The offsets of `--from` and `--to` in the partitions that have one, and the next offset of each partition. */
+export type LogBounds = Record<'starts' | 'stops' | 'ends', readonly Offset[]>
 
 /**
  * The selected partitions: the partition of the id or the positions, else those of `--partition`, else all. Throws a
@@ -43,32 +30,17 @@ export function selectedPartitions(
   return [one]
 }
 
-/** The range of each partition. A position is included; a moment ends before it. */
 export function rangesOf(
-  { partitions, id, from, to, follow }: Selection,
-  bounds: LogBounds,
+  partitions: readonly Partition[],
+  { starts, stops, ends }: LogBounds,
+  { follow, id }: { follow: boolean; id: PlantId | undefined },
 ): Map<Partition, OffsetRange> {
-  const { ends, fromMoment, toMoment } = bounds
   return new Map(
     partitions.map((partition) => {
       const logEnd = ends[partition] as Offset
-      const start = follow && id === undefined ? logEnd : FIRST
-      const first = pointOffset(from, partition, fromMoment?.[partition], (offset) => offset) ?? start
-      const last = pointOffset(to, partition, toMoment?.[partition], after)
-      const end = last ?? (follow ? undefined : logEnd)
-      const bounded = end === undefined || follow ? end : (Math.min(end, logEnd) as Offset)
-      return [partition, { from: first, end: bounded }]
+      const from = starts[partition] ?? (follow && id === undefined ? logEnd : FIRST)
+      const end = Math.min(stops[partition] ?? logEnd, logEnd) as Offset
+      return [partition, { from, end: follow ? undefined : end }]
     }),
   )
-}
-
-function pointOffset(
-  point: LogPoint | undefined,
-  partition: Partition,
-  atMoment: Offset | undefined,
-  ofPosition: (offset: Offset) => Offset,
-): Offset | undefined {
-  if (point?.is !== 'positions') return atMoment
-  const offset = point.positions.get(partition)
-  return offset === undefined ? undefined : ofPosition(offset)
 }

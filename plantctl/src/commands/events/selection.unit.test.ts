@@ -2,7 +2,7 @@ import { allPartitions, type Offset, type Partition } from '@plant-store/shared/
 import { describe, expect, it } from 'vitest'
 import { UsageError } from '../../command.ts'
 import type { LogPoint } from '../../store/log-point.ts'
-import { rangesOf, selectedPartitions } from './selection.ts'
+import { type LogBounds, rangesOf, selectedPartitions } from './selection.ts'
 
 const ALL = allPartitions(3)
 const at = (partition: number, offset: number): LogPoint => ({
@@ -34,9 +34,11 @@ describe('the selected partitions', () => {
 
 describe('the range of a partition', () => {
   const ends = [10, 20, 30] as Offset[]
-  const nothing = { partitions: ALL, id: undefined, from: undefined, to: undefined, follow: false }
-  const shown = (selection: Partial<typeof nothing> & object, bounds = {}) =>
-    [...rangesOf({ ...nothing, ...selection }, { ends, ...bounds }).values()].map(({ from, end }) => [from, end])
+  const shown = (bounds: { starts?: number[]; stops?: number[] }, query = {}, some: readonly Partition[] = ALL) => {
+    const all = { starts: [], stops: [], ends, ...bounds } as object as LogBounds
+    const ranges = rangesOf(some, all, { follow: false, id: undefined, ...query })
+    return [...ranges.values()].map(({ from, end }) => [from, end])
+  }
 
   it('is the whole log by default', () => {
     expect(shown({})).toEqual([
@@ -46,28 +48,22 @@ describe('the range of a partition', () => {
     ])
   })
 
-  it('includes the positions, and ends with the log', () => {
-    const of = (to: number) => shown({ partitions: partitions(1), from: at(1, 5), to: at(1, to) } as object)
-    expect(of(7)).toEqual([[5, 8]])
-    expect(of(99)).toEqual([[5, 20]])
-  })
-
-  it('starts at the first record of a time, and ends before that of another', () => {
-    const bounds = { fromMoment: [1, 2, 30], toMoment: [4, 20, 30] as Offset[] }
-    expect(shown({ from: MOMENT, to: MOMENT } as object, bounds)).toEqual([
+  it('starts and stops at the given offsets, and ends with the log', () => {
+    expect(shown({ starts: [1, 2, 30], stops: [4, 20, 99] })).toEqual([
       [1, 4],
       [2, 20],
       [30, 30],
     ])
+    expect(shown({ starts: [0, 5], stops: [0, 8] }, {}, partitions(1))).toEqual([[5, 8]])
   })
 
   it('starts at the end when the log is followed, unless --id or --from is given', () => {
-    expect(shown({ follow: true })).toEqual([
+    expect(shown({}, { follow: true })).toEqual([
       [10, undefined],
       [20, undefined],
       [30, undefined],
     ])
-    expect(shown({ follow: true, id: 7n } as object)[0]).toEqual([0, undefined])
-    expect(shown({ follow: true, partitions: partitions(2), from: at(2, 3) } as object)).toEqual([[3, undefined]])
+    expect(shown({}, { follow: true, id: 7n })[0]).toEqual([0, undefined])
+    expect(shown({ starts: [0, 0, 3] }, { follow: true }, partitions(2))).toEqual([[3, undefined]])
   })
 })

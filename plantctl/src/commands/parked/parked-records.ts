@@ -1,16 +1,15 @@
+import type { Range } from '@plant-store/shared/event-log/replay.ts'
 import { type Claim, claimsItsId, type LogRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { after, BEFORE_FIRST, type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import { checkpointBefore } from '@plant-store/shared/protocol/checkpoint.ts'
 import { claimsOf } from '@plant-store/shared/protocol/plants-table.ts'
 import type { Reapplied } from '@plant-store/shared/read-model/apply.ts'
 import type { Generations } from '@plant-store/shared/read-model/generations.ts'
+import type { ReadLog } from '../../verify/slice.ts'
 
 export type ReapplyDependencies = {
   generations: Pick<Generations, 'state' | 'parked' | 'reapply'>
-  /** Reads spans of the log, one per partition. */
-  read(
-    spans: ReadonlyMap<Partition, { from: Offset; end: Offset }>,
-    onRecords: (partition: Partition, records: LogRecord[]) => Promise<void>,
-  ): Promise<void>
+  read: ReadLog
   /** Called with claims that are readable now, before the read model has them so. */
   writeRows?: ((partition: Partition, claims: readonly Claim[]) => Promise<void>) | undefined
   /** Counts the changes without making them. */
@@ -76,16 +75,11 @@ export async function reapplyParked(
         if (run !== undefined) spans.set(partition, run)
       }
       if (spans.size === 0) return
-      const reasons = new Map([...spans].map(([partition, { records }]) => [partition, reasonsOf(records)]))
-      await read(spans, (partition, records) => reapply(partition, records, reasons.get(partition) ?? new Map()))
+      await read(spans, (partition, records) => reapply(partition, records, spans.get(partition) as Run))
     }
   }
 
-  async function reapply(
-    partition: Partition,
-    records: LogRecord[],
-    reasons: ReadonlyMap<Offset, number>,
-  ): Promise<void> {
+  async function reapply(partition: Partition, records: LogRecord[], { reasons }: Run): Promise<void> {
     const parked = records.flatMap((record): Reapplied[] => {
       const was = reasons.get(record.offset)
       return was === undefined ? [] : [{ was, record }]
@@ -105,20 +99,20 @@ export async function reapplyParked(
         await writeRows?.(partition, claimsOf({ records }))
         await generations.reapply(partition, batch)
       }
-      result.placed += batch.filter(({ record }) => record.parked === undefined).length
-      result.renamed += batch.filter(({ record }) => record.parked !== undefined).length
+      const placed = batch.filter(({ record }) => record.parked === undefined).length
+      result.placed += placed
+      result.renamed += batch.length - placed
     }
     result.looked += parked.length
     onLooked(parked.length)
   }
 }
 
-function reasonsOf(records: readonly ParkedRecord[]): Map<Offset, number> {
-  return new Map(records.map(({ offset, reason }) => [offset, reason]))
-}
-
-/** Parked records that are read from the log in one go: all of it from the first record to before `end`. */
-export type Run = { from: Offset; end: Offset; records: ParkedRecord[] }
+/**
+ * Parked records that are read from the log in one go: all of it from the first record to before `end`. It starts at no
+ * checkpoint of the read model, so there is no event id to verify.
+ */
+export type Run = Range & { reasons: Map<Offset, number> }
 
 /** Reading over this many records takes about as long as starting another reading. */
 const GAP_MAX = 100_000
@@ -126,12 +120,12 @@ const GAP_MAX = 100_000
 /** Groups sorted records into runs where they are close to each other. */
 export function runsOf(records: readonly ParkedRecord[], gapMax = GAP_MAX): Run[] {
   const runs: Run[] = []
-  for (const record of records) {
+  for (const { offset, reason } of records) {
     const run = runs.at(-1)
-    if (run !== undefined && record.offset - run.end <= gapMax) {
-      run.records.push(record)
-      run.end = after(record.offset)
-    } else runs.push({ from: record.offset, end: after(record.offset), records: [record] })
+    if (run !== undefined && offset - run.end <= gapMax) {
+      run.reasons.set(offset, reason)
+      run.end = after(offset)
+    } else runs.push({ from: checkpointBefore(offset), end: after(offset), reasons: new Map([[offset, reason]]) })
   }
   return runs
 }

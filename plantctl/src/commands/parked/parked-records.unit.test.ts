@@ -11,13 +11,16 @@ it('groups each record into one run, in order, with bounded gaps', () => {
   fc.assert(
     fc.property(records, fc.nat(300), (records, gapMax) => {
       const runs = runsOf(records, gapMax)
-      expect(runs.flatMap(({ records }) => records)).toEqual(records)
-      for (const [n, { from, end, records }] of runs.entries()) {
-        expect([from, end]).toEqual([records[0]?.offset, (records.at(-1)?.offset ?? 0) + 1])
-        for (const [m, { offset }] of records.slice(1).entries()) {
-          expect(offset - (records[m]?.offset ?? 0) - 1).toBeLessThanOrEqual(gapMax)
+      const found = runs.flatMap(({ reasons }) => [...reasons].map(([offset, reason]) => ({ offset, reason })))
+      expect(found).toEqual(records)
+      for (const [n, { from, end, reasons }] of runs.entries()) {
+        const offsets = [...reasons.keys()]
+        expect([from.offset + 1, end]).toEqual([offsets[0], (offsets.at(-1) ?? 0) + 1])
+        for (const [m, offset] of offsets.slice(1).entries()) {
+          expect(offset - (offsets[m] ?? 0) - 1).toBeLessThanOrEqual(gapMax)
         }
-        expect((runs[n + 1]?.from ?? Number.POSITIVE_INFINITY) - end).toBeGreaterThan(gapMax)
+        const next = runs[n + 1]
+        if (next !== undefined) expect(next.from.offset + 1 - end).toBeGreaterThan(gapMax)
       }
     }),
   )

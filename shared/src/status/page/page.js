@@ -11,8 +11,9 @@ const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const LATENCY = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
 /** The checkpoint of a read model that has passed no record. */
 const BEFORE_FIRST = -1
-const count = (value) => (value === null || value === undefined ? '?' : NUMBER.format(value))
-const latency = (value) => (value === null || value === undefined ? '–' : `${LATENCY.format(value)} ms`)
+const isMissing = (value) => value === null || value === undefined
+const count = (value) => (isMissing(value) ? '?' : NUMBER.format(value))
+const latency = (value) => (isMissing(value) ? '–' : `${LATENCY.format(value)} ms`)
 
 /** The title of the first chart, by kind of service. */
 const WORK = { api: 'creates a second', projector: 'records a second' }
@@ -45,13 +46,13 @@ function element(tag, attributes, ...children) {
   return made
 }
 
-const samples = { times: [], values: {} }
+let samples = []
 let charts = []
 let answeredAt = Date.now()
 
 async function update() {
   try {
-    const since = samples.times.at(-1) ?? 0
+    const since = samples.at(-1)?.time ?? 0
     const response = await fetch(`live?since=${since}`, { signal: AbortSignal.timeout(LOST_AFTER_MS) })
     if (!response.ok) throw new Error(`the service responds with ${response.status}`)
     const live = await response.json()
@@ -69,7 +70,8 @@ function draw(live) {
   setVerdict(...verdictOf(live))
   document.title = `Plant Store ${service}`
   byId('process').textContent = `Plant Store ${service} ${version}, running for ${duration(now - startedAt)}`
-  addSamples(live.samples)
+  samples.push(...live.samples)
+  samples = samples.filter(({ time }) => time > samples.at(-1).time - KEPT_MS)
   drawCharts(service)
   const isOld = status.error !== undefined || status.ageMs > LOST_AFTER_MS
   markAsOld(isOld)
@@ -109,9 +111,7 @@ function verdictOf({ service, ready, reasons, status }) {
 function drawFlow(service, { totals, partitions }, isOld) {
   const card = (name, value, unit) =>
     element('li', {}, name, element('strong', {}, value), element('span', { className: 'unit' }, unit))
-  const rate = samples.values.perSecond?.at(-1)
-  const used = samples.values.window?.at(-1)
-  const tableLag = samples.values.tableLag?.at(-1)
+  const { perSecond: rate, window: used, tableLag } = samples.at(-1) ?? {}
   const window = used === undefined ? '' : `, window ${PERCENT.format(used)} used`
   byId('flow').replaceChildren(
     card(`This ${service}`, count(rate), `${WORK[service]}${window}`),
@@ -148,53 +148,26 @@ const COLUMNS = [
 function drawPartitions({ partitions }) {
   const head = COLUMNS.map(([title]) => element('th', { scope: 'col' }, title))
   byId('partitions').tHead.replaceChildren(element('tr', {}, ...head))
-  const rows = partitions.map((one) =>
-    element(
-      'tr',
-      {},
-      ...COLUMNS.map(([title, of]) =>
-        element('td', { className: title === 'lag' && one.lag > 0 ? 'behind' : '' }, of(one)),
-      ),
-    ),
-  )
-  byId('partitions').tBodies[0].replaceChildren(...rows)
+  const classOf = (title, { lag }) => (title === 'lag' && lag > 0 ? 'behind' : '')
+  const cells = (one) => COLUMNS.map(([title, of]) => element('td', { className: classOf(title, one) }, of(one)))
+  byId('partitions').tBodies[0].replaceChildren(...partitions.map((one) => element('tr', {}, ...cells(one))))
 }
 
 function drawReaders({ projectors, apis, rebuilds, replays, partitions }) {
-  const items = Object.entries({ projector: projectors, api: apis, rebuild: rebuilds, replay: replays }).flatMap(
-    ([kind, members]) =>
-      members.map(({ host, id, partitions: assigned }) => {
-        const all = assigned?.length === partitions.length
-        const isAlone = members.filter((other) => other.host === host).length === 1
-        return element(
-          'li',
-          {},
-          `${kind} at ${host}${isAlone ? '' : ` (${id})`}: ${all ? 'all' : count(assigned?.length)} partitions`,
-        )
-      }),
-  )
-  byId('readers').replaceChildren(...(items.length === 0 ? [element('li', {}, 'none')] : items))
+  const text = (kind, { host, id, partitions: assigned }, members) => {
+    const isAlone = members.filter((other) => other.host === host).length === 1
+    const isAll = assigned?.length === partitions.length
+    return `${kind} at ${host}${isAlone ? '' : ` (${id})`}: ${isAll ? 'all' : count(assigned?.length)} partitions`
+  }
+  const kinds = Object.entries({ projector: projectors, api: apis, rebuild: rebuilds, replay: replays })
+  const texts = kinds.flatMap(([kind, members]) => members.map((one) => text(kind, one, members)))
+  byId('readers').replaceChildren(...(texts.length === 0 ? ['none'] : texts).map((one) => element('li', {}, one)))
 }
 
 function drawRemarks({ problems, notices }) {
+  const items = (texts, className) => texts.map((text) => element('li', { className }, capitalised(text)))
   byId('remarks').hidden = problems.length + notices.length === 0
-  byId('remarks')
-    .querySelector('ul')
-    .replaceChildren(
-      ...problems.map((text) => element('li', { className: 'problem' }, capitalised(text))),
-      ...notices.map((text) => element('li', {}, capitalised(text))),
-    )
-}
-
-function addSamples({ times, values }) {
-  samples.times.push(...times)
-  for (const [name, added] of Object.entries(values)) {
-    samples.values[name] ??= []
-    samples.values[name].push(...added)
-  }
-  const old = samples.times.findIndex((time) => time > (samples.times.at(-1) ?? 0) - KEPT_MS)
-  samples.times.splice(0, old)
-  for (const list of Object.values(samples.values)) list.splice(0, old)
+  document.querySelector('#remarks ul').replaceChildren(...items(problems, 'problem'), ...items(notices, ''))
 }
 
 function drawCharts(service) {
@@ -246,8 +219,8 @@ function createChart({ title, series, isLogarithmic = false }, service) {
   new ResizeObserver(() => plot.setSize({ width: figure.clientWidth, height: CHART_HEIGHT })).observe(figure)
   return {
     draw() {
-      plot.setData([samples.times, ...series.map(({ name }) => samples.values[name] ?? [])])
-      for (const [n, { name, text }] of series.entries()) numbers[n].textContent = text(samples.values[name]?.at(-1))
+      plot.setData(['time', ...series.map(({ name }) => name)].map((name) => samples.map((one) => one[name])))
+      for (const [n, { name, text }] of series.entries()) numbers[n].textContent = text(samples.at(-1)?.[name])
     },
   }
 }
@@ -273,8 +246,7 @@ function tickText(tick, text) {
 /** The indices of the values without a neighbour, to which no line leads. */
 function singles(plot, series) {
   const values = plot.data[series]
-  const isMissing = (n) => values[n] === null || values[n] === undefined
-  return [...values.keys()].filter((n) => !isMissing(n) && isMissing(n - 1) && isMissing(n + 1))
+  return [...values.keys()].filter((n) => !isMissing(values[n]) && isMissing(values[n - 1]) && isMissing(values[n + 1]))
 }
 
 function duration(ms) {

@@ -2,7 +2,7 @@ import { type RawRecord, storedRecordOf } from '@plant-store/shared/event-log/ra
 import { recordReader } from '@plant-store/shared/plant/plant-created.ts'
 import { FIRST, type Partition } from '@plant-store/shared/plant/position.ts'
 import { readPlantsOfLog } from '../export/plants-of-log.ts'
-import { createExport, type ExportSummary } from '../export/write-export.ts'
+import { createExport } from '../export/write-export.ts'
 import type { ReadLog } from '../verify/slice.ts'
 import { readCompressed, recordsOf } from './backup-file.ts'
 import { DamagedBackup, type Manifest, readManifest } from './manifest.ts'
@@ -13,10 +13,7 @@ type Progress = { onStart(records: number): void; onRead(records: number): void 
  * Checks a whole backup, and folds its records into plants, as an export of the log does. Resolves with its manifest and
  * the summary of that export. Throws a DamagedBackup that names all damaged files.
  */
-export async function checkBackup(
-  folder: string,
-  { onStart, onRead }: Progress,
-): Promise<{ manifest: Manifest; summary: ExportSummary }> {
+export async function checkBackup(folder: string, { onStart, onRead }: Progress) {
   const manifest = await readManifest(folder)
   if (manifest === undefined) throw new DamagedBackup(`${folder} has no backup: it has no manifest.json`)
   const damage = await findDamage(folder, manifest)

@@ -43,7 +43,7 @@ describe('the description', () => {
     expect(validator.version).toBe('3.1')
     expect(document).toMatchObject({
       openapi: '3.1.0',
-      info: { version: '1.0.0', license: { name: 'MIT' } },
+      info: { version: '2.0.0', license: { name: 'MIT' } },
       servers: [{ url: '/' }],
       security: [{ bearer: [] }],
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },

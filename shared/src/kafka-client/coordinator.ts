@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 type ConsumerGroup = {
   groupId: string
   coordinator: unknown
+  /** Commits offsets, to the coordinator of the last join; null before the first one. */
+  offsetManager: { coordinator: unknown } | null
   cluster: { findGroupCoordinator(wanted: { groupId: string }): Promise<unknown> }
   heartbeat(options: { interval: number }): Promise<void>
   leave(): Promise<void>
@@ -26,8 +28,10 @@ export function groupsWithLiveCoordinator(Original: new (options: object) => Con
       } catch (error) {
         const { type } = error as { type?: string }
         // An error without a type is one of the connection.
-        if (type === undefined || type === NOT_COORDINATOR)
+        if (type === undefined || type === NOT_COORDINATOR) {
           this.coordinator = await this.cluster.findGroupCoordinator({ groupId: this.groupId })
+          if (this.offsetManager !== null) this.offsetManager.coordinator = this.coordinator
+        }
         throw error
       }
     }

@@ -6,6 +6,7 @@ function movedGroup(react: () => Promise<void>) {
   const Group = class {
     groupId = 'plants'
     coordinator: unknown = 'former'
+    offsetManager = { coordinator: 'former' as unknown }
     cluster = { findGroupCoordinator: async ({ groupId }: { groupId: string }) => `new one of ${groupId}` }
     heartbeat(_options: { interval: number }): Promise<void> {
       return react()
@@ -21,12 +22,15 @@ it.each([
   ['does not respond', {}, 'new one of plants'],
   ['is the coordinator no more', { type: 'NOT_COORDINATOR_FOR_GROUP' }, 'new one of plants'],
   ['has expelled the member', { type: 'UNKNOWN_MEMBER_ID' }, 'former'],
-])('a heartbeat fails when the coordinator %s, and the next one goes to the right one', async (_, fields, next) => {
-  const error = Object.assign(new Error('failed'), fields)
-  const group = movedGroup(() => Promise.reject(error))
-  await expect(group.heartbeat({ interval: 1 })).rejects.toBe(error)
-  expect(group.coordinator).toBe(next)
-})
+])(
+  'a heartbeat fails when the coordinator %s, and the next one and commits go to the right one',
+  async (_, fields, next) => {
+    const error = Object.assign(new Error('failed'), fields)
+    const group = movedGroup(() => Promise.reject(error))
+    await expect(group.heartbeat({ interval: 1 })).rejects.toBe(error)
+    expect(group).toMatchObject({ coordinator: next, offsetManager: { coordinator: next } })
+  },
+)
 
 it('a group is left although its coordinator does not respond', async () => {
   await expect(movedGroup(() => new Promise(() => {})).leave()).resolves.toBeUndefined()

@@ -8,7 +8,6 @@ import type { Store } from '../store/open-store.ts'
 import { openOutputFile } from './output-file.ts'
 
 type Export = ReturnType<typeof createExport>
-export type ExportSummary = Awaited<ReturnType<Export['finish']>>
 
 /**
  * Writes an export to a file, complete or not at all, or to stdout. `fill` adds the plants and returns where they end.

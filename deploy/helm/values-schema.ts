@@ -92,6 +92,10 @@ export function valuesSchemaJson(): string {
       setup: programOf({}),
       strimzi: closed({ cluster: text, authentication: oneOf('scram-sha-512', 'tls'), replicas: atLeast(1) }),
       plantctl: programOf({ enabled: flag, args: listOf(text), schedule: name, suspend: flag }),
+      backup: programOf({
+        ...{ enabled: flag, schedule: name, suspend: flag },
+        ...{ existingClaim: text, size: name, storageClass: text },
+      }),
       monitoring: closed({ enabled: flag, labels: texts }),
       networkPolicy: closed({
         ...{ enabled: flag, clients: listOf(open), monitoring: listOf(open), egress: listOf(open) },

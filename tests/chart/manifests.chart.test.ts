@@ -152,12 +152,13 @@ describe.runIf(programs !== undefined)('manifests', () => {
     'the users of Strimzi have exactly the documented rights (table: %s)',
     async (table) => {
       const settings = { ...MINIMAL.settings, PLANTS_TOPIC: 'trees', PLANTS_TABLE: table }
-      const strimzi = { topics: 'strimzi', strimzi: { cluster: 'main' }, plantctl: { enabled: true } }
-      const manifests = await render(helm, { ...MINIMAL, ...strimzi, settings })
+      const strimzi = { topics: 'strimzi', strimzi: { cluster: 'main' } }
+      const enabled = { plantctl: { enabled: true }, backup: { enabled: true } }
+      const manifests = await render(helm, { ...MINIMAL, ...strimzi, ...enabled, settings })
       const topics = manifests.filter(({ kind }) => kind === 'KafkaTopic')
       const tableTopic = table === true ? 'trees.table' : table || undefined
       expect(topics.map(({ spec }) => spec.topicName)).toEqual(['trees', tableTopic].filter(Boolean))
-      for (const program of ['api', 'projector', 'plantctl'] satisfies Program[]) {
+      for (const program of ['api', 'projector', 'plantctl', 'backup'] satisfies Program[]) {
         const { spec } = manifestOf(manifests, 'KafkaUser', `${RELEASE}-${program}`)
         const rights = rightsOf(program, 'trees', tableTopic).map(({ resource, name, pattern, operations }) => ({
           resource: { type: resource, name, patternType: pattern === 'prefixed' ? 'prefix' : pattern },
@@ -221,6 +222,45 @@ api:
     const { spec } = manifestOf(await render(helm, values), 'CronJob', `${RELEASE}-plantctl`)
     expect(spec).toMatchObject({ suspend: true, jobTemplate: { spec: { backoffLimit: 0 } } })
     expect(spec.jobTemplate.spec.template.spec.containers[0].args).toEqual(['plantctl', 'verify', '--table'])
+  })
+
+  describe('the backup', () => {
+    const NAME = `${RELEASE}-backup`
+    const backup = (more: object) => ({
+      settings: { ...MINIMAL.settings, PLANTS_TOPIC: 'trees' },
+      files: { REDIS_PASSWORD_FILE: { existingSecret: 'redis', key: 'password' } },
+      ...{ api: MINIMAL.api, backup: { enabled: true, ...more } },
+    })
+    const claimed = (claimName: string) => [{ name: 'backup', persistentVolumeClaim: { claimName } }]
+
+    it('runs one at a time, with the settings of Kafka alone', async () => {
+      const { spec } = manifestOf(await render(helm, backup({})), 'CronJob', NAME)
+      expect(spec).toMatchObject({ schedule: '*/10 * * * *', suspend: false, concurrencyPolicy: 'Forbid' })
+      expect(spec.jobTemplate.spec.backoffLimit).toBe(0)
+      const [container] = podOf(spec.jobTemplate).containers
+      expect(container).toMatchObject({
+        args: ['plantctl', 'backup', '--to', '/backup/trees', '--json'],
+        volumeMounts: [{ name: 'backup', mountPath: '/backup' }],
+      })
+      expect(container.env).toEqual([
+        { name: 'KAFKA_BROKERS', value: 'kafka:9092' },
+        { name: 'PLANTS_TOPIC', value: 'trees' },
+      ])
+    })
+
+    it('goes to a volume that outlives the release', async () => {
+      const manifests = await render(helm, backup({ size: '1Ti', storageClass: 'fast' }))
+      const { metadata, spec } = manifestOf(manifests, 'PersistentVolumeClaim', NAME)
+      expect(metadata).toMatchObject({ annotations: { 'helm.sh/resource-policy': 'keep' } })
+      expect(spec).toMatchObject({ resources: { requests: { storage: '1Ti' } }, storageClassName: 'fast' })
+      expect(podOf(manifestOf(manifests, 'CronJob', NAME).spec.jobTemplate).volumes).toEqual(claimed(NAME))
+    })
+
+    it('goes to the volume of a claim that exists', async () => {
+      const manifests = await render(helm, backup({ existingClaim: 'nas' }))
+      expect(manifests.filter(({ kind }) => kind === 'PersistentVolumeClaim')).toEqual([])
+      expect(podOf(manifestOf(manifests, 'CronJob', NAME).spec.jobTemplate).volumes).toEqual(claimed('nas'))
+    })
   })
 })
 

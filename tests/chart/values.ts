@@ -60,6 +60,7 @@ export const EVERYTHING = {
   topics: 'strimzi',
   strimzi: { cluster: 'main' },
   plantctl: { enabled: true, suspend: false },
+  backup: { enabled: true, size: '1Ti', storageClass: 'fast' },
   monitoring: { enabled: true, labels: { release: 'prometheus' } },
   networkPolicy: {
     clients: [{ podSelector: { matchLabels: { shop: 'true' } } }],

@@ -5,6 +5,7 @@
 {{- $programs := list "api" "projector" }}
 {{- if eq .Values.topics "job" }}{{ $programs = append $programs "setup" }}{{ end }}
 {{- if .Values.plantctl.enabled }}{{ $programs = append $programs "plantctl" }}{{ end }}
+{{- if .Values.backup.enabled }}{{ $programs = append $programs "backup" }}{{ end }}
 {{- range $program := $programs }}
 {{- $arguments := dict "root" $ "program" $program }}
 {{- $settings := include "plant-store.settings" $arguments | fromYaml }}
@@ -97,7 +98,7 @@
 {{- $faults = append $faults (printf "files of %s has %s, which needs %s" $program $name $other) }}
 {{- end }}
 {{- end }}
-{{- if ne $program "setup" }}
+{{- if not (has $program (list "setup" "backup")) }}
 {{- $places := list }}
 {{- range list "REDIS_URL" "REDIS_SENTINELS" "REDIS_CLUSTER_NODES" }}
 {{- if has . $names }}{{ $places = append $places . }}{{ end }}

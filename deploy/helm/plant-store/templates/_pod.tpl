@@ -1,6 +1,6 @@
 {{- /*
 The pod of one program. Arguments: root, program, args (those of the image unless given), and more of the container, its
-environment and the pod, in YAML: container, env, pod.
+environment and the pod, in YAML: container, env, pod; claim (of a volume at /backup).
 */ -}}
 {{- define "plant-store.pod" }}
 {{- $root := .root }}
@@ -61,12 +61,18 @@ spec:
         allowPrivilegeEscalation: false
         readOnlyRootFilesystem: true
         capabilities: { drop: [ALL] }
-      {{- with $files }}
+      {{- if or $files .claim }}
       volumeMounts:
+        {{- if $files }}
         - { name: files, mountPath: /run/plant-store, readOnly: true }
+        {{- end }}
+        {{- if .claim }}
+        - { name: backup, mountPath: /backup }
+        {{- end }}
       {{- end }}
-  {{- with $files }}
+  {{- if or $files .claim }}
   volumes:
+    {{- with $files }}
     - name: files
       projected:
         defaultMode: 0440
@@ -76,5 +82,9 @@ spec:
               name: {{ $file.existingSecret }}
               items: [{ key: {{ quote $file.key }}, path: {{ include "plant-store.file-name" $name }} }]
           {{- end }}
+    {{- end }}
+    {{- with .claim }}
+    - { name: backup, persistentVolumeClaim: { claimName: {{ . }} } }
+    {{- end }}
   {{- end }}
 {{- end }}

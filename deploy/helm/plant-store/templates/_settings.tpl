@@ -23,11 +23,11 @@ Arguments: root, program.
 {{- mergeOverwrite (include "plant-store.strimzi.files" . | fromYaml) (deepCopy $values.files) (index $values .program "files") | toYaml }}
 {{- end }}
 
-{{- /* What of them the setup needs: it does not know Redis. Arguments: program, of (a map). */ -}}
+{{- /* What of them a program needs: the setup and the backup do not know Redis. Arguments: program, of (a map). */ -}}
 {{- define "plant-store.needed" -}}
 {{- $needed := dict }}
 {{- range $name, $value := .of }}
-{{- if or (ne $.program "setup") (hasPrefix "KAFKA_" $name) (hasPrefix "PLANTS_" $name) }}
+{{- if or (not (has $.program (list "setup" "backup"))) (hasPrefix "KAFKA_" $name) (hasPrefix "PLANTS_" $name) }}
 {{- $_ := set $needed $name $value }}
 {{- end }}
 {{- end }}

@@ -1,0 +1,22 @@
+{{- /* The CronJob of a program that runs plantctl. Arguments: those of the pod. */ -}}
+{{- define "plant-store.cron-job" -}}
+{{- $own := index .root.Values .program }}
+apiVersion: batch/v1
+kind: CronJob
+metadata:
+  name: {{ .root.Release.Name }}-{{ .program }}
+  labels:
+    {{- include "plant-store.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: {{ .program }}
+spec:
+  schedule: {{ quote $own.schedule }}
+  suspend: {{ $own.suspend }}
+  concurrencyPolicy: Forbid
+  startingDeadlineSeconds: 600
+  jobTemplate:
+    spec:
+      # A second verification would find the same differences, and the next backup begins soon.
+      backoffLimit: 0
+      template:
+        {{- include "plant-store.pod" (merge (dict "pod" "restartPolicy: Never") .) | nindent 8 }}
+{{- end }}

@@ -18,7 +18,7 @@ export type Row = Claim & { plant: Plant }
 export type TableRecord = { offset: Offset; row?: Row }
 
 const TYPE = Buffer.from('PlantStored')
-// The source is another one than that of the log: an id is unique in its source.
+// Not the source of the log: an id is unique in its source.
 const CONSTANT_HEADERS = constantHeaders(TYPE, '/plants/table')
 
 /** The row as a record of the table. The same row is always the same record. */

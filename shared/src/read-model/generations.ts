@@ -280,7 +280,7 @@ function ownerOf(key: string, topic: string): [partition: number, generation: st
   return [number, colon > 0 && KINDS.has(name.slice(colon + 1)) ? name.slice(0, colon) : undefined]
 }
 
-/** What each call of a scan returns, until its cursor is back at its start. */
+/** The results of a scan, call by call, until its cursor is back at its start. */
 async function* scan<T>(call: (cursor: string) => Promise<[cursor: string | Buffer, found: T[]]>): AsyncGenerator<T[]> {
   let cursor = '0'
   do {

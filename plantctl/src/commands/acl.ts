@@ -12,7 +12,7 @@ const help = `Prints the commands that give each program its least rights in Kaf
   --topic           the topic; without it, PLANTS_TOPIC or else plants
   --table           the topic of the table, on for the topic's name with .table, or off; without it, PLANTS_TABLE or off
   --principal       one user for all programs; without it, each has its own: User:plant-store-api,
-                    User:plant-store-projector, User:plant-store-plantctl, User:plant-store-setup
+                    User:plant-store-projector and so on for plantctl, setup, backup and restore
   --command-config  the file with the login of an administrator, for kafka-acls.sh
 
 The setup creates the topics. Consumers need Read on the topic that they read, and on their own group.

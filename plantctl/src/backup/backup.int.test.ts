@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
 import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
@@ -10,34 +9,16 @@ import { createLatchedTopic, readConfiguration } from '@plant-store/shared/event
 import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { contentOf, deleteTopic, environmentOf, plantctlOf } from '../../../tests/support/backups.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { startPlantctl } from '../../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
-import { processEnvironment } from '../../../tests/support/test-run.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
 
 const PARTITIONS = 3
-const FORGOTTEN_WITHIN_MS = 20_000
 const APPEARS_WITHIN_MS = 30_000
 const MEGABYTE = 1_000_000
 const ODD_NAME = Buffer.from([0xff, 0x61])
-
-/** plantctl on this topic. */
-function plantctlStartOf({ topic, partitions }: Pick<TestTopic, 'topic' | 'partitions'>) {
-  const env = {
-    ...processEnvironment,
-    KAFKA_BROKERS: inject('kafkaBrokers'),
-    REDIS_URL: inject('redisUrl'),
-    PLANTS_TOPIC: topic,
-    PLANTS_PARTITIONS: String(partitions),
-  }
-  return (...args: string[]) => startPlantctl(args, env)
-}
-
-const plantctlOf =
-  (topic: Pick<TestTopic, 'topic' | 'partitions'>) =>
-  (...args: string[]) =>
-    plantctlStartOf(topic)(...args).ended
 
 /** Everything that a topic may have: gaps at its beginning, middle and end, overlapping transactions, odd records. */
 async function fillOddly({ kafka, topic }: TestTopic): Promise<void> {
@@ -96,22 +77,6 @@ async function fillOddly({ kafka, topic }: TestTopic): Promise<void> {
   await exact.write(1 as Partition, [odd], ends[1] as Offset)
   await exact.close()
   await abort(0, 5n)
-}
-
-async function deleteTopic({ kafka, topic }: TestTopic): Promise<void> {
-  await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [topic] }))
-  await vi.waitFor(async () => expect(await readConfiguration(kafka, topic)).toBeUndefined(), FORGOTTEN_WITHIN_MS)
-}
-
-/** All lines of a backup by partition, and its ends. */
-function contentOf(folder: string) {
-  const { partitions, groups, configuration, largestRecordBytes } = JSON.parse(
-    readFileSync(join(folder, 'manifest.json'), 'utf8'),
-  )
-  const lines = partitions.map(({ files }: { files: { name: string }[] }) =>
-    files.map(({ name }) => gunzipSync(readFileSync(join(folder, name))).toString()).join(''),
-  )
-  return { lines, ends: partitions.map(({ end }: { end: number }) => end), groups, configuration, largestRecordBytes }
 }
 
 it('a restored log has the same bytes, offsets and gaps, settings and group offsets', async () => {
@@ -173,7 +138,10 @@ it('a later backup adds what is new, in few files', async () => {
 
 it('a backup that follows adds what comes, until it is interrupted', async () => {
   const { topic, folder, append } = await backedUp(1, 1)
-  const following = plantctlStartOf(topic)('backup', '--to', folder, '--follow', '--every', '1s', '--json')
+  const following = startPlantctl(
+    ['backup', '--to', folder, '--follow', '--every', '1s', '--json'],
+    environmentOf(topic),
+  )
   const backups = () => following.stdout().trimEnd().split('\n')
   await vi.waitFor(() => expect(backups()).not.toEqual(['']), APPEARS_WITHIN_MS)
   await append([newEvent(1n, 1)])
@@ -215,6 +183,20 @@ it('a backup is not continued with another log, nor by two programs, nor over a 
   expect(contentOf(folder)).toEqual(before)
   writeFileSync(join(folder, 'manifest.json'), '{}')
   expect(await plantctl('backup', '--to', folder)).toMatchObject(refused('manifest.json is damaged'))
+})
+
+it('a backup without room says so, and leaves the earlier one as it was', async () => {
+  const { topic, plantctl, folder, append } = await backedUp(1)
+  const [content, files] = [contentOf(folder), readdirSync(folder)]
+  await append(Array.from({ length: 5_000 }, (_, n) => newEvent(BigInt(1_000 + n), 1)))
+  const { ended } = startPlantctl(['backup', '--to', folder], environmentOf(topic), { fileBlocks: 64 })
+  expect(await ended).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `${folder}: file too large. Correct it and run this again: a backup that was complete still is\n`,
+  })
+  expect([contentOf(folder), readdirSync(folder)]).toEqual([content, files])
+  expect(await plantctl('backup', 'check', folder)).toMatchObject({ code: 0 })
 })
 
 it('a topic that exists is not restored, nor one that another program has written to', async () => {

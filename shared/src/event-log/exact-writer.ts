@@ -46,6 +46,9 @@ export async function openExactWriter(kafka: Kafka, topic: string, topicId: Topi
   const sequences = new Map<string, number>()
   const transactionalIdOf = (partition: Partition) => `${restorePrefix(topic)}${partition}`
 
+  const takenOver = (partition: Partition) =>
+    new PreconditionError(`partition ${partition} of ${topic}: another plantctl restore has taken over`)
+
   /** Retries with new metadata. */
   function patiently<T>(request: () => Promise<T>): Promise<T> {
     let failed = false
@@ -60,6 +63,14 @@ export async function openExactWriter(kafka: Kafka, topic: string, topicId: Topi
     }
     return retry(attempt, PATIENCE)
   }
+
+  /** Begins or ends a transaction. Without the check, a writer that was ended would retry for a minute. */
+  const transact = (partition: Partition, request: () => Promise<void>) =>
+    patiently(() =>
+      request().catch((error: { code?: number }) => {
+        throw NOT_THIS_PRODUCER.includes(error.code ?? 0) ? takenOver(partition) : error
+      }),
+    )
 
   async function write(identity: Identity, partition: Partition, messages: readonly Message[], at: Offset) {
     const key = `${identity.producerId} ${partition}`
@@ -80,9 +91,7 @@ export async function openExactWriter(kafka: Kafka, topic: string, topicId: Topi
 
   function assertWritten(produced: Produced, at: Offset): void {
     const { errorCode, baseOffset, partition } = produced
-    if (NOT_THIS_PRODUCER.includes(errorCode)) {
-      throw new PreconditionError(`partition ${partition} of ${topic}: another plantctl restore has taken over`)
-    }
+    if (NOT_THIS_PRODUCER.includes(errorCode)) throw takenOver(partition as Partition)
     if (errorCode !== 0) {
       const [why, text] = refusedAppend(produced, topic) ?? ['transient', `Kafka responds with code ${errorCode}`]
       throw why === 'transient' ? new Error(text) : new PreconditionError(text)
@@ -119,12 +128,12 @@ export async function openExactWriter(kafka: Kafka, topic: string, topicId: Topi
     async skip(partition: Partition, from: Offset, end: Offset): Promise<void> {
       const identity = transactional.get(partition) as Identity
       const transactionalId = transactionalIdOf(partition)
-      await patiently(() => transactions.begin(transactionalId, identity, partition))
+      await transact(partition, () => transactions.begin(transactionalId, identity, partition))
       for (let at = from; at < end - 1; at = (at + FILLERS_AT_ONCE) as Offset) {
         const count = Math.min(FILLERS_AT_ONCE, end - 1 - at)
         await write(identity, partition, Array<Message>(count).fill(FILLER), at)
       }
-      await patiently(() => transactions.abort(transactionalId, identity))
+      await transact(partition, () => transactions.abort(transactionalId, identity))
       const assertEnded = async () => {
         if ((await patiently(() => stableEnd(partition))) < end) throw new Error('the transaction has not ended yet')
       }

@@ -1,0 +1,108 @@
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { type Fate, openKafkaProxy } from '../../../tests/support/kafka-proxy.ts'
+import { newEvent } from '../../../tests/support/new-events.ts'
+import { quietLog } from '../../../tests/support/quiet-log.ts'
+import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
+import { FIRST, type Offset, type Partition } from '../plant/position.ts'
+import { BEFORE_LOG } from '../protocol/checkpoint.ts'
+import { PreconditionError } from '../runtime/failures.ts'
+import { systemTime } from '../runtime/time.ts'
+import { createAppender } from './append.ts'
+import type { Kafka } from './connection.ts'
+import { openExactWriter } from './exact-writer.ts'
+import { type RawRecord, rawRecordOf } from './raw-record.ts'
+import { replay } from './replay.ts'
+import { checkTopic, readEnds } from './topic.ts'
+
+const PARTITION = 0 as Partition
+/** The API keys of the requests that write. */
+const REQUESTS = { 'a produce request': 0, AddPartitionsToTxn: 24, EndTxn: 26 }
+const FATES: Fate[] = ['loses the connection', 'has no response', 'arrives after its repetition']
+
+const at = (offset: number) => offset as Offset
+const openTopic = () => createTestTopic(inject('kafkaBrokers'), 1)
+
+/** A writer that has taken a topic over; it ends with the test. */
+async function openWriter(topic: TestTopic, kafka: Kafka = topic.kafka) {
+  const { topicId } = await checkTopic(topic.kafka, topic)
+  const writer = await openExactWriter(kafka, topic.topic, topicId)
+  onTestFinished(() => writer.close())
+  const end = await writer.takeOver(PARTITION)
+  return { ...writer, end }
+}
+
+/** One record for each offset from `from` to before `end`, with the offset as its key. */
+const messages = (from: number, end: number) =>
+  Array.from({ length: end - from }, (_, n) => ({ key: String(from + n), value: null }))
+
+/** The offset and the key of each record that a reader gets, and the end. */
+async function contentOf({ kafka, topic }: TestTopic) {
+  const ends = () => readEnds(kafka, topic)
+  const [end = FIRST] = (await ends()).ends
+  const found: [number, string][] = []
+  await replay<RawRecord>({
+    ...{ kafka, topic, partitions: 1, ends, log: quietLog, time: systemTime },
+    ranges: new Map([[PARTITION, { from: BEFORE_LOG, end }]]),
+    read: (_record, _partition, decoded) => rawRecordOf(decoded),
+    onRecords: (_, records) =>
+      void found.push(...records.map(({ offset, key }) => [offset, String(key)] as [number, string])),
+  })
+  return { found, end }
+}
+
+const foundOf = (written: ReturnType<typeof messages>) => written.map(({ key }) => [Number(key), key])
+
+const CASES = Object.entries(REQUESTS).flatMap(([name, apiKey]) =>
+  FATES.map((fate): [string, Fate, number] => [name, fate, apiKey]),
+)
+
+it.each(CASES)('%s that %s: each record is written once, at its offset', async (_, fate, apiKey) => {
+  const topic = await openTopic()
+  const proxy = await openKafkaProxy()
+  const writer = await openWriter(topic, proxy.kafka)
+  await writer.write(PARTITION, messages(0, 10), at(0))
+  const suffered = proxy.spoilNext(apiKey, fate)
+  await writer.write(PARTITION, messages(10, 15), at(10))
+  await writer.skip(PARTITION, at(15), at(18))
+  await suffered
+  await writer.write(PARTITION, messages(18, 20), at(18))
+  await writer.skip(PARTITION, at(20), at(21))
+  expect(await contentOf(topic)).toEqual({ found: foundOf([...messages(0, 15), ...messages(18, 20)]), end: 21 })
+})
+
+it.each(['a record', 'a gap'])('before %s, a writer notices a record of another program', async (what) => {
+  const topic = await openTopic()
+  const writer = await openWriter(topic)
+  await writer.write(PARTITION, messages(0, 5), at(0))
+  const other = createAppender(topic.kafka, topic.topic)
+  await other.append([newEvent(7n, 1)])
+  await other.close()
+  const next = what === 'a gap' ? writer.skip(PARTITION, at(5), at(8)) : writer.write(PARTITION, messages(5, 6), at(5))
+  const another = `partition 0 of ${topic.topic}: a batch was written at offset 6 instead of 5: another program writes`
+  const notices = { name: 'PreconditionError', message: expect.stringContaining(another) }
+  await expect(next).rejects.toMatchObject(notices)
+})
+
+it.each([
+  ['AddPartitionsToTxn', REQUESTS.AddPartitionsToTxn, 6],
+  ['a produce request', REQUESTS['a produce request'], 105],
+  ['EndTxn', REQUESTS.EndTxn, 105],
+])('a writer that takes over after %s of an earlier one ends its transaction', async (_, apiKey, end) => {
+  const topic = await openTopic()
+  const proxy = await openKafkaProxy()
+  const earlier = await openWriter(topic, proxy.kafka)
+  await earlier.write(PARTITION, messages(0, 5), at(0))
+  const suffered = proxy.spoilNext(apiKey, 'has no response')
+  const skipped = expect(earlier.skip(PARTITION, at(5), at(105))).rejects.toThrow(
+    new PreconditionError(`partition 0 of ${topic.topic}: another plantctl restore has taken over`),
+  )
+  await suffered
+  const later = await openWriter(topic)
+  expect(later.end).toBe(end)
+  await skipped
+  await later.write(PARTITION, messages(end, end + 5), at(end))
+  expect(await contentOf(topic)).toEqual({
+    found: foundOf([...messages(0, 5), ...messages(end, end + 5)]),
+    end: end + 5,
+  })
+})

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
+import { readConfiguration } from '@plant-store/shared/event-log/latch.ts'
+import { expect, inject, vi } from 'vitest'
+import { startPlantctl } from './plantctl.ts'
+import { processEnvironment } from './test-run.ts'
+import type { TestTopic } from './topic.ts'
+
+const FORGOTTEN_WITHIN_MS = 20_000
+
+/** The settings by which plantctl finds this topic. */
+export const environmentOf = ({ topic, partitions }: Pick<TestTopic, 'topic' | 'partitions'>) => ({
+  ...processEnvironment,
+  KAFKA_BROKERS: inject('kafkaBrokers'),
+  REDIS_URL: inject('redisUrl'),
+  PLANTS_TOPIC: topic,
+  PLANTS_PARTITIONS: String(partitions),
+})
+
+/** plantctl on this topic. */
+export function plantctlOf(topic: Pick<TestTopic, 'topic' | 'partitions'>) {
+  return (...args: string[]) => startPlantctl(args, environmentOf(topic)).ended
+}
+
+/** Deletes a topic. Resolves when the broker has forgotten it. */
+export async function deleteTopic({ kafka, topic }: Pick<TestTopic, 'kafka' | 'topic'>): Promise<void> {
+  await withAdmin(kafka, (admin) => admin.deleteTopics({ topics: [topic] }))
+  await vi.waitFor(async () => expect(await readConfiguration(kafka, topic)).toBeUndefined(), FORGOTTEN_WITHIN_MS)
+}
+
+/** All lines of a backup by partition, its ends, and what it has of the topic. */
+export function contentOf(folder: string) {
+  const { partitions, groups, configuration, largestRecordBytes } = JSON.parse(
+    readFileSync(join(folder, 'manifest.json'), 'utf8'),
+  )
+  const lines: string[] = partitions.map(({ files }: { files: { name: string }[] }) =>
+    files.map(({ name }) => gunzipSync(readFileSync(join(folder, name))).toString()).join(''),
+  )
+  return { lines, ends: partitions.map(({ end }: { end: number }) => end), groups, configuration, largestRecordBytes }
+}

@@ -88,15 +88,26 @@ async function fetchGroupOffsets(admin: Admin, groupId: string, topic: string): 
   return committed
 }
 
-/** The committed offsets of every group that this user may describe and that has some in the topic. */
-export async function readOffsetsOfAllGroups(kafka: Kafka, topic: string): Promise<Map<string, GroupOffsets>> {
+/**
+ * The committed offsets of every group that this user may describe and that has some in the topic. Kafka conceals all
+ * others: `areAll` is false when there may be some.
+ */
+export async function readOffsetsOfAllGroups(kafka: Kafka, topic: string) {
   return withAdmin(kafka, async (admin) => {
     const groups = new Map<string, GroupOffsets>()
+    // No group has this name: only the right on all groups includes it.
+    const areAll = await fetchGroupOffsets(admin, randomUUID(), topic).then(
+      () => true,
+      (error: unknown) => {
+        if (refusalOf(error, { topic }) === undefined) throw error
+        return false
+      },
+    )
     for (const { groupId } of (await admin.listGroups()).groups) {
       const offsets = await fetchGroupOffsets(admin, groupId, topic)
       if (offsets.size > 0) groups.set(groupId, offsets)
     }
-    return groups
+    return { groups, areAll }
   })
 }
 

@@ -109,7 +109,17 @@ export async function openLatchedTopic(log: LogOfStore, manifest: Manifest): Pro
   const { kafka, topic } = log
   if (!(await isBegun(log)))
     await createLatchedTopic(kafka, log, configurationOf(manifest), manifest.largestRecordBytes)
-  return retryForSeconds(() => readEnds(kafka, topic), topic)
+  return retryForSeconds(() => readEndsOfNew(log), topic)
+}
+
+/** The brokers learn of a new topic a little late: that it is missing may pass. */
+async function readEndsOfNew({ kafka, topic }: LogOfStore): Promise<LogEnds> {
+  try {
+    return await readEnds(kafka, topic)
+  } catch (error) {
+    const isMissing = error instanceof PreconditionError && error.fault === 'topic-missing'
+    throw isMissing ? new Error(error.message) : error
+  }
 }
 
 export const configurationOf = ({ configuration }: Manifest) => new Map(Object.entries(configuration))

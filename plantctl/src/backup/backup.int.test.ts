@@ -10,6 +10,8 @@ import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { contentOf, deleteTopic, environmentOf, plantctlOf } from '../../../tests/support/backups.ts'
+import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { startPlantctl } from '../../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
@@ -195,6 +197,22 @@ it('a topic that exists is not restored, nor one that another program has writte
   const differs = { code: 1, stderr: expect.stringContaining('differs from the backup at offset 0') }
   expect(await plantctl('restore', '--from', folder, '--topic', latched.topic)).toMatchObject(differs)
   await expect(checkTopic(kafka, latched)).rejects.toThrow('is being restored and may lack records')
+})
+
+it('the offsets of a group are restored when its consumers have ended', async () => {
+  const { topic, plantctl, folder } = await backedUp()
+  const groupId = newGroup()
+  const consumer = await consumeInto(topic.topic, { groupId, commitEveryMs: 10 })
+  const committed = (name: string) => readGroupOffsets(topic.kafka, groupId, name)
+  await eventually(async () => expect(await committed(topic.topic)).toHaveProperty('size', PARTITIONS))
+  expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
+  const copy = `plants-${randomUUID()}`
+  const restore = () => plantctl('restore', '--from', folder, '--topic', copy)
+  const refused = `the offsets of group ${groupId} cannot be committed: the group has members. End its consumers`
+  expect(await restore()).toMatchObject({ code: 1, stderr: expect.stringContaining(refused) })
+  await consumer.stop()
+  expect(await restore()).toMatchObject({ code: 0 })
+  expect(await committed(copy)).toEqual(await committed(topic.topic))
 })
 
 it('a backup that is older than the read model is not restored', async () => {

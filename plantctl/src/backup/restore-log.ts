@@ -80,10 +80,9 @@ export async function restoreLog(
   })
   for (const { groupId, offsets } of withGroups ? manifest.groups : []) {
     await commitGroupOffsets(kafka, groupId, topic, offsets).catch((cause: unknown) => {
-      throw new Error(
+      throw new PreconditionError(
         `the offsets of group ${groupId} cannot be committed: ${reasonOf(cause, { topic, groupId })}. End its ` +
           'consumers, then run the restore again, or add --groups none',
-        { cause },
       )
     })
   }

@@ -121,7 +121,11 @@ export async function commitGroupOffsets(
   const partitions = [...offsets].map(({ partition, next, metadata }) => ({
     ...{ partition, metadata, offset: String(next) },
   }))
-  await withAdmin(kafka, (admin) => (admin as Admin & MoreOffsets).commitOffsets(groupId, topic, partitions))
+  await withAdmin(kafka, (admin) => (admin as Admin & MoreOffsets).commitOffsets(groupId, topic, partitions)).catch(
+    (error: { type?: string }) => {
+      throw error.type === 'UNKNOWN_MEMBER_ID' ? new Error('the group has members') : error
+    },
+  )
 }
 
 /** Reads who reads the topic now. Rejects with a Refused when the user may not describe the groups. */

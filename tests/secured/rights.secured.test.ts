@@ -1,16 +1,27 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { createAppender } from '@plant-store/shared/event-log/append.ts'
+import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
+import { readGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
+import { readConfiguration } from '@plant-store/shared/event-log/latch.ts'
 import { PROGRAMS, type Program, type Right, rightsOf } from '@plant-store/shared/event-log/rights.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { root } from '../../local/places.mjs'
-import { createPlant, errorOf, readPlant } from '../support/client.ts'
+import { deleteTopic } from '../support/backups.ts'
+import { createPlant, errorOf, idsFrom, readPlant } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
+import { newEvent } from '../support/new-events.ts'
 import { openPlantStore, type PlantStore, type RunningApi, type RunningService } from '../support/plant-store.ts'
 import { type Ended, startPlantctl } from '../support/plantctl.ts'
+import { appendRow } from '../support/plants-table.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createTableTopic, tableTopicOf } from '../support/topic.ts'
 
 const SOON = { timeout: 10_000, interval: 20 }
 const RUNNING: Program[] = ['api', 'projector', 'plantctl']
@@ -45,21 +56,20 @@ const create = () => createPlant(api.url, nextId++, 'Monstera')
 const endOfLog = async () => (await checkTopic(store.kafka, store)).ends.reduce<number>((sum, end) => sum + end, 0)
 
 /** Each operation as a separate right. */
-const each = (program: Program) =>
-  rightsOf(program, 'T').flatMap(({ operations, ...right }) =>
+const each = (program: Program, table?: string) =>
+  rightsOf(program, 'T', table).flatMap(({ operations, ...right }) =>
     operations.map((operation): [string, Right] => [
       `${operation} on ${right.resource} ${right.name}`,
       { ...right, operations: [operation] },
     ]),
   )
-const ofStore = (right: Right): Right => ({ ...right, name: right.name.replace('T', store.topic) })
-
-async function without(program: Program, right: Right, task: () => Promise<void>): Promise<void> {
-  await kafka.withdraw(program, ofStore(right))
+async function without(program: Program, right: Right, task: () => Promise<void>, topic = store.topic): Promise<void> {
+  const named = { ...right, name: right.name.replace('T', topic) }
+  await kafka.withdraw(program, named)
   try {
     await task()
   } finally {
-    await kafka.grant(program, [ofStore(right)])
+    await kafka.grant(program, [named])
   }
 }
 
@@ -160,6 +170,81 @@ it('the setup creates a topic with exactly its rights, and says which one is mis
   expect(await setup()).toMatchObject({ stdout: expect.stringContaining(`created topic ${topic}`) })
   expect(await setup()).toMatchObject({ stdout: expect.stringContaining(`found topic ${topic}`) })
 })
+
+// Each broker applies an ACL a moment later.
+describe('a log with the offsets of a group', () => {
+  const groupId = randomUUID()
+  const backUp = (folder: string) =>
+    startPlantctl(['backup', '--to', folder], { ...store.environment, ...as('backup') }).ended
+
+  beforeAll(async () => {
+    const appender = createAppender(store.kafka, store.topic)
+    await appender.append(idsFrom(1_000, 60).map((id) => newEvent(id, store.partitions)))
+    await appender.close()
+    const offsets = { groupId, topic: store.topic, partitions: [{ partition: 0, offset: '1' }] }
+    await withAdmin(store.kafka, (admin) => admin.setOffsets(offsets))
+    await kafka.grant('backup', rightsOf('backup', store.topic))
+    // The offsets of a group with members are not restored.
+    await projector.stop({ graceMs: 10_000 })
+  })
+
+  it('is backed up with exactly these rights', async () => {
+    const folder = temporaryFolder()
+    expect(await backUp(folder)).toMatchObject({ code: 0, stderr: '' })
+    const { groups } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'))
+    expect(groups).toContainEqual({ groupId, offsets: [{ partition: 0, next: 1, metadata: '' }] })
+    const refusals: Record<string, Partial<Ended>> = {
+      // Without Read, which includes Describe, Kafka does not even show the topic.
+      'Read on topic T': refused(`Describe on topic ${store.topic}`),
+      // Kafka deletes the group some days later.
+      'Delete on group T-replay-': { code: 0 },
+      'Describe on group *': { ...refused('Describe on group *'), code: 0 },
+    }
+    for (const [name, right] of each('backup')) {
+      const expected = refusals[name] ?? refused(name.replace('T', store.topic))
+      const backUpRefused = async () => expect(await backUp(folder), name).toMatchObject(expected)
+      await without('backup', right, () => eventually(backUpRefused))
+    }
+  })
+
+  it('is restored with exactly these rights', async () => {
+    const folder = temporaryFolder()
+    expect(await backUp(folder)).toMatchObject({ code: 0 })
+    const copy = { ...store, topic: `plants-${randomUUID()}` }
+    await appendRow(await createTableTopic(copy), 0)
+    const env = { ...store.environment, ...as('restore'), PLANTS_TOPIC: copy.topic, PLANTS_TABLE: 'on' }
+    const table = tableTopicOf(copy)
+    await kafka.grant('restore', rightsOf('restore', copy.topic, table))
+    const refusals: Record<string, Partial<Ended>> = {
+      // AlterConfigs includes it, and the right on all groups the other two.
+      'DescribeConfigs on topic T': { code: 0 },
+      'Read on group T-replay-': { code: 0 },
+      'Read on group T.table-replay-': { code: 0 },
+      'Delete on group T-replay-': { code: 0 },
+      'Delete on group T.table-replay-': { code: 0 },
+      'Read on group *': {
+        code: 1,
+        stderr: expect.stringMatching(`offsets of group ${groupId}.*Read on group ${groupId}`),
+      },
+      'Write on transactional-id T-restore-': refused(
+        `Write on transactional ids that begin with ${copy.topic}-restore-`,
+      ),
+      'Read on topic T.table': refused(`Describe on topic ${table}`),
+    }
+    const restoreAnew = async (expected: Partial<Ended>, name: string) => {
+      if ((await readConfiguration(copy.kafka, copy.topic)) !== undefined) await deleteTopic(copy)
+      expect(await startPlantctl(['restore', '--from', folder], env).ended, name).toMatchObject(expected)
+    }
+    for (const [name, right] of each('restore', 'T.table')) {
+      const expected = refusals[name] ?? refused(name.replace('T', copy.topic))
+      await without('restore', right, () => eventually(() => restoreAnew(expected, name)), copy.topic)
+    }
+    await eventually(() => restoreAnew({ code: 0, stderr: '' }, 'with all rights'))
+    expect(await readGroupOffsets(copy.kafka, groupId, copy.topic)).toEqual(new Map([[0, { next: 1, metadata: '' }]]))
+  })
+})
+
+const refused = (right: string) => ({ code: 1, stderr: expect.stringContaining(`Kafka refuses this user ${right}`) })
 
 function plantctl(...args: string[]): Promise<Ended> {
   return startPlantctl(args, { ...store.environment, ...as('plantctl') }).ended

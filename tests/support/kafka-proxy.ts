@@ -4,7 +4,7 @@ import { inject, onTestFinished } from 'vitest'
 import { createImpatientKafka } from './impatient-kafka.ts'
 
 /** More than a broker needs on a busy machine. */
-const REQUEST_TIMEOUT_MS = 2_000
+const REQUEST_TIMEOUT_MS = 1_000
 
 /**
  * The fate of a request. The broker handles it, and its response is lost: with the connection, or without a word. Or

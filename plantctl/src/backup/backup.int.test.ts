@@ -6,10 +6,12 @@ import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { readGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
 import { createLatchedTopic, readConfiguration } from '@plant-store/shared/event-log/latch.ts'
-import { checkTopic, createTopic } from '@plant-store/shared/event-log/topic.ts'
+import { checkTopic, createTopic, readEnds } from '@plant-store/shared/event-log/topic.ts'
 import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { contentOf, deleteTopic, environmentOf, plantctlOf } from '../../../tests/support/backups.ts'
+import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { startPlantctl } from '../../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
@@ -213,6 +215,23 @@ it('a topic that exists is not restored, nor one that another program has writte
   const differs = { code: 1, stderr: expect.stringContaining('differs from the backup at offset 0') }
   expect(await plantctl('restore', '--from', folder, '--topic', latched.topic)).toMatchObject(differs)
   await expect(checkTopic(kafka, latched)).rejects.toThrow('is being restored and may lack records')
+})
+
+it('a restore waits for the consumers of a group to end, and then commits its offsets', async () => {
+  const { topic, plantctl, folder } = await backedUp()
+  const groupId = newGroup()
+  const consumer = await consumeInto(topic.topic, { groupId, commitEveryMs: 10 })
+  const committed = (name: string) => readGroupOffsets(topic.kafka, groupId, name)
+  await eventually(async () => expect(await committed(topic.topic)).toHaveProperty('size', PARTITIONS))
+  expect(await plantctl('backup', '--to', folder)).toMatchObject({ code: 0 })
+  const copy = { topic: `plants-${randomUUID()}`, partitions: PARTITIONS }
+  const restoring = plantctl('restore', '--from', folder, '--topic', copy.topic)
+  const isWritten = async () => (await readEnds(topic.kafka, copy.topic)).ends.reduce((sum, end) => sum + end, 0)
+  await eventually(async () => expect(await isWritten()).toBe(200))
+  expect((await committed(copy.topic)).size).toBe(0)
+  await consumer.stop()
+  expect(await restoring).toMatchObject({ code: 0, stderr: expect.stringContaining('the group has members') })
+  expect(await committed(copy.topic)).toEqual(await committed(topic.topic))
 })
 
 it('a backup that is older than the read model is restored into another topic only', async () => {

@@ -27,8 +27,6 @@ export const BATCH_BYTES = 512 * 1_024
 /** The longest session of a consumer by default, and a little more. */
 const SESSION_MAX_MS = 60_000
 const COMMIT_EVERY_MS = 1_000
-/** Kafka's error for a commit by a program that is no member, while there are others. */
-const HAS_MEMBERS = 'UNKNOWN_MEMBER_ID'
 
 type Writer = Awaited<ReturnType<typeof openExactWriter>>
 
@@ -92,16 +90,14 @@ export async function restoreLog(
 }
 
 /** Waits for the sessions of members that ended without leaving their group: Kafka refuses a commit until then. */
-async function restoreGroup({ kafka, topic }: LogOfStore, { groupId, offsets }: GroupBackup): Promise<void> {
-  const commit = () => commitGroupOffsets(kafka, groupId, topic, offsets)
-  await retry(commit, { everyMs: COMMIT_EVERY_MS, giveUpAfterMs: SESSION_MAX_MS }).catch((cause: unknown) => {
-    const { type } = cause as { type?: string }
-    const reason = type === HAS_MEMBERS ? 'it has members' : reasonOf(cause, { topic, groupId })
-    throw new Error(
-      `the offsets of group ${groupId} cannot be committed: ${reason}. End its consumers, then run the restore again, or ` +
-        'add --groups none',
-      { cause },
-    )
+async function restoreGroup({ kafka, topic, log }: LogOfStore, { groupId, offsets }: GroupBackup): Promise<void> {
+  const textOf = (cause: unknown) =>
+    `the offsets of group ${groupId} cannot be committed: ${reasonOf(cause, { topic, groupId })}`
+  await retry(() => commitGroupOffsets(kafka, groupId, topic, offsets), {
+    ...{ everyMs: COMMIT_EVERY_MS, giveUpAfterMs: SESSION_MAX_MS },
+    onFailure: (cause) => log.warn(`${textOf(cause)}: waiting`),
+  }).catch((cause: unknown) => {
+    throw new PreconditionError(`${textOf(cause)}. End its consumers, then run the restore again, or add --groups none`)
   })
 }
 
@@ -124,7 +120,17 @@ export async function openLatchedTopic(log: LogOfStore, manifest: Manifest): Pro
   const { kafka, topic } = log
   if (!(await isBegun(log)))
     await createLatchedTopic(kafka, log, configurationOf(manifest), manifest.largestRecordBytes)
-  return retryForSeconds(() => readEnds(kafka, topic), topic)
+  return retryForSeconds(() => readEndsOfNew(log), topic)
+}
+
+/** The brokers learn of a new topic a little late: that it is missing may pass. */
+async function readEndsOfNew({ kafka, topic }: LogOfStore): Promise<LogEnds> {
+  try {
+    return await readEnds(kafka, topic)
+  } catch (error) {
+    const isMissing = error instanceof PreconditionError && error.fault === 'topic-missing'
+    throw isMissing ? new Error(error.message) : error
+  }
 }
 
 export const configurationOf = ({ configuration }: Manifest) => new Map(Object.entries(configuration))

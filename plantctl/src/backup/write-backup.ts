@@ -24,6 +24,8 @@ export type BackupOptions = {
 }
 
 const REMEDY = 'back this log up into another folder'
+const GROUPS_MISSING =
+  'the backup may lack the offsets of some consumer groups: Kafka refuses this user Describe on group *: add the ACL'
 const NOTHING: PartitionBackup = { end: FIRST, files: [] }
 
 /**
@@ -56,10 +58,11 @@ async function addToBackup(
 ): Promise<Manifest> {
   const takenAt = new Date().toISOString()
   // Before the ends: restored, no group may be ahead of the log.
-  const groups = await readOffsetsOfAllGroups(kafka, topic)
+  const { groups, areAll } = await readOffsetsOfAllGroups(kafka, topic)
   const configuration = await readConfiguration(kafka, topic)
   const { topicId, ends, openTransactions } = await checkTopic(kafka, { topic, partitions })
   for (const one of openTransactions) log.warn(openTransactionText(topic, one))
+  if (!areAll) log.warn(GROUPS_MISSING)
   const known = before?.partitions ?? allPartitions(partitions).map(() => NOTHING)
   assertContinues(known, ends, topic)
 

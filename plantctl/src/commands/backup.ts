@@ -52,7 +52,7 @@ export const backup: Command = {
         await backUp(log, to, json, context).catch((error: unknown) => {
           if (error instanceof PreconditionError || error instanceof DamagedBackup || context.signal.aborted)
             throw error
-          context.printError(`! No backup this time: ${reasonOf(error)}\n`)
+          context.printError(`! No backup this time: ${reasonOf(error, log)}\n`)
         })
       }
     })

@@ -14,7 +14,7 @@ import { recordsIn } from '../backup/write-backup.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, numberOf, readOptions, TEXT } from '../options.ts'
-import { connectStore, type Store } from '../store/open-store.ts'
+import { connectStore, retryForSeconds, type Store, withRefusalsOf } from '../store/open-store.ts'
 import { readCheckpoints } from '../store/read-log.ts'
 import { withProgress } from '../terminal/progress.ts'
 
@@ -101,7 +101,7 @@ async function withTarget<T>(
   const env = { ...context.env, ...named, PLANTS_PARTITIONS: String(partitions) }
   const store = await connectStore(Object.create(context, { env: { value: env } }))
   try {
-    return await work(store)
+    return await withRefusalsOf(store.topic, () => work(store))
   } finally {
     await store.close()
   }
@@ -119,7 +119,8 @@ async function assertNotAhead(store: Store, { partitions, takenAt }: Manifest, s
     )
   }
   for (const [partition, { offset }] of await readCheckpoints(store)) assertWithin('the read model', partition, offset)
-  if (table === undefined || (await readConfiguration(kafka, table)) === undefined) return
+  if (table === undefined) return
+  if ((await retryForSeconds(() => readConfiguration(kafka, table), table)) === undefined) return
   const source = { kafka, table, partitions: store.partitions, log, signal, time: systemTime }
   const latest = await readLatestRows(source, allPartitions(store.partitions))
   for (const [partition, { offset }] of latest) assertWithin(`the table ${table}`, partition, offset)

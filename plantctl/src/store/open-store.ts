@@ -55,7 +55,8 @@ export async function withLog<T>(context: CliContext, work: (log: LogOfStore) =>
   const responds = assertResponds(`Kafka at ${settings.KAFKA_BROKERS}${from}`, () => withAdmin(kafka, async () => {}))
   await Promise.race([responds, rejectionBy(context.signal)])
   const log = createTerminalLog(context.printError)
-  return work({ kafka, log, topic: settings.PLANTS_TOPIC, partitions: settings.PLANTS_PARTITIONS })
+  const { PLANTS_TOPIC: topic, PLANTS_PARTITIONS: partitions } = settings
+  return withRefusalsOf(topic, () => work({ kafka, log, topic, partitions }))
 }
 
 /** Opens a store without a check of the preconditions: for commands that report them. */
@@ -91,15 +92,18 @@ export async function connectStore({ env, printError, stderrIsTerminal, signal }
  * PreconditionError at once when Kafka refuses the user.
  */
 export function retryForSeconds<T>(request: () => Promise<T>, topic?: string): Promise<T> {
-  const attempt = async () => {
-    try {
-      return await request()
-    } catch (error) {
-      const refusal = refusalOf(error, topic === undefined ? {} : { topic })
-      throw refusal === undefined ? error : new PreconditionError(refusal)
-    }
-  }
+  const attempt = () => withRefusalsOf(topic, request)
   return retry(attempt, { everyMs: RETRY_MS, giveUpAfterMs: GIVE_UP_AFTER_MS })
+}
+
+/** An error by which Kafka refuses the user becomes a PreconditionError that names this topic. */
+export async function withRefusalsOf<T>(topic: string | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const refusal = refusalOf(error, topic === undefined ? {} : { topic })
+    throw refusal === undefined ? error : new PreconditionError(refusal)
+  }
 }
 
 async function assertResponds(server: string, connect: () => Promise<void>): Promise<void> {

@@ -51,12 +51,16 @@ const TLS = /^ERR_SSL_/
 const MAX_CAUSES = 10
 
 const METADATA = 3
+const INIT_PRODUCER_ID = 22
 /** The operation that a request needs on the topic, by the API key of the request. */
 const TOPIC_OPERATIONS: Record<number, Operation> = {
   0: 'Write',
   1: 'Read',
   8: 'Read',
   19: 'Create',
+  // Brokers give an id to each user that may write to a topic.
+  [INIT_PRODUCER_ID]: 'Write',
+  24: 'Write',
   32: 'DescribeConfigs',
   33: 'AlterConfigs',
 }
@@ -108,7 +112,8 @@ function refusalBy(
     )
   }
   if (AUTHORIZATION.test(type)) {
-    const right = type.startsWith('TOPIC')
+    const isOnTopic = type.startsWith('TOPIC') || (type.startsWith('CLUSTER') && apiKey === INIT_PRODUCER_ID)
+    const right = isOnTopic
       ? `${TOPIC_OPERATIONS[apiKey] ?? 'Describe'} on topic ${topic}`
       : type.startsWith('GROUP')
         ? `${GROUP_OPERATIONS[apiKey] ?? 'Read'} on group ${groupId}`

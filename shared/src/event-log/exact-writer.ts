@@ -7,7 +7,7 @@ import type { ProducerIdentity, ProducerWithTransactions } from '../kafka-client
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { retry } from '../runtime/retry.ts'
-import { preconditionErrorOf, refusedAppend } from './broker-errors.ts'
+import { preconditionErrorOf, refusalOf, refusedAppend } from './broker-errors.ts'
 
 const ACKS_ALL = -1
 const PRODUCE_TIMEOUT_MS = 4_000
@@ -49,7 +49,7 @@ export async function openExactWriter(kafka: Kafka, topic: string, topicId: Topi
   const takenOver = (partition: Partition) =>
     new PreconditionError(`partition ${partition} of ${topic}: another plantctl restore has taken over`)
 
-  /** Retries with new metadata. */
+  /** Retries with new metadata, also when the topic is missing: the brokers learn of a new one a little late. */
   function patiently<T>(request: () => Promise<T>): Promise<T> {
     let failed = false
     const attempt = async () => {
@@ -58,10 +58,13 @@ export async function openExactWriter(kafka: Kafka, topic: string, topicId: Topi
         return await request()
       } catch (error) {
         failed = true
-        throw preconditionErrorOf(error, { topic })
+        const refusal = refusalOf(error, { topic })
+        throw refusal === undefined ? error : new PreconditionError(refusal, 'not-authorized')
       }
     }
-    return retry(attempt, PATIENCE)
+    return retry(attempt, PATIENCE).catch((error: unknown) => {
+      throw preconditionErrorOf(error, { topic })
+    })
   }
 
   /** Begins or ends a transaction. Without the check, a writer that was ended would retry for a minute. */

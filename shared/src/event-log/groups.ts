@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Admin, Kafka } from 'kafkajs'
 import { kafkajs, type MoreOffsets } from '../kafka-client/kafkajs.ts'
 import { type Offset, offsetOf, type Partition } from '../plant/position.ts'
+import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { Refused, refusalOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
@@ -75,19 +76,30 @@ async function fetchGroupOffsets(admin: Admin, groupId: string, topic: string): 
   return committed
 }
 
-/** The committed offsets of every group that this user may describe and that has some in the topic. */
-export async function readOffsetsOfAllGroups(kafka: Kafka, topic: string): Promise<Map<string, GroupOffsets>> {
+/**
+ * The committed offsets of every group that this user may describe and that has some in the topic. Kafka conceals all
+ * others: `areAll` is false when there may be some.
+ */
+export async function readOffsetsOfAllGroups(kafka: Kafka, topic: string) {
   return withAdmin(kafka, async (admin) => {
     const groups = new Map<string, GroupOffsets>()
+    // No group has this name: only the right on all groups includes it.
+    const areAll = await fetchGroupOffsets(admin, randomUUID(), topic).then(
+      () => true,
+      (error: unknown) => {
+        if (refusalOf(error, { topic }) === undefined) throw error
+        return false
+      },
+    )
     for (const { groupId } of (await admin.listGroups()).groups) {
       const offsets = await fetchGroupOffsets(admin, groupId, topic)
       if (offsets.size > 0) groups.set(groupId, offsets)
     }
-    return groups
+    return { groups, areAll }
   })
 }
 
-/** Commits the offsets of a group. Rejects when the group has members. */
+/** Commits the offsets of a group. Rejects when it has members; with a PreconditionError when Kafka refuses the user. */
 export async function commitGroupOffsets(
   kafka: Kafka,
   groupId: string,
@@ -97,7 +109,13 @@ export async function commitGroupOffsets(
   const partitions = [...offsets].map(({ partition, next, metadata }) => ({
     ...{ partition, metadata, offset: String(next) },
   }))
-  await withAdmin(kafka, (admin) => (admin as Admin & MoreOffsets).commitOffsets(groupId, topic, partitions))
+  await withAdmin(kafka, (admin) => (admin as Admin & MoreOffsets).commitOffsets(groupId, topic, partitions)).catch(
+    (error: { type?: string }) => {
+      if (error.type === 'UNKNOWN_MEMBER_ID') throw new Error('the group has members')
+      const refusal = refusalOf(error, { topic, groupId })
+      throw refusal === undefined ? error : new PreconditionError(refusal, 'not-authorized')
+    },
+  )
 }
 
 /** Reads who reads the topic now. Rejects with a Refused when the user may not describe the groups. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { buffer } from 'node:stream/consumers'
+import type { Readable } from 'node:stream'
 
 const PROGRAM = new URL('../../plantctl/src/main.ts', import.meta.url).pathname
 
@@ -18,22 +18,27 @@ export function startPlantctl(
     fileBlocks,
     cwd,
   }: { closeStdoutAfterBytes?: number; fileBlocks?: number; cwd?: string } = {},
-): { ended: Promise<Ended>; stdout(): string; kill(signal: NodeJS.Signals): void } {
+): { ended: Promise<Ended>; stdout(): string; stderr(): string; kill(signal: NodeJS.Signals): void } {
   const limit = fileBlocks === undefined ? [] : ['sh', '-c', `ulimit -f ${fileBlocks} && exec "$0" "$@"`]
   const [command = '', ...rest] = [...limit, process.execPath, PROGRAM, ...args]
   const child = spawn(command, rest, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const chunks: Buffer[] = []
-  const stdout = () => Buffer.concat(chunks).toString()
-  child.stdout.on('data', (chunk: Buffer) => {
-    chunks.push(chunk)
-    if (Buffer.concat(chunks).length >= closeStdoutAfterBytes) child.stdout.destroy()
+  const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)]
+  child.stdout.on('data', () => {
+    if (Buffer.byteLength(stdout()) >= closeStdoutAfterBytes) child.stdout.destroy()
   })
   if (closeStdoutAfterBytes === 0) child.stdout.destroy()
-  const ended = Promise.all([exited, buffer(child.stderr)])
   return {
-    ended: ended.then(([code, stderr]) => ({ code, stdout: stdout(), stderr: String(stderr) })),
+    ended: exited.then((code) => ({ code, stdout: stdout(), stderr: stderr() })),
     stdout,
+    stderr,
     kill: (signal) => void child.kill(signal),
   }
+}
+
+/** The text that a stream has returned so far. */
+function textOf(stream: Readable): () => string {
+  const chunks: Buffer[] = []
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return () => Buffer.concat(chunks).toString()
 }

@@ -30,7 +30,7 @@ export async function deleteTopic({ kafka, topic }: Pick<TestTopic, 'kafka' | 't
   await vi.waitFor(async () => expect(await readConfiguration(kafka, topic)).toBeUndefined(), FORGOTTEN_WITHIN_MS)
 }
 
-/** All lines of a backup by partition, its ends, and what it has of the topic. */
+/** All lines of a backup by partition, its ends, groups and settings. */
 export function contentOf(folder: string) {
   const { partitions, groups, configuration, largestRecordBytes } = JSON.parse(
     readFileSync(join(folder, 'manifest.json'), 'utf8'),

@@ -6,7 +6,7 @@ import { createGunzip, gzip } from 'node:zlib'
 import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { openWholeFile } from '../export/output-file.ts'
-import { type BackupFile, DamagedBackup } from './manifest.ts'
+import { type BackupFile, DamagedBackup, partOf } from './manifest.ts'
 import { lineOf, recordOf } from './record-line.ts'
 
 /** Before compression. A reader has the compressed file in memory, a fifth to a tenth of it. */
@@ -22,8 +22,8 @@ export function createFileWriter(folder: string, partition: Partition, from: Off
   let open: Awaited<ReturnType<typeof openFile>> | undefined
 
   async function openFile() {
-    const name = `${nameOf(partition, start)}.part`
-    const file = await openWholeFile(join(folder, name), join(folder, name))
+    const part = partOf(folder, nameOf(partition, start))
+    const file = await openWholeFile(part, part)
     return { file, hash: createHash('sha256'), records: 0, bytes: 0, pending: '' }
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { GroupOffset } from '@plant-store/shared/event-log/groups.ts'
@@ -71,6 +72,9 @@ export class DamagedBackup extends Error {
   }
 }
 
+/** A file that is not complete. Another run that has lost its lock writes to another one. */
+export const partOf = (folder: string, name: string) => join(folder, `${name}.${randomUUID()}.part`)
+
 /** The manifest of a folder; undefined in a folder without one. Throws a DamagedBackup when it is not a manifest. */
 export async function readManifest(folder: string): Promise<Manifest | undefined> {
   const file = join(folder, NAME)
@@ -96,7 +100,7 @@ function parsed(text: string): unknown {
 
 /** Replaces the manifest. The files that it names have to be written before. */
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  const file = await openWholeFile(join(folder, NAME), join(folder, `${NAME}.part`))
+  const file = await openWholeFile(join(folder, NAME), partOf(folder, NAME))
   await file.write(`${JSON.stringify(manifest, undefined, 1)}\n`)
   await file.finish()
 }

@@ -26,6 +26,7 @@ export type BackupOptions = {
 const REMEDY = 'back this log up into another folder'
 const GROUPS_MISSING =
   'the backup may lack the offsets of some consumer groups: Kafka refuses this user Describe on group *: add the ACL'
+const OWN_NAME = /^\d{4}-\d{15}-\d{15}\.jsonl\.gz$|\.part$/
 const NOTHING: PartitionBackup = { end: FIRST, files: [] }
 
 /**
@@ -157,6 +158,6 @@ function rangeOf({ before, known, end }: { before: Offset; known: PartitionBacku
 async function removeOthers(folder: string, { partitions }: Manifest): Promise<void> {
   const named = new Set(partitions.flatMap(({ files }) => files.map(({ name }) => name)))
   for (const name of await readdir(folder)) {
-    if (/^\d{4}-\d{15}(-\d{15}\.jsonl\.gz|\.part)$/.test(name) && !named.has(name)) await rm(join(folder, name))
+    if (OWN_NAME.test(name) && !named.has(name)) await rm(join(folder, name))
   }
 }

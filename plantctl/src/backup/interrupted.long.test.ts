@@ -89,7 +89,7 @@ it(`a backup that was killed ${KILLS} times is that of one that was not`, async 
   expect(await plantctl('backup', 'check', killed)).toMatchObject({ code: 0 })
 })
 
-/** The sum of the ends of the partitions, with and without their open transactions. */
+/** The sum of the ends of the partitions, and the part of it in open transactions. */
 async function readProgress(admin: Admin, topic: string) {
   const sumOf = (ends: string[]) => ends.reduce((sum, end) => sum + Number(end), 0)
   const written = sumOf((await (admin as Admin & MoreOffsets).fetchWrittenOffsets(topic)).map(({ high }) => high))

@@ -104,7 +104,9 @@ const changes: fc.Arbitrary<Change> = fc.oneof(
 )
 const named = mostly('filling' as const, 4, numbers)
 const foldVersion = mostly(2, 4, fc.constantFrom(1, 3))
-const marks = fc.constantFrom('one mark', 'another')
+const marks = mostly('one mark', 4, fc.constant('another'))
+/** A switch needs a generation that is marked: without more of both, few histories reach its outcomes. */
+const often = <T>(arbitrary: fc.Arbitrary<T>) => ({ weight: 4, arbitrary })
 const rebuilds: fc.Arbitrary<Rebuild> = fc.oneof(
   fc.record({
     do: fc.constant('begin'),
@@ -112,17 +114,19 @@ const rebuilds: fc.Arbitrary<Rebuild> = fc.oneof(
     foldVersion,
     partitions: mostly(6, 9, fc.constantFrom(5, 7)),
   }),
-  fc.record({ do: fc.constant('mark'), named, mark: marks }),
+  often(fc.record({ do: fc.constant('mark'), named, mark: marks })),
   fc.record({ do: fc.constant('read state'), named: fc.oneof(fc.constant('live'), named) }),
   fc.record({ do: fc.constant('read span'), named, from: froms, count: fc.integer({ min: 1, max: 7 }) }),
-  fc.record({
-    do: fc.constant('switch'),
-    named,
-    mark: marks,
-    expectedLive: mostly('right' as const, 4, numbers),
-    verified: fc.integer({ min: -1, max: 6 }).map((offset) => offset as Offset),
-    foldVersion,
-  }),
+  often(
+    fc.record({
+      do: fc.constant('switch'),
+      named,
+      mark: marks,
+      expectedLive: mostly('right' as const, 2, numbers),
+      verified: fc.integer({ min: -1, max: 6 }).map((offset) => offset as Offset),
+      foldVersion: mostly(2, 2, fc.constantFrom(1, 3)),
+    }),
+  ),
   fc.record({ do: fc.constant('drop'), named, abandon: fc.boolean() }),
 )
 const steps: fc.Arbitrary<Step> = fc.oneof(

@@ -20,7 +20,7 @@ type Config = { User: string; Env: string[]; Labels: Record<string, string> }
 
 const inImage = (...command: string[]) => docker('run', '--rm', '--read-only', IMAGE, ...command)
 
-/** The version of Node in the base: the one of the project, but a stand-in for the base has only its tag. */
+/** The Node of the base. A stand-in for the base has its tag, and may have another Node than the project. */
 function nodeOfBase(): string {
   const standIn = process.env.PLANT_STORE_TEST_DOCKERFILE
   if (standIn === undefined) return `v${readFileSync(`${root}.node-version`, 'utf8').trim()}`

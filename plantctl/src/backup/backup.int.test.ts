@@ -65,6 +65,9 @@ async function fillOddly({ kafka, topic }: TestTopic): Promise<void> {
       { partition: 1, key: 'x', value: 'y', headers: { a: ['1', '2'], b: Buffer.from([0xff]) } },
     ],
   })
+  // Together with the large one, more than Kafka accepts in a batch.
+  const rest = Array.from({ length: 4 }, () => ({ partition: 1, key: 'x', value: Buffer.alloc(MEGABYTE / 10) }))
+  await plain.send({ topic, messages: rest })
   const { topicId, ends } = await checkTopic(kafka, { topic, partitions: PARTITIONS })
   const exact = await openExactWriter(kafka, topic, topicId)
   const odd = {

@@ -177,8 +177,9 @@ async function writePartition(
     for (const record of some) {
       if (record.offset < from) continue
       await skipTo(record.offset)
-      bytes += batchBytesOf(record)
-      if (bytes > BATCH_BYTES) await flush()
+      const recordBytes = batchBytesOf(record)
+      if (bytes + recordBytes > BATCH_BYTES) await flush()
+      bytes += recordBytes
       batch.push(record)
       next = after(record.offset)
     }

@@ -22,8 +22,7 @@ export function createFileWriter(folder: string, partition: Partition, from: Off
   let open: Awaited<ReturnType<typeof openFile>> | undefined
 
   async function openFile() {
-    const part = partOf(folder, nameOf(partition, start))
-    const file = await openWholeFile(part, part)
+    const file = await openWholeFile(partOf(folder, nameOf(partition, start)))
     return { file, hash: createHash('sha256'), records: 0, bytes: 0, pending: '' }
   }
 

@@ -100,7 +100,7 @@ function parsed(text: string): unknown {
 
 /** Replaces the manifest. The files that it names have to be written before. */
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  const file = await openWholeFile(join(folder, NAME), partOf(folder, NAME))
+  const file = await openWholeFile(partOf(folder, NAME))
   await file.write(`${JSON.stringify(manifest, undefined, 1)}\n`)
-  await file.finish()
+  await file.finish(join(folder, NAME))
 }

@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { setConfiguration } from '@plant-store/shared/event-log/latch.ts'
-import { batchBytesOf, type RawRecord, rawRecordOf, storedRecordOf } from '@plant-store/shared/event-log/raw-record.ts'
-import { replay } from '@plant-store/shared/event-log/replay.ts'
+import { batchBytesOf, type RawRecord, storedRecordOf } from '@plant-store/shared/event-log/raw-record.ts'
 import { readEnds } from '@plant-store/shared/event-log/topic.ts'
 import { PARKED, readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, FIRST, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import type { LogOfStore } from '../store/open-store.ts'
+import { rawReader } from '../store/read-log.ts'
 import { recordsOfPartition } from './check-backup.ts'
 import type { Manifest } from './manifest.ts'
 import { lineOf } from './record-line.ts'
@@ -81,14 +80,12 @@ export async function repartitionLog(
       written.map(({ next }, partition) => [partition as Partition, { from: BEFORE_LOG, end: next }]),
     )
     onStart(recordsIn(manifest))
-    return replay<RawRecord>({
-      ...{ kafka, topic, partitions, log: log.log, ranges, signal, time: systemTime },
-      ends: () => readEnds(kafka, topic),
-      read: (_record, _partition, decoded) => rawRecordOf(decoded),
-      onRecords(partition, records) {
-        for (const record of records) digests[partition]?.update(lineOf(record))
-        onRead(records.length)
-      },
+    return rawReader(
+      log,
+      signal,
+      onRead,
+    )(ranges, (partition, records) => {
+      for (const record of records) digests[partition]?.update(lineOf(record))
     })
   })
   const { ends: reached } = await readEnds(kafka, topic)

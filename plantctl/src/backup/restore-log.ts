@@ -7,15 +7,15 @@ import {
   readConfiguration,
   setConfiguration,
 } from '@plant-store/shared/event-log/latch.ts'
-import { batchBytesOf, type RawRecord, rawRecordOf } from '@plant-store/shared/event-log/raw-record.ts'
-import { type Range, replay } from '@plant-store/shared/event-log/replay.ts'
+import { batchBytesOf, type RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
+import type { Range } from '@plant-store/shared/event-log/replay.ts'
 import { type LogEnds, readEnds } from '@plant-store/shared/event-log/topic.ts'
 import { after, allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
-import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { type LogOfStore, retryForSeconds } from '../store/open-store.ts'
+import { rawReader } from '../store/read-log.ts'
 import { recordsOfPartition } from './check-backup.ts'
 import type { GroupBackup, Manifest } from './manifest.ts'
 import { lineOf } from './record-line.ts'
@@ -190,14 +190,15 @@ async function writePartition(
 
 /** Throws a PreconditionError unless the log has the records of the backup before these offsets, and no others. */
 async function compareLog(
-  { kafka, topic, log }: LogOfStore,
+  log: LogOfStore,
   folder: string,
   manifest: Manifest,
   ends: readonly Offset[],
   { onRead, signal }: { onRead(records: number): void; signal: AbortSignal },
 ): Promise<void> {
-  const partitions = manifest.partitions.length
-  const left = allPartitions(partitions)
+  const { topic } = log
+  const read = rawReader(log, signal, onRead)
+  const left = allPartitions(manifest.partitions.length)
   while (left.length > 0) {
     const group = left.splice(0, PARTITIONS_AT_ONCE)
     const expected = new Map(
@@ -206,17 +207,11 @@ async function compareLog(
     const ranges = new Map(
       group.map((partition): [Partition, Range] => [partition, { from: BEFORE_LOG, end: ends[partition] as Offset }]),
     )
-    await replay<RawRecord>({
-      ...{ kafka, topic, partitions, log, ranges, signal, time: systemTime },
-      ends: () => readEnds(kafka, topic),
-      read: (_record, _partition, decoded) => rawRecordOf(decoded),
-      async onRecords(partition, records) {
-        for (const record of records) {
-          const { value } = (await expected.get(partition)?.next()) ?? {}
-          if (value === undefined || lineOf(value) !== lineOf(record)) throw differs(topic, partition, record.offset)
-        }
-        onRead(records.length)
-      },
+    await read(ranges, async (partition, records) => {
+      for (const record of records) {
+        const { value } = (await expected.get(partition)?.next()) ?? {}
+        if (value === undefined || lineOf(value) !== lineOf(record)) throw differs(topic, partition, record.offset)
+      }
     })
     for (const [partition, records] of expected) {
       const { value } = await records.next()

@@ -67,17 +67,17 @@ async function addToBackup(
   const known = before?.partitions ?? allPartitions(partitions).map(() => NOTHING)
   assertContinues(known, ends, topic)
 
-  const parts = known.map((part, partition) => ({
-    ...{ ...part, kept: [...part.files], end: ends[partition] as Offset },
-    ...{ before: part.end, known: part.last, partition: partition as Partition },
-  }))
-  const rewritten = parts.map((part) => takeSmallFiles(part.kept, part.end - part.before))
-  const writers = parts.map(({ kept, partition }) => createFileWriter(folder, partition, kept.at(-1)?.end ?? FIRST))
+  const parts = known.map(({ end: before, last, files }, n) => {
+    const [partition, end, kept] = [n as Partition, ends[n] as Offset, [...files]]
+    const rewritten = takeSmallFiles(kept, end - before)
+    const writer = createFileWriter(folder, partition, kept.at(-1)?.end ?? FIRST)
+    /** `sought` is the last claim of the backup, until it is found in the log. */
+    return { partition, before, end, last, sought: last, kept, rewritten, writer }
+  })
   let largestRecordBytes = before?.largestRecordBytes ?? 0
   try {
-    for (const [partition, files] of rewritten.entries())
-      for (const file of files)
-        for await (const records of recordsOf(folder, file)) await writers[partition]?.add(records)
+    for (const { rewritten, writer } of parts)
+      for (const file of rewritten) for await (const records of recordsOf(folder, file)) await writer.add(records)
     const ranges = new Map(parts.map((part) => [part.partition, rangeOf(part)]))
     onStart?.(parts.reduce((sum, part) => sum + part.end - part.before, 0))
     const read = recordReader(partitions)
@@ -86,39 +86,37 @@ async function addToBackup(
       read: (record, partition, decoded) => ({ ...read(record, partition), raw: rawRecordOf(decoded) }),
       async onRecords(partition, records) {
         const part = parts[partition] as (typeof parts)[number]
-        if (records.some(({ claim }) => claim?.offset === part.known?.offset && claim?.eventId === part.known?.eventId))
-          part.known = undefined
+        if (
+          records.some(({ claim }) => claim?.offset === part.sought?.offset && claim?.eventId === part.sought?.eventId)
+        )
+          part.sought = undefined
         const added = records.filter(({ offset }) => offset >= part.before)
         for (const { raw } of added) largestRecordBytes = Math.max(largestRecordBytes, batchBytesOf(raw))
         const claim = added.findLast((record) => record.claim !== undefined)?.claim
         if (claim !== undefined) part.last = { offset: claim.offset, eventId: claim.eventId }
-        await writers[partition]?.add(added.map(({ raw }) => raw))
+        await part.writer.add(added.map(({ raw }) => raw))
         onRead?.(added.length)
       },
     })
-    const other = parts.find(({ known }) => known !== undefined)
-    if (other?.known !== undefined) {
-      const { partition, known } = other
+    for (const { partition, sought } of parts) {
+      if (sought === undefined) continue
       throw new PreconditionError(
-        `topic ${topic} does not hold event ${known.eventId} at ${partition}-${known.offset}: it is another log than that of ` +
-          `the backup: ${REMEDY}`,
+        `topic ${topic} does not hold event ${sought.eventId} at ${partition}-${sought.offset}: it is another log than that ` +
+          `of the backup: ${REMEDY}`,
       )
     }
-    const written: BackupFile[][] = []
-    for (const { partition, end } of parts) written.push((await writers[partition]?.finish(end)) ?? [])
+    for (const { kept, writer, end } of parts) kept.push(...(await writer.finish(end)))
     return {
       ...{ format: 1, takenAt, topic, topicId: topicId ?? null, largestRecordBytes },
       configuration: Object.fromEntries(configuration ?? []),
-      partitions: parts.map(({ partition, end, last, kept }) => ({
-        ...{ end, ...(last && { last }), files: [...kept, ...(written[partition] ?? [])] },
-      })),
+      partitions: parts.map(({ end, last, kept }) => ({ end, ...(last && { last }), files: kept })),
       groups: [...groups].map(([groupId, offsets]) => ({
         groupId,
         offsets: [...offsets].map(([partition, offset]) => ({ partition, ...offset })),
       })),
     }
   } catch (error) {
-    for (const writer of writers) await writer.abandon()
+    for (const { writer } of parts) await writer.abandon()
     throw error
   }
 }
@@ -150,8 +148,8 @@ function takeSmallFiles(files: BackupFile[], newRecords: number): BackupFile[] {
 }
 
 /** The last claim is read again: it shows whether this is the same log. */
-function rangeOf({ before, known, end }: { before: Offset; known: PartitionBackup['last']; end: Offset }): Range {
-  return { from: checkpointBefore(known?.offset ?? before), end }
+function rangeOf({ before, last, end }: { before: Offset; last?: PartitionBackup['last']; end: Offset }): Range {
+  return { from: checkpointBefore(last?.offset ?? before), end }
 }
 
 /** Deletes what earlier backups have left behind: files that were written anew, or are not complete. */

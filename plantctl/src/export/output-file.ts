@@ -12,14 +12,15 @@ import { UsageError } from '../command.ts'
 export async function openOutputFile(file: string) {
   const { target, mode } = await targetOf(file)
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.partial`)
-  return openWholeFile(target, temporary, mode).catch((cause: NodeJS.ErrnoException) => {
+  const opened = await openWholeFile(temporary, mode).catch((cause: NodeJS.ErrnoException) => {
     const reason = getSystemErrorMessage(cause.errno ?? 0)
     throw new UsageError(`--output ${file}: no file can be created in ${dirname(target)}: ${reason}`, { cause })
   })
+  return { ...opened, finish: () => opened.finish(target) }
 }
 
-/** Opens a temporary file that appears under the name of its target when it is complete and on the disk. */
-export async function openWholeFile(target: string, temporary: string, mode?: number) {
+/** Opens a temporary file that gets its name when it is complete and on the disk. */
+export async function openWholeFile(temporary: string, mode?: number) {
   const handle = await open(temporary, 'w', mode)
   return {
     async write(content: string | Uint8Array): Promise<void> {
@@ -27,7 +28,7 @@ export async function openWholeFile(target: string, temporary: string, mode?: nu
     },
 
     /** Moves the complete file to its name. */
-    async finish(name = target): Promise<void> {
+    async finish(name: string): Promise<void> {
       await handle.sync()
       await handle.close()
       await rename(temporary, name)

@@ -1,4 +1,5 @@
 import type { FollowOptions } from '@plant-store/shared/event-log/follow.ts'
+import { type RawRecord, rawRecordOf } from '@plant-store/shared/event-log/raw-record.ts'
 import { type ReplayOptions, replay } from '@plant-store/shared/event-log/replay.ts'
 import {
   checkTopic,
@@ -42,6 +43,12 @@ export function tableReader(store: Store, table: string, signal: AbortSignal, on
   const ends = () => readEnds(store.kafka, table, TABLE.lost)
   const read = tableRecordReader(store.partitions)
   return rangeReader({ ...store, topic: table, ends, read, signal, time: systemTime }, onRead)
+}
+
+/** Reads ranges of a topic byte by byte, also of one that is being restored. */
+export function rawReader({ kafka, topic, partitions, log }: LogSource, signal: AbortSignal, onRead: OnRead) {
+  const source = { kafka, topic, partitions, log, signal, time: systemTime, ends: () => readEnds(kafka, topic) }
+  return rangeReader<RawRecord>({ ...source, read: (_record, _partition, decoded) => rawRecordOf(decoded) }, onRead)
 }
 
 function rangeReader<R extends LogRecord>(source: Omit<ReplayOptions<R>, 'ranges' | 'onRecords'>, onRead: OnRead) {

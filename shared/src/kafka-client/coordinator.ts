@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { delay, systemTime } from '../runtime/time.ts'
 
 /** The part of kafkajs's ConsumerGroup that is used here. */
 type ConsumerGroup = {
@@ -38,9 +38,8 @@ export function groupsWithLiveCoordinator(Original: new (options: object) => Con
 
     override async leave(): Promise<void> {
       const timer = new AbortController()
-      const limit = delay(LEAVE_WITHIN_MS, undefined, { signal: timer.signal }).catch(() => {})
       try {
-        await Promise.race([super.leave(), limit])
+        await Promise.race([super.leave(), delay(systemTime, LEAVE_WITHIN_MS, timer.signal)])
       } finally {
         timer.abort()
       }

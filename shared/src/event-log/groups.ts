@@ -77,8 +77,8 @@ async function fetchGroupOffsets(admin: Admin, groupId: string, topic: string): 
 }
 
 /**
- * The committed offsets of every group that this user may describe and that has some in the topic. Kafka conceals all
- * others: `areAll` is false when there may be some.
+ * The committed offsets of every group that this user may describe and that has some in the topic, by name. Kafka
+ * conceals all others: `areAll` is false when there may be some.
  */
 export async function readOffsetsOfAllGroups(kafka: Kafka, topic: string) {
   return withAdmin(kafka, async (admin) => {
@@ -91,7 +91,8 @@ export async function readOffsetsOfAllGroups(kafka: Kafka, topic: string) {
         return false
       },
     )
-    for (const { groupId } of (await admin.listGroups()).groups) {
+    const { groups: listed } = await admin.listGroups()
+    for (const groupId of listed.map(({ groupId }) => groupId).sort()) {
       const offsets = await fetchGroupOffsets(admin, groupId, topic)
       if (offsets.size > 0) groups.set(groupId, offsets)
     }

@@ -26,10 +26,12 @@ beforeAll(async () => {
 })
 afterAll(() => cluster?.stop())
 
-/** Until the end of the test. */
-function stopBroker(nodeId: number): void {
+/** Until the end of the test, or of the stop that it returns. */
+function stopBroker(nodeId: number): () => void {
   cluster.signal(nodeId, 'SIGSTOP')
-  onTestFinished(() => cluster.signal(nodeId, 'SIGCONT'))
+  const resume = () => cluster.signal(nodeId, 'SIGCONT')
+  onTestFinished(resume)
+  return resume
 }
 
 /** A client that logs in over TLS, with the address of this broker before the others. */
@@ -47,28 +49,57 @@ function clientOf(first: number) {
   return createKafka(brokers, 'test', quietLog, securityOf(settings))
 }
 
-it('appends to the partitions that have a leader', async () => {
+/** A topic with one replica of each partition, the next one on the next broker. */
+async function createUnreplicatedTopic(): Promise<string> {
   const topic = `plants-${randomUUID()}`
   const replicaAssignment = NODE_IDS.map((nodeId, partition) => ({ partition, replicas: [nodeId] }))
-  const configEntries = [{ name: 'min.insync.replicas', value: '1' }]
+  const configEntries = [
+    { name: 'min.insync.replicas', value: '1' },
+    { name: 'retention.ms', value: '-1' },
+  ]
   const topics = [{ topic, replicaAssignment, configEntries }]
   // That kafkajs waits for the leaders fails while one of the brokers does not know the topic yet.
   await withAdmin(clientOf(1), (admin) => admin.createTopics({ waitForLeaders: false, topics }))
+  return topic
+}
+
+it('appends to and follows the partitions that have a leader', async () => {
+  const topic = await createUnreplicatedTopic()
+  const partitions = NODE_IDS.length
   const appender = createAppender(clientOf(1), topic)
   onTestFinished(() => appender.close())
-  const leaders = () => allPartitions(NODE_IDS.length).map(appender.leaderOf)
   async function untilLeaders(expected: (number | undefined)[]): Promise<void> {
     await vi.waitFor(async () => {
       await appender.refreshLeaders()
-      expect(leaders()).toEqual(expected)
+      expect(allPartitions(partitions).map(appender.leaderOf)).toEqual(expected)
+    }, SOON)
+  }
+  const recordOf = (partition: number) => ({ ...newEvent(1n, 1), partition: partition as Partition })
+  const follow = () => followLog({ kafka: clientOf(1), topic, partitions })
+  type Followed = ReturnType<typeof follow>
+  const appendAndFollow = async (partition: number, readers: readonly Followed[]) => {
+    const before = readers.map((reader) => reader.offsetsOf(partition as Partition).length)
+    await vi.waitFor(() => appender.append([recordOf(partition)]), SOON)
+    const lengths = () => readers.map((reader) => reader.offsetsOf(partition as Partition).length)
+    await vi.waitFor(() => {
+      expect(readers.flatMap(({ halts }) => halts)).toEqual([])
+      for (const [n, length] of lengths().entries()) expect(length).toBeGreaterThan(before[n] as number)
     }, SOON)
   }
   await untilLeaders(NODE_IDS)
-  stopBroker(2)
+  const follower = follow()
+  for (const partition of allPartitions(partitions)) await appendAndFollow(partition, [follower])
+
+  const resume = stopBroker(2)
   await untilLeaders([1, undefined, 3])
-  const record = { ...newEvent(1n, 1), partition: 2 as Partition }
-  await vi.waitFor(() => appender.append([record]), SOON)
-  await expect(appender.append([{ ...record, partition: 1 as Partition }])).rejects.toThrow('no known leader')
+  const later = follow()
+  for (const partition of [0, 2]) await appendAndFollow(partition, [follower, later])
+  await expect(appender.append([recordOf(1)])).rejects.toThrow('no known leader')
+  await expect(withAdmin(clientOf(1), (admin) => admin.fetchTopicOffsets(topic))).rejects.toThrow('no leader')
+
+  resume()
+  await untilLeaders(NODE_IDS)
+  await appendAndFollow(1, [follower, later])
 })
 
 it('appends, follows and connects while a broker is stopped that accepts connections', async () => {

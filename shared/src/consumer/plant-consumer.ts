@@ -1,8 +1,8 @@
 import type { Kafka } from '../event-log/connection.ts'
 import { createFollower } from '../event-log/follow.ts'
 import { readGroupOffsets } from '../event-log/groups.ts'
-import { assertWithinBounds, partitionsChanged } from '../event-log/log-identity.ts'
-import { type LogEnds, readEnds } from '../event-log/topic.ts'
+import { assertWithinBounds, type KnownEnds, partitionsChanged } from '../event-log/log-identity.ts'
+import { type LogEnds, readKnownEnds } from '../event-log/topic.ts'
 import { after, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
 import { repeat } from '../runtime/retry.ts'
@@ -93,9 +93,9 @@ export function createPlantConsumer(
     return withinProcessSpan({ topic, partition, groupId }, events, async () => onPlants(events, context))
   }
 
-  async function ends(): Promise<LogEnds> {
+  async function ends(): Promise<KnownEnds> {
     const passed = delivery.passed()
-    const found = await readEnds(kafka, topic)
+    const found = await readKnownEnds(kafka, topic)
     if (found.ends.length !== partitions) {
       throw partitionsChanged(`topic ${topic} had ${partitions} partitions and has ${found.ends.length}`)
     }

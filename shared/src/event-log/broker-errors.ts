@@ -211,6 +211,12 @@ export function preconditionErrorOf(error: unknown, resources: Resources): unkno
   return refusal === undefined ? error : new PreconditionError(refusal, 'not-authorized')
 }
 
+/** The partition has no leader, so nobody knows where it ends. */
+export class NoLeader extends Error {
+  override name = 'NoLeader'
+  readonly type = 'LEADER_NOT_AVAILABLE'
+}
+
 const NO_CONNECTION = /^KafkaJS(?:Connection(?:Closed)?Error|NoBrokerAvailableError|BrokerNotFound)$/
 /** kafkajs throws it as a plain Error. */
 const NOT_CONNECTED = 'Broker not connected'

@@ -8,10 +8,10 @@ import { createBackOff } from '../runtime/retry.ts'
 import { delay } from '../runtime/time.ts'
 import { reasonOf, refusalOf } from './broker-errors.ts'
 import { createFetchPace, type FetchPace } from './fetch-pace.ts'
-import { assertSameTopic, SERVICE_REMEDY, type TopicId } from './log-identity.ts'
+import { assertSameTopic, type KnownEnds, SERVICE_REMEDY, type TopicId } from './log-identity.ts'
 import { createPartitionCursors, type PartitionCursorsOptions, type RecordSink } from './partition-cursors.ts'
 import { createThrottling } from './throttling.ts'
-import { checkTopic, type LogEnds, type TopicSettings } from './topic.ts'
+import { checkLedPartitions, type TopicSettings } from './topic.ts'
 
 /** A record as a fetch returns it, with the timestamp of its producer or of the broker (ms since 1970). */
 export type FetchedRecord = StoredRecord & { timestampMs: number }
@@ -34,9 +34,9 @@ export type FollowOptions<R extends LogRecord = LogRecord> = TopicSettings &
     groupId(): string
     /**
      * Returns the topic id and the next offset to be written in each partition, or throws a PreconditionError when the
-     * topic is not as required. `checkTopic` unless given.
+     * topic is not as required. `checkLedPartitions` unless given.
      */
-    ends?(): Promise<LogEnds>
+    ends?(): Promise<KnownEnds>
     /** If true, `onHalt` is called when Kafka refuses the user; else the follower retries until Kafka accepts. */
     haltsWhenRefused?: boolean
     /** Called before the group is joined again: the next assignments find what is committed in it. */
@@ -72,7 +72,7 @@ export type Follower = ReturnType<typeof createFollower>
  */
 export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
   const { kafka, topic, partitions, log, time, only, read, remedy = SERVICE_REMEDY } = options
-  const readEnds = options.ends ?? (() => checkTopic(kafka, { topic, partitions }))
+  const readEnds = options.ends ?? (() => checkLedPartitions(kafka, { topic, partitions }))
   let consumer: ConsumerByTopicId
   let { topicId } = options
   let running: Promise<void> | undefined
@@ -120,11 +120,11 @@ export function createFollower<R extends LogRecord>(options: FollowOptions<R>) {
     if (end > (knownEnds.get(partition) ?? FIRST)) knownEnds.set(partition, end)
   }
 
-  function updateEnds(ends: readonly Offset[]): void {
-    for (const [partition, end] of ends.entries()) updateEnd(partition as Partition, end)
+  function updateEnds(ends: KnownEnds['ends']): void {
+    for (const [partition, end] of ends.entries()) if (end !== undefined) updateEnd(partition as Partition, end)
   }
 
-  async function ends(): Promise<Offset[]> {
+  async function ends(): Promise<KnownEnds['ends']> {
     const found = await readEnds()
     assertSameTopic(topicId, found.topicId, remedy)
     topicId ??= found.topicId

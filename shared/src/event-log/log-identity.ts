@@ -8,6 +8,12 @@ import { PreconditionError } from '../runtime/failures.ts'
 
 export type { TopicId }
 
+/**
+ * The id of the topic, if brokers report ids, and the next offset to be written in each partition. Nobody knows that of a
+ * partition without a leader.
+ */
+export type KnownEnds = { topicId: TopicId | undefined; ends: readonly (Offset | undefined)[] }
+
 export const SERVICE_REMEDY =
   'the topic was recreated or lost its end, or REDIS_URL points to the read model of another topic. Restore the ' +
   'topic, or correct REDIS_URL and PLANTS_TOPIC, or, if both are correct, delete the keys of this topic in Redis: ' +
@@ -27,14 +33,18 @@ export function assertSameTopic(before: TopicId | undefined, now: TopicId | unde
   throw new PreconditionError(`another log: the topic had the id ${before}, it has ${now}: ${remedy}`, 'another-log')
 }
 
-/** Throws a PreconditionError when a log with these ends cannot be the one that these checkpoints come from. */
+/**
+ * Throws a PreconditionError when a log with these ends cannot be the one that these checkpoints come from. An end that
+ * nobody knows proves nothing.
+ */
 export function assertWithinBounds(
   checkpoints: Iterable<readonly [Partition, Checkpoint]>,
-  ends: readonly Offset[],
+  ends: KnownEnds['ends'],
   remedy = SERVICE_REMEDY,
 ): void {
   for (const [partition, checkpoint] of checkpoints) {
-    const reason = outOfBounds(checkpoint, ends[partition] ?? FIRST)
+    const end = partition < ends.length ? ends[partition] : FIRST
+    const reason = end === undefined ? undefined : outOfBounds(checkpoint, end)
     if (reason !== undefined) throw anotherLog(reason, partition, remedy)
   }
 }

@@ -5,7 +5,7 @@ import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
-import { reasonOf } from './broker-errors.ts'
+import { NoLeader, reasonOf } from './broker-errors.ts'
 import { anotherLog, partitionsChanged, SERVICE_REMEDY } from './log-identity.ts'
 
 /** Receives the records of a log, and knows the checkpoint to continue from. */
@@ -34,10 +34,10 @@ export type RecordSource = {
   /** Makes the next delivery of a partition start at this offset. */
   seek(partition: Partition, offset: Offset): void
   /**
-   * The next offset to be written in each partition, from its leader. Throws a PreconditionError when the topic is not
-   * as required.
+   * The next offset to be written in each partition, from its leader; undefined without a leader. Throws a
+   * PreconditionError when the topic is not as required.
    */
-  ends(): Promise<Offset[]>
+  ends(): Promise<readonly (Offset | undefined)[]>
 }
 
 type PartitionCursor = {
@@ -109,14 +109,16 @@ export function createPartitionCursors<R extends LogRecord>(
     let failure: unknown
     for (const [index, [partition, cursor]] of [...loading].entries()) {
       const load = loads[index] as PromiseSettledResult<Checkpoint>
-      if (load.status === 'rejected' || ends instanceof Error) {
-        failure = load.status === 'rejected' ? load.reason : ends
+      const end =
+        ends instanceof Error ? ends : (ends[partition] ?? new NoLeader(`partition ${partition} has no leader`))
+      if (load.status === 'rejected' || end instanceof Error) {
+        failure = load.status === 'rejected' ? load.reason : end
         if (failure instanceof PreconditionError) return fail(failure)
         cursor.problem = `checkpoint not loaded: ${reasonOf(failure)}`
         failed.set(partition, cursor)
         continue
       }
-      const reason = outOfBounds(load.value, ends[partition] as Offset)
+      const reason = outOfBounds(load.value, end)
       if (reason !== undefined) return halt(reason, partition)
       moveTo(partition, cursor, cursor.checkpoint, load.value)
     }

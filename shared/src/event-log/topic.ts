@@ -4,21 +4,21 @@ import { kafkajs, type MoreOffsets } from '../kafka-client/kafkajs.ts'
 import { FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { MAX_APPEND_BYTES } from './append.ts'
-import { preconditionErrorOf } from './broker-errors.ts'
+import { NoLeader, preconditionErrorOf } from './broker-errors.ts'
 import { withAdmin } from './connection.ts'
 import { type Configuration, isLatched } from './latch.ts'
-import type { TopicId } from './log-identity.ts'
+import type { KnownEnds, TopicId } from './log-identity.ts'
 
 export type TopicSettings = { topic: string; partitions: number }
 
-/** The id of the topic, if brokers report ids, and the next offset to be written in each partition. */
+/** As KnownEnds, while each partition has a leader. */
 export type LogEnds = { topicId: TopicId | undefined; ends: Offset[] }
 
 /** A partition that readers get up to `from` only, because a transaction of another producer is open; its real end. */
 export type OpenTransaction = { partition: Partition; from: Offset; end: Offset }
 
 /** `warnings` name the settings that production should not have. */
-export type TopicState = LogEnds & { warnings: string[]; openTransactions: OpenTransaction[] }
+export type TopicState<E extends KnownEnds = LogEnds> = E & { warnings: string[]; openTransactions: OpenTransaction[] }
 
 /** The purpose of a topic, and the settings that it requires. */
 export type TopicKind = {
@@ -86,7 +86,17 @@ export async function createTopic(
  * respond.
  */
 export async function checkTopic(kafka: Kafka, settings: TopicSettings, kind: TopicKind = LOG): Promise<TopicState> {
+  return whole(await checkLedPartitions(kafka, settings, kind), settings.topic)
+}
+
+/** As `checkTopic`, also while partitions have no leader. */
+export async function checkLedPartitions(
+  kafka: Kafka,
+  settings: TopicSettings,
+  kind: TopicKind = LOG,
+): Promise<TopicState<KnownEnds>> {
   return withAdmin(kafka, async (admin) => {
+    ;(admin as Admin & MoreOffsets).allowLeaderless()
     // The configuration first: a metadata request for a missing topic could make the broker create it.
     const configuration = await confirmed(() => readConfiguration(admin, settings, kind))
     const { topicId, replicas } = await confirmed(() => checkPartitions(admin, settings))
@@ -94,10 +104,10 @@ export async function checkTopic(kafka: Kafka, settings: TopicSettings, kind: To
     const warnings = warningsOf(settings.topic, configuration, replicas)
     // Before the others: a record that is committed in between must not look hidden.
     const written = await (admin as Admin & MoreOffsets).fetchWrittenOffsets(settings.topic)
-    const ends = await endsOfWholeLog(admin, settings.topic, kind.lost)
+    const ends = await endsOfWholeLog(admin, settings, kind.lost)
     const openTransactions = written.flatMap(({ partition, high }): OpenTransaction[] => {
-      const [from, end] = [ends[partition] ?? FIRST, offsetOf(high)]
-      return from < end ? [{ partition: partition as Partition, from, end }] : []
+      const [from, end] = [ends[partition], offsetOf(high)]
+      return from !== undefined && from < end ? [{ partition: partition as Partition, from, end }] : []
     })
     return { topicId, ends, warnings, openTransactions }
   })
@@ -116,14 +126,27 @@ export function openTransactionText(topic: string, { partition, from, end }: Ope
  * Throws a PreconditionError when the topic is missing or has lost its first events, or when Kafka refuses the user.
  */
 export async function readEnds(kafka: Kafka, topic: string, lost = LOST_CLAIMS): Promise<LogEnds> {
+  return whole(await readKnownEnds(kafka, topic, lost), topic)
+}
+
+/** As `readEnds`, also while partitions have no leader. */
+export async function readKnownEnds(kafka: Kafka, topic: string, lost = LOST_CLAIMS): Promise<KnownEnds> {
   try {
     return await withAdmin(kafka, async (admin) => {
-      const { topicId } = await readTopic(admin, topic)
-      return { topicId, ends: await endsOfWholeLog(admin, topic, lost) }
+      ;(admin as Admin & MoreOffsets).allowLeaderless()
+      const { topicId, partitions } = await readTopic(admin, topic)
+      const ends = await endsOfWholeLog(admin, { topic, partitions: partitions.length }, lost)
+      return { topicId, ends }
     })
   } catch (error) {
     throw preconditionErrorOf(error, { topic })
   }
+}
+
+function whole<S extends KnownEnds>(state: S, topic: string): S & LogEnds {
+  const partition = state.ends.indexOf(undefined)
+  if (partition === -1) return state as S & LogEnds
+  throw new NoLeader(`partition ${partition} of ${topic} has no leader`)
 }
 
 /**
@@ -188,8 +211,12 @@ async function readTopic(admin: Admin, topic: string) {
  * The next offset to be written in each partition. Throws a PreconditionError that names the loss when the topic does
  * not start at its first offset any more.
  */
-async function endsOfWholeLog(admin: Admin, topic: string, lost: string): Promise<Offset[]> {
-  const ends: Offset[] = []
+async function endsOfWholeLog(
+  admin: Admin,
+  { topic, partitions }: TopicSettings,
+  lost: string,
+): Promise<(Offset | undefined)[]> {
+  const ends = Array<Offset | undefined>(partitions).fill(undefined)
   for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
     if (offsetOf(low) !== FIRST) {
       throw new PreconditionError(

@@ -11,6 +11,7 @@ import { groupsWithLiveCoordinator } from './coordinator.ts'
 import { keepCommitted, recordsDecoder, sizedRecordsDecoder } from './fetched-records.ts'
 import { firstBroker } from './first-broker.ts'
 import { producersWithLeaders } from './leader-producer.ts'
+import { consumersOfLedPartitions, type MetadataDefinition, readLedPartitions } from './leaderless.ts'
 import { metadataWithTopicIds } from './metadata-v10.ts'
 import { produceByTopicId, produceRequests } from './produce-request.ts'
 import { consumersByTopicId, fetchByTopicId } from './topic-ids.ts'
@@ -190,12 +191,14 @@ type Offsets = Pick<Admin, 'fetchTopicOffsets'>
 export type MoreOffsets = {
   /** As `fetchTopicOffsets`, with the records of open transactions; not while another call reads offsets. */
   fetchWrittenOffsets: Offsets['fetchTopicOffsets']
+  /** From now on partitions without a leader are no error: their offsets are left out, and their leader is -1. */
+  allowLeaderless(): void
   /** Commits offsets for a group, with their metadata. Rejects when the group has members. */
   commitOffsets(groupId: string, topic: string, partitions: readonly CommittedOffset[]): Promise<void>
 }
 type CommittedOffset = { partition: number; offset: string; metadata: string }
 type AdminParts = {
-  cluster: {
+  cluster: Parameters<typeof readLedPartitions>[0] & {
     isolationLevel?: number
     findGroupCoordinator(wanted: { groupId: string }): Promise<{ offsetCommit(call: object): Promise<unknown> }>
   }
@@ -207,8 +210,10 @@ const NO_MEMBER = { groupGenerationId: -1, memberId: '', retentionTime: -1 }
  * Only consumers of kafkajs can read uncommitted records, and these do not return offsets. Its `setOffsets` commits no
  * metadata.
  */
-function adminsOfMoreOffsets<A extends Offsets>(createAdmin: (parts: AdminParts) => A) {
+function adminsOfMoreOffsets<A extends Offsets>(createAdmin: (parts: AdminParts) => A, metadata: MetadataDefinition) {
   return (parts: AdminParts): A & MoreOffsets => {
+    let isAllowed = false
+    readLedPartitions(parts.cluster, metadata, () => isAllowed)
     const admin = createAdmin(parts)
     return {
       ...admin,
@@ -219,6 +224,10 @@ function adminsOfMoreOffsets<A extends Offsets>(createAdmin: (parts: AdminParts)
         } finally {
           delete parts.cluster.isolationLevel
         }
+      },
+
+      allowLeaderless() {
+        isAllowed = true
       },
 
       async commitOffsets(groupId, topic, partitions) {
@@ -259,9 +268,10 @@ function load(): typeof import('kafkajs') {
   Object.assign(brokerPool, firstBroker)
   // The admin loads the consumer, too.
   modules.replace(CONSUMER_GROUP, groupsWithLiveCoordinator(modules.load(CONSUMER_GROUP)))
-  modules.replace(ADMIN, adminsOfMoreOffsets(modules.load(ADMIN)))
-  modules.replace(CONSUMER, consumersByTopicId(modules.load(CONSUMER)))
   const definitions = { produce: modules.load(PRODUCE), metadata: modules.load(METADATA) }
+  modules.replace(ADMIN, adminsOfMoreOffsets(modules.load(ADMIN), definitions.metadata))
+  const consumers = consumersByTopicId(modules.load(CONSUMER))
+  modules.replace(CONSUMER, consumersOfLedPartitions(consumers, definitions.metadata))
   modules.replace(PRODUCER, producersWithTransactions(producersWithLeaders(modules.load(PRODUCER), definitions)))
   const loaded: typeof import('kafkajs') = modules.load('index.js')
   modules.loadAll()

@@ -1,4 +1,5 @@
 import type { Producer } from 'kafkajs'
+import { type MetadataDefinition, takeMetadataAsTheyAre } from './leaderless.ts'
 import type { ProduceOptions } from './produce-request.ts'
 import type { RequestDefinition, TopicId } from './topic-ids.ts'
 
@@ -49,7 +50,7 @@ export class NotSent extends Error {
   override name = 'NotSent'
 }
 
-const [PRODUCE, METADATA] = [0, 3]
+const PRODUCE = 0
 
 /** Produces to the leaders of one topic, over separate connections. */
 export type LeaderProducer = ReturnType<typeof createLeaderProducer>
@@ -57,7 +58,7 @@ export type ProducerWithLeaders = Producer & { leadersOf(topic: string): LeaderP
 
 export type RequestDefinitions = {
   produce: RequestDefinition<ProduceOptions>
-  metadata: RequestDefinition<{ topics: readonly string[]; allowAutoTopicCreation: boolean }>
+  metadata: MetadataDefinition
 }
 
 /** Wraps kafkajs's factory of producers. */
@@ -80,28 +81,13 @@ export function producersWithLeaders<P extends object>(
 function createLeaderProducer(cluster: Cluster, definitions: RequestDefinitions, topic: string) {
   const { brokerPool } = cluster
   const createBroker = brokerPool.createBroker.bind(brokerPool)
-  brokerPool.createBroker = (options) => {
-    const broker = createBroker(options)
-    return Object.assign(broker, { metadata: (topics: readonly string[]) => requestMetadata(broker, topics) })
-  }
+  takeMetadataAsTheyAre(cluster, definitions.metadata)
   cluster.targetTopics.add(topic)
   const channels = new Map<string, { address: Address; broker: Promise<Broker> }>()
   let addresses = new Map<number, Address>()
   let leaders = new Map<number, number>()
   /** A quota of Kafka delays the next request to a broker until then. */
   let heldBackUntil = 0
-
-  /** Rejects with the error of the topic, if any; those of partitions only say that a partition has no leader. */
-  async function requestMetadata(broker: Broker, topics: readonly string[]): Promise<Metadata> {
-    const call = broker.lookupRequest(METADATA, definitions.metadata)({ topics, allowAutoTopicCreation: false })
-    const parse = async (decoded: unknown) => {
-      const metadata = decoded as Metadata
-      const topicMetadata = metadata.topicMetadata.map((each) => ({ ...each, partitionMetadata: [] }))
-      await call.response.parse({ ...metadata, topicMetadata })
-      return metadata
-    }
-    return (await broker.connectionPool.send({ ...call, response: { ...call.response, parse } })) as Metadata
-  }
 
   /** The broker at its newest address, with a connection for this channel alone. */
   function brokerOf(leader: number, channel: Channel): Promise<Broker> {

@@ -1,8 +1,14 @@
 import { Refused, reasonOf, refusalOf } from '../event-log/broker-errors.ts'
 import { withAdmin } from '../event-log/connection.ts'
-import { assertSameTopic, assertWithinBounds, SERVICE_REMEDY, type TopicId } from '../event-log/log-identity.ts'
+import {
+  assertSameTopic,
+  assertWithinBounds,
+  type KnownEnds,
+  SERVICE_REMEDY,
+  type TopicId,
+} from '../event-log/log-identity.ts'
 import { type Program, topicOperationsOf } from '../event-log/rights.ts'
-import { checkTopic, type LogEnds, TABLE, type TopicState } from '../event-log/topic.ts'
+import { checkLedPartitions, checkTopic, type LogEnds, TABLE, type TopicState } from '../event-log/topic.ts'
 import { checkRights, createRightsCheck } from '../event-log/topic-rights.ts'
 import { allPartitions, type Offset, type Partition } from '../plant/position.ts'
 import type { Checkpoint } from '../protocol/checkpoint.ts'
@@ -114,7 +120,7 @@ export type LogReader = {
   /** The checkpoints that it has reached. */
   passed(): ReadonlyMap<Partition, Checkpoint>
   /** Receives the ends of the log, for its lag. */
-  updateEnds(ends: readonly Offset[]): void
+  updateEnds(ends: KnownEnds['ends']): void
 }
 
 /**
@@ -141,7 +147,7 @@ export function watchPreconditions(
 
   async function checkLog(): Promise<void> {
     const checkpoints = passed()
-    const found = await checkTopic(kafka, { topic, partitions })
+    const found = await checkLedPartitions(kafka, { topic, partitions })
     updateEnds(found.ends)
     assertWithinBounds(checkpoints, found.ends)
     assertSameTopic(topicId, found.topicId, SERVICE_REMEDY)

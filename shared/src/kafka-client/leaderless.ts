@@ -1,0 +1,123 @@
+import type { RequestDefinition } from './topic-ids.ts'
+
+// kafkajs takes metadata as an error as long as any partition has no leader: one such partition then stops whoever reads
+// or writes any of the others.
+
+const METADATA = 3
+const NO_LEADER = -1
+const AGAIN_AFTER_MS = 500
+/** Where a consumer starts in a partition whose offsets nobody knows; the readers here seek. */
+const FIRST_OFFSET = '0'
+
+type Call = ReturnType<ReturnType<RequestDefinition<unknown>['protocol']>>
+type TopicMetadata = { topic: string; partitionMetadata: readonly { partitionId: number; leader: number }[] }
+export type Metadata = { topicMetadata: readonly TopicMetadata[] }
+export type MetadataDefinition = RequestDefinition<{ topics: readonly string[]; allowAutoTopicCreation: boolean }>
+type Broker = {
+  connectionPool: { send(call: Call): Promise<unknown> }
+  lookupRequest<Options>(apiKey: number, definition: RequestDefinition<Options>): (options: Options) => Call
+  metadata(topics: readonly string[]): Promise<unknown>
+}
+type Offsets = { topic: string; partitions: { partition: number; offset: string }[] }
+type WantedOffsets = { topic: string; partitions: readonly { partition: number }[] }
+type Cluster = {
+  brokerPool: { metadata: Metadata | null; createBroker(options: never): Broker }
+  refreshMetadata(): Promise<void>
+  refreshMetadataIfNecessary(): Promise<void>
+  fetchTopicsOffset(topics: readonly WantedOffsets[]): Promise<Offsets[]>
+}
+
+/** Rejects with the error of a topic, if any; those of partitions only say that a partition has no leader. */
+async function requestMetadata<M extends Metadata>(
+  broker: Broker,
+  definition: MetadataDefinition,
+  topics: readonly string[],
+): Promise<M> {
+  const call = broker.lookupRequest(METADATA, definition)({ topics, allowAutoTopicCreation: false })
+  const parse = async (decoded: unknown) => {
+    const metadata = decoded as M
+    const topicMetadata = metadata.topicMetadata.map((each) => ({ ...each, partitionMetadata: [] }))
+    await call.response.parse({ ...metadata, topicMetadata })
+    return metadata
+  }
+  return (await broker.connectionPool.send({ ...call, response: { ...call.response, parse } })) as M
+}
+
+/** Makes a client take metadata as they are while `isAllowed` returns true. */
+export function takeMetadataAsTheyAre(
+  { brokerPool }: Pick<Cluster, 'brokerPool'>,
+  definition: MetadataDefinition,
+  isAllowed = () => true,
+): void {
+  const createBroker = brokerPool.createBroker.bind(brokerPool)
+  brokerPool.createBroker = (options) => {
+    const broker = createBroker(options)
+    const strict = broker.metadata.bind(broker)
+    return Object.assign(broker, {
+      metadata: (topics: readonly string[]) =>
+        isAllowed() ? requestMetadata(broker, definition, topics) : strict(topics),
+    })
+  }
+}
+
+/**
+ * Makes a client read the partitions that have a leader, while `isAllowed` returns true. The offsets of others are left
+ * out. Metadata are requested again, at most every 500 ms, until each partition has a leader.
+ */
+export function readLedPartitions(cluster: Cluster, definition: MetadataDefinition, isAllowed = () => true): void {
+  takeMetadataAsTheyAre(cluster, definition, isAllowed)
+  const refreshIfNecessary = cluster.refreshMetadataIfNecessary.bind(cluster)
+  const fetchOffsets = cluster.fetchTopicsOffset.bind(cluster)
+  let askedAt = -Infinity
+
+  function leaderless(topic?: string): Set<number> {
+    const found = (cluster.brokerPool.metadata?.topicMetadata ?? []).filter(
+      (each) => (topic ?? each.topic) === each.topic,
+    )
+    const without = found.flatMap(({ partitionMetadata }) =>
+      partitionMetadata.filter(({ leader }) => leader === NO_LEADER),
+    )
+    return new Set(without.map(({ partitionId }) => partitionId))
+  }
+
+  cluster.refreshMetadataIfNecessary = async () => {
+    const now = performance.now()
+    if (!isAllowed() || now - askedAt < AGAIN_AFTER_MS || leaderless().size === 0) return refreshIfNecessary()
+    askedAt = now
+    await cluster.refreshMetadata()
+  }
+
+  cluster.fetchTopicsOffset = async (topics) => {
+    const led = topics.map((each) => {
+      const without = leaderless(each.topic)
+      return { ...each, partitions: each.partitions.filter(({ partition }) => !without.has(partition)) }
+    })
+    const found = await fetchOffsets(led.filter(({ partitions }) => partitions.length > 0))
+    return topics.map(({ topic }) => found.find((one) => one.topic === topic) ?? { topic, partitions: [] })
+  }
+}
+
+type ClientParts = { cluster: Cluster }
+
+/** Wraps kafkajs's factory of consumers. */
+export function consumersOfLedPartitions<P extends object, C>(
+  createConsumer: (parts: P) => C,
+  definition: MetadataDefinition,
+) {
+  return (parts: P): C => {
+    const { cluster } = parts as P & ClientParts
+    readLedPartitions(cluster, definition)
+    const fetchKnown = cluster.fetchTopicsOffset
+    cluster.fetchTopicsOffset = async (topics) => {
+      const known = await fetchKnown(topics)
+      return topics.map(({ topic, partitions }, n) => {
+        const found = new Map(known[n]?.partitions.map(({ partition, offset }) => [partition, offset]))
+        return {
+          topic,
+          partitions: partitions.map(({ partition }) => ({ partition, offset: found.get(partition) ?? FIRST_OFFSET })),
+        }
+      })
+    }
+    return createConsumer(parts)
+  }
+}

@@ -5,7 +5,7 @@ import { PreconditionError } from '../runtime/failures.ts'
 import type { Log } from '../runtime/log.ts'
 import { type BackOff, createBackOff } from '../runtime/retry.ts'
 import { delay, type Time } from '../runtime/time.ts'
-import { NoLeader, reasonOf } from './broker-errors.ts'
+import { reasonOf } from './broker-errors.ts'
 import { anotherLog, partitionsChanged, SERVICE_REMEDY } from './log-identity.ts'
 
 /** Receives the records of a log, and knows the checkpoint to continue from. */
@@ -109,16 +109,16 @@ export function createPartitionCursors<R extends LogRecord>(
     let failure: unknown
     for (const [index, [partition, cursor]] of [...loading].entries()) {
       const load = loads[index] as PromiseSettledResult<Checkpoint>
-      const end =
-        ends instanceof Error ? ends : (ends[partition] ?? new NoLeader(`partition ${partition} has no leader`))
-      if (load.status === 'rejected' || end instanceof Error) {
-        failure = load.status === 'rejected' ? load.reason : end
+      if (load.status === 'rejected' || ends instanceof Error) {
+        failure = load.status === 'rejected' ? load.reason : ends
         if (failure instanceof PreconditionError) return fail(failure)
         cursor.problem = `checkpoint not loaded: ${reasonOf(failure)}`
         failed.set(partition, cursor)
         continue
       }
-      const reason = outOfBounds(load.value, end)
+      const end = ends[partition]
+      // Without a leader nothing is delivered, and each delivery is compared with the end that it has.
+      const reason = end === undefined ? undefined : outOfBounds(load.value, end)
       if (reason !== undefined) return halt(reason, partition)
       moveTo(partition, cursor, cursor.checkpoint, load.value)
     }

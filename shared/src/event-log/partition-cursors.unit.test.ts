@@ -107,6 +107,31 @@ it('a delivery that ends before the checkpoint halts only if the leader has that
   ])
 })
 
+it('a partition without a leader is followed once it has one, and only then compared with its end', async () => {
+  const sought: [Partition, Offset][] = []
+  const halts: Error[] = []
+  let ends: (Offset | undefined)[] = [100 as Offset, undefined]
+  const cursors = createPartitionCursors(
+    {
+      checkpointOf: async () => at(4),
+      onRecords: async (_partition, _records, next) => next,
+      onHalt: (error) => halts.push(error),
+    },
+    { pause() {}, seek: (...to) => sought.push(to), ends: async () => ends },
+    { partitions: 2, time: systemTime, log: quietLog },
+  )
+  cursors.assign([0, 1] as Partition[])
+  await eventually(() => expect(sought).toHaveLength(2))
+  expect(await cursors.deliver(0 as Partition, () => deliveryOf(5, 9))).toBe(9)
+  expect(cursors.problems()).toEqual([])
+  expect(await cursors.deliver(1 as Partition, () => deliveryOf(5, 7))).toBe(7)
+  ends = [100 as Offset, 3 as Offset]
+  cursors.assign([0, 1] as Partition[])
+  await eventually(() =>
+    expect(halts).toEqual([expect.objectContaining({ message: expect.stringMatching(/another log/) })]),
+  )
+})
+
 it('a partition whose checkpoint cannot be loaded delays no other, and starts when it can', async () => {
   const sought: [Partition, Offset][] = []
   const [healthy, failing] = [0 as Partition, 1 as Partition]

@@ -70,7 +70,7 @@ describe('a plant, which never changes', () => {
     for (const method of ['GET', 'HEAD'] as const) {
       for (const known of [tag, `W/${tag}`, `"other", ${tag}`, `"a,b",W/"x" ,${tag}`, '*', ' * ']) {
         const kept = await send(method, '/plants/1', { 'if-none-match': known })
-        // The length is that of the body that is not sent, or absent.
+        // The length of the body, which is not sent, or none.
         const length = method === 'HEAD' ? headers['content-length'] : undefined
         expect([kept.statusCode, kept.body, kept.headers['content-length']], known).toEqual([304, '', length])
         for (const name of ['etag', 'cache-control', 'vary', 'plants-position'])

@@ -180,6 +180,45 @@ describe('the table of failures in the description', () => {
     )
   })
 
+  it('has the headers of a plant that a client may keep, and of a client that has it', () => {
+    const { parameters, responses } = (document.paths['/plants/{id}']?.get ?? {}) as Operation & {
+      parameters: object[]
+    }
+    expect(parameters).toContainEqual({ $ref: '#/components/parameters/If-None-Match' })
+    for (const status of [200, 304]) {
+      const { headers, content } = responses[status] as Response
+      expect(Object.keys(headers)).toEqual(
+        expect.arrayContaining(['Plants-Position', 'ETag', 'Cache-Control', 'RateLimit', 'X-Request-Id']),
+      )
+      expect(content === undefined).toBe(status === 304)
+    }
+  })
+
+  it('has the place of a created plant, and nowhere else', () => {
+    const located = operations.flatMap(([name, { responses }]) =>
+      Object.entries(responses).flatMap(([status, response]) =>
+        'Location' in resolved(response).headers ? [`${name} ${status}`] : [],
+      ),
+    )
+    expect(located).toEqual(['post /plants 200'])
+  })
+
+  it('has the fields about the rate limit where they can be: not before the token is checked', () => {
+    for (const [name, { responses }] of operations) {
+      const limited = Object.entries(responses).flatMap(([status, response]) => {
+        const { headers } = resolved(response)
+        expect('RateLimit' in headers).toBe('RateLimit-Policy' in headers)
+        return 'RateLimit' in headers ? [Number(status)] : []
+      })
+      const never = [401, 403, 405, 408, 417, 431]
+      expect(limited, name).toEqual(
+        Object.keys(responses)
+          .map(Number)
+          .filter((status) => !never.includes(status)),
+      )
+    }
+  })
+
   it('describes the headers of each status', () => {
     const headers: Record<number, string> = {
       401: 'WWW-Authenticate',

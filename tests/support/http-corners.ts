@@ -36,6 +36,7 @@ function expectError(response: RawResponse | undefined, error: number, message?:
   expectErrorShape(body)
   expect(body).toMatchObject({ error, message: expect.stringMatching(message ?? /\w/) })
   expect(body.message).not.toMatch(/\bat .*\.[jt]s|node_modules|<html/)
+  expect(response?.headers['cache-control']).toBe('no-store')
   expect(response?.headers['retry-after']).toBe(Math.floor(error / 100) === 503 ? '1' : undefined)
 }
 

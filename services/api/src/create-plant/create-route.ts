@@ -34,6 +34,7 @@ const FACTS: OperationFacts = {
     'coverageGap',
   ],
   requestHeaders: ['Idempotency-Key'],
+  responseHeaders: ['Location'],
   bodyExamples: {
     plant: { summary: 'A plant', value: { id: 7, name: 'Monstera', tag: 'indoor' } },
     largeId: {
@@ -69,7 +70,7 @@ export const createPlantRoute: FastifyPluginAsyncTypebox<{
       if (!('offset' in outcome)) throw new HttpError(outcome.is, undefined, {}, outcome.cause)
       const position = formatPosition(outcome)
       if (outcome.is === 'duplicate') throw new HttpError('duplicateId', undefined, { [TOKEN_HEADER]: position })
-      reply.header(TOKEN_HEADER, position)
+      reply.headers({ [TOKEN_HEADER]: position, location: `/plants/${body.id}` })
       return plantOf(body)
     },
   )

@@ -105,15 +105,31 @@ export function createAdmission(
   }
 }
 
-/** Limits the requests per minute of each caller, over all of its tokens, to this instance. */
+/**
+ * Limits the requests per minute of each caller, over all of its tokens, to this instance. Responses have the fields of
+ * draft-ietf-httpapi-ratelimit-headers, and the three of its first versions.
+ */
 export async function limitRates(operations: FastifyInstance, perMinute: number): Promise<void> {
   await operations.register(rateLimit, {
-    hook: 'onRequest',
+    global: false,
     max: perMinute,
     timeWindow: RATE_WINDOW_MS,
     cache: MAX_CALLERS_COUNTED,
-    enableDraftSpec: true,
     keyGenerator: ({ caller }) => caller,
-    errorResponseBuilder: () => new HttpError('tooManyRequests'),
+  })
+  const count = operations.createRateLimit()
+  const policy = `"caller";q=${perMinute};w=${RATE_WINDOW_MS / 1_000}`
+  operations.addHook('onRequest', async (request, reply) => {
+    const limit = await count(request)
+    if (limit.isAllowed) return
+    const { remaining, ttlInSeconds: seconds, isExceeded } = limit
+    reply.headers({
+      'ratelimit-policy': policy,
+      ratelimit: `"caller";r=${remaining};t=${seconds}`,
+      'ratelimit-limit': perMinute,
+      'ratelimit-remaining': remaining,
+      'ratelimit-reset': seconds,
+    })
+    if (isExceeded) throw new HttpError('tooManyRequests', undefined, { 'retry-after': String(seconds) })
   })
 }

@@ -99,10 +99,10 @@ describe('with origins', () => {
       'access-control-allow-origin': ORIGIN,
       'access-control-allow-methods': 'GET, HEAD, POST',
       'access-control-allow-headers':
-        'Authorization, Content-Type, Idempotency-Key, Plants-Position, X-Request-Id, traceparent, tracestate',
+        'Authorization, Content-Type, Idempotency-Key, Plants-Position, If-None-Match, X-Request-Id, traceparent, tracestate',
       'access-control-expose-headers':
-        'Plants-Position, X-Request-Id, WWW-Authenticate, Retry-After, Allow, ' +
-        'RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset',
+        'Plants-Position, Location, ETag, Cache-Control, RateLimit-Policy, RateLimit, X-Request-Id, WWW-Authenticate, ' +
+        'Retry-After, Allow, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset',
       'access-control-max-age': '7200',
     })
   })

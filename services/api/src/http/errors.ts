@@ -100,6 +100,7 @@ export function bodyOf(failure: Failure, message: string = ERRORS[failure][1]) {
 /** Seconds after which a client should try again. */
 const RETRY_AFTER_SECONDS = '1'
 
+/** A cache must not keep a failure: a missing plant can be created, and by default a cache may keep a 404 or a 405. */
 export function headersOf(failure: Failure): Record<string, string> {
-  return statusOf(failure) === 503 ? { 'retry-after': RETRY_AFTER_SECONDS } : {}
+  return { 'cache-control': 'no-store', ...(statusOf(failure) === 503 && { 'retry-after': RETRY_AFTER_SECONDS }) }
 }

@@ -9,6 +9,7 @@ import { extractComponents } from './schemas.ts'
 /** The security scheme of every operation. Scopes are in the descriptions: only those of OAuth 2 can be declared. */
 const SCHEME = 'bearer'
 const TAG = 'plants'
+const NOT_MODIFIED = 'Not Modified (an addition): what the client has is still what is shown'
 /** Names for generators of Go, which call the constructor of Plant NewPlant. */
 const GO_NAMES: Record<string, string> = { NewPlant: 'PlantToCreate', Error: 'Failure' }
 
@@ -91,7 +92,12 @@ function complete({ components, ...generated }: Document, configs: Map<string, C
 
 function withFacts(operation: Operation, { operation: facts, scope }: Config): Operation {
   const { requestBody, parameters = [], responses } = operation
-  const { bodyExamples: examples, responseExample: example, links } = facts
+  const { bodyExamples: examples, responseExample: example, links, responseHeaders = [] } = facts
+  const headersOf = (status: number) =>
+    headerReferences(['Plants-Position', ...responseHeaders, ...responseHeadersOf(status)])
+  const notModified: Record<string, object> = responseHeaders.includes('ETag')
+    ? { 304: { description: NOT_MODIFIED, headers: headersOf(304) } }
+    : {}
   const requestHeaders = [...facts.requestHeaders, ...REQUEST_HEADERS_OF_EVERY_OPERATION]
   return {
     ...operation,
@@ -103,9 +109,10 @@ function withFacts(operation: Operation, { operation: facts, scope }: Config): O
       ...mapValues(responses, (response, status) => ({
         ...withMedia(response, { ...(example !== undefined && { example }) }),
         description: facts.response,
-        headers: headerReferences(['Plants-Position', ...responseHeadersOf(Number(status))]),
+        headers: headersOf(Number(status)),
         ...(links && { links }),
       })),
+      ...notModified,
       ...failureResponses(facts.failures),
     },
   }

@@ -18,6 +18,11 @@ export const REQUEST_HEADERS = {
       'reflects at least what those responses reflected, on every instance.',
     schema: { type: 'string', format: 'plants-position' },
   },
+  'If-None-Match': {
+    description:
+      'An addition: the `ETag` of an earlier response, or several; 304 if the plant is still shown like that.',
+    schema: { type: 'string' },
+  },
   'X-Request-Id': {
     description:
       'An addition: the id of this request, 1 to 128 visible ASCII characters. It is in the response and in the log ' +
@@ -41,6 +46,31 @@ export const RESPONSE_HEADERS = {
       'does.',
     schema: { type: 'string', format: 'plants-position' },
     example: '3-1729',
+  },
+  Location: {
+    description: 'An addition: where the plant can be read.',
+    schema: { type: 'string', format: 'uri-reference' },
+    example: '/plants/7',
+  },
+  ETag: {
+    description: 'An addition: the strong entity tag of what is shown, for `If-None-Match`.',
+    schema: { type: 'string' },
+    example: '"sOkhkmBLvD4XvJQ_TYVfJp"',
+  },
+  'Cache-Control': {
+    description: 'An addition: a client may keep a plant. Failures and lists have `no-store`.',
+    schema: { type: 'string' },
+    example: 'private, max-age=86400, immutable',
+  },
+  'RateLimit-Policy': {
+    description: 'An addition, if requests are limited: how many a caller may send in how many seconds.',
+    schema: { type: 'string' },
+    example: '"caller";q=600;w=60',
+  },
+  RateLimit: {
+    description: 'An addition, if requests are limited: how many remain, until the count starts again in `t` seconds.',
+    schema: { type: 'string' },
+    example: '"caller";r=599;t=60',
   },
   'X-Request-Id': {
     description:
@@ -70,8 +100,12 @@ export const RESPONSE_HEADERS = {
 
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS
 
+/** The statuses of requests that are refused before they are counted. */
+const BEFORE_THE_RATE_LIMIT: ReadonlySet<number> = new Set([401, 403, 405, 408, 417, 431])
+
 /** The headers of every response with this status, in all operations. */
 export function responseHeadersOf(status: number): ResponseHeader[] {
+  const limit = BEFORE_THE_RATE_LIMIT.has(status) ? [] : (['RateLimit-Policy', 'RateLimit'] as const)
   const own: Partial<Record<number, ResponseHeader>> = {
     401: 'WWW-Authenticate',
     403: 'WWW-Authenticate',
@@ -80,5 +114,5 @@ export function responseHeadersOf(status: number): ResponseHeader[] {
     503: 'Retry-After',
   }
   const header = own[status]
-  return header === undefined ? ['X-Request-Id'] : [header, 'X-Request-Id']
+  return [...(header === undefined ? [] : [header]), ...limit, 'X-Request-Id']
 }

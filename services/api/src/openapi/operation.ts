@@ -1,10 +1,12 @@
 import type { Failure } from '../http/errors.ts'
-import type { RequestHeader } from './headers.ts'
+import type { RequestHeader, ResponseHeader } from './headers.ts'
 
 /** The facts of an operation that the schemas of its route cannot express; the route has them in `config.operation`. */
 export type OperationFacts = {
   /** The description of its 200 response. */
   response: string
+  /** The headers of that response, besides those of every one. With an ETag, the operation can respond 304, too. */
+  responseHeaders?: readonly ResponseHeader[]
   /** Its failures, besides those of every operation. */
   failures: readonly Failure[]
   /** The headers that it reads, besides those of every operation. */

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { stringify } from 'lossless-json'
+import { entityTagOf, sendTagged } from '../http/entity-tag.ts'
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 
@@ -53,15 +53,9 @@ type ConstantResponse = (request: FastifyRequest, reply: FastifyReply) => Fastif
  * response, but have to revalidate it.
  */
 function constantResponse(body: Buffer, type: string): ConstantResponse {
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
-  return (request, reply) => {
-    reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
-    if (isKnown(etag, request.headers['if-none-match'])) return reply.code(304).send()
-    return reply.type(type).send(body)
+  const etag = entityTagOf(body)
+  return (_request, reply) => {
+    reply.headers({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
+    return sendTagged(reply, etag, type, body)
   }
-}
-
-// RFC 9110 13.1.2: a list of tags, compared weakly, or any.
-function isKnown(etag: string, known = ''): boolean {
-  return known.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
 }

@@ -109,6 +109,7 @@ export const listPlantsRoute: FastifyPluginAsyncTypebox<{
       const page = await budget.run(caller, request.limit, reply.raw, () => lister.list({ ...request, token }))
       if (page === undefined) throw new HttpError('overloaded', 'too many plants are being listed; try again')
       if (page.is !== 'page') throw notCovered(token, page.cause)
+      reply.header('cache-control', 'no-store')
       if (page.shown.size > 0) reply.header(TOKEN_HEADER, formatToken(page.shown))
       return {
         ...itemsOf(page.claims),

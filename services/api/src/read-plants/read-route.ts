@@ -2,9 +2,17 @@ import { type FastifyPluginAsyncTypebox, Type } from '@fastify/type-provider-typ
 import { Plant, parsePlantId } from '@plant-store/shared/plant/plant.ts'
 import { formatPosition } from '@plant-store/shared/plant/position.ts'
 import { notCovered, TOKEN_HEADER, tokenOf } from '../http/consistency-token.ts'
+import { entityTagOf, sendTagged } from '../http/entity-tag.ts'
 import { HttpError } from '../http/errors.ts'
 import type { OperationFacts } from '../openapi/operation.ts'
 import type { PlantReader } from './read-plant.ts'
+
+/**
+ * A plant never changes, so a client may keep it without asking again, for its own use: a token decides who sees it. A
+ * day, because a restored backup may lack the newest plants.
+ */
+const CACHE_CONTROL = 'private, max-age=86400, immutable'
+const JSON_TYPE = 'application/json; charset=utf-8'
 
 const SCHEMA = {
   operationId: 'readPlant',
@@ -22,7 +30,8 @@ const SCHEMA = {
 const FACTS: OperationFacts = {
   response: 'The plant with this id',
   failures: ['invalidId', 'invalidPosition', 'noSuchRoute', 'noSuchPlant', 'unreadablePlant', 'coverageGap'],
-  requestHeaders: ['Plants-Position'],
+  requestHeaders: ['Plants-Position', 'If-None-Match'],
+  responseHeaders: ['ETag', 'Cache-Control'],
   responseExample: { name: 'Monstera', tag: 'indoor' },
 }
 
@@ -41,8 +50,11 @@ export const readPlantRoute: FastifyPluginAsyncTypebox<{ reader: PlantReader; pa
       const found = await reader.read(id, token)
       if (found.is === 'coverageGap') throw notCovered(token, found.cause)
       if (found.is !== 'plant') throw new HttpError(found.is)
-      reply.header(TOKEN_HEADER, formatPosition(found))
-      return found.plant
+      const body = reply.serialize(found.plant) as string
+      // CORS may have set a Vary before.
+      const vary = [reply.getHeader('vary'), 'Authorization'].filter(Boolean).join(', ')
+      reply.headers({ [TOKEN_HEADER]: formatPosition(found), 'cache-control': CACHE_CONTROL, vary })
+      return sendTagged(reply, entityTagOf(body), JSON_TYPE, body)
     },
   )
 }

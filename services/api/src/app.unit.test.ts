@@ -1,0 +1,177 @@
+import type { Plant } from '@plant-store/shared/plant/plant.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
+import { createLog } from '@plant-store/shared/runtime/json-log.ts'
+import { readSettings } from '@plant-store/shared/runtime/settings.ts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createApp } from './app.ts'
+import { ApiSettings } from './settings.ts'
+
+const ORIGIN = 'https://app.example'
+const POSITION = { partition: 3 as Partition, offset: 17 as Offset }
+const plants = new Map<bigint, Plant>([
+  [1n, { name: 'Monstera', tag: 'indoor' }],
+  [2n, { name: 'Monstera', tag: '' }],
+  [3n, { name: 'Monstera' }],
+])
+
+let close = async () => {}
+afterEach(() => close())
+
+/** The app around operations that know three plants. */
+async function openApp(env: Record<string, string> = {}) {
+  const stores = { KAFKA_BROKERS: 'nowhere:1', REDIS_URL: 'redis://nowhere' }
+  const { app } = await createApp({
+    log: createLog('api', 'silent'),
+    settings: readSettings(ApiSettings, { ...stores, ...env }),
+    partitions: 8,
+    strategies: [async (caller) => ({ caller, scopes: ['plants:read', 'plants:write'] })],
+    creation: { create: async ({ plant }) => ({ is: plants.has(plant.id) ? 'duplicate' : 'created', ...POSITION }) },
+    reader: {
+      read: async (id) => {
+        const plant = plants.get(id)
+        return plant === undefined ? { is: 'noSuchPlant' } : { is: 'plant', plant, ...POSITION }
+      },
+    },
+    lister: { list: async () => ({ is: 'page', claims: [], shown: new Map() }) },
+  })
+  close = () => app.close()
+  return (method: 'GET' | 'HEAD' | 'POST', url: string, headers: Record<string, string> = {}, payload?: string) =>
+    app.inject({
+      ...{ method, url, headers: { authorization: 'Bearer a', 'content-type': 'application/json', ...headers } },
+      ...(payload !== undefined && { payload }),
+    })
+}
+
+describe('a plant, which never changes', () => {
+  it('can be kept by a client, for one token', async () => {
+    const send = await openApp()
+    const { statusCode, headers, body } = await send('GET', '/plants/1')
+    expect([statusCode, body]).toEqual([200, '{"name":"Monstera","tag":"indoor"}'])
+    expect(headers).toMatchObject({
+      etag: expect.stringMatching(/^"[\w-]{22}"$/),
+      'cache-control': 'private, max-age=86400, immutable',
+      vary: 'Authorization',
+      'content-type': 'application/json; charset=utf-8',
+      'plants-position': '3-17',
+    })
+  })
+
+  it('has an entity tag for what it shows: the same each time, another one for other bytes', async () => {
+    const send = await openApp()
+    const tags = await Promise.all([1, 2, 3, 1].map(async (id) => (await send('GET', `/plants/${id}`)).headers.etag))
+    expect(new Set(tags).size).toBe(3)
+    expect(tags[3]).toBe(tags[0])
+  })
+
+  it('is not sent again to a client that has it', async () => {
+    const send = await openApp()
+    const { headers } = await send('GET', '/plants/1')
+    const tag = String(headers.etag)
+    for (const method of ['GET', 'HEAD'] as const) {
+      for (const known of [tag, `W/${tag}`, `"other", ${tag}`, `"a,b",W/"x" ,${tag}`, '*', ' * ']) {
+        const kept = await send(method, '/plants/1', { 'if-none-match': known })
+        // The length of the body, which is not sent, or none.
+        const length = method === 'HEAD' ? headers['content-length'] : undefined
+        expect([kept.statusCode, kept.body, kept.headers['content-length']], known).toEqual([304, '', length])
+        for (const name of ['etag', 'cache-control', 'vary', 'plants-position'])
+          expect(kept.headers[name], name).toBe(headers[name])
+      }
+      for (const unknown of ['"other"', tag.slice(1, -1), '', '"*"', '"a,*,b"', `${tag.slice(0, -1)}x"`])
+        expect((await send(method, '/plants/1', { 'if-none-match': unknown })).statusCode, unknown).toBe(200)
+    }
+  })
+
+  it('has the same headers for HEAD', async () => {
+    const send = await openApp()
+    const [{ headers: got }, { headers: head, body }] = await Promise.all([
+      send('GET', '/plants/1', { 'x-request-id': 'same' }),
+      send('HEAD', '/plants/1', { 'x-request-id': 'same' }),
+    ])
+    expect([{ ...head, date: '' }, body]).toEqual([{ ...got, date: '' }, ''])
+  })
+
+  it('is told from the plant of another origin and of another token', async () => {
+    const send = await openApp({ CORS_ORIGINS: ORIGIN })
+    for (const origin of [ORIGIN, 'https://other.example']) {
+      const { headers } = await send('GET', '/plants/1', { origin })
+      expect(headers.vary).toBe('Origin, Authorization')
+    }
+  })
+})
+
+describe('what may be different at the next request', () => {
+  it.each([
+    ['a list', 'GET', '/plants', 200],
+    ['an invalid list', 'GET', '/plants?limit=x', 400],
+    ['a plant that may be created', 'GET', '/plants/4', 404],
+    ['an unknown path', 'GET', '/nothing', 404],
+    ['an unknown method', 'POST', '/plants/1', 405],
+    ['a duplicate', 'POST', '/plants', 400],
+  ] as const)('is never kept: %s', async (_what, method, url, status) => {
+    const send = await openApp()
+    // A condition is about what a request with success would show.
+    const { statusCode, headers } = await send(method, url, { 'if-none-match': '*' }, '{"id":1,"name":"n"}')
+    expect([statusCode, headers['cache-control'], headers.etag, headers.vary]).toEqual([
+      ...[status, 'no-store', undefined, undefined],
+    ])
+  })
+})
+
+describe('a create', () => {
+  it.each(['7', '-9223372036854775808', '9007199254740993', '1e3'])('says where its plant is: %s', async (id) => {
+    const send = await openApp()
+    const { statusCode, headers, body } = await send('POST', '/plants', {}, `{"id":${id},"name":"n"}`)
+    expect([statusCode, body]).toEqual([200, '{"name":"n"}'])
+    expect(headers.location).toBe(`/plants/${id === '1e3' ? '1000' : id}`)
+  })
+
+  it('that is refused says nothing of it', async () => {
+    const send = await openApp()
+    const { statusCode, headers } = await send('POST', '/plants', {}, '{"id":1,"name":"n"}')
+    expect([statusCode, headers.location]).toEqual([400, undefined])
+  })
+})
+
+describe('a limit of requests a minute', () => {
+  const limitIn = ({ headers }: { headers: Record<string, unknown> }) =>
+    Object.entries(headers).filter(([name]) => /^ratelimit|retry-after/.test(name))
+
+  it('is announced by the fields of the current draft and of the earlier one, until it is reached', async () => {
+    const send = await openApp({ RATE_LIMIT_PER_MINUTE: '2' })
+    const responses = [await send('GET', '/plants/1'), await send('GET', '/plants/4'), await send('GET', '/plants/1')]
+    expect(responses.map(({ statusCode }) => statusCode)).toEqual([200, 404, 429])
+    for (const [n, response] of responses.entries()) {
+      const { t = '' } = /;t=(?<t>\d+)$/.exec(String(response.headers.ratelimit))?.groups ?? {}
+      expect(Number(t)).toBeGreaterThan(0)
+      expect(Number(t)).toBeLessThanOrEqual(60)
+      const remaining = Math.max(0, 1 - n)
+      expect(Object.fromEntries(limitIn(response))).toEqual({
+        'ratelimit-policy': '"caller";q=2;w=60',
+        ratelimit: `"caller";r=${remaining};t=${t}`,
+        'ratelimit-limit': '2',
+        'ratelimit-remaining': String(remaining),
+        'ratelimit-reset': t,
+        ...(n === 2 && { 'retry-after': t }),
+      })
+    }
+    expect(responses[2]?.json()).toMatchObject({ error: 42900 })
+  })
+
+  it('is announced on a response without a body', async () => {
+    const send = await openApp({ RATE_LIMIT_PER_MINUTE: '2' })
+    const kept = await send('HEAD', '/plants/1', { 'if-none-match': '*' })
+    expect([kept.statusCode, kept.headers.ratelimit]).toEqual([304, expect.stringMatching(/^"caller";r=1;t=/)])
+  })
+
+  it('is not mentioned without one, without a valid token, or for what needs no token', async () => {
+    const unlimited = await openApp()
+    expect(limitIn(await unlimited('GET', '/plants/1'))).toEqual([])
+    await close()
+    const send = await openApp({ RATE_LIMIT_PER_MINUTE: '1' })
+    for (let n = 0; n < 3; n++) {
+      expect(limitIn(await send('GET', '/plants/1', { authorization: 'none' }))).toEqual([])
+      expect(limitIn(await send('GET', '/openapi.json'))).toEqual([])
+    }
+    expect((await send('GET', '/plants/1')).statusCode).toBe(200)
+  })
+})

@@ -1,0 +1,47 @@
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { inject, it } from 'vitest'
+import { root } from '../../local/places.mjs'
+import { javaEnvironment } from '../../local/stores/java.ts'
+import { ensureBuilt, findGo } from '../../local/toolchain/go.ts'
+import { installPython } from '../../local/toolchain/python.ts'
+import { runStep } from './run-step.ts'
+
+const DESCRIPTION = join(root, 'docs/openapi.yaml')
+const FOLDER = join(import.meta.dirname, 'generators')
+const OAPI_CODEGEN = { source: 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen', version: 'v2.8.2' }
+
+it('no rule of Spectral for OpenAPI finds anything in the description', async () => {
+  const folder = join(FOLDER, 'spectral')
+  await runStep('npm', ['ci'], folder)
+  await runStep('npm', ['run', 'lint'], folder)
+})
+
+it('a Go client by oapi-codegen compiles', async () => {
+  const folder = target('go')
+  for (const file of ['go.mod', 'go.sum', 'oapi-codegen.yaml'])
+    copyFileSync(join(FOLDER, 'go', file), join(folder, file))
+  const generator = await ensureBuilt({ ...OAPI_CODEGEN, program: 'oapi-codegen' })
+  await runStep(generator as string, ['-config', 'oapi-codegen.yaml', DESCRIPTION], folder)
+  await runStep((await findGo()) as string, ['vet', './...'], folder, { CGO_ENABLED: '0' })
+})
+
+it('a Java client by OpenAPI Generator compiles', async () => {
+  const args = ['-B', '-q', '-f', join(FOLDER, 'java/pom.xml'), 'compile', `-Dtarget=${target('java')}`]
+  await runStep('mvn', args, FOLDER, javaEnvironment())
+})
+
+it('a Python client by openapi-python-client has no fault of types', async () => {
+  const folder = target('python')
+  const commands = await installPython('generated-python', join(FOLDER, 'python/requirements.txt'))
+  const args = ['generate', '--path', DESCRIPTION, '--output-path', folder, '--overwrite']
+  await runStep(join(commands, 'openapi-python-client'), args, folder)
+  await runStep(join(commands, 'mypy'), ['--strict', 'plant_store_client'], folder)
+})
+
+/** A new folder for what is generated. */
+function target(language: string): string {
+  const folder = join(inject('testRun'), `client-${language}`)
+  mkdirSync(folder)
+  return folder
+}

@@ -38,8 +38,13 @@ const settingsOf = (all: Properties) =>
       .map(([setting, property]) => [setting, valueSchema(property)]),
   )
 
+/** Certificates of authorities are no secrets: they may be in a ConfigMap. */
 const filesOf = (all: Properties) =>
-  Object.fromEntries(Object.keys(all).flatMap((setting) => (setting.endsWith('_FILE') ? [[setting, $('key')]] : [])))
+  Object.fromEntries(
+    Object.keys(all)
+      .filter((setting) => setting.endsWith('_FILE'))
+      .map((setting) => [setting, $(setting.endsWith('_CA_FILE') ? 'authorities' : 'key')]),
+  )
 
 /** The schema of a setting in a value file: YAML has booleans for on and off, and numbers for a ratio. */
 function valueSchema(property: TSchema): Schema {
@@ -71,12 +76,17 @@ const programOf = (own: Schema, more: Properties = {}) =>
   })
 
 const service = closed({ type: oneOf('ClusterIP', 'LoadBalancer'), port: atLeast(1), annotations: texts })
+const ingress = closed({
+  ...{ enabled: flag, className: text, annotations: texts, hosts: listOf(name), tls: listOf(open) },
+})
+const httpRoute = closed({ enabled: flag, annotations: texts, parentRefs: listOf(open), hostnames: listOf(name) })
 const autoscaling = closed({ enabled: flag, minReplicas: atLeast(1), maxReplicas: atLeast(1), averageCPU: text })
 
 /** The schema of the chart's values, with the names and limits of the settings as the programs check them. */
 export function valuesSchemaJson(): string {
   const ofApi = Object.entries(ApiSettings.properties).filter(([setting]) => !(setting in SERVICE_SETTINGS))
-  const [settings, files] = [settingsOf(SERVICE_SETTINGS), filesOf(SERVICE_SETTINGS)]
+  const settings = settingsOf(SERVICE_SETTINGS)
+  const files = { ...filesOf(SERVICE_SETTINGS), NODE_EXTRA_CA_CERTS: $('authorities') }
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     description: 'Written by npm run describe.',
@@ -86,17 +96,17 @@ export function valuesSchemaJson(): string {
         pullPolicy: oneOf('Always', 'IfNotPresent', 'Never'),
       }),
       ...{ settings: named('settings'), files: named('files'), extraEnv: listOf($('variable')), pod },
-      api: programOf({ replicas: atLeast(1), service, autoscaling }, Object.fromEntries(ofApi)),
+      api: programOf({ replicas: atLeast(1), service, ingress, httpRoute, autoscaling }, Object.fromEntries(ofApi)),
       projector: programOf({ replicas: atLeast(1) }),
       topics: oneOf('job', 'strimzi', 'none'),
       setup: programOf({}),
       strimzi: closed({ cluster: text, authentication: oneOf('scram-sha-512', 'tls'), replicas: atLeast(1) }),
-      plantctl: programOf({ enabled: flag, args: listOf(text), schedule: name, suspend: flag }),
+      plantctl: programOf({ enabled: flag, args: listOf(text), schedule: name, timeZone: text, suspend: flag }),
       backup: programOf({
-        ...{ enabled: flag, schedule: name, suspend: flag },
+        ...{ enabled: flag, schedule: name, timeZone: text, suspend: flag },
         ...{ existingClaim: text, size: name, storageClass: text },
       }),
-      monitoring: closed({ enabled: flag, labels: texts }),
+      monitoring: closed({ enabled: flag, labels: texts, runbookUrl: { type: 'string', pattern: '^\\S+$' } }),
       networkPolicy: closed({
         ...{ enabled: flag, clients: listOf(open), monitoring: listOf(open), egress: listOf(open) },
       }),
@@ -108,6 +118,9 @@ export function valuesSchemaJson(): string {
       'names-of-settings': oneOf(...Object.keys(settings)),
       'names-of-files': oneOf(...Object.keys(files)),
       key: closed({ existingSecret: name, key: name }, ['existingSecret', 'key']),
+      authorities: {
+        anyOf: [$('key'), closed({ existingConfigMap: name, key: name }, ['existingConfigMap', 'key'])],
+      },
       variable: { type: 'object', properties: { name }, required: ['name'] },
       resources: closed({ requests: open, limits: open, claims: { type: 'array' } }),
     },

@@ -6,7 +6,7 @@ import { ensureBuilt } from '../toolchain/go.ts'
 import { hasPython, installPython } from '../toolchain/python.ts'
 
 // Checks what the project is delivered by: looks for secrets in all commits, and checks the workflows and the
-// Dockerfile. A check whose tool cannot be had is left out, and said to be.
+// Dockerfiles. A check whose tool cannot be had is left out, and said to be.
 
 const TIMEOUT_MS = 300_000
 const REQUIREMENTS = join(root, 'local/supply/requirements.txt')
@@ -24,7 +24,7 @@ async function main(): Promise<number> {
     await check('secrets', await ensureBuilt(GITLEAKS), ['git', '--no-banner', '--redact', '--verbose', '.']),
     await check('workflows', await ensureBuilt(ACTIONLINT), []),
     await check('workflows', python && join(python, 'zizmor'), ['--offline', '--pedantic', '--quiet', '.github']),
-    await check('Dockerfile', python && join(python, 'hadolint'), ['Dockerfile']),
+    await check('Dockerfiles', python && join(python, 'hadolint'), ['Dockerfile', '.devcontainer/Dockerfile']),
   ]
   return findings.every(Boolean) ? 0 : 1
 }

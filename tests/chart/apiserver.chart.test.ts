@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { CHART, findChartPrograms, manifestOf, manifestsIn, RELEASE, run, template, valuesFile } from './helm.ts'
-import { findKubernetes, startKubernetes } from './kube-apiserver.ts'
+import { findKubernetes, httpRouteDefinition, startKubernetes } from './kube-apiserver.ts'
 import { EVERYTHING, MINIMAL, VALUES } from './values.ts'
 
 const [programs, kubernetes] = [await findChartPrograms(), await findKubernetes()]
@@ -10,8 +10,8 @@ const NAMESPACE = 'plants'
 const LEVELS = ['enforce', 'warn', 'audit']
 
 /**
- * The operators' kinds by name alone: their definitions belong to other projects, so manifests.chart.test.ts compares
- * the contents of such objects with the expected ones.
+ * The operators' kinds by name alone: manifests.chart.test.ts compares the contents of such objects with the expected
+ * ones.
  */
 const KINDS = [
   ['monitoring.coreos.com', 'ServiceMonitor'],
@@ -45,6 +45,8 @@ describe.runIf(programs !== undefined && kubernetes !== undefined)('a kube-apise
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: NAMESPACE } }
     const { code, stderr } = await server.apply([namespace, account, ...KINDS])
     expect(code, stderr).toBe(0)
+    const created = await server.kubectl('create', '--filename', await httpRouteDefinition())
+    expect(created.code, created.stderr).toBe(0)
     const known = ['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']
     expect(await server.kubectl(...known)).toMatchObject({ code: 0 })
   })

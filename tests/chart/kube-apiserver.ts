@@ -15,6 +15,7 @@ import { type Output, requireGo, run, unlessMissing } from './helm.ts'
 const VERSION = '1.34.4'
 /** Without it the programs do not know their version, and Helm asks for it. */
 const NAMED = `-X k8s.io/component-base/version.gitVersion=v${VERSION}`
+const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.4.1'
 const FOLDER = join(cacheDir, `kubernetes-${VERSION}`)
 const APISERVER = join(FOLDER, 'kube-apiserver')
 const KUBECTL = join(FOLDER, 'kubectl')
@@ -42,6 +43,13 @@ export const findKubernetes = () =>
     })
     return programs
   })
+
+/** The file with the definition of HTTPRoutes that the project Gateway API publishes. */
+export async function httpRouteDefinition(): Promise<string> {
+  const { code, stdout, stderr } = await run(await requireGo(), 'mod', 'download', '-json', GATEWAY_API)
+  if (code !== 0) throw new Error(stdout + stderr)
+  return join(JSON.parse(stdout).Dir, 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml')
+}
 
 /** Kubernetes refers to its libraries by folders next to its own, which a downloaded module does not have. */
 function moduleFile(itsOwn: string): string {

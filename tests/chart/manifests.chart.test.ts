@@ -56,7 +56,8 @@ describe.runIf(programs !== undefined)('linters', () => {
       for (const [name, values] of VALUES) {
         const files = await filesOfTemplate(values)
         const ours = files.filter(
-          (file) => !/apiVersion: (monitoring.coreos|kafka.strimzi)/.test(readFileSync(file, 'utf8')),
+          (file) =>
+            !/apiVersion: (monitoring.coreos|kafka.strimzi|gateway.networking)/.test(readFileSync(file, 'utf8')),
         )
         const validated = await run(validate ?? '', '--strict', '--kubernetes-version', version, ...ours)
         expect(validated.code, name + validated.stdout + validated.stderr).toBe(0)
@@ -68,6 +69,7 @@ describe.runIf(programs !== undefined)('linters', () => {
 describe.runIf(programs !== undefined)('contradicting values', () => {
   const kafka = (more: object) => ({ settings: { ...MINIMAL.settings, ...more }, api: MINIMAL.api })
   const api = (more: object) => ({ ...MINIMAL, api: { ...MINIMAL.api, ...more } })
+  const inConfigMap = (setting: string) => ({ ...MINIMAL, files: { [setting]: { existingConfigMap: 'c', key: 'k' } } })
   const scram = { KAFKA_SECURITY_PROTOCOL: 'SASL_SSL', KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512' }
   const oauth = { KAFKA_SECURITY_PROTOCOL: 'SASL_SSL', KAFKA_SASL_MECHANISM: 'OAUTHBEARER' }
   it.each<[message: string, values: object]>([
@@ -100,6 +102,10 @@ describe.runIf(programs !== undefined)('contradicting values', () => {
     ['extraEnv sets PORT, which the chart has', api({ extraEnv: [{ name: 'PORT' }] })],
     ['projector.replicas is 13, but PLANTS_PARTITIONS is 12', { ...MINIMAL, projector: { replicas: 13 } }],
     ['minReplicas is more than maxReplicas', api({ autoscaling: { enabled: true, minReplicas: 9 } })],
+    ['set api.ingress.hosts', api({ ingress: { enabled: true } })],
+    ['set api.httpRoute.parentRefs', api({ httpRoute: { enabled: true } })],
+    ["'/files/REDIS_PASSWORD_FILE': additional properties 'existingConfigMap'", inConfigMap('REDIS_PASSWORD_FILE')],
+    ["'/monitoring/runbookUrl'", { ...MINIMAL, monitoring: { runbookUrl: 'no address' } }],
     ['set strimzi.cluster', { ...MINIMAL, topics: 'strimzi' }],
     ['PLANTS_TABLE must not be the topic of the log', kafka({ PLANTS_TABLE: 'plants' })],
     ['api.settings has PLANTS_TOPIC', api({ settings: { PLANTS_TOPIC: 'other' } })],
@@ -124,6 +130,42 @@ describe.runIf(programs !== undefined)('manifests', () => {
       RELEASE,
     )
     expect(spec).toEqual(parse(RULES))
+  })
+
+  it('the alerts link to the page that the values name', async () => {
+    const runbookUrl = 'https://wiki.example/alerts'
+    const manifests = await render(helm, { ...MINIMAL, monitoring: { enabled: true, runbookUrl } })
+    const { groups } = manifestOf(manifests, 'PrometheusRule', RELEASE).spec as {
+      groups: { rules: { alert?: string; annotations?: { runbook_url: string } }[] }[]
+    }
+    const alerts = groups.flatMap(({ rules }) => rules.filter(({ alert }) => alert !== undefined))
+    expect(alerts.map(({ annotations }) => annotations?.runbook_url)).toEqual(
+      alerts.map(({ alert }) => `${runbookUrl}#${alert?.toLowerCase()}`),
+    )
+  })
+
+  it('an Ingress and an HTTPRoute lead to the HTTP API', async () => {
+    const name = `${RELEASE}-api`
+    const manifests = await render(helm, {
+      ...MINIMAL,
+      api: {
+        ...{ files: TOKENS, service: { port: 8080 } },
+        ingress: { enabled: true, hosts: ['a.example', 'b.example'] },
+        httpRoute: { enabled: true, parentRefs: [{ name: 'gateway' }] },
+      },
+    })
+    const [port] = manifestOf(manifests, 'Service', name).spec.ports
+    const backend = { service: { name, port: { name: port.name } } }
+    expect(manifestOf(manifests, 'Ingress', name).spec).toEqual({
+      rules: ['a.example', 'b.example'].map((host) => ({
+        host,
+        http: { paths: [{ path: '/', pathType: 'Prefix', backend }] },
+      })),
+    })
+    expect(manifestOf(manifests, 'HTTPRoute', name).spec).toEqual({
+      parentRefs: [{ name: 'gateway' }],
+      rules: [{ backendRefs: [{ name, port: port.port }] }],
+    })
   })
 
   it('Prometheus finds the operations ports of both services, as the job that the rules expect', async () => {
@@ -171,17 +213,25 @@ describe.runIf(programs !== undefined)('manifests', () => {
 
   it('each file is where its setting says, and a program has no others', async () => {
     const file = (key: string) => ({ existingSecret: `s-${key}`, key })
+    const inConfigMap = (key: string) => ({ existingConfigMap: `c-${key}`, key })
     const manifests = await render(helm, {
       ...MINIMAL,
-      files: { KAFKA_SSL_CA_FILE: file('ca'), REDIS_PASSWORD_FILE: file('redis') },
+      files: {
+        ...{ KAFKA_SSL_CA_FILE: inConfigMap('ca'), REDIS_PASSWORD_FILE: file('redis') },
+        NODE_EXTRA_CA_CERTS: inConfigMap('more'),
+      },
       api: { files: { ...TOKENS, KAFKA_SSL_CA_FILE: file('own-ca') } },
     })
     expect(filesOf(manifestOf(manifests, 'Deployment', `${RELEASE}-api`))).toEqual({
       KAFKA_SSL_CA_FILE: 's-own-ca/own-ca',
+      NODE_EXTRA_CA_CERTS: 'c-more/more',
       PLANT_STORE_TOKEN_DIGESTS_FILE: 'plant-store-tokens/token-digests',
       REDIS_PASSWORD_FILE: 's-redis/redis',
     })
-    expect(filesOf(manifestOf(manifests, 'Job', `${RELEASE}-setup`))).toEqual({ KAFKA_SSL_CA_FILE: 's-ca/ca' })
+    expect(filesOf(manifestOf(manifests, 'Job', `${RELEASE}-setup`))).toEqual({
+      KAFKA_SSL_CA_FILE: 'c-ca/ca',
+      NODE_EXTRA_CA_CERTS: 'c-more/more',
+    })
   })
 
   it('YAML turns on and large numbers into something else, and the chart turns them back', async () => {
@@ -218,9 +268,9 @@ api:
   })
 
   it('plantctl runs its arguments', async () => {
-    const values = { ...MINIMAL, plantctl: { enabled: true, args: ['verify', '--table'] } }
+    const values = { ...MINIMAL, plantctl: { enabled: true, args: ['verify', '--table'], timeZone: 'Europe/Berlin' } }
     const { spec } = manifestOf(await render(helm, values), 'CronJob', `${RELEASE}-plantctl`)
-    expect(spec).toMatchObject({ suspend: true, jobTemplate: { spec: { backoffLimit: 0 } } })
+    expect(spec).toMatchObject({ suspend: true, timeZone: 'Europe/Berlin', jobTemplate: { spec: { backoffLimit: 0 } } })
     expect(spec.jobTemplate.spec.template.spec.containers[0].args).toEqual(['plantctl', 'verify', '--table'])
   })
 
@@ -236,6 +286,7 @@ api:
     it('runs one at a time, with the settings of Kafka alone', async () => {
       const { spec } = manifestOf(await render(helm, backup({})), 'CronJob', NAME)
       expect(spec).toMatchObject({ schedule: '*/10 * * * *', suspend: false, concurrencyPolicy: 'Forbid' })
+      expect(spec).not.toHaveProperty('timeZone')
       expect(spec.jobTemplate.spec.backoffLimit).toBe(0)
       const [container] = podOf(spec.jobTemplate).containers
       expect(container).toMatchObject({
@@ -275,15 +326,17 @@ const hasLabels = (labels: Record<string, string> | undefined, selector: Record<
 
 const podOf = ({ spec }: Manifest): PodSpec => spec.template.spec
 
-/** The setting of each file, and the Secret and its key that are mounted there. */
+/** The setting of each file, and the Secret or ConfigMap and its key that are mounted there. */
 function filesOf(manifest: Manifest): Record<string, string> {
   const { containers, volumes = [] } = podOf(manifest)
   const mounted = volumes.flatMap(({ projected }) =>
-    projected.sources.flatMap(({ secret }) =>
-      secret.items.map(({ key, path }): [string, string] => [`/run/plant-store/${path}`, `${secret.name}/${key}`]),
+    projected.sources.flatMap((source) =>
+      Object.values(source).flatMap(({ name, items }) =>
+        items.map(({ key, path }): [string, string] => [`/run/plant-store/${path}`, `${name}/${key}`]),
+      ),
     ),
   )
-  const settings = containers[0].env.filter(({ name }) => name.endsWith('_FILE'))
+  const settings = containers[0].env.filter(({ value }) => value?.startsWith('/run/plant-store/'))
   expect(mounted).toHaveLength(settings.length)
   return Object.fromEntries(settings.map(({ name, value = '' }) => [name, new Map(mounted).get(value) ?? 'nothing']))
 }

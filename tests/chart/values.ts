@@ -37,6 +37,7 @@ export const EVERYTHING = {
     ...{ REDIS_PASSWORD_FILE: { ...REDIS, key: 'password' }, REDIS_CA_FILE: { ...REDIS, key: 'ca.crt' } },
     ...{ REDIS_CERT_FILE: { ...REDIS, key: 'tls.crt' }, REDIS_KEY_FILE: { ...REDIS, key: 'tls.key' } },
     REDIS_SENTINEL_PASSWORD_FILE: { ...REDIS, key: 'sentinel-password' },
+    NODE_EXTRA_CA_CERTS: { existingConfigMap: 'authorities', key: 'ca.crt' },
   },
   extraEnv: [{ name: 'KAFKA_CLIENT_RACK', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
   pod: {
@@ -56,12 +57,24 @@ export const EVERYTHING = {
     },
     autoscaling: { enabled: true, maxReplicas: 10 },
     service: { type: 'LoadBalancer', annotations: { 'balancer.example/scheme': 'internal' } },
+    ingress: {
+      ...{
+        enabled: true,
+        className: 'nginx',
+        annotations: { 'nginx.ingress.kubernetes.io/backend-protocol': 'HTTPS' },
+      },
+      ...{ hosts: ['plants.example'], tls: [{ hosts: ['plants.example'], secretName: 'plants-tls' }] },
+    },
+    httpRoute: {
+      ...{ enabled: true, annotations: { 'gateway.example/tier': 'public' }, hostnames: ['plants.example'] },
+      parentRefs: [{ name: 'gateway', namespace: 'gateways', sectionName: 'https' }],
+    },
   },
   topics: 'strimzi',
   strimzi: { cluster: 'main' },
-  plantctl: { enabled: true, suspend: false },
-  backup: { enabled: true, size: '1Ti', storageClass: 'fast' },
-  monitoring: { enabled: true, labels: { release: 'prometheus' } },
+  plantctl: { enabled: true, suspend: false, timeZone: 'Europe/Berlin' },
+  backup: { enabled: true, timeZone: 'Etc/UTC', size: '1Ti', storageClass: 'fast' },
+  monitoring: { enabled: true, labels: { release: 'prometheus' }, runbookUrl: 'https://wiki.example/alerts' },
   networkPolicy: {
     clients: [{ podSelector: { matchLabels: { shop: 'true' } } }],
     egress: [{ ports: [{ port: 9093 }, { port: 26379 }, { port: 53, protocol: 'UDP' }] }],

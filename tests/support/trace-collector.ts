@@ -13,12 +13,15 @@ type CollectedSpan = {
   name: string
   kind: number
   links?: { spanId: string }[]
+  attributes: { key: string }[]
+  /** The definition of the names of its attributes. */
+  schemaUrl: string | undefined
 }
 
 type Exported = {
   resourceSpans: {
     resource: { attributes: { key: string; value: { stringValue?: string } }[] }
-    scopeSpans: { spans: Omit<CollectedSpan, 'service'>[] }[]
+    scopeSpans: { spans: Omit<CollectedSpan, 'service' | 'schemaUrl'>[]; schemaUrl?: string }[]
   }[]
 }
 
@@ -33,7 +36,8 @@ export async function startTraceCollector({ hangs = false } = {}) {
     if (hangs) return
     for (const { resource, scopeSpans } of (JSON.parse(body) as Exported).resourceSpans) {
       const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? ''
-      for (const scope of scopeSpans) spans.push(...scope.spans.map((span) => ({ service, ...span })))
+      for (const { spans: own, schemaUrl } of scopeSpans)
+        spans.push(...own.map((span) => ({ service, schemaUrl, ...span })))
     }
     response.setHeader('content-type', 'application/json').end('{}')
   }

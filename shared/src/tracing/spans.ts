@@ -12,11 +12,14 @@ import {
 import type { Traceparent } from '../plant/plant-created.ts'
 import type { Partition } from '../plant/position.ts'
 
+/** The semantic conventions of OpenTelemetry for HTTP and messaging that the spans follow. */
+const schemaUrl = 'https://opentelemetry.io/schemas/1.45.0'
+
 /**
- * Creates the spans of plants by the semantic conventions 1.45 of OpenTelemetry for HTTP and messaging. Names and tags
- * of plants are never in a span. Without an SDK in the process all spans are empty.
+ * Creates the spans of plants. Names and tags of plants are never in a span. Without an SDK in the process all spans are
+ * empty.
  */
-export const tracer = trace.getTracer('plant-store')
+export const tracer = trace.getTracerProvider().getTracer('plant-store', undefined, { schemaUrl })
 
 /** Further links would be cut off by the SDK's default limit. */
 const MAX_LINKS = 128
@@ -32,7 +35,7 @@ type Operation = 'create' | 'send' | 'process'
 export const messaging = (operation: Operation, topic: string) => ({
   name: `${operation} ${topic}`,
   attributes: {
-    'messaging.system': 'kafka',
+    'messaging.system.name': 'kafka',
     'messaging.destination.name': topic,
     'messaging.operation.name': operation,
     'messaging.operation.type': operation,

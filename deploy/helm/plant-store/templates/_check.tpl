@@ -40,6 +40,12 @@
 {{- $faults = append $faults "api.autoscaling.minReplicas is more than maxReplicas" }}
 {{- end }}
 {{- end }}
+{{- if and .Values.api.ingress.enabled (not .Values.api.ingress.hosts) }}
+{{- $faults = append $faults "api.ingress is enabled: set api.ingress.hosts" }}
+{{- end }}
+{{- if and .Values.api.httpRoute.enabled (not .Values.api.httpRoute.parentRefs) }}
+{{- $faults = append $faults "api.httpRoute is enabled: set api.httpRoute.parentRefs to the Gateway" }}
+{{- end }}
 {{- if and (eq .Values.topics "strimzi") (not .Values.strimzi.cluster) }}
 {{- $faults = append $faults "topics is strimzi: set strimzi.cluster to the name of the Kafka resource" }}
 {{- end }}

@@ -10,6 +10,9 @@ metadata:
     app.kubernetes.io/component: {{ .program }}
 spec:
   schedule: {{ quote $own.schedule }}
+  {{- with $own.timeZone }}
+  timeZone: {{ quote . }}
+  {{- end }}
   suspend: {{ $own.suspend }}
   concurrencyPolicy: Forbid
   startingDeadlineSeconds: 600

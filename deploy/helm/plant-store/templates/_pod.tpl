@@ -78,8 +78,8 @@ spec:
         defaultMode: 0440
         sources:
           {{- range $name, $file := . }}
-          - secret:
-              name: {{ $file.existingSecret }}
+          - {{ hasKey $file "existingConfigMap" | ternary "configMap" "secret" }}:
+              name: {{ $file.existingConfigMap | default $file.existingSecret }}
               items: [{ key: {{ quote $file.key }}, path: {{ include "plant-store.file-name" $name }} }]
           {{- end }}
     {{- end }}

@@ -17,17 +17,20 @@ Arguments: root, program.
 {{- $settings | toYaml }}
 {{- end }}
 
-{{- /* The files of one program: the names of settings to the keys of Secrets. Arguments: root, program. */ -}}
+{{- /* The files of one program: the names of settings to the keys of Secrets and ConfigMaps. Arguments: root, program. */ -}}
 {{- define "plant-store.files" -}}
-{{- $values := .root.Values }}
-{{- mergeOverwrite (include "plant-store.strimzi.files" . | fromYaml) (deepCopy $values.files) (index $values .program "files") | toYaml }}
+{{- $files := include "plant-store.strimzi.files" . | fromYaml }}
+{{- range list .root.Values.files (index .root.Values .program "files") }}
+{{- range $name, $file := . }}{{ $_ := set $files $name $file }}{{ end }}
+{{- end }}
+{{- $files | toYaml }}
 {{- end }}
 
 {{- /* What of them a program needs: the setup and the backup do not know Redis. Arguments: program, of (a map). */ -}}
 {{- define "plant-store.needed" -}}
 {{- $needed := dict }}
 {{- range $name, $value := .of }}
-{{- if or (not (has $.program (list "setup" "backup"))) (hasPrefix "KAFKA_" $name) (hasPrefix "PLANTS_" $name) }}
+{{- if or (not (has $.program (list "setup" "backup"))) (regexMatch "^(KAFKA|PLANTS|NODE)_" $name) }}
 {{- $_ := set $needed $name $value }}
 {{- end }}
 {{- end }}

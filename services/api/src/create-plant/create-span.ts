@@ -15,12 +15,13 @@ export function createTracing(topic: string) {
     /** Starts the span of an event below the span of its request. The event carries the context of the new span. */
     start(request: Span, { key, partition, headers }: NewRecord) {
       const { name, attributes } = messaging('create', topic)
-      const span = tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, below(request))
-      span.setAttributes({
+      const ofRecord = {
         'messaging.destination.partition.id': String(partition),
-        'messaging.kafka.message.key': key.toString('latin1'),
         'messaging.message.id': String(headers.ce_id),
-      })
+        'kafka.message.key': key.toString('latin1'),
+      }
+      const options = { kind: SpanKind.PRODUCER, attributes: { ...attributes, ...ofRecord } }
+      const span = tracer.startSpan(name, options, below(request))
       const creation = span.spanContext()
       headers.traceparent = Buffer.from(traceparentOf(creation), 'latin1')
       let current: Span | undefined

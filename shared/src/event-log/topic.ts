@@ -38,10 +38,14 @@ const LOG: TopicKind = {
   otherwise: 'would lose events',
   lost: 'the plants they created. Restore the topic from a copy, or start a new one under another PLANTS_TOPIC',
 }
+/** The remedy for a table that lacks rows, or was written from another log. */
+export const WRITE_TABLE_ANEW =
+  'stop the projectors, delete the topic of the table and create it again, or set PLANTS_TABLE to another one: they write ' +
+  'it anew'
 export const TABLE: TopicKind = {
   required: { 'cleanup.policy': 'compact' },
   otherwise: 'would lose plants or keep repeated ones',
-  lost: 'some plants. Stop the projectors, delete the topic and create it again: they write it anew',
+  lost: `some plants: ${WRITE_TABLE_ANEW}`,
 }
 const LOST_CLAIMS = 'the first claims of ids. Restore the topic from a copy'
 const CONFIRM_ATTEMPTS = 4

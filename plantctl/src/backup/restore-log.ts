@@ -1,15 +1,11 @@
 import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
 import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { commitGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
-import {
-  createLatchedTopic,
-  isLatched,
-  readConfiguration,
-  setConfiguration,
-} from '@plant-store/shared/event-log/latch.ts'
+import { createLatchedTopic, isLatched } from '@plant-store/shared/event-log/latch.ts'
 import { batchBytesOf, type RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import type { Range } from '@plant-store/shared/event-log/replay.ts'
-import { type LogEnds, readEnds } from '@plant-store/shared/event-log/topic.ts'
+import { confirmed, type LogEnds, readEnds } from '@plant-store/shared/event-log/topic.ts'
+import { readConfiguration, setConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import { after, allPartitions, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
@@ -120,17 +116,7 @@ export async function openLatchedTopic(log: LogOfStore, manifest: Manifest): Pro
   const { kafka, topic } = log
   if (!(await isBegun(log)))
     await createLatchedTopic(kafka, log, configurationOf(manifest), manifest.largestRecordBytes)
-  return retryForSeconds(() => readEndsOfNew(log), topic)
-}
-
-/** The brokers learn of a new topic a little late: that it is missing may pass. */
-async function readEndsOfNew({ kafka, topic }: LogOfStore): Promise<LogEnds> {
-  try {
-    return await readEnds(kafka, topic)
-  } catch (error) {
-    const isMissing = error instanceof PreconditionError && error.fault === 'topic-missing'
-    throw isMissing ? new Error(error.message) : error
-  }
+  return retryForSeconds(() => confirmed(() => readEnds(kafka, topic)), topic)
 }
 
 export const configurationOf = ({ configuration }: Manifest) => new Map(Object.entries(configuration))

@@ -4,11 +4,11 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { createTestTopic, setPartitions, setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
-import { kafkajs } from '../kafka-client/kafkajs.ts'
 import { PreconditionError } from '../runtime/failures.ts'
 import { createAppender } from './append.ts'
 import { createKafka } from './connection.ts'
 import { checkTopic, createTopic } from './topic.ts'
+import { readConfiguration } from './topic-configuration.ts'
 
 const PARTITIONS = 3
 
@@ -37,17 +37,7 @@ describe('a topic created here', () => {
 
   it('retains its events for ever', async () => {
     const { kafka, topic } = await openTopic()
-    const admin = await openAdmin({ kafka })
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }],
-    })
-    const settings = resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue])
-    expect(Object.fromEntries(settings ?? [])).toMatchObject({
-      'cleanup.policy': 'delete',
-      'retention.ms': '-1',
-      'retention.bytes': '-1',
-    })
+    expect(Object.fromEntries((await readConfiguration(kafka, topic)) ?? [])).toMatchObject(KEPT)
   })
 
   it('is not created again', async () => {

@@ -1,11 +1,11 @@
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it, onTestFinished } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { createPlant, onConnections, readPlant, send } from './support/client.ts'
 import { EDGE_IDS } from './support/generated-plants.ts'
 import { type Item, listAll, listPage } from './support/listing.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore } from './support/plant-store.ts'
+import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
@@ -112,9 +112,7 @@ it('a claim that this release cannot read is not among the items, and its id is 
   const record = (id: bigint) => newEvent(id, store.partitions)
   const unreadable = record(2n ** 63n - 1n)
   unreadable.headers['content-type'] = Buffer.from('application/json; version=9')
-  const appender = createAppender(store.kafka, store.topic)
-  onTestFinished(appender.close)
-  await appender.append([record(1n), unreadable, record(2n)])
+  await appendTo(store, [record(1n), unreadable, record(2n)])
   await expectReadModelToEqual(await readTruth(store), store)
 
   const { page, text } = await listPage(api.url)

@@ -1,6 +1,5 @@
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
@@ -13,7 +12,7 @@ import {
   type RunningService,
 } from './support/plant-store.ts'
 import { WITH_TABLE } from './support/plants-table.ts'
-import { createTableTopic } from './support/topic.ts'
+import { appendTo, createTableTopic } from './support/topic.ts'
 
 const NAME = 'a name that nobody but its owner should see'
 const PHONE = { width: 375, height: 667 }
@@ -124,9 +123,7 @@ const isDrawn = (caption: string, colour: string) => `(() => {
 
 /** Appends a record that is no event. */
 async function parkRecord(): Promise<void> {
-  const appender = createAppender(store.kafka, store.topic)
-  onTestFinished(appender.close)
-  await appender.append([{ partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }])
+  await appendTo(store, [{ partition: 0 as never, key: Buffer.from('poison'), value: Buffer.from(''), headers: {} }])
 }
 
 /** On a phone nothing is cut off, and the keyboard reaches all that can be scrolled or followed. */

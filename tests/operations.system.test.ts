@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
-import type { plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { createPlant, errorOf, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { type Sample, samplesIn } from './support/metrics-text.ts'
@@ -19,8 +17,10 @@ import {
   type RunningService,
   TOKEN,
 } from './support/plant-store.ts'
+
 import { openRaw } from './support/raw-connection.ts'
 import { readRawRecords } from './support/raw-records.ts'
+import { appendTo } from './support/topic.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 20_000
@@ -95,13 +95,6 @@ const linesOf = (service: RunningService, requestId: string) =>
   logOf(service).filter((line) => line.requestId === requestId)
 
 const create = (id: bigint, headers: Record<string, string> = {}) => createPlant(api.url, id, `plant ${id}`, headers)
-
-/** Writes records that no api wrote. */
-async function appendRecords(records: ReturnType<typeof plantCreated>[]): Promise<void> {
-  const appender = createAppender(store.kafka, store.topic)
-  onTestFinished(() => appender.close())
-  await appender.append(records)
-}
 
 describe('the metrics', () => {
   it.each([
@@ -225,7 +218,7 @@ describe('the metrics', () => {
     const { untilGrown } = await growthOf(projector, async () => {
       const events = [200n, 200n, 201n, 202n].map((id) => newEvent(id, store.partitions))
       const [first, second, foreign, unreadable] = events as [(typeof events)[0], ...typeof events]
-      await appendRecords([
+      await appendTo(store, [
         first,
         second as typeof first,
         { ...(foreign as typeof first), headers: {} },

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import { type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
@@ -7,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } fro
 import { newPlant } from './support/generated-plants.ts'
 import { openPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
 import { type Ended, startPlantctl } from './support/plantctl.ts'
+import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
 const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
@@ -26,11 +26,7 @@ let writtenFrom: string
 const event = (id: bigint, eventId = randomUUID() as EventId) => plantCreated(newPlant(id), eventId, store.partitions)
 const partitionOfId = (id: bigint) => partitionOf(Buffer.from(String(id)), store.partitions)
 
-async function append(records: readonly NewRecord[]): Promise<void> {
-  const appender = createAppender(store.kafka, store.topic)
-  await appender.append([...records])
-  await appender.close()
-}
+const append = (records: readonly NewRecord[]) => appendTo(store, records)
 
 beforeAll(async () => {
   store = await openPlantStore(stores)

@@ -1,5 +1,4 @@
 import { plantTable } from '@plant-store/shared/consumer/plant-table.ts'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { replay } from '@plant-store/shared/event-log/replay.ts'
 import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
@@ -16,7 +15,7 @@ import { startPlantctl } from './support/plantctl.ts'
 import { followTable, WITH_TABLE } from './support/plants-table.ts'
 import { quietLog } from './support/quiet-log.ts'
 import { untilReady } from './support/readiness.ts'
-import { COMPACTED_AT_ONCE, createTableTopic, setTopicConfig, type TestTopic } from './support/topic.ts'
+import { appendTo, COMPACTED_AT_ONCE, createTableTopic, setTopicConfig, type TestTopic } from './support/topic.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
 const kafkaBrokers = inject('kafkaBrokers')
@@ -96,13 +95,12 @@ it('a table that Kafka has compacted has each plant, and tells where it ends', a
       claim.plant === undefined ? [] : [plantStored({ ...claim, plant: claim.plant }, partition as Partition)],
     ),
   )
-  const appender = createAppender(table.kafka, table.topic)
-  onTestFinished(appender.close)
-  await appender.append(rows)
+  await appendTo(table, rows)
+  const some = rows.filter((_, n) => n % 10 === 0)
   // Each append ends a segment; only ended ones are compacted.
   await vi.waitFor(
     async () => {
-      await appender.append(rows.filter((_, n) => n % 10 === 0))
+      await appendTo(table, some)
       expect(await countRecords(table)).toBeLessThan(rows.length * 1.5)
     },
     { timeout: 120_000, interval: 1_000 },

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { readGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
 import { PROGRAMS, type Program, type Right, rightsOf } from '@plant-store/shared/event-log/rights.ts'
@@ -21,7 +20,7 @@ import { appendRow } from '../support/plants-table.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
 import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { createTableTopic, tableTopicOf } from '../support/topic.ts'
+import { appendTo, createTableTopic, tableTopicOf } from '../support/topic.ts'
 
 const SOON = { timeout: 10_000, interval: 20 }
 const RUNNING: Program[] = ['api', 'projector', 'plantctl']
@@ -178,9 +177,8 @@ describe('a log with the offsets of a group', () => {
     startPlantctl(['backup', '--to', folder], { ...store.environment, ...as('backup') }).ended
 
   beforeAll(async () => {
-    const appender = createAppender(store.kafka, store.topic)
-    await appender.append(idsFrom(1_000, 60).map((id) => newEvent(id, store.partitions)))
-    await appender.close()
+    const events = idsFrom(1_000, 60).map((id) => newEvent(id, store.partitions))
+    await appendTo(store, events)
     const offsets = { groupId, topic: store.topic, partitions: [{ partition: 0, offset: '1' }] }
     await withAdmin(store.kafka, (admin) => admin.setOffsets(offsets))
     await kafka.grant('backup', rightsOf('backup', store.topic))

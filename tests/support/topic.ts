@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { appendsOf, createAppender } from '@plant-store/shared/event-log/append.ts'
 import { createKafka, withAdmin } from '@plant-store/shared/event-log/connection.ts'
 import { checkTopic, createTopic, TABLE, type TopicKind } from '@plant-store/shared/event-log/topic.ts'
 import {
@@ -6,6 +7,7 @@ import {
   setConfiguration,
   type TopicSettings,
 } from '@plant-store/shared/event-log/topic-configuration.ts'
+import type { NewRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { retry } from '@plant-store/shared/runtime/retry.ts'
 import type { Kafka } from 'kafkajs'
 import { expect, vi } from 'vitest'
@@ -40,6 +42,19 @@ async function create({ kafka, ...settings }: TestTopic, kind?: TopicKind): Prom
   await retry(() => createTopic(kafka, settings, kind), patience)
   await retry(() => checkTopic(kafka, settings, kind), patience)
   return { kafka, ...settings }
+}
+
+/** Appends records to a topic, in as few batches as a broker accepts. */
+export async function appendTo(
+  { kafka, topic }: Pick<TestTopic, 'kafka' | 'topic'>,
+  records: readonly NewRecord[],
+): Promise<void> {
+  const appender = createAppender(kafka, topic)
+  try {
+    for (const some of appendsOf(records)) await appender.append(some)
+  } finally {
+    await appender.close()
+  }
 }
 
 /** Sets the settings of a topic; those not named return to the broker's defaults. Resolves when the broker has them. */

@@ -1,17 +1,14 @@
-import { createAppender } from '@plant-store/shared/event-log/append.ts'
 import { expect, inject, it } from 'vitest'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { plantctlOf } from '../../../tests/support/plantctl.ts'
-import { createTestTopic } from '../../../tests/support/topic.ts'
+import { appendTo, createTestTopic } from '../../../tests/support/topic.ts'
 
 it('says of an unreadable claim whether an upgrade can help, and does not call it created', async () => {
   const { kafka, topic } = await createTestTopic(inject('kafkaBrokers'), 1)
-  const appender = createAppender(kafka, topic)
   const event = (id: bigint) => newEvent(id, 1)
   const newer = event(2n)
   newer.headers['content-type'] = Buffer.from('application/json; version=9')
-  await appender.append([{ ...event(1n), value: Buffer.from('not json') }, newer])
-  await appender.close()
+  await appendTo({ kafka, topic }, [{ ...event(1n), value: Buffer.from('not json') }, newer])
   const run = plantctlOf({ topic, partitions: 1 })
   const plantctl = async (...args: string[]) => (await run(...args)).stdout
   await plantctl('rebuild', '--from-empty')

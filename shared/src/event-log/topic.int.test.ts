@@ -3,9 +3,14 @@ import type { Admin } from 'kafkajs'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
-import { createTestTopic, setPartitions, setTopicConfig, type TestTopic } from '../../../tests/support/topic.ts'
+import {
+  appendTo,
+  createTestTopic,
+  setPartitions,
+  setTopicConfig,
+  type TestTopic,
+} from '../../../tests/support/topic.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { createAppender } from './append.ts'
 import { createKafka } from './connection.ts'
 import { checkTopic, createTopic } from './topic.ts'
 import { readConfiguration } from './topic-configuration.ts'
@@ -51,10 +56,7 @@ describe('checking a topic', () => {
   it('returns the next offset of each partition', async () => {
     const topic = await openTopic()
     const records = [1n, 2n, 3n, 4n, 5n].map((id) => newEvent(id, PARTITIONS))
-    const appender = createAppender(topic.kafka, topic.topic)
-    await appender.connect()
-    await appender.append(records)
-    await appender.close()
+    await appendTo(topic, records)
     const expected = [0, 1, 2].map((p) => records.filter(({ partition }) => partition === p).length)
     expect((await check(topic)).ends).toEqual(expected)
   })
@@ -106,10 +108,7 @@ describe('checking a topic', () => {
     const topic = await openTopic()
     const admin = await openAdmin(topic)
     const record = newEvent(1n, PARTITIONS)
-    const appender = createAppender(topic.kafka, topic.topic)
-    await appender.connect()
-    await appender.append([record, record])
-    await appender.close()
+    await appendTo(topic, [record, record])
     // kafkajs needs the metadata to find the leader.
     await admin.fetchTopicMetadata({ topics: [topic.topic] })
     await admin.deleteTopicRecords({

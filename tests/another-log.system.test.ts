@@ -3,17 +3,14 @@ import type { EventId } from '@plant-store/shared/plant/event-id.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { FIRST } from '@plant-store/shared/plant/position.ts'
 import { emptyPartition } from '@plant-store/shared/protocol/first-wins.ts'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { newPlant } from './support/generated-plants.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore } from './support/plant-store.ts'
 import { appendTo } from './support/topic.ts'
 
 it('no service starts on a read model that was folded from another log', async () => {
-  const store = await createPlantStore({
-    kafkaBrokers: inject('kafkaBrokers'),
-    redisUrl: inject('redisUrl'),
-  })
+  const store = await createPlantStore()
   const record = newEvent(7n, store.partitions)
   await appendTo(store, [record])
   const eventId = randomUUID() as EventId

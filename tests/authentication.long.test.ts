@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPlant, errorOf, readPlant } from './support/client.ts'
 import { AUDIENCE, ISSUER, openIssuer } from './support/issuer.ts'
 import { startOwnRedis } from './support/own-stores.ts'
@@ -32,7 +32,7 @@ const sent = new Set<string>()
 beforeAll(async () => {
   issuer = await openIssuer()
   closers.push(issuer.end)
-  const store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+  const store = await openPlantStore()
   closers.push(store.end)
   const entries = Object.entries(TOKENS).map(
     ([label, token]) => `${label}:${digestOf(token).toString('hex')}${ATTRIBUTES[label as keyof typeof ATTRIBUTES]}`,
@@ -111,7 +111,7 @@ it('neither a token nor a part of one is ever logged', async () => {
 
 it('no token is logged when Redis fails during requests', async () => {
   const redis = await startOwnRedis()
-  const store = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: redis.url })
+  const store = await createPlantStore({ redisUrl: redis.url })
   const settings = { LOG_LEVEL: 'debug', READ_DEADLINE_MS: '100', CREATE_DEADLINE_MS: '200' }
   const [{ url, logFile }] = await Promise.all([store.startApi(settings), store.startProjector()])
   sent.add(TOKEN)

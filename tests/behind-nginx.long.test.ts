@@ -23,7 +23,7 @@ const programs = await findPrograms('nginx', { nginx: 'usr/sbin/nginx' }, 'The d
 it.runIf(programs !== undefined)(
   'through the documented nginx, creates with a key succeed while the apis restart one after another',
   async () => {
-    const store = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+    const store = await createPlantStore()
     const ports = [await freePort(), await freePort()]
     const start = (port: number) =>
       store.startApi({

@@ -4,14 +4,13 @@ import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import type { Browser, Page } from 'playwright-core'
-import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { hasBrowser, openBrowser } from './support/browser.ts'
 import { createPlant, readPlant } from './support/client.ts'
 import { createPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { createTrustedAuthority } from './support/trusted-authority.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT = { timeout: 20_000, interval: 50 }
 
 const isPossible = hasBrowser('A page of another origin')
@@ -31,7 +30,7 @@ describe('TLS in the process', () => {
       copyFileSync(cert, used.cert)
     }
     use('first')
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const tls = { HTTP_TLS_CERT_FILE: used.cert, HTTP_TLS_KEY_FILE: used.key }
     const [api] = await Promise.all([store.startApi({ ...tls, ...settings }), store.startProjector()])
     return { api, used, use }
@@ -72,7 +71,7 @@ describe('TLS in the process', () => {
 describe('a page of another origin', () => {
   it.runIf(isPossible)('creates and reads plants, retries, and reads failures; other pages cannot', async () => {
     const [allowed, other] = [await servePage(), await servePage()]
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const [api] = await Promise.all([store.startApi({ CORS_ORIGINS: allowed }), store.startProjector()])
     const browser = await openBrowser()
     onTestFinished(() => browser.close())

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, errorOf, idsFrom, idsWhile, onConnections, readPlant } from './support/client.ts'
 import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore } from './support/plant-store.ts'
@@ -12,14 +12,12 @@ import { temporaryFolder } from './support/temporary-folder.ts'
 import { setTopicConfig } from './support/topic.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
-const kafkaBrokers = inject('kafkaBrokers')
-const stores = { kafkaBrokers, redisUrl: inject('redisUrl') }
 const RECOVERY_MS = 60_000
 // A change of settings replaces all of them.
 const KEPT_SETTINGS = { 'retention.ms': '-1', 'retention.bytes': '-1' }
 
 it('kill -9 of the projector: creates continue, and the next projector catches up', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => BigInt(from + n))
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
@@ -37,7 +35,7 @@ it('kill -9 of the projector: creates continue, and the next projector catches u
 })
 
 it('kill -9 of an api under load: every 200 it sent is in the log', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
   let alive = true
   const creates: Create[] = []
@@ -66,7 +64,7 @@ it('kill -9 of an api under load: every 200 it sent is in the log', async () => 
 
 it('kill -9 of the broker: every response is true, and creates resume', async () => {
   const kafka = await startOwnKafka()
-  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: stores.redisUrl })
+  const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
   const creates: Create[] = []
   let back = false
@@ -92,7 +90,7 @@ it('kill -9 of the broker: every response is true, and creates resume', async ()
 
 it('a broker that does not respond for 10 s is named while creates wait, and they succeed when it does', async () => {
   const kafka = await startOwnKafka()
-  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: stores.redisUrl })
+  const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
   const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '120000' }), store.startProjector()])
   await kafka.pause()
   const waiting = createPlant(api.url, 1n, 'Monstera')
@@ -108,7 +106,7 @@ it('a broker that does not respond for 10 s is named while creates wait, and the
 })
 
 it('a record that Kafka refuses fails alone, and at once', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '120000' }), store.startProjector()])
   await setTopicConfig(store, { ...KEPT_SETTINGS, 'max.message.bytes': '3000' })
   const names = Array.from({ length: 40 }, (_, n) => (n % 10 === 0 ? '🌵'.repeat(1_000) : `plant ${n}`))
@@ -118,7 +116,7 @@ it('a record that Kafka refuses fails alone, and at once', async () => {
 })
 
 it('an api whose clock Kafka does not accept writes nothing, and says so at once', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const clockFile = join(temporaryFolder(), 'off-ms')
   writeFileSync(clockFile, String(2 * 3_600_000))
   const clock = new URL('chaos/clock.ts', import.meta.url).href
@@ -135,7 +133,7 @@ it('an api whose clock Kafka does not accept writes nothing, and says so at once
 })
 
 it('an open transaction of another producer holds back its partition only', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '2000' }), store.startProjector()])
   const producer = store.kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
   await producer.connect()

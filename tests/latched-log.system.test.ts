@@ -1,5 +1,5 @@
 import { createLatchedTopic } from '@plant-store/shared/event-log/latch.ts'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { deleteTopic } from './support/backups.ts'
 import { createPlant, errorOf, idsFrom, readPlant } from './support/client.ts'
 import { newEvent } from './support/new-events.ts'
@@ -12,7 +12,7 @@ const DUPLICATE_ID = 40003
 const IDS = idsFrom(0, 20)
 
 it('no service starts on a log that is being restored; with an empty Redis both serve it afterwards', async () => {
-  const store = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+  const store = await createPlantStore()
   const events = IDS.map((id) => newEvent(id, store.partitions))
   await appendTo(store, events)
   const folder = temporaryFolder()

@@ -1,5 +1,5 @@
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createPlant, onConnections, readPlant, send } from './support/client.ts'
 import { EDGE_IDS } from './support/generated-plants.ts'
 import { type Item, listAll, listPage } from './support/listing.ts'
@@ -8,7 +8,6 @@ import { createPlantStore } from './support/plant-store.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const range = (count: number, from = 0) => Array.from({ length: count }, (_, n) => BigInt(from + n))
 
 /** In each partition a list begins as the log does: nothing skipped, repeated, invented or in another order. */
@@ -24,7 +23,7 @@ function expectPrefix(items: readonly Item[], { states }: Truth): void {
 const countOf = ({ states }: Truth) => states.reduce((sum, { plants }) => sum + plants.size, 0)
 
 it('lists read during creates over two apis repeat and skip nothing, and end with every plant', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
   const urls = [first.url, second.url]
   const created: bigint[] = []
@@ -65,7 +64,7 @@ it('lists read during creates over two apis repeat and skip nothing, and end wit
 })
 
 it('a list and a read with consistency tokens reflect all of them, on another instance too', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
   for (const id of range(60)) {
     const created = [createPlant(first.url, id, 'a'), createPlant(first.url, id + 1_000n, 'b')]
@@ -91,7 +90,7 @@ it('a list and a read with consistency tokens reflect all of them, on another in
 })
 
 it('the ids of a list are exact at the ends of int64, and a list may be empty', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
   const empty = await listPage(api.url)
   expect(empty.text).toBe('{"items":[]}')
@@ -107,7 +106,7 @@ it('the ids of a list are exact at the ends of int64, and a list may be empty', 
 })
 
 it('a claim that this release cannot read is not among the items, and its id is reported', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [api] = await Promise.all([store.startApi(), store.startProjector()])
   const record = (id: bigint) => newEvent(id, store.partitions)
   const unreadable = record(2n ** 63n - 1n)

@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { hasBrowser, openBrowser, watch } from './support/browser.ts'
 import { createPlant } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
@@ -28,7 +28,7 @@ const closers: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
   if (!isPossible) return
-  store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+  store = await openPlantStore()
   closers.push(store.end)
   await createTableTopic(store)
   ;[api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
@@ -99,7 +99,7 @@ it.runIf(isPossible)(
 
 it.runIf(isPossible)('the page shows the numbers of the read model as unknown while Redis is away', async () => {
   const redis = await startOwnRedis()
-  const own = await createPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: redis.url })
+  const own = await createPlantStore({ redisUrl: redis.url })
   const cutOff = await own.startApi()
   const page = await browser.newPage()
   await page.goto(cutOff.opsUrl)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createPlant, errorOf, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { type Sample, samplesIn } from './support/metrics-text.ts'
@@ -22,7 +22,6 @@ import { openRaw } from './support/raw-connection.ts'
 import { readRawRecords } from './support/raw-records.ts'
 import { appendTo } from './support/topic.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 20_000
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const json = { 'content-type': 'application/json' }
@@ -32,7 +31,7 @@ let api: RunningApi
 let projector: RunningService
 
 beforeAll(async () => {
-  store = await openPlantStore(stores)
+  store = await openPlantStore()
   ;[api, projector] = await Promise.all([
     store.startApi({ LOG_LEVEL: 'debug' }),
     store.startProjector({ LOG_LEVEL: 'debug' }),
@@ -259,7 +258,7 @@ describe('the metrics', () => {
     }
     await vi.waitFor(async () => expect(await gapsAndLag()).toEqual([0, 0]), WAIT_MS)
     process.kill(projector.pid, 'SIGSTOP')
-    const redis = openRedis(stores.redisUrl)
+    const redis = openRedis()
     await redis.del(await redis.keys(`{${store.topic}:*`))
     await vi.waitFor(async () => expect(await gapsAndLag()).toEqual([0, expect.toSatisfy((lag) => lag > 20)]), WAIT_MS)
     process.kill(projector.pid, 'SIGCONT')
@@ -367,7 +366,7 @@ describe('the log', () => {
 
   it('has one line at info for each request that the service failed, with the cause, and none for others', async () => {
     const redis = await startOwnRedis()
-    const own = await createPlantStore({ ...stores, redisUrl: redis.url })
+    const own = await createPlantStore({ redisUrl: redis.url })
     const quiet = await own.startApi({ READ_DEADLINE_MS: '100', CREATE_DEADLINE_MS: '1000' })
     const [created, refused, failed, unread] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
     const headers = (id: string) => ({ 'x-request-id': id })

@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
-import { describe, expect, inject, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createPlant, errorOf, onConnections, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { createPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const OVERLOADED = 50304
 const COVERAGE_GAP = 50303
 /** A read that waits until its deadline: no log reaches this position. */
@@ -19,7 +18,7 @@ const bodiesOf = (connection: ReturnType<typeof openRaw>) =>
 
 describe('when too many requests are in flight', () => {
   it('further ones are rejected at once, before their token is checked, and accepted again as soon as there is room', async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const [api] = await Promise.all([
       store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' }),
       store.startProjector(),
@@ -41,7 +40,7 @@ describe('when too many requests are in flight', () => {
   })
 
   it('requests that arrive all at once are no exception', async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '1000' })
     const connection = openRaw(api.url)
     connection.write(waiting().repeat(100))
@@ -51,7 +50,7 @@ describe('when too many requests are in flight', () => {
   })
 
   it('requests whose client has left count until they are finished', async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const api = await store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' })
     const leaver = openRaw(api.url)
     leaver.write(waiting().repeat(3))
@@ -63,7 +62,7 @@ describe('when too many requests are in flight', () => {
   })
 
   it('at several times the capacity of an instance, each response is true, and accepted requests are served', async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const [api] = await Promise.all([store.startApi({ REQUESTS_MAX: '20' }), store.startProjector()])
     const ids = Array.from({ length: 20_000 }, (_, n) => BigInt(n))
     const creates = await onConnections(200, ids, (id) => createPlant(api.url, id, `plant ${id}`))
@@ -77,7 +76,7 @@ describe('when too many requests are in flight', () => {
 
 describe('when there are too many connections', () => {
   it('one more gets a response and is closed, twice as many are only closed, and there is room when one leaves', async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const api = await store.startApi({ CONNECTIONS_MAX: '2' })
     const requestOnNewConnection = (url = api.url) => {
       const connection = openRaw(url)
@@ -113,7 +112,7 @@ describe('when there are too many connections', () => {
 it.runIf(process.platform === 'linux')(
   'while no file descriptor is free, services close new connections; then they work again',
   async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const services = await Promise.all([store.startApi(), store.startProjector()])
     const [api, projector] = services
     for (const { pid } of services) {
@@ -139,7 +138,7 @@ it.runIf(process.platform === 'linux')(
 
 describe('a client that does not read', () => {
   it('is not waited for: its connection is closed, and a client that only waits gets its response', async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const [api] = await Promise.all([
       store.startApi({ ANSWER_TIMEOUT_MS: '500', KEEP_ALIVE_TIMEOUT_MS: '500', READ_DEADLINE_MS: '2000' }),
       store.startProjector(),
@@ -170,7 +169,7 @@ describe('a limit of requests a minute', () => {
   const as = (token: string) => ({ authorization: `Bearer ${token}` })
 
   it('applies to each caller, whichever of its tokens it uses', async () => {
-    const store = await createPlantStore(stores)
+    const store = await createPlantStore()
     const api = await store.startApi({
       RATE_LIMIT_PER_MINUTE: '5',
       PLANT_STORE_TOKEN_DIGESTS: [entry('ann', 'old'), entry('ann', 'new'), entry('bob', 'b')].join(','),

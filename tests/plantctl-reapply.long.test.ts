@@ -3,7 +3,7 @@ import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { PARKED } from '@plant-store/shared/plant/plant-created.ts'
 import { plantStored } from '@plant-store/shared/plant/plant-stored.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { followLog } from './support/followed-log.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
@@ -14,7 +14,6 @@ import { asStored, readStoredPartition } from './support/stored-partition.ts'
 import { appendTo, createTableTopic } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
 const WAIT_MS = 30_000
 
 const runIn = ({ environment }: PlantStore, ...args: string[]): Promise<Ended> => startPlantctl(args, environment).ended
@@ -41,12 +40,12 @@ async function applyAsOlder(store: PlantStore, isUnreadable: (offset: number) =>
 
 /** The contents of the live generation of each partition. */
 function readStored({ topic, partitions }: PlantStore) {
-  const redis = openRedis(stores.redisUrl)
+  const redis = openRedis()
   return Promise.all(allPartitions(partitions).map((partition) => readStoredPartition(redis, topic, partition)))
 }
 
 it('records that an older release could not read are applied while the projector runs, and the fold of the log is served', async () => {
-  const upgraded = await createPlantStore(stores)
+  const upgraded = await createPlantStore()
   const plant = (id: bigint) => newEvent(id, upgraded.partitions)
   const ids = Array.from({ length: 600 }, (_, n) => BigInt(n % 500))
   await appendTo(upgraded, ids.map(plant))
@@ -82,7 +81,7 @@ it('records that an older release could not read are applied while the projector
 })
 
 it('parked records get their rows in the table, though the command is killed and run again', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const table = await createTableTopic(store)
   const plant = (id: bigint) => newEvent(id, store.partitions)
   const ids = Array.from({ length: 5_000 }, (_, n) => BigInt(n))

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import type { Message } from 'kafkajs'
-import { expect, inject, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, idsFrom, onConnections, readPlant } from './support/client.ts'
 import { corpus, messageOf } from './support/corpus.ts'
 import { startCreates } from './support/endless-creates.ts'
@@ -14,8 +14,6 @@ import { recreateTopic } from './support/recreated-topic.ts'
 import { dumpKeys } from './support/stored-partition.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
-const kafkaBrokers = inject('kafkaBrokers')
-const stores = { kafkaBrokers, redisUrl: inject('redisUrl') }
 const HANGS_AT_MOST_MS = 60_000
 const WAIT = { timeout: 60_000, interval: 20 }
 
@@ -66,7 +64,7 @@ const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => P
 it('a Redis that is full, cannot save or is a replica: creates continue, /readyz gives the reason, and the projector recovers', async () => {
   // In this folder nothing can be saved.
   const own = await startOwnRedis({ more: { dir: '/dev/fd' } })
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
+  const store = await createPlantStore({ redisUrl: own.url })
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const redis = openRedis(own.url)
   const load = startCreates(api.url)
@@ -85,7 +83,7 @@ it('a Redis that is full, cannot save or is a replica: creates continue, /readyz
 
 it('a Redis that hangs and then runs the old commands: projector and api recover', async () => {
   const own = await startOwnRedis()
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
+  const store = await createPlantStore({ redisUrl: own.url })
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const redis = openRedis(own.url)
   const load = startCreates(api.url)
@@ -100,7 +98,7 @@ it('a Redis that hangs and then runs the old commands: projector and api recover
 
 it('a Redis that restarts with an old snapshot, after a long load, is brought up to date', async () => {
   const own = await startOwnRedis({ more: { 'key-load-delay': '20000' } })
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
+  const store = await createPlantStore({ redisUrl: own.url })
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const redis = openRedis(own.url)
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
@@ -124,7 +122,7 @@ it('a Redis that restarts with an old snapshot, after a long load, is brought up
 })
 
 it('a projector and an api paused beyond their sessions: others take over, and the zombies do no harm', async () => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [[api, sleeper], [zombie, other]] = await Promise.all([
     Promise.all([store.startApi(), store.startApi()]),
     Promise.all([store.startProjector(), store.startProjector()]),
@@ -165,7 +163,7 @@ const UNREADABLE_IDS = idsFrom(Number(UNTAKEN) + 1, 3)
 
 it('unreadable and foreign records are parked and counted, when appended and again when replayed, and creates continue', async () => {
   const own = await startOwnRedis()
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
+  const store = await createPlantStore({ redisUrl: own.url })
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const producer = store.kafka.producer()
   const inTransactions = store.kafka.producer({
@@ -207,11 +205,11 @@ it.each([
   ['shorter', 60],
   ['longer', 1_200],
 ])('a topic that is recreated while services run, and is %s than before, stops them', async (_than, records) => {
-  const store = await createPlantStore(stores)
+  const store = await createPlantStore()
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
   await expectTruth(store, await onConnections(16, idsFrom(0, 600), create))
-  const redis = openRedis(stores.redisUrl)
+  const redis = openRedis()
   const before = await dumpKeys(redis, store.topic)
   await recreateTopic(store, records)
 

@@ -1,7 +1,7 @@
 import { readEnds, TABLE } from '@plant-store/shared/event-log/topic.ts'
 import { plantStored, type Row } from '@plant-store/shared/plant/plant-stored.ts'
 import type { Partition } from '@plant-store/shared/plant/position.ts'
-import { expect, inject, it, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { newEvent } from './support/new-events.ts'
 import { openRedis } from './support/plant-store.ts'
@@ -19,10 +19,8 @@ import { readRawRecords } from './support/raw-records.ts'
 import { appendTo, createTableTopic, tableTopicOf } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
-const stores = { kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') }
-
 it('verify --table finds each kind of difference', async () => {
-  const { store, table } = await createStoreWithTable(stores)
+  const { store, table } = await createStoreWithTable()
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   const followed = await followTable(table)
   await onConnections(8, idsFrom(0, 100), (id) => createPlant(api.url, id, `plant ${id}`))
@@ -52,7 +50,7 @@ it('verify --table finds each kind of difference', async () => {
 })
 
 it('verify --table names rows that are missing, and a table that nobody writes', async () => {
-  const { store, table } = await createStoreWithTable(stores)
+  const { store, table } = await createStoreWithTable()
   await appendMixed(store, 100, 100)
   const projector = await store.startProjector()
   await expectReadModelToEqual(await readTruth(store), store)
@@ -81,7 +79,7 @@ it('verify --table names rows that are missing, and a table that nobody writes',
 })
 
 it('table rebuild writes the table into another topic while the store runs, and continues after a kill', async () => {
-  const { store, table } = await createStoreWithTable(stores)
+  const { store, table } = await createStoreWithTable()
   await appendMixed(store, 10_000, 8_000)
   const [api, projector] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
   await (await followTable(table)).expectToEqual(await readTruth(store))
@@ -131,13 +129,13 @@ it('table rebuild writes the table into another topic while the store runs, and 
 })
 
 it('status with a table names a plant whose entry is missing', async () => {
-  const { store } = await createStoreWithTable(stores)
+  const { store } = await createStoreWithTable()
   await appendMixed(store, 100, 100)
   const projector = await store.startProjector(WITH_TABLE)
   await expectReadModelToEqual(await readTruth(store), store)
   await expectTableVerified(store)
   await projector.stop({ graceMs: 10_000 })
-  const redis = openRedis(stores.redisUrl)
+  const redis = openRedis()
   const at = `{${store.topic}:0}:`
   const generation = await redis.get(`${at}live`)
   const [id] = await redis.lrange(`${at}${generation}:order`, -1, -1)

@@ -18,12 +18,11 @@ import { untilReady } from './support/readiness.ts'
 import { appendTo, COMPACTED_AT_ONCE, createTableTopic, setTopicConfig, type TestTopic } from './support/topic.ts'
 import { expectReadModelToEqual, expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
-const kafkaBrokers = inject('kafkaBrokers')
 const KILLS = 20
 
 it('projectors that are killed and frozen under load, a Redis that is emptied and falls back: the table has each plant and nothing else', async () => {
   const own = await startOwnRedis()
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: own.url })
+  const store = await createPlantStore({ redisUrl: own.url })
   const table = await createTableTopic(store)
   const followed = await followTable(table)
   const [api, ...first] = await Promise.all([
@@ -80,7 +79,7 @@ async function countRecords({ kafka, topic, partitions }: TestTopic): Promise<nu
 }
 
 it('a table that Kafka has compacted has each plant, and tells where it ends', async () => {
-  const store = await createPlantStore({ kafkaBrokers, redisUrl: inject('redisUrl') })
+  const store = await createPlantStore()
   const table = await createTableTopic(store)
   await setTopicConfig(table, COMPACTED_AT_ONCE)
   const [api, first] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
@@ -112,7 +111,7 @@ it('a table that Kafka has compacted has each plant, and tells where it ends', a
   const followed = await followTable(table)
   await vi.waitFor(() => expect(followed.plants().size).toBe(600), { timeout: 60_000 })
   expect(followed.wrong(truth)).toEqual([])
-  const copy = await plantTable({ brokers: kafkaBrokers.split(','), table: table.topic, log: quietLog })
+  const copy = await plantTable({ brokers: inject('kafkaBrokers').split(','), table: table.topic, log: quietLog })
   onTestFinished(copy.close)
   await copy.ready
   expect(copy.size).toBe(600)

@@ -37,10 +37,7 @@ describe("AsyncAPI's own parser", () => {
 
 describe('the CloudEvents SDK', () => {
   it('reads from Kafka what Plant Store writes', async () => {
-    const store = await createPlantStore({
-      kafkaBrokers: inject('kafkaBrokers'),
-      redisUrl: inject('redisUrl'),
-    })
+    const store = await createPlantStore()
     const [{ url }] = await Promise.all([store.startApi(), store.startProjector()])
     const answer = await send(`${url}/plants`, {
       method: 'POST',

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { expect, inject, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { runCommand } from '../../local/processes/command.ts'
 import { createPlantStore, TOKEN } from '../support/plant-store.ts'
@@ -8,10 +8,7 @@ const FOLDER = join(root, 'tests/contract/client')
 const STEP_TIMEOUT_MS = 120_000
 
 it('a client generated from docs/openapi.yaml compiles strictly, and works', async () => {
-  const { startApi, startProjector } = await createPlantStore({
-    kafkaBrokers: inject('kafkaBrokers'),
-    redisUrl: inject('redisUrl'),
-  })
+  const { startApi, startProjector } = await createPlantStore()
   const [{ url }] = await Promise.all([startApi(), startProjector()])
   await step('npm', ['ci'])
   await step('npm', ['run', 'generate'])

@@ -17,10 +17,7 @@ const PLANTS_BEFORE = 60
 it('responds to any request as its description says', async () => {
   const commands = await installPython('schemathesis', join(root, 'tests/contract/requirements.txt'))
   const schemathesis = join(commands, 'schemathesis')
-  const { startApi, startProjector } = await createPlantStore({
-    kafkaBrokers: inject('kafkaBrokers'),
-    redisUrl: inject('redisUrl'),
-  })
+  const { startApi, startProjector } = await createPlantStore()
   const [{ url }] = await Promise.all([startApi(), startProjector()])
   const seed = process.env.SCHEMATHESIS_SEED ?? String(randomInt(2 ** 32))
   const { code, output } = await runCommand(

@@ -66,7 +66,7 @@ afterAll(async () => {
 it.each(['PLAIN without TLS', 'PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER', 'a certificate'])(
   'a plant is created and read with %s',
   async (login) => {
-    const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: inject('redisUrl') })
+    const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
     const [api] = await Promise.all([store.startApi(logins[login]), store.startProjector(logins[login])])
     expect((await createPlant(api.url, 1n, 'Monstera')).response?.status).toBe(200)
     expect((await readPlant(api.url, 1n))?.body).toMatchObject({ name: 'Monstera' })

@@ -8,7 +8,7 @@ import { readGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
 import { PROGRAMS, type Program, type Right, rightsOf } from '@plant-store/shared/event-log/rights.ts'
 import { checkTopic } from '@plant-store/shared/event-log/topic.ts'
 import { readConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { deleteTopic } from '../support/backups.ts'
 import { createPlant, errorOf, idsFrom, readPlant } from '../support/client.ts'
@@ -42,7 +42,7 @@ const as = (program: Program) => ({
 
 beforeAll(async () => {
   kafka = await startSecuredKafka({ users: PROGRAMS })
-  store = await openPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: inject('redisUrl') })
+  store = await openPlantStore({ kafkaBrokers: kafka.brokers })
   for (const program of RUNNING) await kafka.grant(program, rightsOf(program, store.topic))
   ;[api, projector] = await Promise.all([store.startApi(as('api')), store.startProjector(as('projector'))])
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createPlant, idsWhile, onConnections } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { createPlantStore } from '../support/plant-store.ts'
@@ -29,7 +29,7 @@ it('no create fails while sessions of 2 s begin and end', async () => {
     KAFKA_SASL_USERNAME: USER,
     KAFKA_SASL_PASSWORD: PASSWORD,
   }
-  const store = await createPlantStore({ kafkaBrokers: kafka.brokers, redisUrl: inject('redisUrl') })
+  const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
   const services = await Promise.all([store.startApi(settings), store.startProjector(settings)])
   const until = Date.now() + SESSIONS * SESSION_MS
   const ids = idsWhile(() => Date.now() < until)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { expectErrorShape, readPlant } from './client.ts'
 import { eventually } from './eventually.ts'
 import { openPlantStore, type RunningApi, TOKEN } from './plant-store.ts'
@@ -45,7 +45,7 @@ export function describeHttpCorners(settings: () => Record<string, string> = () 
   let end: () => Promise<void>
 
   beforeAll(async () => {
-    const store = await openPlantStore({ kafkaBrokers: inject('kafkaBrokers'), redisUrl: inject('redisUrl') })
+    const store = await openPlantStore()
     end = store.end
     ;[api] = await Promise.all([store.startApi({ ...LIMITS, ...settings() }), store.startProjector()])
   })

@@ -20,20 +20,24 @@ const PARTITIONS = 6
 const START_TIMEOUT_MS = 60_000
 const STOP_GRACE_MS = 10_000
 
-export type Environment = { kafkaBrokers: string } & ({ redisUrl: string } | { redis: RedisSettings })
+/** The Kafka and the Redis of a store: those of the test run, unless others are given. */
+export type Environment = { kafkaBrokers?: string; redisUrl?: string; redis?: RedisSettings }
 export type RunningService = RunningProcess & { opsUrl: string; logFile: string }
 export type RunningApi = RunningService & { url: string }
 
 /** A plant store with its own topic on this Kafka and Redis; it ends with the test. */
-export async function createPlantStore(environment: Environment) {
+export async function createPlantStore(environment?: Environment) {
   const store = await openPlantStore(environment)
   onTestFinished(store.end)
   return store
 }
 
 /** A plant store with its own topic on this Kafka and Redis, for several tests; the caller has to end it. */
-export async function openPlantStore({ kafkaBrokers, ...stores }: Environment) {
-  const redis: RedisSettings = 'redis' in stores ? stores.redis : { REDIS_URL: stores.redisUrl }
+export async function openPlantStore({
+  kafkaBrokers = inject('kafkaBrokers'),
+  redisUrl = inject('redisUrl'),
+  redis = { REDIS_URL: redisUrl },
+}: Environment = {}) {
   const closers: (() => Promise<unknown>)[] = []
   const log = await createTestTopic(kafkaBrokers, PARTITIONS)
   const { topic } = log
@@ -109,7 +113,7 @@ export async function openPlantStore({ kafkaBrokers, ...stores }: Environment) {
 }
 
 /** A plain client of the Redis under test, for what only a fault or a check would do. */
-export function openRedis(redisUrl: string): Redis {
+export function openRedis(redisUrl = inject('redisUrl')): Redis {
   const redis = new Redis(redisUrl)
   // Its calls reject with the error; without a listener ioredis would print it as well.
   redis.on('error', () => undefined)

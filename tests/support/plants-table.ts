@@ -20,7 +20,7 @@ export const WITH_TABLE = { PLANTS_TABLE: 'on' }
 export type StoredRow = { partition: Partition; at: Offset; row: Row | undefined }
 
 /** A store and its table; the services are up to the test. */
-export async function createStoreWithTable(stores: Environment) {
+export async function createStoreWithTable(stores?: Environment) {
   const store = await createPlantStore(stores)
   return { store, table: await createTableTopic(store) }
 }

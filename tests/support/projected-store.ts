@@ -16,7 +16,7 @@ const WAIT_MS = 30_000
 /** A separate log, its read model and projectors in this process, until the test ends. */
 export async function openProjectedStore(partitions: number) {
   const topic = await createTestTopic(inject('kafkaBrokers'), partitions)
-  const redis = openRedis(inject('redisUrl'))
+  const redis = openRedis()
   const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, ...topic }, quietLog)
   await readModel.ready()
   const appender = createAppender(topic.kafka, topic.topic)

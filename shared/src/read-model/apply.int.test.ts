@@ -24,7 +24,7 @@ async function openReadModel(topic = `plants-${randomUUID()}`, partitions = PART
   const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, topic, partitions }, quietLog)
   onTestFinished(() => readModel.close())
   await readModel.ready()
-  const redis = openRedis(inject('redisUrl'))
+  const redis = openRedis()
   const apply = (from: Checkpoint, { next, records }: LogBatch, partition = P) =>
     readModel.apply(partition, from, next, records, randomUUID())
   return {

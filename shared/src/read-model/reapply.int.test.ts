@@ -21,7 +21,7 @@ async function openReadModel(topic = `plants-${randomUUID()}`, partitions = PART
   const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, topic, partitions }, quietLog)
   onTestFinished(() => readModel.close())
   await readModel.ready()
-  const redis = openRedis(inject('redisUrl'))
+  const redis = openRedis()
 
   /** All that the live generation has, byte for byte. */
   async function bytesOf(partition: Partition) {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { type LogBatch, logs } from '../../../tests/support/generated-logs.ts'
 import { EDGE_IDS } from '../../../tests/support/generated-plants.ts'
-import { openRedis } from '../../../tests/support/plant-store.ts'
+import { openReadModel } from '../../../tests/support/opened-read-model.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import { asStored, dumpKeys, pointerOf, readStoredPartition } from '../../../tests/support/stored-partition.ts'
 import type { EventId } from '../plant/event-id.ts'
@@ -20,11 +20,8 @@ import { createReadModel } from './read-model.ts'
 const PARTITIONS = 1_000
 const P = 0 as Partition
 
-async function openReadModel(topic = `plants-${randomUUID()}`, partitions = PARTITIONS) {
-  const readModel = createReadModel({ redis: { REDIS_URL: inject('redisUrl') }, topic, partitions }, quietLog)
-  onTestFinished(() => readModel.close())
-  await readModel.ready()
-  const redis = openRedis()
+async function openApplying(place: { topic?: string; partitions?: number } = {}) {
+  const { topic, readModel, redis } = await openReadModel({ partitions: PARTITIONS, ...place })
   const apply = (from: Checkpoint, { next, records }: LogBatch, partition = P) =>
     readModel.apply(partition, from, next, records, randomUUID())
   return {
@@ -57,7 +54,7 @@ const lastOf = (batches: readonly LogBatch[]) => batches.at(-1)?.next ?? BEFORE_
 
 describe('applying a log to the read model', () => {
   it('leaves in Redis what the fold of that log is: plants, their order, parked offsets, counts and checkpoint', async () => {
-    const { apply, stored } = await openReadModel()
+    const { apply, stored } = await openApplying()
     let runs = 0
     await fc.assert(
       fc.asyncProperty(logs, async (batches) => {
@@ -75,7 +72,7 @@ describe('applying a log to the read model', () => {
   })
 
   it('applies any number of records at once, also repeated ids', async () => {
-    const { apply, stored } = await openReadModel()
+    const { apply, stored } = await openApplying()
     // Many times what the script adds to the order by one call; ids come again near and far.
     const ids = Array.from({ length: 3_000 }, (_, index) => BigInt(index % 1_300))
     const others = Array.from({ length: 1_024 }, (_, index) => BigInt(5_000 + (index & ~1)))
@@ -89,7 +86,7 @@ describe('applying a log to the read model', () => {
   })
 
   it('applies each record once when batches are repeated, late or early', async () => {
-    const { apply, stored } = await openReadModel()
+    const { apply, stored } = await openApplying()
     let runs = 0
     await fc.assert(
       fc.asyncProperty(logs, fc.array(fc.nat(), { maxLength: 20 }), async (batches, disturbances) => {
@@ -113,8 +110,8 @@ describe('applying a log to the read model', () => {
   })
 
   it('applies each record once when two projectors race for the partition', async () => {
-    const one = await openReadModel()
-    const other = await openReadModel(one.topic)
+    const one = await openApplying()
+    const other = await openApplying({ topic: one.topic })
     let runs = 0
 
     async function project(apply: typeof one.apply, batches: readonly LogBatch[], partition: Partition): Promise<void> {
@@ -138,7 +135,7 @@ describe('applying a log to the read model', () => {
   })
 
   it('keeps every digit of an id, up to the ends of int64', async () => {
-    const { apply, stored, readModel } = await openReadModel()
+    const { apply, stored, readModel } = await openApplying()
     // With each its neighbour, which a double would take for the same number.
     const ids = [...new Set(EDGE_IDS.flatMap((id) => (id > 0n ? [id, id - 1n] : [id, id + 1n])))]
     await apply(BEFORE_LOG, batchOf(0, ...ids))
@@ -148,7 +145,7 @@ describe('applying a log to the read model', () => {
   })
 
   it('keeps offsets exact beyond 32 bits', async () => {
-    const { apply, readModel } = await openReadModel()
+    const { apply, readModel } = await openApplying()
     const high = batchOf(2 ** 48 - 3, 1n, 2n)
     await apply(BEFORE_LOG, high)
     expect((await readModel.meta(P)).checkpoint).toEqual(high.next)
@@ -159,7 +156,7 @@ describe('applying a log to the read model', () => {
 
 describe('applying is refused, and nothing changes,', () => {
   async function openWithTwoPlants() {
-    const opened = await openReadModel()
+    const opened = await openApplying()
     const first = batchOf(0, 1n, 2n)
     await opened.apply(BEFORE_LOG, first)
     const { topic, redis } = opened
@@ -196,7 +193,7 @@ describe('applying is refused, and nothing changes,', () => {
 
   it('when it was folded from another partition count: ids are in other partitions', async () => {
     const { topic, first, expectUnchanged } = await openWithTwoPlants()
-    const resized = await openReadModel(topic, PARTITIONS + 1)
+    const resized = await openApplying({ topic, partitions: PARTITIONS + 1 })
     await expect(resized.apply(first.next, batchOf(2, 3n))).rejects.toThrow(
       /1000 partitions.*PLANTS_PARTITIONS is 1001/,
     )
@@ -208,7 +205,7 @@ describe('applying is refused, and nothing changes,', () => {
   it.each(['hget', 'hlen', 'llen', 'set', 'hset', 'hsetnx', 'hincrby', 'rpush'])(
     'in part, when Redis refuses the user %s',
     async (right) => {
-      const { topic, redis, apply, stored } = await openReadModel()
+      const { topic, redis, apply, stored } = await openApplying()
       const [first, second] = [batchOf(0, 1n, 2n), batchOf(2, 3n, 1n)]
       const [user, password] = [`user-${randomUUID()}`, 'secret']
       await redis.call('ACL', 'SETUSER', user, 'on', `>${password}`, '~*', '+@all', `-${right}`)
@@ -259,7 +256,7 @@ describe('applying is refused, and nothing changes,', () => {
 
 describe('a generation', () => {
   it('is created by the first batch, under the given name, and keeps it', async () => {
-    const { topic, readModel, redis } = await openReadModel()
+    const { topic, readModel, redis } = await openApplying()
     const first = batchOf(0, 1n)
     await readModel.apply(P, BEFORE_LOG, first.next, first.records, 'first-name')
     await readModel.apply(P, first.next, batchOf(1, 2n).next, batchOf(1, 2n).records, 'second-name')
@@ -274,7 +271,7 @@ describe('a generation', () => {
   })
 
   it('without its meta is not a fold: its entries count as absent, and a fresh one is created', async () => {
-    const { topic, readModel, redis, apply, stored } = await openReadModel()
+    const { topic, readModel, redis, apply, stored } = await openApplying()
     await apply(BEFORE_LOG, batchOf(0, 1n, 2n))
     const lost = await redis.get(pointerOf(topic, P))
     await redis.del(`{${topic}:${P}}:${lost}:meta`)

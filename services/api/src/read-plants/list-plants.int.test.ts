@@ -4,12 +4,12 @@ import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { Claim } from '@plant-store/shared/plant/plant-created.ts'
 import { type Offset, offsetOf, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
-import { createReadModel } from '@plant-store/shared/read-model/read-model.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../../../../tests/support/eventually.ts'
 import { newPlant } from '../../../../tests/support/generated-plants.ts'
 import { noTail } from '../../../../tests/support/no-tail.ts'
+import { openReadModel } from '../../../../tests/support/opened-read-model.ts'
 import { quietLog } from '../../../../tests/support/quiet-log.ts'
 import { createClaimIndex } from '../claim-index/claim-index.ts'
 import { type Cursor, firstCursor } from './cursor.ts'
@@ -26,12 +26,7 @@ const NO_TOKEN = new Map<Partition, Offset>()
  * and to the read model with `project`.
  */
 async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends = [] as number[] } = {}) {
-  const topic = `plants-${randomUUID()}`
-  const readModel = createReadModel(
-    { redis: { REDIS_URL: inject('redisUrl') }, topic, partitions: PARTITIONS },
-    quietLog,
-  )
-  await readModel.ready()
+  const { readModel } = await openReadModel({ partitions: PARTITIONS })
   const checkpoints = Array.from({ length: PARTITIONS }, () => BEFORE_LOG)
   let sink: RecordSink | undefined
   const claimIndex = createClaimIndex({
@@ -43,10 +38,7 @@ async function openLister({ limits = LIST_LIMITS, deadlineMs = DEADLINE_MS, ends
     },
     onHalt: (error) => expect.unreachable(error.message),
   })
-  onTestFinished(async () => {
-    await claimIndex.close()
-    await readModel.close()
-  })
+  onTestFinished(claimIndex.close)
   const log: Claim[][] = checkpoints.map(() => [])
   const folded = checkpoints.map(() => BEFORE_LOG)
 

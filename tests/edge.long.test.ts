@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { hasBrowser, openBrowser } from './support/browser.ts'
 import { createPlant, readPlant } from './support/client.ts'
-import { createPlantStore, type RunningApi, TOKEN } from './support/plant-store.ts'
+import { createPlantStore, type RunningApi, startPlantStore, TOKEN } from './support/plant-store.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { createTrustedAuthority } from './support/trusted-authority.ts'
 
@@ -71,8 +71,7 @@ describe('TLS in the process', () => {
 describe('a page of another origin', () => {
   it.runIf(isPossible)('creates and reads plants, retries, and reads failures; other pages cannot', async () => {
     const [allowed, other] = [await servePage(), await servePage()]
-    const store = await createPlantStore()
-    const [api] = await Promise.all([store.startApi({ CORS_ORIGINS: allowed }), store.startProjector()])
+    const { api } = await startPlantStore({ api: { CORS_ORIGINS: allowed } })
     const browser = await openBrowser()
     onTestFinished(() => browser.close())
 

@@ -5,7 +5,7 @@ import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { type Create, createPlant, errorOf, idsFrom, idsWhile, onConnections, readPlant } from './support/client.ts'
 import { startOwnKafka } from './support/own-stores.ts'
-import { createPlantStore } from './support/plant-store.ts'
+import { createPlantStore, startPlantStore } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import { untilNotice, untilReady } from './support/readiness.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
@@ -17,8 +17,7 @@ const RECOVERY_MS = 60_000
 const KEPT_SETTINGS = { 'retention.ms': '-1', 'retention.bytes': '-1' }
 
 it('kill -9 of the projector: creates continue, and the next projector catches up', async () => {
-  const store = await createPlantStore()
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore()
   const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => BigInt(from + n))
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
   const before = await onConnections(16, ids(0, 1_000), create)
@@ -35,8 +34,7 @@ it('kill -9 of the projector: creates continue, and the next projector catches u
 })
 
 it('kill -9 of an api under load: every 200 it sent is in the log', async () => {
-  const store = await createPlantStore()
-  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api } = await startPlantStore()
   let alive = true
   const creates: Create[] = []
   const clients = onConnections(
@@ -64,8 +62,7 @@ it('kill -9 of an api under load: every 200 it sent is in the log', async () => 
 
 it('kill -9 of the broker: every response is true, and creates resume', async () => {
   const kafka = await startOwnKafka()
-  const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
-  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api } = await startPlantStore({ kafkaBrokers: kafka.brokers })
   const creates: Create[] = []
   let back = false
   let resumed = 0
@@ -90,8 +87,7 @@ it('kill -9 of the broker: every response is true, and creates resume', async ()
 
 it('a broker that does not respond for 10 s is named while creates wait, and they succeed when it does', async () => {
   const kafka = await startOwnKafka()
-  const store = await createPlantStore({ kafkaBrokers: kafka.brokers })
-  const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '120000' }), store.startProjector()])
+  const { store, api } = await startPlantStore({ kafkaBrokers: kafka.brokers, api: { CREATE_DEADLINE_MS: '120000' } })
   await kafka.pause()
   const waiting = createPlant(api.url, 1n, 'Monstera')
   await untilNotice(api, /^partition \d: no append acknowledged for 10 s: (no response|Kafka cannot be reached)/)
@@ -106,8 +102,7 @@ it('a broker that does not respond for 10 s is named while creates wait, and the
 })
 
 it('a record that Kafka refuses fails alone, and at once', async () => {
-  const store = await createPlantStore()
-  const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '120000' }), store.startProjector()])
+  const { store, api } = await startPlantStore({ api: { CREATE_DEADLINE_MS: '120000' } })
   await setTopicConfig(store, { ...KEPT_SETTINGS, 'max.message.bytes': '3000' })
   const names = Array.from({ length: 40 }, (_, n) => (n % 10 === 0 ? '🌵'.repeat(1_000) : `plant ${n}`))
   const creates = await Promise.all(names.map((name, n) => createPlant(api.url, BigInt(n), name)))
@@ -133,8 +128,7 @@ it('an api whose clock Kafka does not accept writes nothing, and says so at once
 })
 
 it('an open transaction of another producer holds back its partition only', async () => {
-  const store = await createPlantStore()
-  const [api] = await Promise.all([store.startApi({ CREATE_DEADLINE_MS: '2000' }), store.startProjector()])
+  const { store, api } = await startPlantStore({ api: { CREATE_DEADLINE_MS: '2000' } })
   const producer = store.kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
   await producer.connect()
   onTestFinished(() => producer.disconnect())

@@ -4,7 +4,7 @@ import { createPlant, onConnections, readPlant, send } from './support/client.ts
 import { EDGE_IDS } from './support/generated-plants.ts'
 import { type Item, listAll, listPage } from './support/listing.ts'
 import { newEvent } from './support/new-events.ts'
-import { createPlantStore } from './support/plant-store.ts'
+import { createPlantStore, startPlantStore } from './support/plant-store.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
 
@@ -90,8 +90,7 @@ it('a list and a read with consistency tokens reflect all of them, on another in
 })
 
 it('the ids of a list are exact at the ends of int64, and a list may be empty', async () => {
-  const store = await createPlantStore()
-  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const { api } = await startPlantStore()
   const empty = await listPage(api.url)
   expect(empty.text).toBe('{"items":[]}')
   expect(empty.headers).not.toHaveProperty('plants-position')
@@ -106,8 +105,7 @@ it('the ids of a list are exact at the ends of int64, and a list may be empty', 
 })
 
 it('a claim that this release cannot read is not among the items, and its id is reported', async () => {
-  const store = await createPlantStore()
-  const [api] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api } = await startPlantStore()
   const record = (id: bigint) => newEvent(id, store.partitions)
   const unreadable = record(2n ** 63n - 1n)
   unreadable.headers['content-type'] = Buffer.from('application/json; version=9')

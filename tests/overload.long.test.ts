@@ -4,7 +4,7 @@ import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { createPlant, errorOf, onConnections, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { createPlantStore, TOKEN } from './support/plant-store.ts'
+import { createPlantStore, startPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
 
@@ -18,11 +18,7 @@ const bodiesOf = (connection: ReturnType<typeof openRaw>) =>
 
 describe('when too many requests are in flight', () => {
   it('further ones are rejected at once, before their token is checked, and accepted again as soon as there is room', async () => {
-    const store = await createPlantStore()
-    const [api] = await Promise.all([
-      store.startApi({ REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' }),
-      store.startProjector(),
-    ])
+    const { api } = await startPlantStore({ api: { REQUESTS_MAX: '3', READ_DEADLINE_MS: '2000' } })
     const connections = Array.from({ length: 3 }, () => openRaw(api.url))
     for (const { write } of connections) write(waiting())
     await eventually(async () => {
@@ -62,8 +58,7 @@ describe('when too many requests are in flight', () => {
   })
 
   it('at several times the capacity of an instance, each response is true, and accepted requests are served', async () => {
-    const store = await createPlantStore()
-    const [api] = await Promise.all([store.startApi({ REQUESTS_MAX: '20' }), store.startProjector()])
+    const { store, api } = await startPlantStore({ api: { REQUESTS_MAX: '20' } })
     const ids = Array.from({ length: 20_000 }, (_, n) => BigInt(n))
     const creates = await onConnections(200, ids, (id) => createPlant(api.url, id, `plant ${id}`))
     const errors = creates.filter(({ response }) => response?.status !== 200).map(({ response }) => errorOf(response))
@@ -138,11 +133,9 @@ it.runIf(process.platform === 'linux')(
 
 describe('a client that does not read', () => {
   it('is not waited for: its connection is closed, and a client that only waits gets its response', async () => {
-    const store = await createPlantStore()
-    const [api] = await Promise.all([
-      store.startApi({ ANSWER_TIMEOUT_MS: '500', KEEP_ALIVE_TIMEOUT_MS: '500', READ_DEADLINE_MS: '2000' }),
-      store.startProjector(),
-    ])
+    const { api } = await startPlantStore({
+      api: { ANSWER_TIMEOUT_MS: '500', KEEP_ALIVE_TIMEOUT_MS: '500', READ_DEADLINE_MS: '2000' },
+    })
     const name = '🌱'.repeat(1_000)
     const ids = Array.from({ length: 1_000 }, (_, n) => BigInt(n))
     await onConnections(50, ids, (id) => createPlant(api.url, id, name))

@@ -8,7 +8,13 @@ import { startCreates } from './support/endless-creates.ts'
 import { samplesIn } from './support/metrics-text.ts'
 import { newEvent } from './support/new-events.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
-import { createPlantStore, openRedis, type PlantStore, type RunningService } from './support/plant-store.ts'
+import {
+  createPlantStore,
+  openRedis,
+  type PlantStore,
+  type RunningService,
+  startPlantStore,
+} from './support/plant-store.ts'
 import { expectHalt, untilNotReady, untilReady } from './support/readiness.ts'
 import { recreateTopic } from './support/recreated-topic.ts'
 import { dumpKeys } from './support/stored-partition.ts'
@@ -64,8 +70,7 @@ const REFUSALS: [RegExp, (redis: Redis) => Promise<unknown>, (redis: Redis) => P
 it('a Redis that is full, cannot save or is a replica: creates continue, /readyz gives the reason, and the projector recovers', async () => {
   // In this folder nothing can be saved.
   const own = await startOwnRedis({ more: { dir: '/dev/fd' } })
-  const store = await createPlantStore({ redisUrl: own.url })
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
   const redis = openRedis(own.url)
   const load = startCreates(api.url)
   for (const [reason, begin, end] of REFUSALS) {
@@ -83,8 +88,7 @@ it('a Redis that is full, cannot save or is a replica: creates continue, /readyz
 
 it('a Redis that hangs and then runs the old commands: projector and api recover', async () => {
   const own = await startOwnRedis()
-  const store = await createPlantStore({ redisUrl: own.url })
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
   const redis = openRedis(own.url)
   const load = startCreates(api.url)
   await load.untilMore(300)
@@ -98,8 +102,7 @@ it('a Redis that hangs and then runs the old commands: projector and api recover
 
 it('a Redis that restarts with an old snapshot, after a long load, is brought up to date', async () => {
   const own = await startOwnRedis({ more: { 'key-load-delay': '20000' } })
-  const store = await createPlantStore({ redisUrl: own.url })
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
   const redis = openRedis(own.url)
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
   const before = await onConnections(16, idsFrom(0, 300), create)
@@ -163,8 +166,7 @@ const UNREADABLE_IDS = idsFrom(Number(UNTAKEN) + 1, 3)
 
 it('unreadable and foreign records are parked and counted, when appended and again when replayed, and creates continue', async () => {
   const own = await startOwnRedis()
-  const store = await createPlantStore({ redisUrl: own.url })
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
   const producer = store.kafka.producer()
   const inTransactions = store.kafka.producer({
     ...{ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true },
@@ -205,8 +207,7 @@ it.each([
   ['shorter', 60],
   ['longer', 1_200],
 ])('a topic that is recreated while services run, and is %s than before, stops them', async (_than, records) => {
-  const store = await createPlantStore()
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore()
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
   await expectTruth(store, await onConnections(16, idsFrom(0, 600), create))
   const redis = openRedis()

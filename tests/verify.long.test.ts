@@ -1,6 +1,6 @@
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { createPlantStore, openRedis, type PlantStore } from './support/plant-store.ts'
+import { openRedis, type PlantStore, startPlantStore } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
 import { startSteadyLoad } from './support/steady-load.ts'
 
@@ -11,8 +11,7 @@ const creates = (load: ReturnType<typeof startSteadyLoad>, count: number) =>
   vi.waitFor(() => expect(load.done.creates).toBeGreaterThan(count), WAIT_MS)
 
 it('finds no difference under full load and with a lagging projector, and finds a real one', async () => {
-  const store = await createPlantStore()
-  const [api, projector] = await Promise.all([store.startApi(), store.startProjector()])
+  const { store, api, projector } = await startPlantStore()
   const load = startSteadyLoad([api.url])
   onTestFinished(load.stop)
   await creates(load, 500)

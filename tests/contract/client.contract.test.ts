@@ -2,14 +2,13 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { root } from '../../local/places.mjs'
 import { runCommand } from '../../local/processes/command.ts'
-import { createPlantStore, TOKEN } from '../support/plant-store.ts'
+import { startPlantStore, TOKEN } from '../support/plant-store.ts'
 
 const FOLDER = join(root, 'tests/contract/client')
 const STEP_TIMEOUT_MS = 120_000
 
 it('a client generated from docs/openapi.yaml compiles strictly, and works', async () => {
-  const { startApi, startProjector } = await createPlantStore()
-  const [{ url }] = await Promise.all([startApi(), startProjector()])
+  const { url } = (await startPlantStore()).api
   await step('npm', ['ci'])
   await step('npm', ['run', 'generate'])
   await step('npm', ['run', 'check'])

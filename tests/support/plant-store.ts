@@ -22,6 +22,7 @@ const STOP_GRACE_MS = 10_000
 
 /** The Kafka and the Redis of a store: those of the test run, unless others are given. */
 export type Environment = { kafkaBrokers?: string; redisUrl?: string; redis?: RedisSettings }
+type Settings = Record<string, string>
 export type RunningService = RunningProcess & { opsUrl: string; logFile: string }
 export type RunningApi = RunningService & { url: string }
 
@@ -30,6 +31,13 @@ export async function createPlantStore(environment?: Environment) {
   const store = await openPlantStore(environment)
   onTestFinished(store.end)
   return store
+}
+
+/** The same with an api, which has these settings, and a projector. */
+export async function startPlantStore({ api: settings, ...environment }: Environment & { api?: Settings } = {}) {
+  const store = await createPlantStore(environment)
+  const [api, projector] = await Promise.all([store.startApi(settings), store.startProjector()])
+  return { store, api, projector }
 }
 
 /** A plant store with its own topic on this Kafka and Redis, for several tests; the caller has to end it. */
@@ -61,7 +69,7 @@ export async function openPlantStore({
 
   async function startService(
     service: 'api' | 'projector',
-    settings: Record<string, string>,
+    settings: Settings,
     started: 'ready' | 'listening' = 'ready',
   ): Promise<RunningService> {
     const opsPort = await freePort()
@@ -91,10 +99,7 @@ export async function openPlantStore({
     environment,
 
     /** `started`: when it resolves, at `listening` with an operations port that responds. */
-    async startApi(
-      settings: Record<string, string> = {},
-      started: 'ready' | 'listening' = 'ready',
-    ): Promise<RunningApi> {
+    async startApi(settings: Settings = {}, started: 'ready' | 'listening' = 'ready'): Promise<RunningApi> {
       const port = await freePort()
       const digest = digestOf(TOKEN).toString('hex')
       const tokens = { PORT: String(port), PLANT_STORE_TOKEN_DIGESTS: `${CALLER}:${digest}` }
@@ -107,7 +112,7 @@ export async function openPlantStore({
       for (const close of closers.reverse()) await close()
     },
 
-    startProjector: (settings: Record<string, string> = {}, started: 'ready' | 'listening' = 'ready') =>
+    startProjector: (settings: Settings = {}, started: 'ready' | 'listening' = 'ready') =>
       startService('projector', settings, started),
   }
 }

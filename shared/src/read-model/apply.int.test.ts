@@ -10,7 +10,7 @@ import { asStored, dumpKeys, pointerOf, readStoredPartition } from '../../../tes
 import type { EventId } from '../plant/event-id.ts'
 import type { PlantId } from '../plant/plant.ts'
 import type { LogRecord } from '../plant/plant-created.ts'
-import { BEFORE_FIRST, type Offset, offsetOf, type Partition } from '../plant/position.ts'
+import { BEFORE_FIRST, offsetOf, type Partition } from '../plant/position.ts'
 import { BEFORE_LOG, type Checkpoint, checkpointAt } from '../protocol/checkpoint.ts'
 import { emptyPartition, fold } from '../protocol/first-wins.ts'
 import { PreconditionError } from '../runtime/failures.ts'
@@ -171,15 +171,6 @@ describe('applying is refused, and nothing changes,', () => {
       },
     }
   }
-
-  it('when the checkpoint is not the expected one; the result contains it', async () => {
-    const { apply, first, expectUnchanged } = await openWithTwoPlants()
-    for (const offset of [-1, 0, 2, 100]) {
-      const outcome = await apply({ offset: offset as Offset, eventId: '' }, batchOf(offset + 1, 3n))
-      expect(outcome).toEqual({ is: 'stale', checkpoint: first.next })
-    }
-    await expectUnchanged()
-  })
 
   it('when a newer release folded it: older code could damage it', async () => {
     const { topic, apply, readModel, redis, at, first } = await openWithTwoPlants()

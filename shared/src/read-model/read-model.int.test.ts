@@ -59,16 +59,6 @@ describe('looking up', () => {
     expect(await readModel.lookUp([])).toEqual([])
   })
 
-  it('returns no checkpoint for a Redis that was emptied between two calls', async () => {
-    const { topic, readModel, redis } = await openReadModel()
-    await add(readModel, P, BEFORE_LOG, claimAt(0))
-    await redis.del(await redis.keys(`{${topic}:*`))
-    expect(await readModel.lookUp([{ partition: P, ids: [ID] }])).toEqual([
-      { checkpoint: BEFORE_FIRST, entries: [undefined] },
-    ])
-    expect((await readModel.meta(P)).checkpoint).toEqual(BEFORE_LOG)
-  })
-
   it('returns an EntryError for an unreadable entry, and the other entries', async () => {
     const { topic, readModel, redis } = await openReadModel()
     const at = await add(readModel, P, BEFORE_LOG, claimAt(0))
@@ -210,11 +200,6 @@ describe('a Redis that is full', () => {
 })
 
 describe('the Redis server', () => {
-  it('is accepted as the tests start it', async () => {
-    const { readModel } = await openReadModel()
-    await expect(readModel.checkServer()).resolves.toBeUndefined()
-  })
-
   it('is rejected when it may evict; the message names the setting and its value', async () => {
     const { url } = await startOwnRedis()
     const { readModel, redis } = await openReadModel({ redisUrl: url })

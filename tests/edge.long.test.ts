@@ -1,6 +1,6 @@
 import { copyFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import type { Browser, Page } from 'playwright-core'
@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { hasBrowser, openBrowser } from './support/browser.ts'
 import { createPlant, readPlant } from './support/client.ts'
 import { createPlantStore, type RunningApi, startPlantStore, TOKEN } from './support/plant-store.ts'
+import { openRaw } from './support/raw-connection.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 import { createTrustedAuthority } from './support/trusted-authority.ts'
 
@@ -57,10 +58,11 @@ describe('TLS in the process', () => {
 
   it('who does not speak TLS is disconnected without a response', async () => {
     const { api } = await startSecured({ HEADERS_TIMEOUT_MS: '1000', CONNECTIONS_MAX: '1' })
-    const plain = openPlain(api)
-    plain.socket.write('GET /plants/1 HTTP/1.1\r\nHost: x\r\n\r\n')
+    const plainUrl = api.url.replace('https:', 'http:')
+    const plain = openRaw(plainUrl)
+    plain.write('GET /plants/1 HTTP/1.1\r\nHost: x\r\n\r\n')
     await plain.closed
-    const silent = openPlain(api)
+    const silent = openRaw(plainUrl)
     await silent.closed
     expect([plain.received(), silent.received()]).toEqual(['', ''])
     // Both are gone: there is room for one connection.
@@ -108,20 +110,6 @@ function certificateOf(api: RunningApi): Promise<string | undefined> {
     })
     socket.on('error', reject)
   })
-}
-
-function openPlain(api: RunningApi) {
-  let received = ''
-  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
-  socket.on('data', (chunk) => {
-    received += String(chunk)
-  })
-  socket.on('error', () => undefined)
-  const closed = new Promise<void>((resolve) => {
-    socket.once('close', () => resolve())
-  })
-  onTestFinished(() => void socket.destroy())
-  return { socket, closed, received: () => received }
 }
 
 /** Serves an empty page; returns its origin. */

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { type Create, createPlant, errorOf, idsFrom, idsWhile, onConnections, readPlant } from './support/client.ts'
+import { openTransactional } from './support/other-producers.ts'
 import { startOwnKafka } from './support/own-stores.ts'
 import { createPlantStore, startPlantStore } from './support/plant-store.ts'
 import { startPlantctl } from './support/plantctl.ts'
@@ -129,10 +129,7 @@ it('an api whose clock Kafka does not accept writes nothing, and says so at once
 
 it('an open transaction of another producer holds back its partition only', async () => {
   const { store, api } = await startPlantStore({ api: { CREATE_DEADLINE_MS: '2000' } })
-  const producer = store.kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
-  await producer.connect()
-  onTestFinished(() => producer.disconnect())
-  const transaction = await producer.transaction()
+  const transaction = await (await openTransactional(store.kafka)).transaction()
   await transaction.send({ topic: store.topic, messages: [{ partition: 0, key: 'foreign', value: 'x' }] })
   const creates = await Promise.all(idsFrom(0, 30).map((id) => createPlant(api.url, id, `plant ${id}`)))
   const held = creates.filter(({ id }) => partitionOf(Buffer.from(String(id)), store.partitions) === 0)

@@ -1,12 +1,13 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import type { Message } from 'kafkajs'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { type Create, createPlant, idsFrom, onConnections, readPlant } from './support/client.ts'
 import { corpus, messageOf } from './support/corpus.ts'
 import { startCreates } from './support/endless-creates.ts'
 import { samplesIn } from './support/metrics-text.ts'
 import { newEvent } from './support/new-events.ts'
+import { openProducer, openTransactional } from './support/other-producers.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
 import {
   createPlantStore,
@@ -167,14 +168,7 @@ const UNREADABLE_IDS = idsFrom(Number(UNTAKEN) + 1, 3)
 it('unreadable and foreign records are parked and counted, when appended and again when replayed, and creates continue', async () => {
   const own = await startOwnRedis()
   const { store, api, projector } = await startPlantStore({ redisUrl: own.url })
-  const producer = store.kafka.producer()
-  const inTransactions = store.kafka.producer({
-    ...{ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true },
-  })
-  await Promise.all([producer.connect(), inTransactions.connect()])
-  onTestFinished(async () => {
-    await Promise.all([producer.disconnect(), inTransactions.disconnect()])
-  })
+  const [producer, inTransactions] = [await openProducer(store.kafka), await openTransactional(store.kafka)]
   const load = startCreates(api.url)
   for (const record of poison(store.partitions)) {
     await load.untilMore(5)

@@ -14,6 +14,7 @@ import { contentOf, deleteTopic } from '../../../tests/support/backups.ts'
 import { consumeInto, newGroup } from '../../../tests/support/consumed-plants.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newEvent } from '../../../tests/support/new-events.ts'
+import { openProducer, openTransactional } from '../../../tests/support/other-producers.ts'
 import { environmentOf, plantctlOf, startPlantctl } from '../../../tests/support/plantctl.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { createTestTopic, type TestTopic } from '../../../tests/support/topic.ts'
@@ -25,16 +26,11 @@ const ODD_NAME = Buffer.from([0xff, 0x61])
 
 /** Everything that a topic may have: gaps at its beginning, middle and end, overlapping transactions, odd records. */
 async function fillOddly({ kafka, topic }: TestTopic): Promise<void> {
-  const transactional = async () => {
-    const producer = kafka.producer({ transactionalId: randomUUID(), maxInFlightRequests: 1, idempotent: true })
-    await producer.connect()
-    onTestFinished(() => producer.disconnect())
-    return producer
-  }
-  const [one, other] = [await transactional(), await transactional()]
-  const plain = kafka.producer()
-  await plain.connect()
-  onTestFinished(() => plain.disconnect())
+  const [one, other, plain] = [
+    await openTransactional(kafka),
+    await openTransactional(kafka),
+    await openProducer(kafka),
+  ]
   const at = (partition: number, ...ids: bigint[]) => ({
     topic,
     messages: ids.map((id) => ({ ...newEvent(id, PARTITIONS), partition })),

@@ -5,7 +5,7 @@ import { allPartitions } from '@plant-store/shared/plant/position.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createPlant, errorOf, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { type Sample, samplesIn } from './support/metrics-text.ts'
+import { scrape, sumOf } from './support/metrics-text.ts'
 import { newEvent } from './support/new-events.ts'
 import { startOwnRedis } from './support/own-stores.ts'
 import {
@@ -38,19 +38,6 @@ beforeAll(async () => {
   ])
 })
 afterAll(() => store.end())
-
-async function scrape({ opsUrl }: RunningService): Promise<Sample[]> {
-  return samplesIn(await (await fetch(`${opsUrl}/metrics`)).text())
-}
-
-/** The sum of all samples of that name that have these labels, among others; undefined when there is none. */
-function sumOf(samples: Sample[], name: string, labels: Record<string, string> = {}): number | undefined {
-  const found = samples.filter(
-    (sample) =>
-      sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
-  )
-  return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0)
-}
 
 /** How much a metric grows while `task` runs, or a little after it: a response is counted when it was sent. */
 async function growthOf(service: RunningService, task: () => Promise<unknown>) {

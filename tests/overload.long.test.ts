@@ -4,6 +4,7 @@ import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { createPlant, errorOf, onConnections, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
+import { scrape, sumOf } from './support/metrics-text.ts'
 import { createPlantStore, startPlantStore, TOKEN } from './support/plant-store.ts'
 import { openRaw } from './support/raw-connection.ts'
 import { expectResponsesToBeTrue, readTruth } from './support/truth.ts'
@@ -139,18 +140,15 @@ describe('a client that does not read', () => {
     const name = '🌱'.repeat(1_000)
     const ids = Array.from({ length: 1_000 }, (_, n) => BigInt(n))
     await onConnections(50, ids, (id) => createPlant(api.url, id, name))
-    const connections = async () => {
-      const metrics = await (await fetch(`${api.opsUrl}/metrics`)).text()
-      return /^plant_store_http_connections (\d+)$/m.exec(metrics)?.[1]
-    }
-    await vi.waitFor(async () => expect(await connections()).toBe('0'), 10_000)
+    const connections = async () => sumOf(await scrape(api), 'plant_store_http_connections')
+    await vi.waitFor(async () => expect(await connections()).toBe(0), 10_000)
     const unread = openRaw(api.url)
     unread.socket.pause()
     // More than what the system itself may hold for a connection.
     const list = `GET /plants?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`
     unread.write(list.repeat(8))
-    await vi.waitFor(async () => expect(await connections()).toBe('1'), 10_000)
-    await vi.waitFor(async () => expect(await connections()).toBe('0'), 30_000)
+    await vi.waitFor(async () => expect(await connections()).toBe(1), 10_000)
+    await vi.waitFor(async () => expect(await connections()).toBe(0), 30_000)
     const patient = openRaw(api.url)
     patient.write(waiting())
     await vi.waitFor(() => expect(bodiesOf(patient)).toEqual([COVERAGE_GAP]), 10_000)

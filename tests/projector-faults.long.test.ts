@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest'
 import { type Create, createPlant, idsFrom, onConnections, readPlant } from './support/client.ts'
 import { corpus, messageOf } from './support/corpus.ts'
 import { startCreates } from './support/endless-creates.ts'
-import { samplesIn } from './support/metrics-text.ts'
+import { scrape, sumOf } from './support/metrics-text.ts'
 import { newEvent } from './support/new-events.ts'
 import { openProducer, openTransactional } from './support/other-producers.ts'
 import { startOwnKafka, startOwnRedis } from './support/own-stores.ts'
@@ -36,10 +36,7 @@ async function expectTruth(store: PlantStore, creates: readonly Create[]): Promi
   await expectReadModelToEqual(truth, store)
 }
 
-async function metricOf({ opsUrl }: RunningService, name: string): Promise<number> {
-  const samples = samplesIn(await (await fetch(`${opsUrl}/metrics`)).text())
-  return samples.filter((sample) => sample.name === name).reduce((sum, { value }) => sum + value, 0)
-}
+const metricOf = async (service: RunningService, name: string) => sumOf(await scrape(service), name)
 
 const untilItHas = (projector: RunningService, partitions: number) =>
   vi.waitFor(async () => expect(await metricOf(projector, 'plant_store_projector_partitions')).toBe(partitions), WAIT)

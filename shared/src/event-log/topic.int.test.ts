@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Admin } from 'kafkajs'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { newEvent } from '../../../tests/support/new-events.ts'
 import { quietLog } from '../../../tests/support/quiet-log.ts'
 import {
@@ -11,18 +10,11 @@ import {
   type TestTopic,
 } from '../../../tests/support/topic.ts'
 import { PreconditionError } from '../runtime/failures.ts'
-import { createKafka } from './connection.ts'
+import { createKafka, withAdmin } from './connection.ts'
 import { checkTopic, createTopic } from './topic.ts'
 import { readConfiguration } from './topic-configuration.ts'
 
 const PARTITIONS = 3
-
-async function openAdmin({ kafka }: Pick<TestTopic, 'kafka'>): Promise<Admin> {
-  const admin = kafka.admin()
-  await admin.connect()
-  onTestFinished(() => admin.disconnect())
-  return admin
-}
 
 const openTopic = () => createTestTopic(inject('kafkaBrokers'), PARTITIONS)
 const check = ({ kafka, ...settings }: TestTopic) => checkTopic(kafka, settings)
@@ -93,8 +85,7 @@ describe('checking a topic', () => {
     await expect(checkTopic(kafka, topic)).rejects.toThrow(
       /does not exist: create it with 3 partitions, cleanup\.policy=delete, retention\.ms=-1, retention\.bytes=-1, or let/,
     )
-    const admin = await openAdmin({ kafka })
-    expect(await admin.listTopics()).not.toContain(topic.topic)
+    expect(await withAdmin(kafka, (admin) => admin.listTopics())).not.toContain(topic.topic)
   })
 
   it('rejects a topic with more partitions than before', async () => {
@@ -106,14 +97,13 @@ describe('checking a topic', () => {
 
   it('rejects a topic that has lost its first events', async () => {
     const topic = await openTopic()
-    const admin = await openAdmin(topic)
     const record = newEvent(1n, PARTITIONS)
     await appendTo(topic, [record, record])
-    // kafkajs needs the metadata to find the leader.
-    await admin.fetchTopicMetadata({ topics: [topic.topic] })
-    await admin.deleteTopicRecords({
-      topic: topic.topic,
-      partitions: [{ partition: record.partition, offset: '1' }],
+    await withAdmin(topic.kafka, async (admin) => {
+      // kafkajs needs the metadata to find the leader.
+      await admin.fetchTopicMetadata({ topics: [topic.topic] })
+      const partitions = [{ partition: record.partition, offset: '1' }]
+      await admin.deleteTopicRecords({ topic: topic.topic, partitions })
     })
     await expect(check(topic)).rejects.toThrow(PreconditionError)
     await expect(check(topic)).rejects.toThrow(

@@ -18,7 +18,7 @@ import { openPlantStore, type PlantStore, type RunningApi, type RunningService }
 import { type Ended, startPlantctl } from '../support/plantctl.ts'
 import { appendRow } from '../support/plants-table.ts'
 import { untilNotReady, untilReady } from '../support/readiness.ts'
-import { PASSWORD, startSecuredKafka } from '../support/secured-kafka.ts'
+import { startSecuredKafka } from '../support/secured-kafka.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { appendTo, createTableTopic, tableTopicOf } from '../support/topic.ts'
 
@@ -32,13 +32,7 @@ let projector: RunningService
 let nextId = 1n
 
 /** The settings of a program that logs in under its own name. */
-const as = (program: Program) => ({
-  KAFKA_BROKERS: kafka.sasl,
-  KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT',
-  KAFKA_SASL_MECHANISM: 'PLAIN',
-  KAFKA_SASL_USERNAME: program,
-  KAFKA_SASL_PASSWORD: PASSWORD,
-})
+const as = (program: Program) => kafka.loginOf(program)
 
 beforeAll(async () => {
   kafka = await startSecuredKafka({ users: PROGRAMS })

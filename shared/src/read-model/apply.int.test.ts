@@ -29,6 +29,15 @@ async function openApplying(place: { topic?: string; partitions?: number } = {})
     readModel,
     redis,
     apply,
+    /** Applies a log. Returns the checkpoint after it. */
+    async applyAll(batches: readonly LogBatch[], partition = P): Promise<Checkpoint> {
+      let from = BEFORE_LOG
+      for (const batch of batches) {
+        expect(await apply(from, batch, partition)).toEqual({ is: 'applied' })
+        from = batch.next
+      }
+      return from
+    },
     stored: (partition = P) => readStoredPartition(redis, topic, partition),
   }
 }
@@ -54,35 +63,27 @@ const lastOf = (batches: readonly LogBatch[]) => batches.at(-1)?.next ?? BEFORE_
 
 describe('applying a log to the read model', () => {
   it('leaves in Redis what the fold of that log is: plants, their order, parked offsets, counts and checkpoint', async () => {
-    const { apply, stored } = await openApplying()
+    const { applyAll, stored } = await openApplying()
     let runs = 0
     await fc.assert(
       fc.asyncProperty(logs, async (batches) => {
         fc.pre(batches.length > 0)
         const partition = runs++ as Partition
-        let from = BEFORE_LOG
-        for (const batch of batches) {
-          expect(await apply(from, batch, partition)).toEqual({ is: 'applied' })
-          from = batch.next
-        }
-        expect(await stored(partition)).toEqual(asStored(foldOf(batches), from, PARTITIONS))
+        const reached = await applyAll(batches, partition)
+        expect(await stored(partition)).toEqual(asStored(foldOf(batches), reached, PARTITIONS))
       }),
       { numRuns: 250 },
     )
   })
 
   it('applies any number of records at once, also repeated ids', async () => {
-    const { apply, stored } = await openApplying()
+    const { applyAll, stored } = await openApplying()
     // Many times what the script adds to the order by one call; ids come again near and far.
     const ids = Array.from({ length: 3_000 }, (_, index) => BigInt(index % 1_300))
     const others = Array.from({ length: 1_024 }, (_, index) => BigInt(5_000 + (index & ~1)))
     const batches = [batchOf(0, ...ids), batchOf(3_000, ...others)]
-    let from = BEFORE_LOG
-    for (const batch of batches) {
-      expect(await apply(from, batch)).toEqual({ is: 'applied' })
-      from = batch.next
-    }
-    expect(await stored()).toEqual(asStored(foldOf(batches), from, PARTITIONS))
+    const reached = await applyAll(batches)
+    expect(await stored()).toEqual(asStored(foldOf(batches), reached, PARTITIONS))
   })
 
   it('applies each record once when batches are repeated, late or early', async () => {

@@ -18,15 +18,14 @@ const KEPT_SETTINGS = { 'retention.ms': '-1', 'retention.bytes': '-1' }
 
 it('kill -9 of the projector: creates continue, and the next projector catches up', async () => {
   const { store, api, projector } = await startPlantStore()
-  const ids = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => BigInt(from + n))
   const create = (id: bigint) => createPlant(api.url, id, `plant ${id}`)
-  const before = await onConnections(16, ids(0, 1_000), create)
+  const before = await onConnections(16, idsFrom(0, 1_000), create)
 
   process.kill(projector.pid, 'SIGKILL')
   await projector.exited
-  const whileAway = await onConnections(16, ids(1_000, 3_000), create)
+  const whileAway = await onConnections(16, idsFrom(1_000, 2_000), create)
   await store.startProjector()
-  const afterwards = await onConnections(16, ids(3_000, 4_000), create)
+  const afterwards = await onConnections(16, idsFrom(3_000, 1_000), create)
 
   const creates = [...before, ...whileAway, ...afterwards]
   expect(creates.filter(({ response }) => response?.status !== 200)).toEqual([])

@@ -1,14 +1,12 @@
 import { partitionOf } from '@plant-store/shared/plant/position.ts'
 import { expect, it } from 'vitest'
-import { createPlant, onConnections, readPlant, send } from './support/client.ts'
+import { createPlant, idsFrom, onConnections, readPlant, send } from './support/client.ts'
 import { EDGE_IDS } from './support/generated-plants.ts'
 import { type Item, listAll, listPage } from './support/listing.ts'
 import { newEvent } from './support/new-events.ts'
 import { createPlantStore, startPlantStore } from './support/plant-store.ts'
 import { appendTo } from './support/topic.ts'
 import { expectReadModelToEqual, readTruth, type Truth } from './support/truth.ts'
-
-const range = (count: number, from = 0) => Array.from({ length: count }, (_, n) => BigInt(from + n))
 
 /** In each partition a list begins as the log does: nothing skipped, repeated, invented or in another order. */
 function expectPrefix(items: readonly Item[], { states }: Truth): void {
@@ -28,7 +26,7 @@ it('lists read during creates over two apis repeat and skip nothing, and end wit
   const urls = [first.url, second.url]
   const created: bigint[] = []
   let creating = true
-  const creates = onConnections(16, range(4_000), async (id, connection) => {
+  const creates = onConnections(16, idsFrom(0, 4_000), async (id, connection) => {
     const { response } = await createPlant(urls[connection % 2] as string, id, `plant ${id}`)
     if (response?.status === 200 && connection % 2 === 0) created.push(id)
   }).finally(() => {
@@ -66,7 +64,7 @@ it('lists read during creates over two apis repeat and skip nothing, and end wit
 it('a list and a read with consistency tokens reflect all of them, on another instance too', async () => {
   const store = await createPlantStore()
   const [first, second] = await Promise.all([store.startApi(), store.startApi(), store.startProjector()])
-  for (const id of range(60)) {
+  for (const id of idsFrom(0, 60)) {
     const created = [createPlant(first.url, id, 'a'), createPlant(first.url, id + 1_000n, 'b')]
     const positions = (await Promise.all(created)).map(({ response }) => String(response?.headers['plants-position']))
     const headers = { 'plants-position': positions.join(', ') }

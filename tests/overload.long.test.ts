@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { digestOf } from '@plant-store/shared/access/token-entry.ts'
 import { describe, expect, it, vi } from 'vitest'
-import { createPlant, errorOf, onConnections, readPlant, send } from './support/client.ts'
+import { createPlant, errorOf, idsFrom, onConnections, readPlant, send } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { scrape, sumOf } from './support/metrics-text.ts'
 import { createPlantStore, startPlantStore, TOKEN } from './support/plant-store.ts'
@@ -60,8 +60,7 @@ describe('when too many requests are in flight', () => {
 
   it('at several times the capacity of an instance, each response is true, and accepted requests are served', async () => {
     const { store, api } = await startPlantStore({ api: { REQUESTS_MAX: '20' } })
-    const ids = Array.from({ length: 20_000 }, (_, n) => BigInt(n))
-    const creates = await onConnections(200, ids, (id) => createPlant(api.url, id, `plant ${id}`))
+    const creates = await onConnections(200, idsFrom(0, 20_000), (id) => createPlant(api.url, id, `plant ${id}`))
     const errors = creates.filter(({ response }) => response?.status !== 200).map(({ response }) => errorOf(response))
     expect(new Set(errors)).toEqual(new Set([OVERLOADED]))
     const truth = await readTruth(store)
@@ -138,8 +137,7 @@ describe('a client that does not read', () => {
       api: { ANSWER_TIMEOUT_MS: '500', KEEP_ALIVE_TIMEOUT_MS: '500', READ_DEADLINE_MS: '2000' },
     })
     const name = '🌱'.repeat(1_000)
-    const ids = Array.from({ length: 1_000 }, (_, n) => BigInt(n))
-    await onConnections(50, ids, (id) => createPlant(api.url, id, name))
+    await onConnections(50, idsFrom(0, 1_000), (id) => createPlant(api.url, id, name))
     const connections = async () => sumOf(await scrape(api), 'plant_store_http_connections')
     await vi.waitFor(async () => expect(await connections()).toBe(0), 10_000)
     const unread = openRaw(api.url)

@@ -7,7 +7,7 @@ import type { Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { expect, inject, it, onTestFinished, vi } from 'vitest'
-import { createPlant, onConnections } from './support/client.ts'
+import { createPlant, idsFrom, onConnections } from './support/client.ts'
 import { startCreates } from './support/endless-creates.ts'
 import { startOwnRedis } from './support/own-stores.ts'
 import { createPlantStore, openRedis, type RunningService } from './support/plant-store.ts'
@@ -83,8 +83,7 @@ it('a table that Kafka has compacted has each plant, and tells where it ends', a
   const table = await createTableTopic(store)
   await setTopicConfig(table, COMPACTED_AT_ONCE)
   const [api, first] = await Promise.all([store.startApi(), store.startProjector(WITH_TABLE)])
-  const ids = (from: number) => Array.from({ length: 300 }, (_, n) => BigInt(from + n))
-  await onConnections(8, ids(0), (id) => createPlant(api.url, id, `plant ${id}`))
+  await onConnections(8, idsFrom(0, 300), (id) => createPlant(api.url, id, `plant ${id}`))
   await (await followTable(table)).expectToEqual(await readTruth(store))
   await first.stop({ graceMs: 10_000 })
 
@@ -105,7 +104,7 @@ it('a table that Kafka has compacted has each plant, and tells where it ends', a
     { timeout: 120_000, interval: 1_000 },
   )
 
-  await onConnections(8, ids(300), (id) => createPlant(api.url, id, `plant ${id}`))
+  await onConnections(8, idsFrom(300, 300), (id) => createPlant(api.url, id, `plant ${id}`))
   await store.startProjector(WITH_TABLE)
   const truth = await readTruth(store)
   const followed = await followTable(table)

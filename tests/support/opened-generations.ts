@@ -1,10 +1,9 @@
-import type { EventId } from '@plant-store/shared/plant/event-id.ts'
-import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import type { LogRecord } from '@plant-store/shared/plant/plant-created.ts'
-import { type Offset, offsetOf, type Partition } from '@plant-store/shared/plant/position.ts'
+import type { Offset, Partition } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG, type Checkpoint, checkpointAt } from '@plant-store/shared/protocol/checkpoint.ts'
 import { expect } from 'vitest'
 import { openReadModel } from './opened-read-model.ts'
+import { claimAt } from './small-log.ts'
 import { dumpKeys } from './stored-partition.ts'
 
 export const PARTITIONS = 3
@@ -61,10 +60,6 @@ export async function openGenerations(place: { redisUrl?: string } = {}) {
 
 /** Records from an offset on, a plant each; the event ids follow from the offsets, as those of one log. */
 export function batch(first: number, count: number): { records: LogRecord[]; next: Checkpoint } {
-  const records = Array.from({ length: count }, (_, n): LogRecord => {
-    const offset = offsetOf(first + n)
-    const eventId = `00000000-0000-4000-8000-${String(offset).padStart(12, '0')}` as EventId
-    return { offset, claim: { offset, id: BigInt(offset) as PlantId, eventId, plant: { name: 'n' } } }
-  })
+  const records = Array.from({ length: count }, (_, n) => claimAt(first + n, BigInt(first + n)))
   return { records, next: checkpointAt((first + count - 1) as Offset, records) }
 }

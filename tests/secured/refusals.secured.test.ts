@@ -99,18 +99,12 @@ describe('a service that Kafka refuses at its start says within 10 s what to cor
     ['no certificate', tls, /localhost:\d+ refuses the TLS connection \([A-Z\d_/]+\): correct KAFKA_SSL_CERT_FILE/],
     [
       'a listener without SASL',
-      () => ({
-        ...{ KAFKA_BROKERS: kafka.brokers, KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT' },
-        ...{ KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: PASSWORD },
-      }),
+      () => ({ ...kafka.loginOf(USER), KAFKA_BROKERS: kafka.brokers }),
       /Kafka expects no SASL login on this port: correct KAFKA_SECURITY_PROTOCOL/,
     ],
     [
       'a mechanism that the listener does not offer',
-      () => ({
-        ...{ KAFKA_BROKERS: kafka.sasl, KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT' },
-        ...{ KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512', KAFKA_SASL_USERNAME: USER, KAFKA_SASL_PASSWORD: SCRAM_PASSWORD },
-      }),
+      () => ({ ...kafka.loginOf(USER), KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512', KAFKA_SASL_PASSWORD: SCRAM_PASSWORD }),
       /Kafka does not offer this SASL mechanism: correct KAFKA_SASL_MECHANISM/,
     ],
   ])('%s', async (_what, settings, reason) => {

@@ -50,3 +50,6 @@ export function createClock() {
     },
   }
 }
+
+/** Runs all promise callbacks: the code under test waits for nothing else between two events. */
+export const flushPromises = () => new Promise<void>((resolve) => setImmediate(resolve))

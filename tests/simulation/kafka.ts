@@ -1,3 +1,4 @@
+import type { RawRecord } from '@plant-store/shared/event-log/raw-record.ts'
 import { type LogRecord, type NewRecord, readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { after, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Delivery } from '@plant-store/shared/protocol/checkpoint.ts'
@@ -6,7 +7,11 @@ export type Log = ReturnType<typeof createKafkaLog>
 
 /** The committed log of a topic. Some offsets have no record: control records, aborted transactions. */
 export function createKafkaLog(partitions: number) {
-  const logs = Array.from({ length: partitions }, () => ({ records: [] as LogRecord[], end: 0 as Offset }))
+  const logs = Array.from({ length: partitions }, () => ({
+    records: [] as LogRecord[],
+    raw: [] as RawRecord[],
+    end: 0 as Offset,
+  }))
   const at = (partition: Partition) => logs[partition] as (typeof logs)[number]
 
   return {
@@ -14,6 +19,8 @@ export function createKafkaLog(partitions: number) {
       const log = at(partition)
       const offset = log.end
       log.records.push(readRecord({ offset, key, value, headers }, partition, partitions))
+      const list = Object.entries(headers).map(([name, content]): [Buffer, Buffer] => [Buffer.from(name), content])
+      log.raw.push({ offset, timestamp: '0', key, value, headers: list })
       log.end = after(offset)
       return offset
     },
@@ -28,12 +35,14 @@ export function createKafkaLog(partitions: number) {
     truncate(partition: Partition, end: Offset): void {
       const log = at(partition)
       log.records = log.records.filter(({ offset }) => offset < end)
+      log.raw = log.raw.filter(({ offset }) => offset < end)
       log.end = end
     },
 
     ends: (): Offset[] => logs.map(({ end }) => end),
     end: (partition: Partition): Offset => at(partition).end,
     records: (partition: Partition): readonly LogRecord[] => at(partition).records,
+    raw: (partition: Partition): readonly RawRecord[] => at(partition).raw,
 
     /** The result of a fetch; undefined at the end of the log. */
     fetch(partition: Partition, requested: Offset, maxRecords: number): Delivery | undefined {

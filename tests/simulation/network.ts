@@ -122,6 +122,12 @@ export function createNetwork(trace: (what: () => string) => void) {
       tidy()
     },
 
+    /** Executes the calls of crashed processes that are still on their way. */
+    arrive(): void {
+      for (const call of calls) if (!call.process.alive) finish(call)
+      tidy()
+    },
+
     /** Completes all calls in flight. From now on, each call completes at once. */
     calmDown(): void {
       calm = 1

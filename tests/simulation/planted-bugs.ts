@@ -1,3 +1,4 @@
+import { BACKUP_BUGS } from './planted-backup-bugs.ts'
 import { bug, type PlantedBug, rare } from './planted-bug.ts'
 import { REBUILD_BUGS } from './planted-rebuild-bugs.ts'
 
@@ -522,4 +523,5 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (records.length === 0) return next\n  if (records.length <= maxRecords) return apply(from, records, next)',
   ]),
   ...REBUILD_BUGS,
+  ...BACKUP_BUGS,
 ]

@@ -1,8 +1,9 @@
 import { allPartitions } from '@plant-store/shared/plant/position.ts'
+import { flushPromises } from './clock.ts'
 import { createRandom } from './random.ts'
 import { REFUSALS, refuseRebuildOfNewerFold } from './refusals.ts'
-import { rebuildWeightsOf, runStep, type Schedule, weightsOf } from './schedule.ts'
-import { flushPromises, settle, settleRebuilds } from './settle.ts'
+import { addBackupWeights, rebuildWeightsOf, runStep, type Schedule, weightsOf } from './schedule.ts'
+import { settle, settleRebuilds } from './settle.ts'
 import { createWorld, IDS, LARGE_WINDOW, PARTITIONS } from './world.ts'
 
 export type Played = { broken: string | undefined; lines: string[] }
@@ -19,6 +20,10 @@ const REFUSED_SEED_OFFSET = 294
 /** The share of schedules with a table; drawn like rebuilds. */
 const TABLES = 0.25
 const TABLE_SEED_OFFSET = 811
+
+/** The share of schedules with backups; drawn like rebuilds. */
+const BACKUPS = 0.125
+const BACKUP_SEED_OFFSET = 1_307
 
 export function scheduleOf(seed: number): Schedule {
   const random = createRandom(seed)
@@ -39,7 +44,10 @@ export function scheduleOf(seed: number): Schedule {
   if (rebuilds) weights.push(...rebuildWeightsOf(rebuildRandom))
   const refusesAppends = createRandom(seed + REFUSED_SEED_OFFSET).chance(REFUSED_APPENDS)
   const hasTable = createRandom(seed + TABLE_SEED_OFFSET).chance(TABLES)
-  return { calm, workload: { ...workload, lists }, windows, weights, rebuilds, refusesAppends, hasTable, steps, ending }
+  const backups = createRandom(seed + BACKUP_SEED_OFFSET).chance(BACKUPS)
+  if (backups) addBackupWeights(weights)
+  const drawn = { rebuilds, backups, refusesAppends, hasTable }
+  return { calm, workload: { ...workload, lists }, windows, weights, ...drawn, steps, ending }
 }
 
 /** Plays a schedule to its end, lets everything settle, and returns the first broken guarantee. */
@@ -63,6 +71,8 @@ export async function play(schedule: Schedule, traced = false): Promise<Played> 
   await settle(world, random)
   if (world.firstBroken() === undefined && schedule.rebuilds)
     await settleRebuilds(world, createRandom(schedule.ending + 1))
+  if (world.firstBroken() === undefined && schedule.backups)
+    await world.backups.settle(createRandom(schedule.ending + 3))
 
   if (world.firstBroken() === undefined) {
     const refusals = schedule.rebuilds ? [...REFUSALS, refuseRebuildOfNewerFold] : REFUSALS

@@ -9,9 +9,11 @@ export type Schedule = {
   workload: Workload
   /** Window sizes of apis, in bytes per partition: 100 have room for no plant, 190 for one, 380 for two. */
   windows: readonly number[]
-  /** Without those of rebuilds when there are none. */
+  /** Without those of rebuilds and backups when there are none. */
   weights: readonly number[]
   rebuilds: boolean
+  /** True if the log is backed up. */
+  backups: boolean
   /** True if Kafka refuses some appends: all of an attempt, or records with certain event ids. */
   refusesAppends: boolean
   /** True if projectors write the table. */
@@ -65,6 +67,11 @@ const REBUILD_STEPS: typeof STEPS = [
   [1.5, (world, random) => world.damage(random)],
   [0.3, (world, random) => world.rebuilds.leaveOlder(world.master(), random)],
 ]
+/** Further steps of schedules with backups. */
+const BACKUP_STEPS: typeof STEPS = [
+  [2, (world, random) => world.backups.start(random)],
+  [4, (world, random) => world.backups.commit(random)],
+]
 /** The first steps of each table are in every schedule. */
 const ESSENTIAL = 6
 const ESSENTIAL_OF_REBUILDS = 2
@@ -83,7 +90,13 @@ export function rebuildWeightsOf(random: Random): number[] {
   )
 }
 
-const ALL_STEPS = [...STEPS, ...REBUILD_STEPS]
+/** The frequencies of the steps of backups, which follow those of rebuilds. */
+export function addBackupWeights(weights: number[]): void {
+  while (weights.length < STEPS.length + REBUILD_STEPS.length) weights.push(0)
+  weights.push(...BACKUP_STEPS.map(([weight]) => weight))
+}
+
+const ALL_STEPS = [...STEPS, ...REBUILD_STEPS, ...BACKUP_STEPS]
 
 /** Runs the step that follows from this number. */
 export function runStep(world: World, number: number, { calm, weights }: Schedule): void {

@@ -3,6 +3,7 @@ import type { ReadPlant } from '@plant-store/api/src/read-plants/read-plant.ts'
 import type { PlantId } from '@plant-store/shared/plant/plant.ts'
 import { allPartitions, type Partition } from '@plant-store/shared/plant/position.ts'
 import type { Checkpoint } from '@plant-store/shared/protocol/checkpoint.ts'
+import { flushPromises } from './clock.ts'
 import { winnerOf } from './oracle.ts'
 import type { Random } from './random.ts'
 import type { SimulatedRebuild } from './rebuilds.ts'
@@ -12,9 +13,6 @@ import { IDS, PARTITIONS, type World } from './world.ts'
 /** Everything must settle within this number of rounds after the last fault. */
 const SETTLING_ROUNDS = 400
 const ROUND_MS = 100
-
-/** Runs all promise callbacks: the code under test waits for nothing else between two events. */
-export const flushPromises = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** Delivers some records to every follower of the log and advances time a little. */
 export async function runRound(world: World, random: Random, isCalm = true): Promise<void> {

@@ -13,6 +13,7 @@ import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import type { Log as ProcessLog } from '@plant-store/shared/runtime/log.ts'
 import { type SimulatedApi, startApi } from './api.ts'
+import { createBackups } from './backups.ts'
 import { createBrokers } from './brokers.ts'
 import { createClients, type Workload } from './clients.ts'
 import { createClock, type SimulatedProcess } from './clock.ts'
@@ -131,6 +132,7 @@ export function createWorld(
   }
 
   const rebuilds = createRebuilds({ context, newProcess, trace, broken, mayRefuse: () => mayHalt })
+  const backups = createBackups({ context, ids: IDS, newProcess, trace, broken })
 
   const world = {
     clock,
@@ -141,6 +143,7 @@ export function createWorld(
     apis,
     projectors,
     rebuilds,
+    backups,
     context,
     foreign,
     broken,

@@ -105,3 +105,6 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
   await file.write(`${JSON.stringify(manifest, undefined, 1)}\n`)
   await file.finish(join(folder, NAME))
 }
+
+export const recordsIn = ({ partitions }: Manifest): number =>
+  partitions.flatMap(({ files }) => files).reduce((sum, { records }) => sum + records, 0)

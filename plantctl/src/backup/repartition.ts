@@ -1,44 +1,37 @@
 import { createHash } from 'node:crypto'
-import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
 import { batchBytesOf, type RawRecord, storedRecordOf } from '@plant-store/shared/event-log/raw-record.ts'
-import { readEnds } from '@plant-store/shared/event-log/topic.ts'
-import { setConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
 import { PARKED, readRecord } from '@plant-store/shared/plant/plant-created.ts'
 import { allPartitions, FIRST, type Offset, type Partition, partitionOf } from '@plant-store/shared/plant/position.ts'
 import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
 import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
-import type { LogOfStore } from '../store/open-store.ts'
-import { rawReader } from '../store/read-log.ts'
-import { recordsOfPartition } from './check-backup.ts'
-import type { Manifest } from './manifest.ts'
+import { recordsIn } from './manifest.ts'
 import { lineOf } from './record-line.ts'
-import { BATCH_BYTES, configurationOf, openLatchedTopic, type Step, singly, sumOf } from './restore-log.ts'
-import { recordsIn } from './write-backup.ts'
+import { type Backup, type Step, singly, sumOf } from './restore-log.ts'
+import type { RestoredTopic } from './restored-topic.ts'
 
 type Placed = { partition: Partition; record: RawRecord }
 
 /**
- * Writes a backup into a new topic with another number of partitions, `log.partitions`. The claims of an id keep their
- * order, so the same claim is the first one. Throws a PreconditionError when the topic exists, and when the backup
- * cannot have this number of partitions.
+ * Writes a backup into a new topic with another number of partitions. The claims of an id keep their order, so the same
+ * claim is the first one. Throws a PreconditionError when the topic exists, and when the backup cannot have this number
+ * of partitions.
  */
 export async function repartitionLog(
-  log: LogOfStore,
-  folder: string,
-  manifest: Manifest,
-  { step, signal }: { step: Step; signal: AbortSignal },
+  topic: RestoredTopic,
+  backup: Backup,
+  { partitions, step, signal }: { partitions: number; step: Step; signal: AbortSignal },
 ): Promise<void> {
-  const { kafka, topic, partitions } = log
-  const { topicId, ends } = await openLatchedTopic(log, manifest)
+  const { manifest } = backup
+  const { topicId, ends } = await topic.open()
   if (sumOf(ends) > 0) {
-    throw new PreconditionError(`topic ${topic} has records of an interrupted run: delete it, and run this again`)
+    throw new PreconditionError(`topic ${topic.name} has records of an interrupted run: delete it, and run this again`)
   }
   const written = allPartitions(partitions).map(() => ({
     next: FIRST,
     hash: createHash('sha256'),
     pending: [] as RawRecord[],
   }))
-  const writer = await openExactWriter(kafka, topic, topicId)
+  const writer = await topic.openWriter(topicId)
 
   async function flush(): Promise<void> {
     signal.throwIfAborted()
@@ -53,14 +46,14 @@ export async function repartitionLog(
     await step('writing', async ({ onStart, onRead }) => {
       onStart(recordsIn(manifest))
       let bytes = 0
-      for await (const { partition, record } of inOrderOfTime(folder, manifest)) {
+      for await (const { partition, record } of inOrderOfTime(backup)) {
         const target = written[
           targetOf(record, partition, manifest.partitions.length, partitions)
         ] as (typeof written)[number]
         const moved = { ...record, offset: target.next }
         bytes += batchBytesOf(moved)
         // A batch of one partition is not larger than that of all.
-        if (bytes > BATCH_BYTES) {
+        if (bytes > topic.batchBytes) {
           await flush()
           bytes = batchBytesOf(moved)
         }
@@ -80,29 +73,25 @@ export async function repartitionLog(
       written.map(({ next }, partition) => [partition as Partition, { from: BEFORE_LOG, end: next }]),
     )
     onStart(recordsIn(manifest))
-    return rawReader(
-      log,
-      signal,
-      onRead,
-    )(ranges, (partition, records) => {
+    return topic.read(ranges, onRead, (partition, records) => {
       for (const record of records) digests[partition]?.update(lineOf(record))
     })
   })
-  const { ends: reached } = await readEnds(kafka, topic)
+  const reached = await topic.readEnds()
   for (const [partition, { next, hash }] of written.entries()) {
     if (reached[partition] === next && hash.digest('hex') === digests[partition]?.digest('hex')) continue
     throw new PreconditionError(
-      `partition ${partition} of ${topic} is not what was written: another program writes to it. End that program, delete ` +
+      `partition ${partition} of ${topic.name} is not what was written: another program writes to it. End that program, delete ` +
         'the topic and run this again',
     )
   }
-  await setConfiguration(kafka, topic, configurationOf(manifest))
+  await topic.release()
 }
 
 /** All records of a backup: in a partition by offset, among partitions the earliest one first. */
-async function* inOrderOfTime(folder: string, manifest: Manifest): AsyncGenerator<Placed> {
+async function* inOrderOfTime({ manifest, recordsOf }: Backup): AsyncGenerator<Placed> {
   const sources = allPartitions(manifest.partitions.length).map((partition) => ({
-    ...{ partition, records: singly(recordsOfPartition(folder, manifest, partition)) },
+    ...{ partition, records: singly(recordsOf(partition)) },
     next: undefined as RawRecord | undefined,
   }))
   for (const source of sources) source.next = (await source.records.next()).value

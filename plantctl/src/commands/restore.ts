@@ -5,12 +5,13 @@ import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
 import { formatCount } from '@plant-store/shared/runtime/format.ts'
 import { systemTime } from '@plant-store/shared/runtime/time.ts'
 import { TOPIC_NAME } from '@plant-store/shared/stores/store-settings.ts'
-import { checkBackup } from '../backup/check-backup.ts'
+import { checkBackup, recordsOfPartition } from '../backup/check-backup.ts'
 import { withFolder } from '../backup/folder-error.ts'
 import type { Manifest } from '../backup/manifest.ts'
+import { recordsIn } from '../backup/manifest.ts'
 import { repartitionLog } from '../backup/repartition.ts'
-import { isBegun, restoreLog, type Step } from '../backup/restore-log.ts'
-import { recordsIn } from '../backup/write-backup.ts'
+import { restoreLog, type Step } from '../backup/restore-log.ts'
+import { isBegun, restoredTopic } from '../backup/restored-topic.ts'
 import type { CliContext } from '../cli-context.ts'
 import { type Command, EXIT, UsageError } from '../command.ts'
 import { FLAG, numberOf, readOptions, TEXT } from '../options.ts'
@@ -68,9 +69,11 @@ export const restore: Command = {
     const target = { topic: named, partitions: partitions ?? manifest.partitions.length }
     const topic = await withTarget(context, target, async (store) => {
       if (partitions === undefined) await assertNotAhead(store, manifest, signal)
+      const restored = restoredTopic(store, manifest, signal)
+      const backup = { manifest, recordsOf: (partition: Partition) => recordsOfPartition(from, manifest, partition) }
       if (isDryRun) await isBegun(store)
-      else if (partitions !== undefined) await repartitionLog(store, from, manifest, { step, signal })
-      else await restoreLog(store, from, manifest, { step, withGroups: groups === 'all', signal })
+      else if (partitions !== undefined) await repartitionLog(restored, backup, { partitions, step, signal })
+      else await restoreLog(restored, backup, { step, withGroups: groups === 'all', signal })
       return store.topic
     }).finally(() => {
       if (signal.aborted)

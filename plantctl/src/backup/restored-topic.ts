@@ -1,0 +1,75 @@
+import { reasonOf } from '@plant-store/shared/event-log/broker-errors.ts'
+import { openExactWriter } from '@plant-store/shared/event-log/exact-writer.ts'
+import { commitGroupOffsets } from '@plant-store/shared/event-log/groups.ts'
+import { createLatchedTopic, isLatched } from '@plant-store/shared/event-log/latch.ts'
+import { confirmed, type LogEnds, readEnds } from '@plant-store/shared/event-log/topic.ts'
+import { readConfiguration, setConfiguration } from '@plant-store/shared/event-log/topic-configuration.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { retry } from '@plant-store/shared/runtime/retry.ts'
+import { type LogOfStore, retryForSeconds } from '../store/open-store.ts'
+import { rawReader } from '../store/read-log.ts'
+import type { GroupBackup, Manifest } from './manifest.ts'
+
+const BATCH_BYTES = 512 * 1_024
+/** The longest session of a consumer by default, and a little more. */
+const SESSION_MAX_MS = 60_000
+const COMMIT_EVERY_MS = 1_000
+
+export type ExactWriter = Awaited<ReturnType<typeof openExactWriter>>
+export type RestoredTopic = ReturnType<typeof restoredTopic>
+
+/** What a restore asks of the topic that it writes. */
+export function restoredTopic(log: LogOfStore, manifest: Manifest, signal: AbortSignal) {
+  const { kafka, topic } = log
+  const configuration = new Map(Object.entries(manifest.configuration))
+  return {
+    ...{ name: topic, batchBytes: BATCH_BYTES },
+
+    /** Creates the topic with the latch, unless an earlier run has. Throws a PreconditionError for any other topic. */
+    async open(): Promise<LogEnds> {
+      if (!(await isBegun(log))) await createLatchedTopic(kafka, log, configuration, manifest.largestRecordBytes)
+      return retryForSeconds(() => confirmed(() => readEnds(kafka, topic)), topic)
+    },
+
+    openWriter: (topicId: LogEnds['topicId']) => openExactWriter(kafka, topic, topicId),
+
+    /** Reads ranges byte by byte. */
+    read: (ranges: Ranges, onRead: OnRead, onRecords: OnRecords) => rawReader(log, signal, onRead)(ranges, onRecords),
+
+    readEnds: async () => (await readEnds(kafka, topic)).ends,
+
+    commitOffsets: (group: GroupBackup) => commitOffsets(log, group),
+
+    /** Gives the topic the settings of the backup, and lifts the latch by it. */
+    release: () => setConfiguration(kafka, topic, configuration),
+  }
+}
+
+type ReadRaw = ReturnType<typeof rawReader>
+type Ranges = Parameters<ReadRaw>[0]
+type OnRecords = Parameters<ReadRaw>[1]
+type OnRead = Parameters<typeof rawReader>[2]
+
+/**
+ * True if an earlier run has begun to restore the topic, false if there is no such topic. Throws a PreconditionError for
+ * any other topic.
+ */
+export async function isBegun({ kafka, topic }: LogOfStore): Promise<boolean> {
+  const found = await retryForSeconds(() => readConfiguration(kafka, topic), topic)
+  if (found === undefined || isLatched(found)) return found !== undefined
+  throw new PreconditionError(
+    `topic ${topic} exists: to restore it, stop the services and delete it first; to try a restore, add --topic`,
+  )
+}
+
+/** Waits for the sessions of members that ended without leaving their group: Kafka refuses a commit until then. */
+async function commitOffsets({ kafka, topic, log }: LogOfStore, { groupId, offsets }: GroupBackup): Promise<void> {
+  const textOf = (cause: unknown) =>
+    `the offsets of group ${groupId} cannot be committed: ${reasonOf(cause, { topic, groupId })}`
+  await retry(() => commitGroupOffsets(kafka, groupId, topic, offsets), {
+    ...{ everyMs: COMMIT_EVERY_MS, giveUpAfterMs: SESSION_MAX_MS },
+    onFailure: (cause) => log.warn(`${textOf(cause)}: waiting`),
+  }).catch((cause: unknown) => {
+    throw new PreconditionError(`${textOf(cause)}. End its consumers, then run the restore again, or add --groups none`)
+  })
+}

@@ -1,0 +1,428 @@
+import { addToBackup, type BackedUpLog, type BackupFiles } from '@plant-store/plantctl/src/backup/add-to-backup.ts'
+import { type BackupFile, type Manifest, recordsIn } from '@plant-store/plantctl/src/backup/manifest.ts'
+import { lineOf } from '@plant-store/plantctl/src/backup/record-line.ts'
+import { repartitionLog } from '@plant-store/plantctl/src/backup/repartition.ts'
+import { type Backup, restoreLog, type Step } from '@plant-store/plantctl/src/backup/restore-log.ts'
+import type { RestoredTopic } from '@plant-store/plantctl/src/backup/restored-topic.ts'
+import type { GroupOffsets } from '@plant-store/shared/event-log/groups.ts'
+import { type RawRecord, storedRecordOf } from '@plant-store/shared/event-log/raw-record.ts'
+import type { PlantId } from '@plant-store/shared/plant/plant.ts'
+import { type LogRecord, type NewRecord, plantCreated } from '@plant-store/shared/plant/plant-created.ts'
+import { allPartitions, FIRST, type Offset, type Partition } from '@plant-store/shared/plant/position.ts'
+import { BEFORE_LOG } from '@plant-store/shared/protocol/checkpoint.ts'
+import { PreconditionError } from '@plant-store/shared/runtime/failures.ts'
+import { flushPromises, type SimulatedProcess } from './clock.ts'
+import { createKafkaLog, type Log } from './kafka.ts'
+import { firstsOf } from './oracle.ts'
+import type { ProcessContext } from './process-context.ts'
+import { pick, type Random } from './random.ts'
+import { eventIdOf } from './records.ts'
+
+const GROUP = 'a consumer'
+const FETCHED = 3
+/** Room for one or two records, so that a partition takes several batches. */
+const BATCH_BYTES = 700
+/** Runs of one restore; the last ones have no faults. */
+const RUNS = 12
+const DISTURBED_RUNS = 8
+const [LOST, REPEATED, CRASHED, FOREIGN, INTERRUPTED] = [0.05, 0.05, 0.02, 0.02, 0.1]
+const OPEN = { partition: 0 as Partition, from: FIRST, end: FIRST }
+const OTHER_PARTITIONS = [1, 3, 5]
+
+/** How likely a killed run and a record of another program are, before each request. */
+type Faults = { crash: number; foreign: number }
+
+const progress = { onStart() {}, onRead() {} }
+const step: Step = (_what, work) => work(progress)
+
+/** A topic that restores write. A killed run may have requests on their way to it. */
+function createTarget(partitions: number) {
+  return {
+    ...{ log: createKafkaLog(partitions), exists: false, isLatched: false, wasReleased: false },
+    groups: new Map<string, GroupOffsets>(),
+    /** The writer of each partition that may have transactions. */
+    writers: new Map<Partition, SimulatedProcess>(),
+  }
+}
+type Target = ReturnType<typeof createTarget>
+
+/** The backups of a world's log, and what becomes of them. */
+export function createBackups({
+  context,
+  ids,
+  newProcess,
+  trace,
+  broken,
+}: {
+  context: ProcessContext
+  ids: readonly PlantId[]
+  newProcess(name: string): SimulatedProcess
+  trace(what: () => string): void
+  broken(guarantee: string): void
+}) {
+  const { log, network } = context
+  const committed: GroupOffsets = new Map()
+  const contents = new Map<string, readonly RawRecord[]>()
+  const manifests: Manifest[] = []
+  let running: SimulatedProcess | undefined
+  let files = 0
+
+  /** Kafka executes a request once that is sent again; a lost one is sent again. */
+  async function request<T>(process: SimulatedProcess, what: string, part: () => T): Promise<T> {
+    let executed: { result: T } | undefined
+    const once = () => {
+      executed ??= { result: part() }
+      return executed.result
+    }
+    while (true) {
+      try {
+        return (await network.call(process, what, [once]))[0] as T
+      } catch (error) {
+        if (error instanceof PreconditionError) throw error
+      }
+    }
+  }
+
+  const connectLog = (process: SimulatedProcess, log: Log, random: Random): BackedUpLog => ({
+    topic: 'the log',
+    warn() {},
+    readGroups: () =>
+      request(process, 'read of the group offsets', () => ({
+        groups: new Map([[GROUP, new Map(committed)]]),
+        areAll: random.chance(0.5),
+      })),
+    readConfiguration: async () => new Map(),
+    readTopic: () =>
+      request(process, 'read of the log ends', () => ({
+        ...{ topicId: undefined, ends: log.ends(), warnings: [] },
+        openTransactions: random.chance(0.5) ? [OPEN] : [],
+      })),
+    async read(ranges, onRecords) {
+      for (const [partition, { from, end }] of ranges) {
+        const found = await request(process, 'read of records', () =>
+          log.records(partition).map((record, n) => ({ ...record, raw: log.raw(partition)[n] as RawRecord })),
+        )
+        const left = found.filter(({ offset }) => offset > from.offset && offset < end)
+        while (left.length > 0) await onRecords(partition, left.splice(0, FETCHED), BEFORE_LOG)
+      }
+    },
+  })
+
+  const inMemory: BackupFiles = {
+    async *recordsOf({ name }) {
+      yield contents.get(name) ?? []
+    },
+    writer(_partition, from) {
+      const name = `file ${files++}`
+      const records: RawRecord[] = []
+      return {
+        add: async (some) => void records.push(...some),
+        async finish(end): Promise<BackupFile[]> {
+          contents.set(name, records)
+          return records.length === 0 ? [] : [{ name, from, end, records: records.length, sha256: '' }]
+        },
+        async abandon() {},
+      }
+    },
+  }
+
+  async function backUp(process: SimulatedProcess, random: Random): Promise<void> {
+    const ends = log.ends()
+    const added = await addToBackup(connectLog(process, log, random), inMemory, manifests.at(-1), progress)
+    manifests.push(added)
+    for (const [partition, { end }] of added.partitions.entries()) {
+      if (end < (ends[partition] as Offset)) broken('a backup lacks what was in the log when it began')
+      for (const { offsets } of added.groups)
+        for (const { partition: p, next } of offsets)
+          if (p === partition && next > end) broken('a backed-up group is ahead of the log')
+    }
+    trace(() => `${process.name} has ${recordsIn(added)} records`)
+  }
+
+  const backup = (manifest: Manifest): Backup => ({
+    manifest,
+    async *recordsOf(partition) {
+      for (const file of manifest.partitions[partition]?.files ?? []) yield* inMemory.recordsOf(file)
+    },
+  })
+
+  /** Undefined if a log is what the backup has. */
+  function differenceFrom({ partitions }: Manifest, restored: Log): string | undefined {
+    for (const [n, { end }] of partitions.entries()) {
+      const partition = n as Partition
+      const before = log.raw(partition).filter(({ offset }) => offset < end)
+      if (restored.end(partition) !== end) return `partition ${n} ends at ${restored.end(partition)} instead of ${end}`
+      if (before.map(lineOf).join('') !== restored.raw(partition).map(lineOf).join('')) return `partition ${n} differs`
+    }
+    return undefined
+  }
+
+  function connectTarget(
+    process: SimulatedProcess,
+    target: Target,
+    onRelease: () => void,
+  ): RestoredTopic & { isWriting(): boolean } {
+    let isWriting = true
+    const send = <T>(what: string, part: () => T) => request(process, what, part)
+    const assertAt = (partition: Partition, base: Offset, at: Offset) => {
+      if (base !== at) throw new PreconditionError(`partition ${partition}: another writer`)
+    }
+    return {
+      ...{ name: 'the topic', batchBytes: BATCH_BYTES, isWriting: () => isWriting },
+      open: () =>
+        send('creation of the topic', () => {
+          if (target.exists && !target.isLatched) throw new PreconditionError('the topic exists')
+          target.exists = true
+          target.isLatched = true
+          return { topicId: undefined, ends: target.log.ends() }
+        }),
+      openWriter: async () => ({
+        takeOver: (partition) =>
+          send('take-over', () => {
+            target.writers.set(partition, process)
+            return target.log.end(partition)
+          }),
+        async write(partition, messages, at) {
+          const records = messages.map((message) => newRecordOf(partition, message as RawRecord))
+          const base = await send('append to the topic', () => {
+            const base = target.log.end(partition)
+            for (const record of records) target.log.append(record)
+            return base
+          })
+          assertAt(partition, base, at)
+        },
+        async skip(partition, from, end) {
+          const base = await send('append of a transaction', () => {
+            if (target.writers.get(partition) !== process) throw new PreconditionError('another restore has taken over')
+            const base = target.log.end(partition)
+            for (let left = end - from; left > 0; left--) target.log.skip(partition)
+            return base
+          })
+          // A transaction without records returns no offset.
+          if (end - from > 1) assertAt(partition, base, from)
+        },
+        async close() {
+          isWriting = false
+        },
+      }),
+      async read(ranges, _onRead, onRecords) {
+        // Whatever a killed run has sent has arrived long before this has read the topic.
+        network.arrive()
+        for (const [partition, { end }] of ranges) {
+          const records = target.log.raw(partition).filter(({ offset }) => offset < end)
+          await onRecords(partition, records as unknown as (RawRecord & LogRecord)[], BEFORE_LOG)
+        }
+      },
+      readEnds: () => send('read of the ends', target.log.ends),
+      commitOffsets: ({ groupId, offsets }) =>
+        send('commit', () => {
+          target.groups.set(groupId, new Map(offsets.map(({ partition, ...offset }) => [partition, offset])))
+        }),
+      release: () =>
+        send('release of the topic', () => {
+          target.isLatched = false
+          target.wasReleased = true
+          onRelease()
+        }),
+    }
+  }
+
+  /** Restores a backup in runs that are killed while another program writes, too, until one is complete. */
+  async function restore(manifest: Manifest, random: Random): Promise<void> {
+    let target = createTarget(manifest.partitions.length)
+    let failed = 0
+    for (let run = 0; run < RUNS && !target.wasReleased; run++) {
+      // Two runs failed: the operator deletes the topic.
+      if (failed === 2) {
+        network.arrive()
+        target = createTarget(manifest.partitions.length)
+        failed = 0
+      }
+      const faults = run < DISTURBED_RUNS ? { crash: CRASHED, foreign: FOREIGN } : undefined
+      if ((await runRestore(target, manifest, random, faults)) !== undefined) failed++
+    }
+    if (!target.wasReleased) broken('a restore does not come to its end')
+  }
+
+  /** Restores a backup in two runs, of which the first is killed. */
+  async function resume(manifest: Manifest, random: Random): Promise<void> {
+    const target = createTarget(manifest.partitions.length)
+    await runRestore(target, manifest, random, { crash: INTERRUPTED, foreign: 0 })
+    network.arrive()
+    if (target.wasReleased) return
+    const error = await runRestore(target, manifest, random, undefined)
+    if (error !== undefined) broken(`an interrupted restore does not continue: ${error.message}`)
+  }
+
+  function runRestore(target: Target, manifest: Manifest, random: Random, faults: Faults | undefined) {
+    const process = newProcess('restore')
+    trace(() => `${process.name} starts`)
+    const topic = connectTarget(process, target, () => {
+      const difference = differenceFrom(manifest, target.log)
+      if (difference !== undefined) broken(`a restored topic is released that is not the backup: ${difference}`)
+      for (const { groupId, offsets } of manifest.groups)
+        for (const { partition, next } of offsets)
+          if (target.groups.get(groupId)?.get(partition)?.next !== next) broken('a group is not restored')
+    })
+    const options = { step, withGroups: true, signal: new AbortController().signal }
+    const work = restoreLog(topic, backup(manifest), options)
+    return play(process, work, random, faults, () => topic.isWriting() && writeForeign(target, random))
+  }
+
+  /** Lets requests arrive until a run has ended, or was killed. Resolves with its error. */
+  async function play(
+    process: SimulatedProcess,
+    work: Promise<void>,
+    random: Random,
+    faults: Faults | undefined,
+    disturb: () => unknown = () => {},
+  ): Promise<Error | undefined> {
+    let ended: { error?: Error } | undefined
+    void work.then(
+      () => {
+        ended = {}
+      },
+      (error: Error) => {
+        ended = { error }
+      },
+    )
+    while (true) {
+      await flushPromises()
+      if (ended !== undefined) {
+        const { error } = ended
+        trace(() => `${process.name} has ended: ${error?.message ?? 'complete'}`)
+        process.alive = false
+        if (error !== undefined && !(error instanceof PreconditionError)) broken(`a restore throws ${error.message}`)
+        return error
+      }
+      if (faults !== undefined && random.chance(faults.crash)) {
+        kill(process, random)
+        break
+      }
+      network.proceed(random)
+      if (faults === undefined) continue
+      if (random.chance(LOST)) network.lose(random)
+      if (random.chance(REPEATED)) network.repeat(random)
+      if (random.chance(faults.foreign)) disturb()
+    }
+    return undefined
+  }
+
+  function kill(process: SimulatedProcess, random: Random): void {
+    trace(() => `${process.name} CRASHES`)
+    process.alive = false
+    network.cutOff(process, random)
+  }
+
+  function writeForeign({ log: restored, exists }: Target, random: Random): void {
+    if (!exists) return
+    const partitions = restored.ends().length
+    const event = plantCreated({ id: pick(ids, random), name: 'foreign' }, eventIdOf('another log', 1), partitions)
+    const { partition } = event
+    trace(() => `another program writes to the topic at ${partition}-${restored.end(partition)}`)
+    if (random.chance(0.3)) restored.skip(partition)
+    else restored.append(event)
+  }
+
+  /** Every id must keep its first claim in any number of partitions. */
+  async function repartition(manifest: Manifest, random: Random): Promise<void> {
+    const partitions = pick(OTHER_PARTITIONS, random)
+    const options = { partitions, step, signal: new AbortController().signal }
+    const move = (target: Target, faults: Faults | undefined) => {
+      const process = newProcess('move')
+      trace(() => `${process.name} starts`)
+      const topic = connectTarget(process, target, () => {})
+      const work = repartitionLog(topic, backup(manifest), options)
+      return play(process, work, random, faults, () => topic.isWriting() && writeForeign(target, random))
+    }
+    let target = createTarget(partitions)
+    await move(target, { crash: CRASHED, foreign: FOREIGN })
+    if (!target.wasReleased) {
+      network.arrive()
+      const hasRecords = target.log.ends().some((end) => end > 0)
+      if (hasRecords && (await move(target, undefined)) === undefined) broken('an interrupted move continues')
+      target = createTarget(partitions)
+      const error = await move(target, undefined)
+      if (error !== undefined && partitions > 1) broken(`no move to ${partitions} partitions: ${error.message}`)
+    }
+    if (target.wasReleased && winnersOf(target.log) !== winnersOf(log, manifest))
+      broken('another number of partitions changes first claims')
+  }
+
+  /** Another log, or this one without its end, must not be added to the backup. */
+  async function refuseAnotherLog(manifest: Manifest, random: Random): Promise<void> {
+    if (manifest.partitions.every(({ last }) => last === undefined)) return
+    const partitions = manifest.partitions.length + pick([0, 0, 1], random)
+    const other = createKafkaLog(partitions)
+    const longer = pick([-1, 1], random)
+    let n = 100
+    for (const [partition, { end }] of manifest.partitions.entries())
+      while (other.end(partition as Partition) < end + longer) {
+        const event = plantCreated({ id: pick(ids, random), name: 'other' }, eventIdOf('another log', n++), partitions)
+        other.append({ ...event, partition: partition as Partition })
+      }
+    const process = newProcess('backup')
+    const work = addToBackup(connectLog(process, other, random), inMemory, manifest, progress).then(() => {})
+    const error = await play(process, work, random, undefined)
+    if (!(error instanceof PreconditionError)) broken('a backup continues that of another log')
+  }
+
+  return {
+    /** A consumer of the log commits its offset. */
+    commit(random: Random): void {
+      const partition = random.below(log.ends().length) as Partition
+      const before = committed.get(partition)?.next ?? 0
+      committed.set(partition, {
+        next: (before + random.below(log.end(partition) - before + 1)) as Offset,
+        metadata: '',
+      })
+    },
+
+    /** Starts a backup, or kills the one that runs. */
+    start(random: Random): void {
+      if (running?.alive) {
+        kill(running, random)
+        return
+      }
+      const process = newProcess('backup')
+      running = process
+      trace(() => `${process.name} starts`)
+      void backUp(process, random).then(
+        () => {
+          process.alive = false
+        },
+        (error: Error) => broken(`a backup of its own log fails: ${error.message}`),
+      )
+    },
+
+    /** After the last fault: the log is backed up, restored, moved, and told apart from another one. */
+    async settle(random: Random): Promise<void> {
+      while (running?.alive) await flushPromises()
+      const process = newProcess('backup')
+      await backUp(process, random)
+      process.alive = false
+      network.set(0, random)
+      await restore(pick(manifests, random), random)
+      await resume(pick(manifests, random), random)
+      await repartition(pick(manifests, random), random)
+      await refuseAnotherLog(manifests.at(-1) as Manifest, random)
+      network.calmDown()
+    },
+  }
+}
+
+function newRecordOf(partition: Partition, record: RawRecord): NewRecord {
+  const { headers } = storedRecordOf(record)
+  return { partition, key: record.key, value: record.value, headers } as NewRecord
+}
+
+/** The first claims of a log, or of the part of it that a backup has. */
+function winnersOf(log: Log, manifest?: Manifest): string {
+  const isWithin = (partition: Partition, offset: Offset) => offset < (manifest?.partitions[partition]?.end ?? Infinity)
+  const winners = allPartitions(log.ends().length).flatMap((partition) =>
+    firstsOf(log, partition)
+      .filter(({ offset }) => isWithin(partition, offset))
+      .map(({ id, eventId }) => `${id} ${eventId}`),
+  )
+  return winners.sort().join()
+}
